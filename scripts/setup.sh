@@ -1,0 +1,19 @@
+#!/bin/sh
+# Installs what is missing, and nothing when nothing is. Runs before start, test and check.
+set -eu
+cd "$(dirname "$0")/.."
+
+stamp=node_modules/.llmc-installed
+if [ ! -x node_modules/node/bin/node ] || [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
+  echo "llmc: installing dependencies" >&2
+  npm ci --no-audit --no-fund --loglevel=error >&2
+  # Older npm versions skip unapproved install scripts; Node 24 itself arrives through one.
+  [ -x node_modules/node/bin/node ] || npm rebuild node --loglevel=error >&2
+  cp package-lock.json "$stamp"
+fi
+
+if [ ! -x node_modules/node/bin/node ]; then
+  echo "llmc: Node 24 could not be installed (npm package 'node')." >&2
+  echo "      Run: npm install-scripts approve node && npm rebuild node" >&2
+  exit 1
+fi

@@ -1,0 +1,89 @@
+import { ERROR_TABLE, type ErrorCode, type ErrorFamily, publishedCode } from "./error-table.ts";
+
+interface ErrorExtras {
+  /** A way out, in one sentence. Reaches the model, like the message. */
+  readonly hint?: string;
+  /** The field, limit or position concerned. Reaches the model; never holds content or secrets. */
+  readonly details?: Readonly<Record<string, string | number | boolean>>;
+  /** Overrides the table where this one case differs. */
+  readonly retryable?: boolean;
+  /** Reaches the log only. */
+  readonly cause?: unknown;
+}
+
+/** The one error of this program. Everything else that is thrown becomes an `internal_error` without detail. */
+export class LlmcError extends Error {
+  override readonly name = "LlmcError";
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly details: Readonly<Record<string, string | number | boolean>>;
+  readonly retryable: boolean;
+
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.code = code;
+    this.hint = extras.hint;
+    this.details = extras.details ?? {};
+    this.retryable = extras.retryable ?? ERROR_TABLE[code].retryable;
+  }
+}
+
+/** Out of descriptors or memory for now: not the caller's fault, and worth another try. */
+const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
+
+const systemCode = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
+
+export const toLlmcError = (thrown: unknown): LlmcError => {
+  if (thrown instanceof LlmcError) return thrown;
+  const code = systemCode(thrown);
+  if (code !== undefined && EXHAUSTED.has(code)) {
+    return new LlmcError("busy", `The machine is out of a resource for now (${code}).`, {
+      hint: "Try again in a moment.",
+      cause: thrown,
+    });
+  }
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return new LlmcError("unavailable", "No space is left on the disk.", {
+      hint: "Free some space and try again.",
+      cause: thrown,
+    });
+  }
+  if (code === "EROFS") {
+    return new LlmcError("permission_denied", "The disk is read-only.", { cause: thrown });
+  }
+  return new LlmcError("internal_error", "An unexpected failure.", {
+    hint: "The server's log has the detail under the correlation id.",
+    cause: thrown,
+  });
+};
+
+/** MCP tool results (and anything that a model reads). */
+export const renderForModel = (error: LlmcError, family: ErrorFamily, correlationId: string) => ({
+  error: error.hint === undefined ? error.message : `${error.message} ${error.hint}`,
+  meta: {
+    error_code: publishedCode(error.code, family),
+    retryable: error.retryable,
+    ...error.details,
+    correlation_id: correlationId,
+  },
+});
+
+/** HTTP endpoints. */
+export const renderForHttp = (error: LlmcError, correlationId: string) => ({
+  code: ERROR_TABLE[error.code].http,
+  message: error.message,
+  ...(error.hint === undefined ? {} : { hint: error.hint }),
+  correlation_id: correlationId,
+});
+
+/** The Unix-socket link and `/invoke`. */
+export const renderForLink = (error: LlmcError, requestId: string, now: Date) => ({
+  error: {
+    code: publishedCode(error.code, "kb"),
+    message: error.message,
+    details: { ...error.details, ...(error.hint === undefined ? {} : { hint: error.hint }) },
+    request_id: requestId,
+    timestamp: now.toISOString(),
+  },
+});

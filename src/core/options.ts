@@ -1,0 +1,62 @@
+import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
+
+export const MODES = ["classic", "hybrid", "code_execution"] as const;
+
+export const coreSections = [
+  section("mcp", "What the server offers and how much it does at once.", {
+    enabled: flag(true, "Serve at all; false makes `llmc serve` refuse to start.", { restart: true }),
+    config_version: text("v0", "Version of this file's layout; `/health` and the health tool report it."),
+    mode: oneOf(
+      MODES,
+      "hybrid",
+      "Which tools a client sees: classic (all), hybrid (a small promoted set) or code_execution. Without a config file the mode is hybrid; a file that names no mode means classic.",
+    ),
+    max_concurrent_requests: whole(
+      100,
+      1,
+      10_000,
+      "Calls that run at the same time; further ones wait in a bounded queue.",
+    ),
+    request_timeout_seconds: whole(30, 1, 3600, "Deadline of a call, unless the tool has one of its own."),
+  }),
+  section("mcp.hybrid", "The hybrid mode's tool list.", {
+    promoted_tools: list(
+      ["linux_fs_write", "linux_fs_edit", "run_cmd"],
+      "Tools listed beside read_file, list_dir and 00_INIT. A name without a tool behind it is warned about and left out.",
+    ),
+    include_execute_code: flag(true, "Also list execute_code, where it can run isolated."),
+    bootstrap_budget_warning: whole(
+      15_000,
+      0,
+      10_000_000,
+      "Warn when the listed tools' schemas pass this many characters.",
+    ),
+  }),
+  section("mcp.code_execution", "The code_execution mode.", {
+    enabled: flag(false, "Chooses code_execution mode where the file names no mode."),
+  }),
+  section("mcp.session", "Who is calling, where the client does not say.", {
+    default_agent_id: text(
+      "claude-desktop-mcp",
+      "Agent recorded for a call when neither the transport nor the call names one.",
+    ),
+    default_model: text(
+      "unknown",
+      "Model recorded for a call when neither the transport nor the call names one.",
+    ),
+  }),
+  section("mcp.limits", "Bounds on what comes in and goes out.", {
+    max_queued_requests: whole(
+      1000,
+      0,
+      100_000,
+      "Calls that may wait for a free place; one more is refused as busy.",
+    ),
+    max_output_bytes: whole(
+      262_144,
+      1024,
+      104_857_600,
+      "Largest text of one result; the rest is cut with a note on how to read on.",
+    ),
+  }),
+] as const;

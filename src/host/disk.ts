@@ -1,0 +1,89 @@
+import { mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/**
+ * The operator's own files (configuration, state, a client's settings), reached by the program for itself. Nothing that
+ * a caller names ever comes here: callers' paths go through the `Files` port, which asks policy.
+ */
+export interface Disk {
+  /** The text, or undefined when there is no such file. */
+  readText(path: string): Promise<string | undefined>;
+  /** Writes whole or not at all; creates missing folders. */
+  writeText(path: string, text: string, mode?: number): Promise<void>;
+  appendText(path: string, text: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+  /** Calls back after the file was changed, replaced or removed; returns the stop function. */
+  watch(path: string, changed: () => void): () => void;
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+
+export const createDisk = (): Disk => ({
+  readText: async (path) => {
+    try {
+      return await readFile(path, "utf8");
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  },
+
+  writeText: async (path, text, mode = 0o644) => {
+    await mkdir(dirname(path), { recursive: true });
+    const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(8).toString("hex")}`);
+    const file = await open(temporary, "wx", mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    try {
+      await rename(temporary, path);
+    } catch (error) {
+      await unlink(temporary);
+      throw error;
+    }
+  },
+
+  appendText: async (path, text) => {
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(path, "a", 0o600);
+    try {
+      await file.appendFile(text);
+    } finally {
+      await file.close();
+    }
+  },
+
+  exists: async (path) => {
+    try {
+      await stat(path);
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  },
+
+  watch: (path, changed) => {
+    // The folder is watched, not the file: editors replace a file, which ends a watch on the old one.
+    const name = basename(path);
+    let timer: NodeJS.Timeout | undefined;
+    const watcher = watch(dirname(path), { persistent: false }, (_event, changedName) => {
+      if (changedName !== name) return;
+      clearTimeout(timer);
+      // Editors write in several steps; 50 ms later the file is whole.
+      timer = setTimeout(changed, 50);
+      timer.unref();
+    });
+    watcher.on("error", () => watcher.close());
+    return () => {
+      clearTimeout(timer);
+      watcher.close();
+    };
+  },
+});

@@ -1,0 +1,25 @@
+import { flag, list, oneOf, section, whole } from "../base/option.ts";
+
+export const rlmSections = [
+  section("mcp.rlm", "Recursive Language Model analyses.", {
+    enabled: flag(true, "Offer rlm_query.", { planned: true }),
+    profile: oneOf(["restricted", "unrestricted"], "unrestricted", "restricted: local models only.", {
+      planned: true,
+    }),
+    allow_path: flag(true, "Accept a file path beside raw context.", { planned: true }),
+    allow_absolute_paths: flag(false, "Accept absolute paths.", { planned: true }),
+    denylist_globs: list(
+      ["**/.env", "**/*.pem", "**/id_rsa*", "**/*credential*", "**/*token*"],
+      "Files that are never analysed, on top of mcp.tools.denylist_globs.",
+      { planned: true },
+    ),
+    default_max_bytes: whole(262_144, 1, 1_073_741_824, "Most bytes read from a path.", { planned: true }),
+    default_timeout_s: whole(300, 1, 86_400, "Deadline of one analysis, in seconds.", { planned: true }),
+    allow_model_override: flag(false, "Let a call choose its model.", { planned: true }),
+    allowed_model_prefixes: list(
+      [],
+      "Models that may be used, by prefix; empty means the profile's rule alone.",
+      { planned: true },
+    ),
+  }),
+] as const;

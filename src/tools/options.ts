@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
+
+const ROOTS_LEFT_OUT: Option<readonly string[] | null> = {
+  schema: z.array(z.string()).nullable(),
+  default: null,
+  says: "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
+  planned: true,
+  restart: false,
+};
+
+export const toolsSections = [
+  section("mcp.tools", "What tools may touch.", {
+    enable_run_cmd: flag(true, "Offer run_cmd at all.", { planned: true }),
+    allowed_roots: list(
+      ["."],
+      'Directories that file tools may reach, relative to the workspace. An empty list denies everything; ["/"] must be written out.',
+    ),
+    allow_outbound_network: flag(false, "Let commands use the network.", { planned: true }),
+    run_cmd_allowlist: list(
+      [
+        "ls",
+        "cat",
+        "head",
+        "tail",
+        "wc",
+        "stat",
+        "file",
+        "find",
+        "grep",
+        "rg",
+        "sort",
+        "uniq",
+        "diff",
+        "tree",
+        "git",
+        "pytest",
+      ],
+      "Programs that run_cmd may start. Shells and interpreters must be written out by the operator.",
+      { planned: true },
+    ),
+    exec_timeout: whole(30, 1, 86_400, "Deadline of a command, in seconds.", { planned: true }),
+    read_timeout: whole(10, 1, 3600, "Deadline of a file or search operation, in seconds."),
+    idle_timeout: whole(60, 1, 86_400, "Seconds after which an idle process of a client is ended.", {
+      planned: true,
+    }),
+    command_sandbox: oneOf(
+      ["auto", "require", "off"],
+      "auto",
+      "Sandbox for commands: the best tier of the machine, refuse without the best, or none.",
+      { planned: true },
+    ),
+    denylist_globs: list(
+      [
+        "**/.env",
+        "**/.env.*",
+        "**/*.env",
+        "**/*.pem",
+        "**/*.key",
+        "**/*.p12",
+        "**/*.pfx",
+        "**/*.kdbx",
+        "**/id_rsa*",
+        "**/id_dsa*",
+        "**/id_ecdsa*",
+        "**/id_ed25519*",
+        "**/.npmrc",
+        "**/.pypirc",
+        "**/.netrc",
+        "**/.pgpass",
+        "**/.htpasswd",
+        "**/.git-credentials",
+        "**/.aws/**",
+        "**/.ssh/**",
+        "**/.gnupg/**",
+        "**/.kube/config",
+        "**/.docker/config.json",
+        "**/*credential*",
+        "**/*token*",
+        "**/*secret*",
+      ],
+      "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
+    ),
+    custom_modules: text(
+      "",
+      "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
+    ),
+    text_format: oneOf(
+      ["auto", "json"],
+      "auto",
+      "Text for the model: the cheapest faithful form, or JSON everywhere.",
+    ),
+    publish_one_of: flag(
+      false,
+      "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
+      {
+        planned: true,
+      },
+    ),
+  }),
+  section("mcp.linux_ops.roots", "Roots of the linux_* tools.", {
+    allowed_roots: ROOTS_LEFT_OUT,
+    enforce_roots: flag(
+      true,
+      'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
+      {
+        planned: true,
+      },
+    ),
+  }),
+] as const;

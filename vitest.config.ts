@@ -1,0 +1,10 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    // Real processes and real files: slower than pure tests, so the default 5 s is too tight on a busy machine.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
