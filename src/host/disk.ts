@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename, stat, unlink } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { watch } from "node:fs";
+import { mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
@@ -14,6 +14,8 @@ export interface Disk {
   writeText(path: string, text: string, mode?: number): Promise<void>;
   appendText(path: string, text: string): Promise<void>;
   exists(path: string): Promise<boolean>;
+  /** Where a path really leads and its permission bits, or undefined when there is no such file. */
+  resolveFile(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
   /** Calls back after the file was changed, replaced or removed; returns the stop function. */
   watch(path: string, changed: () => void): () => void;
 }
@@ -65,6 +67,16 @@ export const createDisk = (): Disk => ({
       return true;
     } catch (error) {
       if (isMissing(error)) return false;
+      throw error;
+    }
+  },
+
+  resolveFile: async (path) => {
+    try {
+      const real = await realpath(path);
+      return { path: real, mode: (await stat(real)).mode & 0o777 };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
       throw error;
     }
   },

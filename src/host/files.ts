@@ -1,3 +1,17 @@
+import { type Dirent, readdir, type Stats } from "node:fs";
+import { promisify } from "node:util";
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+import { compileDenylist } from "../policy/denylist.ts";
+import { judgeReal, judgeWritten, pathDenied, resolveWords, shownPath } from "../policy/paths.ts";
+import { explainFailure, type Surroundings, translate } from "./explain-failure.ts";
+import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
+import { locateByName } from "./locate-by-name.ts";
+import type { Locate, Located } from "./located.ts";
+import { cacheByList, createPathRules } from "./path-rules.ts";
+import { stopIfAborted } from "./stop-if-aborted.ts";
+import { readTextSlice } from "./text-slice.ts";
+
 /** What kind of thing a directory entry or path is. */
 export type EntryType = "file" | "dir" | "link" | "other";
 
@@ -51,3 +65,117 @@ export interface Files {
   list(path: string, signal?: AbortSignal): Promise<DirectoryListing>;
   stat(path: string, signal?: AbortSignal): Promise<FileStat & { readonly path: string }>;
 }
+
+export interface FilesOptions {
+  readonly workspace: string;
+  /** As configured: relative to the workspace or absolute. Asked on every call, since configuration is hot. */
+  readonly roots: () => readonly string[];
+  /** Globs of names whose content is withheld. Asked on every call. */
+  readonly denylist: () => readonly string[];
+  /** Left out: the best way this machine has. */
+  readonly locate?: Locate;
+}
+
+const readdirAsync = promisify(readdir);
+
+const typeOf = (thing: Dirent | Stats): EntryType => {
+  if (thing.isFile()) return "file";
+  if (thing.isDirectory()) return "dir";
+  return thing.isSymbolicLink() ? "link" : "other";
+};
+
+const byName = (a: DirectoryEntry, b: DirectoryEntry): number => (a.name < b.name ? -1 : 1);
+
+const octal = (mode: number): string => (mode & 0o7777).toString(8).padStart(4, "0");
+
+const isDirectory = (words: string): LlmcError =>
+  new LlmcError("is_directory", `${quoteForMessage(words)} is a directory.`, { hint: "List it instead." });
+
+const notADirectory = (words: string): LlmcError =>
+  new LlmcError("not_a_directory", `${quoteForMessage(words)} is a file, not a directory.`, {
+    hint: "Read it instead.",
+  });
+
+const binary = (words: string, sizeBytes: number): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(words)} is a binary file, ${sizeBytes} bytes.`, {
+    hint: "Use stat for its size and time.",
+  });
+
+export const createFiles = (options: FilesOptions): Files => {
+  const currentRules = createPathRules(options.workspace, options.roots);
+  const currentDenylist = cacheByList(options.denylist, compileDenylist);
+  const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
+
+  const look = (): Surroundings => {
+    const rules = currentRules();
+    const denies = currentDenylist();
+    const bases = [rules.workspace, ...rules.roots];
+    return { rules, locate, isWithheld: (realPath) => denies(realPath, bases) };
+  };
+
+  /** The only way to anything: what `use` gets was judged, and is held by a descriptor until it is done. */
+  const withLocated = async <T>(
+    words: string,
+    signal: AbortSignal | undefined,
+    use: (located: Located, around: Surroundings) => T | Promise<T>,
+  ): Promise<T> => {
+    stopIfAborted(signal);
+    const around = look();
+    const { rules } = around;
+    const path = resolveWords(words, rules.workspace);
+    const refusal = judgeWritten(path, rules);
+    if (refusal !== undefined) throw pathDenied(words, refusal, rules);
+    const judge = (realPath: string): void => {
+      const reason = judgeReal(realPath, rules);
+      if (reason !== undefined) throw pathDenied(words, reason, rules);
+    };
+    const located = await locate(path, judge).catch(async (error: unknown) => {
+      throw await explainFailure(error, words, path, around);
+    });
+    try {
+      stopIfAborted(signal);
+      if (!located.stats.isFile() && !located.stats.isDirectory()) throw pathDenied(words, "kind", rules);
+      return await use(located, around);
+    } catch (error) {
+      throw translate(error, words);
+    } finally {
+      located.close();
+    }
+  };
+
+  return {
+    readText: (words, request, signal) =>
+      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+        const { realPath, stats } = located;
+        if (stats.isDirectory()) throw isDirectory(words);
+        if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
+        const slice = await readTextSlice(await located.openContent(), stats.size, request, signal);
+        if (slice === "binary") throw binary(words, stats.size);
+        return {
+          ...slice,
+          path: shownPath(realPath, rules.workspace),
+          sizeBytes: stats.size,
+          firstLine: request.offsetLines,
+        };
+      }),
+
+    list: (words, signal) =>
+      withLocated(words, signal, async (located, { rules }) => {
+        if (!located.stats.isDirectory()) throw notADirectory(words);
+        const found = await readdirAsync(located.at, { withFileTypes: true });
+        await located.confirm();
+        stopIfAborted(signal);
+        const entries = found.map((entry) => ({ name: entry.name, type: typeOf(entry) }));
+        return { path: shownPath(located.realPath, rules.workspace), entries: entries.sort(byName) };
+      }),
+
+    stat: (words, signal) =>
+      withLocated(words, signal, ({ realPath, stats }, { rules }) => ({
+        path: shownPath(realPath, rules.workspace),
+        size: stats.size,
+        mtime: stats.mtimeMs / 1000,
+        mode: octal(stats.mode),
+        type: typeOf(stats),
+      })),
+  };
+};

@@ -14,10 +14,13 @@ export const httpSections = [
       ["token", "none"],
       "token",
       "token: every request needs the token. none: nobody is asked, on loopback only.",
+      { restart: true },
     ),
     header: text("X-LLMC-Token", "Header that carries the token; Authorization: Bearer is accepted too."),
     token_env: text("LLMC_MCP_TOKEN", "Environment variable that holds the token.", { restart: true }),
-    allow_unauthenticated: flag(false, "Allow mode none on an address that is not loopback."),
+    allow_unauthenticated: flag(false, "Allow mode none on an address that is not loopback.", {
+      restart: true,
+    }),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
     rate_limit_rps: whole(10, 1, 1_000_000, "Requests a second that one token may send over time.", {

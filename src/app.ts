@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
+import { type Loaded, type LoadRequest, loadConfig } from "./config/load.ts";
+import { logSettings } from "./config/log-settings.ts";
+import type { Overrides } from "./config/overrides.ts";
+import { toJson } from "./config/show.ts";
+import { type ConfigStore, createConfigStore } from "./config/store.ts";
+import { type Core, type CoreSettings, createCore } from "./core/core.ts";
+import { createDisk, type Disk } from "./host/disk.ts";
+import { createFiles } from "./host/files.ts";
+import { createModuleSource } from "./host/modules.ts";
+import type { Stderr } from "./host/stdio.ts";
+import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
+import { createLog } from "./observe/log.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { createObserver, type Observer, type ObserveSettings } from "./observe/observer.ts";
+import { createTokenAudit } from "./observe/token-audit.ts";
+import { allTools } from "./tools/all.ts";
+import { VERSION } from "./version.ts";
+
+export interface AppRequest {
+  readonly root: string;
+  readonly configPath?: string | undefined;
+  readonly overrides: Overrides;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stderr: Stderr;
+  /** Follow edits of the configuration file. */
+  readonly watch: boolean;
+}
+
+/** Everything that a door needs, wired. */
+export interface App {
+  readonly core: Core;
+  readonly config: ConfigStore;
+  readonly observer: Observer;
+  readonly metrics: Metrics;
+  readonly disk: Disk;
+  readonly root: string;
+  readonly newId: () => string;
+  readonly now: () => number;
+  close(): Promise<void>;
+}
+
+const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
+  mode: mcp.mode,
+  promotedTools: mcp.hybrid.promoted_tools,
+  includeExecuteCode: mcp.hybrid.include_execute_code,
+  budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
+  configVersion: mcp.config_version,
+  timeoutMs: mcp.request_timeout_seconds * 1000,
+  maxOutputBytes: mcp.limits.max_output_bytes,
+  jsonText: mcp.tools.text_format === "json",
+  maxConcurrent: mcp.max_concurrent_requests,
+  maxQueued: mcp.limits.max_queued_requests,
+  sidecars: mcp.resources.sidecars,
+  customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
+  defaultAgentId: mcp.session.default_agent_id,
+  defaultModel: mcp.session.default_model,
+});
+
+const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]): ObserveSettings => ({
+  enabled: observability.enabled,
+  metrics: observability.metrics_enabled,
+  tokenAudit: observability.csv_token_audit_enabled,
+  includeCorrelationId: observability.include_correlation_id,
+  tracePropagation: logging.trace_propagation,
+});
+
+/** Derived settings are made once per configuration, not once per call. */
+const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["config"]) => T): (() => T) => {
+  let from: Loaded["config"] | undefined;
+  let value: T | undefined;
+  return () => {
+    const current = config();
+    if (from !== current || value === undefined) {
+      from = current;
+      value = derive(current);
+    }
+    return value;
+  };
+};
+
+const createTelemetry = async (
+  config: () => Loaded["config"],
+  log: Observer["log"],
+  disk: Disk,
+  root: string,
+  now: () => number,
+) => {
+  const metrics = createMetrics(now);
+  const audit = createTokenAudit({
+    disk,
+    path: () => resolve(root, config().mcp.observability.csv_path),
+    today: () => new Date(),
+    onCounted: metrics.countTokens,
+    onError: () => log.warn({}, "the token audit could not be written"),
+  });
+  const {
+    enabled,
+    otlp_endpoint: endpoint,
+    csv_token_audit_enabled: audits,
+    retention_days: days,
+  } = config().mcp.observability;
+  if (enabled && audits) void audit.prune(days);
+  const tracer =
+    enabled && endpoint !== ""
+      ? await (await import("./observe/trace.ts")).createTracer(endpoint, VERSION, () =>
+          log.warn({}, "traces could not be sent"),
+        )
+      : undefined;
+  return { metrics, audit, tracer };
+};
+
+export const createApp = async (request: AppRequest): Promise<App> => {
+  const { root, stderr } = request;
+  const disk = createDisk();
+  const loadRequest: LoadRequest = {
+    disk,
+    env: request.env,
+    root,
+    configPath: request.configPath,
+    overrides: request.overrides,
+    lines: false,
+  };
+  const load = () => loadConfig(loadRequest);
+  const first = await load();
+  const log = createLog(logSettings(first), stderr);
+  const store = createConfigStore({
+    load,
+    first,
+    onError: (error) =>
+      log.error(
+        { reason: error.message },
+        "the configuration has an error; the last good one stays in force",
+      ),
+  });
+  const config = () => store.current().config;
+  const now = () => performance.now();
+  log.info(
+    { file: first.file ?? "none", config: toJson(first, { origin: false }) },
+    "effective configuration",
+  );
+  for (const warning of first.warnings) log.warn({}, warning);
+
+  const { metrics, audit, tracer } = await createTelemetry(config, log, disk, root, now);
+  const observer = createObserver({
+    settings: memoize(config, observeSettingsOf),
+    log,
+    metrics,
+    tracer,
+    audit,
+  });
+  const files = createFiles({
+    workspace: root,
+    roots: () => config().mcp.tools.allowed_roots,
+    denylist: () => config().mcp.tools.denylist_globs,
+  });
+  const core = await createCore({
+    settings: memoize(config, (current) => coreSettingsOf(current, root)),
+    tools: allTools,
+    files,
+    metrics: metrics.snapshot,
+    observer,
+    modules: createModuleSource(),
+    jsonSchema,
+    matchTemplate,
+    watchFile: (path, changed) => {
+      try {
+        return disk.watch(resolve(root, path), changed);
+      } catch {
+        // The folder does not exist, or watches have run out: clients then learn of changes when they read.
+        return () => {};
+      }
+    },
+    program: `llmc ${VERSION}`,
+    now,
+  });
+
+  store.onChange((next, _previous, { changed, needsRestart }) => {
+    log.configure(logSettings(next));
+    log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
+    void core.refresh();
+  });
+  const stopWatching = request.watch ? store.watch(disk) : () => {};
+
+  return {
+    core,
+    config: store,
+    observer,
+    metrics,
+    disk,
+    root,
+    newId: randomUUID,
+    now,
+    close: async () => {
+      stopWatching();
+      core.close();
+      await Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
+      await stderr.flush();
+    },
+  };
+};

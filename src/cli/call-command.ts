@@ -1,0 +1,64 @@
+import { LlmcError } from "../base/error.ts";
+import { parseGuarded } from "../base/json-guard.ts";
+import { EFFECTS } from "../core/contract.ts";
+import type { Core } from "../core/core.ts";
+import type { Io } from "./io.ts";
+
+interface CallOptions {
+  readonly tool: string;
+  readonly json: string;
+  readonly structured: boolean;
+  readonly correlationId: string;
+  readonly signal: AbortSignal;
+}
+
+const parseArguments = async (json: string, io: Io): Promise<unknown> => {
+  try {
+    return parseGuarded(json === "-" ? await io.readInput() : json);
+  } catch (thrown) {
+    const reason = thrown instanceof LlmcError ? thrown.message : "Not valid JSON.";
+    throw new LlmcError("invalid_args", `--json: ${reason}`, {
+      hint: `Give an object, such as --json '{"path":"."}', or - to read it from stdin.`,
+    });
+  }
+};
+
+/** Calls one tool through the same pipe as any client. The result goes to stdout; a failure is thrown. */
+export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
+  const { defaultAgentId, defaultModel } = core.settings();
+  const result = await core.call({
+    tool: options.tool,
+    args: await parseArguments(options.json, io),
+    correlationId: options.correlationId,
+    signal: options.signal,
+    caller: {
+      agentId: defaultAgentId,
+      sessionId: options.correlationId,
+      model: defaultModel,
+      transport: "cli",
+      may: new Set<string>(EFFECTS),
+    },
+    progress: async (done, total, message) => {
+      if (io.isTerminal) io.err(`${message ?? "working"} ${done}${total === undefined ? "" : `/${total}`}\n`);
+    },
+  });
+  if (result.kind === "questions") {
+    throw new LlmcError(
+      "unavailable",
+      "This tool asks its client questions, which the command line cannot answer.",
+      { hint: "Call it from an MCP client." },
+    );
+  }
+  if (result.kind === "error") {
+    if (options.structured) io.out(`${JSON.stringify(result.body)}\n`);
+    throw result.error;
+  }
+  if (options.structured) {
+    io.out(`${JSON.stringify(result.structured ?? result.content)}\n`);
+    return;
+  }
+  for (const block of result.content) {
+    const text = block.type === "text" ? block.text : JSON.stringify(block);
+    io.out(text.endsWith("\n") ? text : `${text}\n`);
+  }
+};

@@ -1,0 +1,52 @@
+import { LlmcError } from "../base/error.ts";
+import { renderDiff } from "./connect/diff.ts";
+import {
+  applyConnection,
+  type ConnectDisk,
+  planConnection,
+  planRemoval,
+  printEntry,
+} from "./connect/plan.ts";
+import { buildEntry, type ConnectionRequest, locateTarget } from "./connect/target.ts";
+import type { Io } from "./io.ts";
+
+interface ConnectOptions {
+  readonly request: ConnectionRequest;
+  readonly remove: boolean;
+  /** Only show what to paste. */
+  readonly print: boolean;
+  /** Write without asking. */
+  readonly yes: boolean;
+}
+
+export const runConnect = async (
+  { request, remove, print, yes }: ConnectOptions,
+  disk: ConnectDisk,
+  io: Io,
+): Promise<void> => {
+  if (print) {
+    io.out(
+      `# ${locateTarget(request).file}\n${printEntry(request.client, buildEntry(request), request.name)}\n`,
+    );
+    return;
+  }
+  const plan = await (remove ? planRemoval({ ...request, disk }) : planConnection({ ...request, disk }));
+  if (!plan.changed) {
+    io.out(`${plan.file}: nothing to change.\n`);
+    return;
+  }
+  io.out(renderDiff(plan.before, plan.after, plan.file, io.isTerminal));
+  if (!yes && !io.isTerminal) {
+    throw new LlmcError("invalid_args", "Nothing was written: there is no terminal to ask on.", {
+      hint: "Add --yes to write, or --print to see the entry alone.",
+    });
+  }
+  if (!yes && !(await io.confirm(`Write this to ${plan.file}?`))) {
+    io.out("Nothing was written.\n");
+    return;
+  }
+  const { file, backup } = await applyConnection(plan, disk);
+  io.out(
+    `Wrote ${file}.${backup === undefined ? "" : ` The old file is kept as ${backup}.`}\nRestart the client, or reload its MCP servers.\n`,
+  );
+};

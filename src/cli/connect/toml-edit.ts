@@ -1,0 +1,119 @@
+import { parse, stringify, TomlError } from "smol-toml";
+import { type AST, getStaticTOMLValue, ParseError, parseTOML } from "toml-eslint-parser";
+import { LlmcError } from "../../base/error.ts";
+
+type Path = readonly [string, string];
+type Range = readonly [number, number];
+
+const refuse = (file: string, line: number, reason: string): never => {
+  throw new LlmcError("invalid_args", `${file}:${line}: ${reason}.`, {
+    hint: "Nothing was written. Correct the file, or add the entry by hand.",
+    details: { file, line },
+  });
+};
+
+/** Ordinary objects, so that tables compare equal with what this program builds. */
+const plain = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+};
+
+// The parsers' messages quote the file, which may hold secrets; only the line is passed on.
+const translate = (file: string, error: unknown): never => {
+  if (error instanceof TomlError) return refuse(file, error.line, "not valid TOML");
+  if (error instanceof ParseError) return refuse(file, error.lineNumber, "not valid TOML");
+  throw error;
+};
+
+export const readToml = (text: string, file: string): unknown => {
+  try {
+    return plain(parse(text, { integersAsBigInt: "asNeeded" }));
+  } catch (error) {
+    return translate(file, error);
+  }
+};
+
+const parseTree = (text: string, file: string): AST.TOMLTopLevelTable => {
+  try {
+    return parseTOML(text).body[0];
+  } catch (error) {
+    return translate(file, error);
+  }
+};
+
+export const tomlSnippet = ([outer, inner]: Path, value: object): string =>
+  `${stringify({ [outer]: { [inner]: value } }).trimEnd()}\n`;
+
+const startsWith = (keys: readonly (string | number)[], path: readonly (string | number)[]): boolean =>
+  path.every((key, index) => keys[index] === key);
+
+interface Definitions {
+  readonly tables: readonly Range[];
+  /** The same thing said with dotted or inline keys: `llmc.command = …`, `llmc = { … }`. */
+  readonly pairs: readonly Range[];
+}
+
+const findDefinitions = (tree: AST.TOMLTopLevelTable, path: Path): Definitions => {
+  const tables: Range[] = [];
+  const pairs: Range[] = [];
+  const checkPair = (pair: AST.TOMLKeyValue, prefix: readonly (string | number)[]): void => {
+    if (startsWith([...prefix, ...getStaticTOMLValue(pair.key)], path)) pairs.push(pair.range);
+  };
+  for (const node of tree.body) {
+    if (node.type === "TOMLKeyValue") checkPair(node, []);
+    else if (startsWith(node.resolvedKey, path)) tables.push(node.range);
+    else for (const pair of node.body) checkPair(pair, node.resolvedKey);
+  }
+  return { tables, pairs };
+};
+
+/** Whole lines, but for a comment behind the last of them, which stays. */
+const toLines = (text: string, [start, end]: Range): Range => {
+  let from = start;
+  while (/[ \t]/.test(text[from - 1] ?? "")) from--;
+  let to = end;
+  while (/[ \t]/.test(text[to] ?? "")) to++;
+  if (text.startsWith("\r\n", to)) to += 2;
+  else if (text[to] === "\n") to++;
+  return [from, to];
+};
+
+const BLANK_LINES_BEFORE = /(?:(?<=\n)|^)(?:[ \t]*\r?\n)+$/;
+
+/** Cuts from the back, so that the places in front stay true, and leaves no double blank line. */
+const cutLines = (text: string, ranges: readonly Range[]): string =>
+  ranges
+    .toSorted((a, b) => b[0] - a[0])
+    .reduce((rest, range) => {
+      const [from, to] = toLines(rest, range);
+      const head = rest.slice(0, from);
+      const tail = rest.slice(to);
+      return (/^[ \t]*(?:\r?\n|$)/.test(tail) ? head.replace(BLANK_LINES_BEFORE, "") : head) + tail;
+    }, text);
+
+const append = (text: string, snippet: string, eol: string): string => {
+  if (text === "") return snippet;
+  return (text.endsWith("\n") ? text : text + eol) + eol + snippet;
+};
+
+/** The text with the table at the path written anew in its old place, or at the end. The caller compares the values. */
+export const setToml = (text: string, file: string, path: Path, value: object): string => {
+  const { tables, pairs } = findDefinitions(parseTree(text, file), path);
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const snippet = tomlSnippet(path, value).replaceAll("\n", eol);
+  const [first, ...others] = tables;
+  if (first === undefined) return append(cutLines(text, pairs), snippet, eol);
+  const [from, to] = toLines(text, first);
+  // `to` stops before a comment on the table's last line; the snippet's own newline keeps it a line of its own.
+  const behind = [...others, ...pairs]
+    .filter((range) => range[0] >= to)
+    .map(([start, end]): Range => [start - to, end - to]);
+  const inFront = pairs.filter((range) => range[0] < from);
+  return cutLines(text.slice(0, from), inFront) + snippet + cutLines(text.slice(to), behind);
+};
+
+export const removeToml = (text: string, file: string, path: Path): string => {
+  const { tables, pairs } = findDefinitions(parseTree(text, file), path);
+  return cutLines(text, [...tables, ...pairs]);
+};

@@ -1,0 +1,35 @@
+/** The terminal as commands see it; the program hands it in. */
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  readonly isTerminal: boolean;
+  /** Asks on the terminal; false where there is none. */
+  confirm(question: string): Promise<boolean>;
+  readInput(): Promise<string>;
+}
+
+const paint =
+  (code: number) =>
+  (text: string, on: boolean): string =>
+    on ? `\u001b[${code}m${text}\u001b[0m` : text;
+
+export const green = paint(32);
+export const yellow = paint(33);
+export const red = paint(31);
+export const bold = paint(1);
+export const dim = paint(2);
+
+/** Columns padded to their widest cell; numbers of the last columns stand right where a column starts with a digit. */
+export const table = (rows: readonly (readonly string[])[]): string => {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, cell.length);
+    });
+  }
+  return rows
+    .map((row) =>
+      row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0))).join("  "),
+    )
+    .join("\n");
+};

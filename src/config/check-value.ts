@@ -1,0 +1,114 @@
+import type { Option } from "../base/option.ts";
+import { nearest } from "../base/text.ts";
+import { describeKind, type Kind, kindOf } from "./kind.ts";
+
+/** Either the value, or what was expected and what came instead. `item` is the place in a list. */
+export type Checked =
+  | { readonly value: unknown }
+  | { readonly complaint: string; readonly item?: number | undefined };
+
+/** A bad value is named by its type only: it may be long, or a secret in the wrong place. */
+export const typeName = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof Date) return "a date or time";
+  switch (typeof value) {
+    case "string":
+      return "a string";
+    case "boolean":
+      return "a boolean";
+    case "bigint":
+      return "a whole number";
+    case "number":
+      return Number.isInteger(value) ? "a whole number" : "a decimal number";
+    default:
+      return "a table";
+  }
+};
+
+const withoutBigint = (value: unknown): unknown =>
+  typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+
+const describeGot = (kind: Kind, value: unknown): { got: string; item?: number } => {
+  if (kind.is === "list" && Array.isArray(value)) {
+    const item = value.findIndex((inner) => typeof inner !== "string");
+    if (item >= 0) return { got: `${typeName(value[item])} as item ${item + 1}`, item };
+  }
+  if (kind.is === "choice" && typeof value === "string") {
+    const meant = nearest(value, kind.values);
+    return {
+      got: meant === undefined ? "another string" : `another string; did you mean ${JSON.stringify(meant)}?`,
+    };
+  }
+  // A number out of bounds is short and no secret, and seeing it helps.
+  if (kind.is === "whole" && (typeof value === "bigint" || Number.isInteger(value))) {
+    const digits = String(value);
+    return { got: digits.length > 20 ? "a far larger one" : digits };
+  }
+  return { got: typeName(value) };
+};
+
+const complain = (kind: Kind, got: string, item?: number): Checked => ({
+  complaint: `expected ${describeKind(kind)}, got ${got}`,
+  item,
+});
+
+/** Whole numbers may arrive as bigint, so that one past 64 bits is a problem like any other, not a parser's failure. */
+export const checkValue = (option: Option, raw: unknown): Checked => {
+  const value = withoutBigint(raw);
+  const parsed = option.schema.safeParse(value);
+  if (parsed.success) return { value: parsed.data };
+  const kind = kindOf(option);
+  const { got, item } = describeGot(kind, value);
+  return complain(kind, got, item);
+};
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["yes", true],
+  ["on", true],
+  ["false", false],
+  ["0", false],
+  ["no", false],
+  ["off", false],
+]);
+
+const parseList = (option: Option, text: string): Checked => {
+  if (!text.trimStart().startsWith("[")) {
+    const items = text.split(",").map((item) => item.trim());
+    return checkValue(
+      option,
+      items.filter((item) => item !== ""),
+    );
+  }
+  try {
+    return checkValue(option, JSON.parse(text));
+  } catch {
+    return complain(
+      kindOf(option),
+      "a broken JSON array; write a JSON array, or the items separated by commas",
+    );
+  }
+};
+
+/** A value from the environment or the command line, where everything is text. */
+export const parseText = (option: Option, text: string): Checked => {
+  const kind = kindOf(option);
+  switch (kind.is) {
+    case "flag": {
+      const value = FLAGS.get(text.trim().toLowerCase());
+      return value === undefined ? complain(kind, "other text") : checkValue(option, value);
+    }
+    case "whole":
+      // Through BigInt, as from a file: `Number` would round a number that is too large.
+      return /^\s*[+-]?\d{1,30}\s*$/.test(text)
+        ? checkValue(option, BigInt(text.trim().replace(/^\+/, "")))
+        : complain(kind, "other text");
+    case "list":
+      return parseList(option, text);
+    case "text":
+    case "choice":
+      return checkValue(option, text);
+  }
+};

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { configDocs } from "./docs.ts";
+import { configJsonSchema } from "./json-schema.ts";
+import { buildConfig, ENTRIES, TABLES } from "./sections.ts";
+
+describe("REQ-C7: the JSON Schema for editors", () => {
+  const schema = configJsonSchema();
+  const at = (key: string): unknown =>
+    key
+      .split(".")
+      .reduce<unknown>(
+        (node, part) =>
+          z.looseObject({ properties: z.record(z.string(), z.unknown()) }).parse(node).properties[part],
+        schema,
+      );
+
+  it("describes every key with its type, bounds, choices and default", () => {
+    expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+    expect(at("mcp.server.port")).toEqual({
+      description: "Port to listen on; 0 picks a free one.",
+      type: "integer",
+      minimum: 0,
+      maximum: 65_535,
+      default: 8080,
+    });
+    expect(at("mcp.mode")).toMatchObject({
+      enum: ["classic", "hybrid", "code_execution"],
+      default: "hybrid",
+    });
+    expect(at("mcp.linux_ops.roots.allowed_roots")).toEqual({
+      description: expect.stringContaining("Left out"),
+      type: "array",
+      items: { type: "string" },
+    });
+    for (const { key, option } of ENTRIES.values()) {
+      expect(at(key), key).toMatchObject({ description: expect.stringContaining(option.says) });
+    }
+  });
+
+  it("accepts the defaults and refuses unknown keys, at every level", () => {
+    const validator = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
+    const { linux_ops, ...mcp } = buildConfig(new Map()).mcp;
+    expect(validator.safeParse({ mcp }).error).toBeUndefined();
+    expect(linux_ops.roots.allowed_roots).toBeNull();
+    for (const bad of [
+      { x: 1 },
+      { mcp: { x: 1 } },
+      { mcp: { linux_ops: { x: 1 } } },
+      { mcp: { tools: { x: 1 } } },
+    ]) {
+      expect(validator.safeParse(bad).success).toBe(false);
+    }
+  });
+});
+
+describe("REQ-C1: the reference page", () => {
+  const page = configDocs();
+
+  it("says that it is generated", () => {
+    expect(page.split("\n").slice(0, 5).join("\n")).toContain("enerated by `npm run docs`");
+  });
+
+  it("has a section for each table and a well-formed row for each key", () => {
+    for (const { path, says } of TABLES) expect(page).toContain(`## \`[${path}]\`\n\n${says}\n`);
+    const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+    expect(rows).toHaveLength(ENTRIES.size);
+    for (const row of rows) expect(row.replaceAll("\\|", "").split("|")).toHaveLength(7);
+    for (const { name, option, variable } of ENTRIES.values()) {
+      const row = rows.find((line) => line.includes(`\`${variable}\``));
+      expect(row).toContain(`| \`${name}\` |`);
+      expect(row?.includes("*planned*"), variable).toBe(option.planned);
+      expect(row?.includes("*restart*"), variable).toBe(option.restart);
+    }
+  });
+});

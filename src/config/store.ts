@@ -1,0 +1,143 @@
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import type { ConfigDisk, Loaded } from "./load.ts";
+import { buildConfig, ENTRIES, valueAt } from "./sections.ts";
+
+export interface ConfigChange {
+  /** Keys whose new value is in force now. */
+  readonly changed: readonly string[];
+  /** Keys whose value on disk waits for the next start; the value in force stays the one of this start. */
+  readonly needsRestart: readonly string[];
+}
+
+type ReloadResult = ConfigChange | { readonly error: LlmcError };
+type ChangeListener = (next: Loaded, previous: Loaded, change: ConfigChange) => void;
+
+export interface ConfigStore {
+  current(): Loaded;
+  /** Returns the function that takes the listener off again. */
+  onChange(listener: ChangeListener): () => void;
+  reload(): Promise<ReloadResult>;
+  /** Reloads whenever the file changes, appears or goes; returns the stop function. */
+  watch(disk: Pick<ConfigDisk, "watch">): () => void;
+}
+
+interface StoreParts {
+  /** The load of the start, with the same overrides and environment: they stay in force over reloads. */
+  readonly load: () => Promise<Loaded>;
+  readonly first: Loaded;
+  readonly onError: (error: LlmcError) => void;
+}
+
+const differing = (one: Loaded, other: Loaded): string[] =>
+  [...ENTRIES.keys()].filter(
+    (key) => JSON.stringify(valueAt(one.config, key)) !== JSON.stringify(valueAt(other.config, key)),
+  );
+
+/** `next`, with the keys in `kept` as they are in `current`. */
+const keeping = (current: Loaded, next: Loaded, kept: ReadonlySet<string>): Loaded => {
+  const sourceOf = (key: string): Loaded => (kept.has(key) ? current : next);
+  const keys = [...ENTRIES.keys()];
+  return {
+    ...next,
+    config: buildConfig(new Map(keys.map((key) => [key, valueAt(sourceOf(key).config, key)]))),
+    origins: new Map([...next.origins, ...[...current.origins].filter(([key]) => kept.has(key))]),
+  };
+};
+
+type Outcome = { readonly loaded: Loaded } | { readonly error: LlmcError };
+
+const isSame = (one: Outcome, other: Outcome): boolean => {
+  if ("error" in one || "error" in other) {
+    return "error" in one && "error" in other && one.error.message === other.error.message;
+  }
+  return differing(one.loaded, other.loaded).length === 0;
+};
+
+const SETTLE_MS = 50;
+const MOST_READS = 20;
+
+/**
+ * A program that writes in place empties the file first, and an empty file is a valid one: taking it would put the
+ * defaults in force, and keep them there if the edit turns out bad. What two reads agree on is whole.
+ */
+const readSettled = async (read: () => Promise<Outcome>): Promise<Outcome> => {
+  let before = await read();
+  for (let reads = 1; reads < MOST_READS; reads++) {
+    await new Promise((done) => setTimeout(done, SETTLE_MS).unref());
+    const after = await read();
+    if (isSame(before, after)) return after;
+    before = after;
+  }
+  return before;
+};
+
+export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigStore => {
+  let current = first;
+  let waiting: readonly string[] = [];
+  let queue: Promise<unknown> = Promise.resolve();
+  const listeners = new Set<ChangeListener>();
+
+  const read = (): Promise<Outcome> =>
+    load().then(
+      (loaded) => ({ loaded }),
+      (thrown: unknown) => ({ error: toLlmcError(thrown) }),
+    );
+
+  const tell = (next: Loaded, previous: Loaded, change: ConfigChange): void => {
+    for (const listener of [...listeners]) {
+      try {
+        listener(next, previous, change);
+      } catch (error) {
+        onError(toLlmcError(error));
+      }
+    }
+  };
+
+  const apply = (outcome: Outcome): ReloadResult => {
+    if ("error" in outcome) {
+      onError(outcome.error);
+      return outcome;
+    }
+    const { loaded } = outcome;
+    const previous = current;
+    const needsRestart = differing(loaded, previous).filter((key) => ENTRIES.get(key)?.option.restart);
+    const next = keeping(previous, loaded, new Set(needsRestart));
+    const change = { changed: differing(next, previous), needsRestart };
+    const isNews = change.changed.length > 0 || needsRestart.join() !== waiting.join();
+    current = next;
+    waiting = needsRestart;
+    if (isNews) tell(next, previous, change);
+    return change;
+  };
+
+  const inTurn = (reading: () => Promise<Outcome>): Promise<ReloadResult> => {
+    const result = queue.then(reading).then(apply);
+    // A failed load is an outcome; should `onError` itself throw, later reloads still run.
+    queue = result.catch(() => undefined);
+    return result;
+  };
+
+  return {
+    current: () => current,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    reload: () => inTurn(read),
+    watch: (disk) => {
+      const refresh = (): void => {
+        inTurn(() => readSettled(read)).catch(() => undefined);
+      };
+      try {
+        const stop = disk.watch(current.lookedAt, refresh);
+        // An edit between the first load and this watch has no event of its own.
+        refresh();
+        return stop;
+      } catch (cause) {
+        const text = "The config file cannot be watched: edits take effect at the next start.";
+        onError(new LlmcError("unavailable", text, { cause }));
+        return () => {};
+      }
+    },
+  };
+};

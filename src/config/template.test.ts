@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "./load.ts";
+import { ENTRIES } from "./sections.ts";
+import { configTemplate } from "./template.ts";
+
+const load = (text: string | undefined) =>
+  loadConfig({ disk: { readText: async () => text }, env: {}, root: "/w" });
+
+/** A comment has one space behind its #; what has none or more is a key or a part of its value. */
+const uncommented = () => configTemplate().replaceAll(/^#(?! \S)/gm, "");
+
+describe("REQ-C6: the file that llmc init writes", () => {
+  it("loads to the defaults, with the mode as its only value", async () => {
+    const { config, origins } = await load(configTemplate());
+    expect(config).toEqual((await load(undefined)).config);
+    expect([...origins].filter(([, { source }]) => source === "file").map(([key]) => key)).toEqual([
+      "mcp.mode",
+    ]);
+  });
+
+  it("holds every key, and loads to the defaults with every key uncommented", async () => {
+    const { config, origins } = await load(uncommented());
+    expect([...origins.values()].every(({ source }) => source === "file")).toBe(true);
+    const { linux_ops, ...rest } = config.mcp;
+    const { linux_ops: _leftOut, ...defaults } = (await load(undefined)).config.mcp;
+    expect(rest).toEqual(defaults);
+    // What is left out by default can only be shown as the list that denies.
+    expect(linux_ops.roots).toEqual({ allowed_roots: [], enforce_roots: true });
+  });
+
+  it.each([...ENTRIES.values()])("$key can be uncommented alone", async ({ key, name, option }) => {
+    const lines = configTemplate().split("\n");
+    const header = lines.indexOf(`[${key.slice(0, -name.length - 1)}]`);
+    const start = lines.findIndex(
+      (line, at) => at > header && line.replace("#", "").startsWith(`${name} = `),
+    );
+    const [, ...after] = lines.slice(start);
+    const more = lines[start]?.endsWith("[") ? after.indexOf("#]") + 1 : 0;
+    const text = lines
+      .map((line, at) => (at >= start && at <= start + more ? line.replace(/^#/, "") : line))
+      .join("\n");
+    expect((await load(text)).origins.get(key)?.source).toBe("file");
+    expect(lines[start - 1]).toContain(option.says);
+    expect(lines[start - 1]?.includes("(not in force yet)")).toBe(option.planned);
+  });
+});

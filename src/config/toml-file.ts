@@ -1,0 +1,94 @@
+import { parse, TomlError } from "smol-toml";
+import { checkValue, typeName } from "./check-value.ts";
+import type { Layer } from "./layer.ts";
+import { ENTRIES, type Entry, TABLES } from "./sections.ts";
+import { nearestKey, nearestTable, unknownName } from "./suggest.ts";
+import { locateLines, type TomlPath } from "./toml-lines.ts";
+
+export interface FileLayer extends Layer {
+  /** Not TOML at all, so nothing is known about what it says. */
+  readonly broken: boolean;
+}
+
+interface Complaint {
+  readonly path: TomlPath;
+  readonly text: string;
+}
+
+interface Findings {
+  readonly values: { readonly entry: Entry; readonly value: unknown }[];
+  readonly complaints: Complaint[];
+}
+
+/** All tables and the tables above them. */
+const KNOWN_TABLES: ReadonlySet<string> = new Set(
+  TABLES.flatMap(({ path }) => path.split(".").map((_, at, parts) => parts.slice(0, at + 1).join("."))),
+);
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+const showPath = (path: readonly string[]): string =>
+  path.map((part) => (/^[\w-]+$/.test(part) ? part : `'${part}'`)).join(".");
+
+const takeValue = (findings: Findings, path: readonly string[], entry: Entry, raw: unknown): void => {
+  const checked = checkValue(entry.option, raw);
+  if ("value" in checked) findings.values.push({ entry, value: checked.value });
+  else {
+    const at = checked.item === undefined ? path : [...path, checked.item];
+    findings.complaints.push({ path: at, text: `${entry.key}: ${checked.complaint}` });
+  }
+};
+
+const walk = (findings: Findings, above: readonly string[], table: Record<string, unknown>): void => {
+  for (const [name, raw] of Object.entries(table)) {
+    const path = [...above, name];
+    const key = path.join(".");
+    // A quoted key may hold dots of its own, and is then no path of ours.
+    const entry = name.includes(".") ? undefined : ENTRIES.get(key);
+    if (entry !== undefined) takeValue(findings, path, entry, raw);
+    else if (!name.includes(".") && KNOWN_TABLES.has(key)) {
+      if (isTable(raw)) walk(findings, path, raw);
+      else findings.complaints.push({ path, text: `${key}: expected a table, got ${typeName(raw)}` });
+    } else {
+      const text = isTable(raw)
+        ? unknownName("table", showPath(path), nearestTable(key))
+        : unknownName("key", showPath(path), nearestKey(key));
+      findings.complaints.push({ path, text });
+    }
+  }
+};
+
+const syntaxProblem = (name: string, error: TomlError): string => {
+  // What follows the first line quotes the file, which a message must not.
+  const reason = error.message.split("\n")[0]?.replace(/^Invalid TOML document: /, "") ?? "not TOML";
+  return `${name}:${error.line}:${error.column}: ${reason}`;
+};
+
+/** Reads and checks a file's text. `lines` asks for the line of every value; a problem always has its line. */
+export const readToml = async (text: string, name: string, lines: boolean): Promise<FileLayer> => {
+  const source = text.replace(/^\uFEFF/, "");
+  const findings: Findings = { values: [], complaints: [] };
+  try {
+    walk(findings, [], parse(source, { integersAsBigInt: true }));
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true };
+  }
+  const wanted = findings.complaints.length > 0 || (lines && findings.values.length > 0);
+  const lineOf = wanted ? await locateLines(source) : () => undefined;
+  const whereIs = (line: number | undefined): string => (line === undefined ? name : `${name}:${line}`);
+  return {
+    settings: new Map(
+      findings.values.map(({ entry: { key }, value }) => [
+        key,
+        { value, origin: { source: "file", detail: whereIs(lineOf(key.split("."))) } },
+      ]),
+    ),
+    problems: findings.complaints
+      .map(({ path, text: complaint }) => ({ line: lineOf(path), complaint }))
+      .sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
+      .map(({ line, complaint }) => `${whereIs(line)}: ${complaint}`),
+    broken: false,
+  };
+};

@@ -1,0 +1,90 @@
+import { LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
+import { familyOf } from "../base/error-table.ts";
+import { decideCall } from "../policy/calls.ts";
+import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
+import type { Ports, Tool } from "../tools/tool.ts";
+import { boundContent } from "./bound.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { Guard, Origin } from "./guard.ts";
+import { checkOutput, validateArguments } from "./validate.ts";
+
+export interface CallRequest extends Origin {
+  readonly tool: string;
+  readonly args: unknown;
+}
+
+export type CallResult =
+  | {
+      readonly kind: "ok";
+      readonly content: readonly ContentBlock[];
+      readonly structured: unknown;
+      readonly truncated: boolean;
+    }
+  | { readonly kind: "error"; readonly error: LlmcError; readonly body: ReturnType<typeof renderForModel> }
+  | {
+      readonly kind: "questions";
+      readonly questions: Readonly<Record<string, Question>>;
+      readonly state: unknown;
+    };
+
+export interface PipeSettings {
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+  readonly jsonText: boolean;
+}
+
+interface PipeParts {
+  readonly catalogue: () => Catalogue;
+  readonly settings: () => PipeSettings;
+  readonly ports: Ports;
+  readonly guard: Guard;
+}
+
+const textOf = (result: CallResult): string => {
+  if (result.kind === "error") return JSON.stringify(result.body);
+  if (result.kind === "questions") return "";
+  return result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+};
+
+/** The one way in which a tool is called: by MCP, HTTP, the command line and sandboxed programs alike. */
+export const createCall = ({ catalogue, settings, ports, guard }: PipeParts) => {
+  const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
+    const args = await validateArguments(tool.input, request.args);
+    const decision = decideCall({ tool: tool.name, effect: tool.effect, granted: request.caller.may });
+    if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
+    const { timeoutMs, maxOutputBytes, jsonText } = settings();
+    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
+      tool.run(args, ports, context),
+    );
+    const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
+    const asJson = jsonText && structured !== undefined;
+    const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output);
+    return { kind: "ok", structured, ...boundContent(rendered, maxOutputBytes) };
+  };
+
+  return async (request: CallRequest): Promise<CallResult> => {
+    const close = guard.open(request);
+    // A name that is no tool's must not become a label of logs and metrics: the caller chooses it.
+    let name = "unknown";
+    let result: CallResult;
+    try {
+      const tool = catalogue().find(request.tool);
+      name = tool.name;
+      result = await execute(tool, request);
+    } catch (thrown) {
+      if (thrown instanceof QuestionsAsked) {
+        result = { kind: "questions", questions: thrown.questions, state: thrown.state };
+      } else {
+        const error = toLlmcError(thrown);
+        result = { kind: "error", error, body: renderForModel(error, familyOf(name), request.correlationId) };
+      }
+    }
+    close(name, result.kind === "error" ? result.error : undefined, {
+      truncated: result.kind === "ok" && result.truncated,
+      texts: { input: () => JSON.stringify(request.args ?? {}), output: () => textOf(result) },
+    });
+    return result;
+  };
+};
+
+export type Call = ReturnType<typeof createCall>;

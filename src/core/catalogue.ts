@@ -1,0 +1,51 @@
+import { LlmcError } from "../base/error.ts";
+import { nearest, quoteForMessage } from "../base/text.ts";
+import type { Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
+import type { Tool } from "../tools/tool.ts";
+import { canonicalName, type ModeSettings, toolsOfMode } from "./modes.ts";
+
+/** Everything that is registered, whatever the mode shows of it. */
+export interface Registered {
+  readonly tools: readonly Tool[];
+  readonly prompts: readonly Prompt[];
+  readonly resources: readonly Resource[];
+  readonly templates: readonly ResourceTemplate[];
+}
+
+export const NOTHING_REGISTERED: Registered = { tools: [], prompts: [], resources: [], templates: [] };
+
+/** What this mode offers. A new one is made whenever the configuration or the custom modules change. */
+export interface Catalogue extends Registered {
+  readonly settings: ModeSettings;
+  readonly phantoms: readonly string[];
+  find(name: string): Tool;
+}
+
+export const createCatalogue = (
+  builtIn: Registered,
+  custom: Registered,
+  settings: ModeSettings,
+): Catalogue => {
+  const { listed, phantoms } = toolsOfMode(settings, [...builtIn.tools, ...custom.tools]);
+  const byName = new Map(listed.map((tool) => [tool.name, tool]));
+  return {
+    settings,
+    tools: listed,
+    phantoms,
+    prompts: [...builtIn.prompts, ...custom.prompts],
+    resources: [...builtIn.resources, ...custom.resources],
+    templates: [...builtIn.templates, ...custom.templates],
+    find: (name) => {
+      const tool = byName.get(name) ?? byName.get(canonicalName(name));
+      if (tool !== undefined) return tool;
+      const close = nearest(canonicalName(name), byName.keys());
+      throw new LlmcError(
+        "unknown_tool",
+        `There is no tool ${quoteForMessage(name)} in ${settings.mode} mode.`,
+        {
+          hint: close === undefined ? `Tools: ${[...byName.keys()].join(", ")}.` : `Did you mean ${close}?`,
+        },
+      );
+    },
+  };
+};

@@ -1,0 +1,217 @@
+import type { Observer } from "../observe/observer.ts";
+import type { Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
+import type { HealthView, Ports, Tool } from "../tools/tool.ts";
+import { type Call, createCall, type PipeSettings } from "./call.ts";
+import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
+import { loadCustomModules, type ModuleKit, type ModuleSource } from "./custom-modules.ts";
+import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
+import { createGate } from "./gate.ts";
+import { createGuard } from "./guard.ts";
+import { instructionsFor } from "./instructions.ts";
+import type { Mode, ModeSettings } from "./modes.ts";
+import { type PublishedTool, publishTool } from "./publish.ts";
+import { presentSidecars, sidecarResources } from "./sidecars.ts";
+
+/** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
+export interface CoreSettings extends ModeSettings, PipeSettings {
+  readonly configVersion: string;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly budgetWarningChars: number;
+  readonly sidecars: readonly string[];
+  /** Absolute path, or undefined for none. */
+  readonly customModules: string | undefined;
+  readonly defaultAgentId: string;
+  readonly defaultModel: string;
+}
+
+/** What changed for clients: the lists that they may have cached. */
+export type ListKind = "tools" | "prompts" | "resources";
+
+/** The core as doors see it. */
+export interface Core extends Documents {
+  readonly call: Call;
+  listTools(): readonly PublishedTool[];
+  /** What clients would see in another mode. */
+  preview(mode: Mode): readonly PublishedTool[];
+  prompts(): readonly Prompt[];
+  resources(): Promise<readonly Resource[]>;
+  templates(): readonly ResourceTemplate[];
+  instructions(): string;
+  health(): HealthView;
+  settings(): CoreSettings;
+  /** Structured content goes out beside the text in classic mode only (REQ-D13). */
+  sendsStructured(): boolean;
+  /** Reads settings and custom modules anew and tells listeners which lists changed. */
+  refresh(): Promise<void>;
+  onListChanged(listener: (kind: ListKind) => void): () => void;
+  /** Calls back with the URI of a resource whose content changed. */
+  onResourceUpdated(listener: (uri: string) => void): () => void;
+  close(): void;
+}
+
+interface CoreParts {
+  readonly settings: () => CoreSettings;
+  readonly tools: readonly Tool[];
+  readonly files: Ports["files"];
+  readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly observer: Observer;
+  readonly modules: ModuleSource;
+  readonly jsonSchema: ModuleKit["jsonSchema"];
+  readonly matchTemplate: MatchTemplate;
+  /** Calls back when a workspace file changes; returns the stop function. */
+  readonly watchFile: (path: string, changed: () => void) => () => void;
+  readonly program: string;
+  readonly now: () => number;
+}
+
+const fingerprint = (published: readonly unknown[]): string => JSON.stringify(published);
+
+export const createCore = async (parts: CoreParts): Promise<Core> => {
+  const { settings, observer, now } = parts;
+  const startedAt = now();
+  const listeners = new Set<(kind: ListKind) => void>();
+  const updateListeners = new Set<(uri: string) => void>();
+  let stopWatching: (() => void)[] = [];
+  const builtIn: Registered = { ...NOTHING_REGISTERED, tools: parts.tools };
+  let custom: Registered = NOTHING_REGISTERED;
+  let catalogue: Catalogue;
+
+  const sendsStructured = () => catalogue.settings.mode === "classic";
+  const listTools = () =>
+    catalogue.tools.map((tool) => publishTool(tool, { outputSchema: sendsStructured() }));
+  const instructions = () => instructionsFor(catalogue.settings.mode, catalogue.tools);
+  const health = (): HealthView => ({
+    ok: true,
+    version: settings().configVersion,
+    program: parts.program,
+    mode: catalogue.settings.mode,
+    uptimeSeconds: Math.round((now() - startedAt) / 1000),
+    tools: catalogue.tools.length,
+  });
+
+  const loadCustom = async (): Promise<Registered> => {
+    const { customModules } = settings();
+    if (customModules === undefined) return NOTHING_REGISTERED;
+    const { registered, failures } = await loadCustomModules(
+      customModules,
+      parts.modules,
+      parts.jsonSchema,
+      builtIn,
+    );
+    for (const { file, reason } of failures) observer.log.warn({ file, reason }, "custom module left out");
+    return registered;
+  };
+
+  const announce = (next: Catalogue): void => {
+    if (next.phantoms.length > 0) {
+      observer.log.warn({ tools: next.phantoms }, "configured tools with nothing behind them are left out");
+    }
+    const chars = JSON.stringify(
+      next.tools.map((tool) => publishTool(tool, { outputSchema: false }).inputSchema),
+    ).length;
+    if (chars > settings().budgetWarningChars && next.settings.mode === "hybrid") {
+      observer.log.warn(
+        { chars, budget: settings().budgetWarningChars },
+        "the tool list is over mcp.hybrid.bootstrap_budget_warning",
+      );
+    }
+  };
+
+  const catalogueOf = (mode: Mode): Catalogue => {
+    const { promotedTools, includeExecuteCode } = settings();
+    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode });
+  };
+
+  const build = async (): Promise<void> => {
+    custom = await loadCustom();
+    catalogue = catalogueOf(settings().mode);
+    announce(catalogue);
+  };
+
+  const resources = async (): Promise<readonly Resource[]> => {
+    const present = await presentSidecars(settings().sidecars, parts.files);
+    return [...sidecarResources(present, parts.files), ...catalogue.resources];
+  };
+
+  const lists = async (): Promise<Readonly<Record<ListKind, string>>> => ({
+    tools: fingerprint(listTools()),
+    prompts: fingerprint(catalogue.prompts),
+    resources: fingerprint([await resources(), catalogue.templates]),
+  });
+
+  const unwatch = (): void => {
+    for (const stop of stopWatching) stop();
+    stopWatching = [];
+  };
+
+  const watchSidecars = (): void => {
+    unwatch();
+    if (updateListeners.size === 0) return;
+    const { sidecars } = settings();
+    const uris = sidecarResources(sidecars, parts.files).map(({ uri }) => uri);
+    stopWatching = sidecars.map((path, i) =>
+      parts.watchFile(path, () => {
+        for (const listener of updateListeners) listener(uris[i] ?? "");
+      }),
+    );
+  };
+
+  await build();
+
+  const guard = createGuard({
+    gate: createGate(() => ({ maxRunning: settings().maxConcurrent, maxWaiting: settings().maxQueued })),
+    observer,
+    now,
+  });
+  const call = createCall({
+    catalogue: () => catalogue,
+    settings,
+    ports: { files: parts.files, server: { health, metrics: parts.metrics, instructions } },
+    guard,
+  });
+  const documents = createDocuments({
+    catalogue: () => catalogue,
+    resources,
+    timeoutMs: () => settings().timeoutMs,
+    guard,
+    matchTemplate: parts.matchTemplate,
+  });
+
+  return {
+    call,
+    ...documents,
+    listTools,
+    preview: (mode) =>
+      catalogueOf(mode).tools.map((tool) => publishTool(tool, { outputSchema: mode === "classic" })),
+    prompts: () => catalogue.prompts,
+    resources,
+    templates: () => catalogue.templates,
+    instructions,
+    health,
+    settings,
+    sendsStructured,
+    refresh: async () => {
+      const before = await lists();
+      await build();
+      watchSidecars();
+      const after = await lists();
+      for (const kind of ["tools", "prompts", "resources"] as const) {
+        if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
+      }
+    },
+    onListChanged: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    onResourceUpdated: (listener) => {
+      updateListeners.add(listener);
+      if (stopWatching.length === 0) watchSidecars();
+      return () => {
+        updateListeners.delete(listener);
+        if (updateListeners.size === 0) unwatch();
+      };
+    },
+    close: unwatch,
+  };
+};

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { toLlmcError } from "../base/error.ts";
+import type { Prompt, Resource, ResourceTemplate, Schema } from "../tools/contract.ts";
+import { defineTool, EFFECTS, type Tool } from "../tools/tool.ts";
+import type { Registered } from "./catalogue.ts";
+
+/** What a custom module is handed: it imports nothing of ours. */
+export interface ModuleKit {
+  /** The schema library that the built-in tools use. */
+  readonly z: typeof z;
+  /** Wraps a hand-written JSON Schema; it is published as it is and enforced. */
+  jsonSchema(schema: Readonly<Record<string, unknown>>): Schema;
+  tool<I extends Schema, O extends Schema>(tool: Tool<I, O>): void;
+  prompt(prompt: Prompt): void;
+  resource(resource: Resource): void;
+  resourceTemplate(template: ResourceTemplate): void;
+}
+
+/** Finds and loads the files of the custom folder; the host provides it. */
+export interface ModuleSource {
+  /** Absolute paths of the modules, sorted by name; a folder that does not exist has none. */
+  list(folder: string): Promise<readonly string[]>;
+  load(path: string): Promise<unknown>;
+}
+
+interface Failure {
+  readonly file: string;
+  readonly reason: string;
+}
+
+/** Clients hide a whole server over one name outside this alphabet (REQ-D1). */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+const checkTool = (tool: Tool, taken: ReadonlySet<string>): void => {
+  if (!TOOL_NAME.test(tool.name))
+    throw new Error("a tool's name may hold letters, digits, _ and - only, 64 at most");
+  if (taken.has(tool.name)) throw new Error(`a tool named ${tool.name} exists already`);
+  if (!EFFECTS.includes(tool.effect))
+    throw new Error(`${tool.name}: effect must be one of ${EFFECTS.join(", ")}`);
+  if (typeof tool.run !== "function" || typeof tool.render !== "function")
+    throw new Error(`${tool.name}: needs run and render`);
+  if (tool.input?.["~standard"] === undefined)
+    throw new Error(`${tool.name}: input must be a schema (kit.z or kit.jsonSchema)`);
+};
+
+const hasRegister = (loaded: unknown): loaded is { register: (kit: ModuleKit) => unknown } =>
+  typeof loaded === "object" &&
+  loaded !== null &&
+  "register" in loaded &&
+  typeof loaded.register === "function";
+
+/** Loads every module of the folder. One that is broken is reported and left out whole; the others are not affected. */
+export const loadCustomModules = async (
+  folder: string,
+  source: ModuleSource,
+  jsonSchema: ModuleKit["jsonSchema"],
+  builtIn: Registered,
+): Promise<{ readonly registered: Registered; readonly failures: readonly Failure[] }> => {
+  const all = {
+    tools: [] as Tool[],
+    prompts: [] as Prompt[],
+    resources: [] as Resource[],
+    templates: [] as ResourceTemplate[],
+  };
+  const failures: Failure[] = [];
+  const taken = new Set(builtIn.tools.map(({ name }) => name));
+  for (const path of await source.list(folder)) {
+    const own: typeof all = { tools: [], prompts: [], resources: [], templates: [] };
+    const names = new Set(taken);
+    try {
+      const loaded = await source.load(path);
+      if (!hasRegister(loaded)) throw new Error("it exports no function named register");
+      await loaded.register({
+        z,
+        jsonSchema,
+        tool: (tool) => {
+          const plain = defineTool(tool);
+          checkTool(plain, names);
+          names.add(plain.name);
+          own.tools.push(plain);
+        },
+        prompt: (prompt) => own.prompts.push(prompt),
+        resource: (resource) => own.resources.push(resource),
+        resourceTemplate: (template) => own.templates.push(template),
+      });
+    } catch (thrown) {
+      const error = toLlmcError(thrown);
+      const cause = error.cause instanceof Error ? error.cause.message : error.message;
+      failures.push({ file: nameOf(path), reason: cause });
+      continue;
+    }
+    for (const tool of own.tools) taken.add(tool.name);
+    all.tools.push(...own.tools);
+    all.prompts.push(...own.prompts);
+    all.resources.push(...own.resources);
+    all.templates.push(...own.templates);
+  }
+  return { registered: all, failures };
+};

@@ -1,0 +1,97 @@
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+import {
+  type PromptMessage,
+  QuestionsAsked,
+  type Resource,
+  type ResourceContent,
+  type ResourceTemplate,
+} from "../tools/contract.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { Guard, Origin } from "./guard.ts";
+
+/** Matches an RFC 6570 template and gives the variables, or undefined; the MCP library has the implementation. */
+export type MatchTemplate = (template: string, uri: string) => Readonly<Record<string, string>> | undefined;
+
+interface DocumentParts {
+  readonly catalogue: () => Catalogue;
+  readonly resources: () => Promise<readonly Resource[]>;
+  readonly timeoutMs: () => number;
+  readonly guard: Guard;
+  readonly matchTemplate: MatchTemplate;
+}
+
+const lengthOf = (content: ResourceContent): string => ("text" in content ? content.text : content.blob);
+
+/** Resources and prompts, under the same guard as tools: deadline, place, record. */
+export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchTemplate }: DocumentParts) => {
+  const guarded = async <T>(
+    kind: string,
+    name: string,
+    origin: Origin,
+    text: (value: T) => string,
+    work: Parameters<typeof guard.run<T>>[2],
+  ): Promise<T> => {
+    const close = guard.open(origin);
+    const input = () => name;
+    try {
+      const value = await guard.run(origin, timeoutMs(), work);
+      close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
+      return value;
+    } catch (thrown) {
+      if (thrown instanceof QuestionsAsked) {
+        close(kind, undefined, { truncated: false, texts: { input, output: () => "" } });
+        throw thrown;
+      }
+      const error = toLlmcError(thrown);
+      close(kind, error, { truncated: false, texts: { input, output: () => error.message } });
+      throw error;
+    }
+  };
+
+  const findTemplate = (
+    uri: string,
+  ): { template: ResourceTemplate; variables: Readonly<Record<string, string>> } | undefined => {
+    for (const template of catalogue().templates) {
+      const variables = matchTemplate(template.uriTemplate, uri);
+      if (variables !== undefined) return { template, variables };
+    }
+    return undefined;
+  };
+
+  const readResource = (uri: string, origin: Origin): Promise<ResourceContent> =>
+    guarded("resources/read", uri, origin, lengthOf, async (context) => {
+      const resource = (await resources()).find((candidate) => candidate.uri === uri);
+      if (resource !== undefined) return resource.read(context);
+      const match = findTemplate(uri);
+      if (match !== undefined) return match.template.read(uri, match.variables, context);
+      throw new LlmcError("resource_not_found", `There is no resource ${quoteForMessage(uri)}.`, {
+        hint: "List the resources to see what is there.",
+      });
+    });
+
+  const getPrompt = (
+    name: string,
+    args: Readonly<Record<string, string>>,
+    origin: Origin,
+  ): Promise<readonly PromptMessage[]> =>
+    guarded("prompts/get", name, origin, JSON.stringify, async (context) => {
+      const prompt = catalogue().prompts.find((candidate) => candidate.name === name);
+      if (prompt === undefined)
+        throw new LlmcError("resource_not_found", `There is no prompt ${quoteForMessage(name)}.`);
+      const missing = (prompt.arguments ?? []).filter(
+        ({ name: argument, required }) => required === true && args[argument] === undefined,
+      );
+      if (missing.length > 0) {
+        throw new LlmcError(
+          "invalid_args",
+          `Missing arguments: ${missing.map((argument) => argument.name).join(", ")}.`,
+        );
+      }
+      return prompt.get(args, context);
+    });
+
+  return { readResource, getPrompt };
+};
+
+export type Documents = ReturnType<typeof createDocuments>;

@@ -1,0 +1,101 @@
+import { toLlmcError } from "../base/error.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { CallTexts } from "../observe/records.ts";
+import { type CallContext, type Caller, type LogLevel, QuestionsAsked } from "../tools/contract.ts";
+import { startDeadline } from "./deadline.ts";
+import type { Gate } from "./gate.ts";
+
+/** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
+export interface Origin {
+  readonly caller: Caller;
+  readonly correlationId: string;
+  readonly signal?: AbortSignal | undefined;
+  /** W3C trace context of the caller, as received. */
+  readonly traceparent?: string | undefined;
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  readonly state?: unknown;
+  readonly progress?: ((done: number, total?: number, message?: string) => Promise<void>) | undefined;
+  readonly log?: ((level: LogLevel, message: string) => Promise<void>) | undefined;
+  readonly releaseStream?: (() => void) | undefined;
+}
+
+export interface Measured {
+  readonly truncated: boolean;
+  readonly texts: CallTexts;
+}
+
+interface GuardParts {
+  readonly gate: Gate;
+  readonly observer: Observer;
+  /** Milliseconds that only move forward. */
+  readonly now: () => number;
+}
+
+const silently = async (): Promise<void> => {};
+
+const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
+  correlationId: origin.correlationId,
+  caller: origin.caller,
+  signal,
+  progress: origin.progress ?? silently,
+  log: origin.log ?? silently,
+  answers: origin.answers,
+  state: origin.state,
+  ask: (questions, state) => {
+    throw new QuestionsAsked(questions, state);
+  },
+  releaseStream: origin.releaseStream ?? (() => {}),
+});
+
+/** Place, deadline and record of any piece of work that a client asked for. */
+export const createGuard = ({ gate, observer, now }: GuardParts) => {
+  /** Runs the work within a place of the gate and its deadline. */
+  const run = async <T>(
+    origin: Origin,
+    timeoutMs: number,
+    work: (context: CallContext) => Promise<T>,
+  ): Promise<T> => {
+    const deadline = startDeadline(timeoutMs, origin.signal);
+    try {
+      const wait = gate.enter(deadline.signal);
+      if (wait !== undefined) await wait;
+      try {
+        return await deadline.race(work(contextOf(origin, deadline.signal)));
+      } finally {
+        gate.release();
+      }
+    } finally {
+      deadline.end();
+    }
+  };
+
+  /** Opens the record of one piece of work; the returned function closes it. */
+  const open = (origin: Origin) => {
+    const startedAt = now();
+    const trace = observer.startCall(origin.traceparent);
+    return (tool: string, failure: unknown, { truncated, texts }: Measured): void => {
+      const error = failure === undefined ? undefined : toLlmcError(failure);
+      trace.end(tool, error?.code);
+      observer.recordCall(
+        {
+          tool,
+          correlationId: origin.correlationId,
+          agentId: origin.caller.agentId,
+          sessionId: origin.caller.sessionId,
+          model: origin.caller.model,
+          transport: origin.caller.transport,
+          durationMs: now() - startedAt,
+          truncated,
+          errorCode: error?.code,
+          traceId: trace.traceId,
+          cause: error?.cause,
+        },
+        texts,
+      );
+    };
+  };
+
+  return { run, open };
+};
+
+export type Guard = ReturnType<typeof createGuard>;

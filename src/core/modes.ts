@@ -1,0 +1,37 @@
+import type { Tool } from "../tools/tool.ts";
+import type { MODES } from "./options.ts";
+
+export type Mode = (typeof MODES)[number];
+
+export interface ModeSettings {
+  readonly mode: Mode;
+  readonly promotedTools: readonly string[];
+  readonly includeExecuteCode: boolean;
+}
+
+export interface ModeTools {
+  /** In the order of the catalogue. Listed is callable is named in the instructions. */
+  readonly listed: readonly Tool[];
+  /** Configured names that no tool answers to. */
+  readonly phantoms: readonly string[];
+}
+
+const ALWAYS = ["00_INIT", "read_file", "list_dir"];
+
+const namesFor = ({ mode, promotedTools, includeExecuteCode }: ModeSettings): readonly string[] | "all" => {
+  if (mode === "classic") return "all";
+  if (mode === "code_execution") return [...ALWAYS, "execute_code"];
+  return [...ALWAYS, ...promotedTools, ...(includeExecuteCode ? ["execute_code"] : [])];
+};
+
+/** Tools are published with underscores; a dotted name means the same tool (REQ-D1). */
+export const canonicalName = (name: string): string => name.replaceAll(".", "_");
+
+export const toolsOfMode = (settings: ModeSettings, all: readonly Tool[]): ModeTools => {
+  const names = namesFor(settings);
+  if (names === "all") return { listed: all, phantoms: [] };
+  const wanted = new Set(names.map(canonicalName));
+  const listed = all.filter(({ name }) => wanted.has(name));
+  const present = new Set(listed.map(({ name }) => name));
+  return { listed, phantoms: [...wanted].filter((name) => !present.has(name)) };
+};

@@ -1,0 +1,72 @@
+import type { Effect, Tool } from "../tools/tool.ts";
+
+export interface PublishedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly outputSchema?: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly annotations?: Readonly<Record<string, boolean>>;
+}
+
+/** MCP's own defaults are the pessimistic ones (not read-only, destructive, open world): only differences are sent. */
+const ANNOTATIONS: Readonly<Record<Effect, Readonly<Record<string, boolean>>>> = {
+  read: { readOnlyHint: true, openWorldHint: false },
+  write: { destructiveHint: true, openWorldHint: false },
+  execute: { destructiveHint: true },
+  egress: { readOnlyHint: true, openWorldHint: true },
+};
+
+/** A bound this far out tells a model nothing; zod writes one for any unbounded whole number. */
+const NO_BOUNDS = 1_000_000_000;
+
+const slim = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(slim);
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key, value]) => !((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= NO_BOUNDS))
+      .map(([key, value]) => [key, slim(value)]),
+  );
+};
+
+const asObjectSchema = (schema: Record<string, unknown>): PublishedTool["inputSchema"] => ({
+  type: "object",
+  ...schema,
+});
+
+/** Schemas that a library wrote lose the `$schema` line (about 15 tokens a tool); hand-written JSON Schema stays as it is. */
+const published = (schema: Tool["input"], side: "input" | "output"): PublishedTool["inputSchema"] => {
+  const standard = schema["~standard"];
+  const json = standard.jsonSchema[side]({ target: "draft-2020-12" });
+  if (standard.vendor !== "zod") return asObjectSchema(json);
+  const { $schema: _dialect, ...rest } = json;
+  return asObjectSchema(slim(rest) as Record<string, unknown>);
+};
+
+const cache = new WeakMap<Tool, { withOutput: PublishedTool; withoutOutput: PublishedTool }>();
+
+const build = (tool: Tool) => {
+  const withoutOutput: PublishedTool = {
+    name: tool.name,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    description: tool.description,
+    inputSchema: published(tool.input, "input"),
+    annotations: ANNOTATIONS[tool.effect],
+  };
+  const withOutput =
+    tool.output === undefined
+      ? withoutOutput
+      : { ...withoutOutput, outputSchema: published(tool.output, "output") };
+  return { withOutput, withoutOutput };
+};
+
+/** What a client sees of a tool. Only classic mode publishes output schemas (REQ-D13). */
+export const publishTool = (tool: Tool, options: { readonly outputSchema: boolean }): PublishedTool => {
+  let both = cache.get(tool);
+  if (both === undefined) {
+    both = build(tool);
+    cache.set(tool, both);
+  }
+  return options.outputSchema ? both.withOutput : both.withoutOutput;
+};

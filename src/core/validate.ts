@@ -1,0 +1,48 @@
+import { LlmcError } from "../base/error.ts";
+import { ellipsize } from "../base/text.ts";
+import type { Schema, SchemaIssue } from "../tools/contract.ts";
+
+const fieldOf = (issue: SchemaIssue): string =>
+  (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+
+/** Names the field and the rule, and never the value: an argument may be long or secret. */
+const describe = (issue: SchemaIssue): string => {
+  const field = fieldOf(issue);
+  return ellipsize(field === "" ? issue.message : `${field}: ${issue.message}`, 200);
+};
+
+const knownFields = (schema: Schema): readonly string[] => {
+  const { properties } = schema["~standard"].jsonSchema.input({ target: "draft-2020-12" });
+  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+};
+
+/** More than this helps nobody, and an adversary could ask for thousands. */
+const MAX_ISSUES = 5;
+
+export const validateArguments = async (schema: Schema, args: unknown): Promise<unknown> => {
+  const checked = schema["~standard"].validate(args ?? {});
+  const result = checked instanceof Promise ? await checked : checked;
+  if (result.issues === undefined) return result.value;
+  const [first] = result.issues;
+  const fields = knownFields(schema);
+  throw new LlmcError(
+    "invalid_args",
+    `Invalid arguments: ${result.issues.slice(0, MAX_ISSUES).map(describe).join("; ")}.`,
+    {
+      hint: fields.length === 0 ? "It takes no arguments." : `It takes: ${fields.join(", ")}.`,
+      ...(first === undefined || fieldOf(first) === ""
+        ? {}
+        : { details: { field: ellipsize(fieldOf(first), 100) } }),
+    },
+  );
+};
+
+/** A tool whose output breaks its own schema is a defect of ours, not of the caller. */
+export const checkOutput = async (schema: Schema, output: unknown): Promise<unknown> => {
+  const checked = schema["~standard"].validate(output);
+  const result = checked instanceof Promise ? await checked : checked;
+  if (result.issues === undefined) return result.value;
+  throw new Error(
+    `output does not match its schema at ${result.issues.map(fieldOf).slice(0, MAX_ISSUES).join(", ")}`,
+  );
+};

@@ -1,0 +1,120 @@
+import type { AppRequest } from "./app.ts";
+import { toLlmcError } from "./base/error.ts";
+import type { Finding } from "./cli/doctor-command.ts";
+import { type Loaded, loadConfig } from "./config/load.ts";
+import { createDisk } from "./host/disk.ts";
+import {
+  bubblewrapWorks,
+  descriptorsHavePaths,
+  isWritable,
+  kernelHasLandlock,
+  kernelHasSeccomp,
+  versionOf,
+  watchLimit,
+} from "./host/probe.ts";
+import { VERSION } from "./version.ts";
+
+const good = (name: string, says: string): Finding => ({ name, state: "good", says });
+const weak = (name: string, says: string, fix?: string): Finding => ({ name, state: "weak", says, fix });
+const bad = (name: string, says: string, fix?: string): Finding => ({ name, state: "bad", says, fix });
+
+const examineConfig = async (
+  request: AppRequest,
+): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
+  try {
+    const loaded = await loadConfig({ ...request, disk: createDisk() });
+    const says =
+      loaded.file === undefined
+        ? "no file; the defaults are in force (hybrid mode)"
+        : `${loaded.file}, ${loaded.config.mcp.mode} mode`;
+    return { finding: good("configuration", says), loaded };
+  } catch (thrown) {
+    return {
+      finding: bad("configuration", toLlmcError(thrown).message, "llmc config validate"),
+      loaded: undefined,
+    };
+  }
+};
+
+const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  const findings = [
+    (await isWritable(request.root))
+      ? good("workspace", `${request.root}, writable`)
+      : weak(
+          "workspace",
+          `${request.root} cannot be written: state and writes will fail`,
+          "use a folder of your own with --root",
+        ),
+  ];
+  if (loaded?.config.mcp.tools.allowed_roots.length === 0) {
+    findings.push(
+      weak("roots", "mcp.tools.allowed_roots is empty: every file is refused", 'allowed_roots = ["."]'),
+    );
+  } else if (loaded?.config.mcp.tools.allowed_roots.includes("/")) {
+    findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
+  }
+  return findings;
+};
+
+const examineFiles = async (): Promise<Finding> =>
+  (await descriptorsHavePaths())
+    ? good("file access", "race-free: decided on the opened descriptor")
+    : weak(
+        "file access",
+        "checked by comparing descriptor and name: this system does not tell a descriptor's path",
+      );
+
+/** Not used by the tools of this version; shown because commands and programs will run in it. */
+const examineSandbox = async (): Promise<Finding[]> => {
+  const bubblewrap = await versionOf("bwrap");
+  const kernel = [
+    (await kernelHasLandlock()) ? "Landlock" : "",
+    (await kernelHasSeccomp()) ? "seccomp" : "",
+  ].filter((name) => name !== "");
+  const install =
+    process.platform === "linux" ? "apt-get install bubblewrap (or your system's package)" : undefined;
+  let finding: Finding;
+  if (bubblewrap === undefined) finding = weak("sandbox", "bubblewrap is not installed", install);
+  else if (await bubblewrapWorks()) finding = good("sandbox", bubblewrap);
+  else
+    finding = weak(
+      "sandbox",
+      `${bubblewrap} cannot make namespaces here`,
+      "allow unprivileged user namespaces, or run with more rights",
+    );
+  return [
+    finding,
+    kernel.length === 0
+      ? weak("kernel", "neither Landlock nor seccomp is on")
+      : good("kernel", `${kernel.join(" and ")} available`),
+  ];
+};
+
+const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding => {
+  if (loaded === undefined) return weak("HTTP door", "unknown until the configuration is mended");
+  const { mode, token_env: variable } = loaded.config.mcp.auth;
+  if (mode === "none") return weak("HTTP door", "asks for no token (mcp.auth.mode)", 'mode = "token"');
+  return (request.env[variable] ?? "") === ""
+    ? weak("HTTP door", `${variable} is not set; stdio needs none`, "llmc serve --http --generate-token")
+    : good("HTTP door", `token in ${variable}`);
+};
+
+/** Looks at everything that this program relies on. */
+export const examine = async (request: AppRequest): Promise<readonly Finding[]> => {
+  const { finding, loaded } = await examineConfig(request);
+  const [git, watches] = await Promise.all([versionOf("git"), watchLimit()]);
+  return [
+    good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
+    finding,
+    ...(await examineRoots(request, loaded)),
+    await examineFiles(),
+    examineHttp(request, loaded),
+    ...(await examineSandbox()),
+    git === undefined
+      ? weak("git", "not installed", "apt-get install git (or your system's package)")
+      : good("git", git),
+    ...(watches !== undefined && watches < 8192
+      ? [weak("file watches", `only ${watches} allowed`, "sysctl fs.inotify.max_user_watches=524288")]
+      : []),
+  ];
+};

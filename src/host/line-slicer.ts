@@ -1,0 +1,116 @@
+import { isUtf8 } from "node:buffer";
+
+export interface SliceBounds {
+  readonly offsetLines: number;
+  readonly maxLines: number;
+  readonly maxBytes: number;
+}
+
+export interface LineSlice {
+  readonly text: string;
+  readonly lines: number;
+  readonly totalLines: number | undefined;
+  readonly truncated: boolean;
+}
+
+export interface LineSlicer {
+  /**
+   * "skipping": the piece is not kept and its memory may be used again. "done": the slice is whole. "over": it is, and
+   * something comes after it.
+   */
+  push(utf8: Buffer): "skipping" | "taking" | "done" | "over";
+  /** `ended`: what was pushed last is the end of the file. */
+  finish(ended: boolean): LineSlice;
+}
+
+const NEWLINE = 0x0a;
+const NOTHING = Buffer.alloc(0);
+
+const countNewlines = (bytes: Buffer): number => {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
+  return count;
+};
+
+/** A final newline does not start another line. */
+const countLines = (bytes: Buffer): number =>
+  countNewlines(bytes) + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0);
+
+const lengthByLead = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
+
+/** Leaves out a code point of which only the beginning is there. */
+const dropHalfCodePoint = (bytes: Buffer): Buffer => {
+  for (let back = 1; back <= 3; back++) {
+    const byte = bytes.at(-back);
+    if (byte === undefined) return bytes;
+    const isLead = (byte & 0xc0) !== 0x80;
+    if (isLead) return lengthByLead(byte) > back ? bytes.subarray(0, -back) : bytes;
+  }
+  return bytes;
+};
+
+/** Whole lines, so that the next slice can go on where this one ends; a line that is too long by itself is cut. */
+const cutToLines = (bytes: Buffer): Buffer => {
+  const end = bytes.lastIndexOf(NEWLINE) + 1;
+  return end > 0 ? bytes.subarray(0, end) : dropHalfCodePoint(bytes);
+};
+
+/** Takes lines out of UTF-8 that comes in pieces; holds `maxBytes` and one piece at most. */
+export const createLineSlicer = ({ offsetLines, maxLines, maxBytes }: SliceBounds): LineSlicer => {
+  let skipLeft = offsetLines;
+  let linesLeft = maxLines;
+  let bytesLeft = maxBytes;
+  let newlinesBeforeRest = 0;
+  let lastByte = NEWLINE;
+  let rest: Buffer = NOTHING;
+  const taken: Buffer[] = [];
+
+  const endOfLines = (bytes: Buffer, count: number): { end: number; found: number } => {
+    let end = 0;
+    for (let found = 0; found < count; found++) {
+      const newline = bytes.indexOf(NEWLINE, end);
+      if (newline < 0) return { end: bytes.length, found };
+      end = newline + 1;
+    }
+    return { end, found: count };
+  };
+
+  return {
+    push: (utf8) => {
+      lastByte = utf8.at(-1) ?? lastByte;
+      const skipped = endOfLines(utf8, skipLeft);
+      skipLeft -= skipped.found;
+      const window = utf8.subarray(skipped.end, skipped.end + bytesLeft);
+      const kept = endOfLines(window, linesLeft);
+      linesLeft -= kept.found;
+      bytesLeft -= kept.end;
+      newlinesBeforeRest += skipped.found + kept.found;
+      rest = utf8.subarray(skipped.end + kept.end);
+      if (kept.end > 0) taken.push(window.subarray(0, kept.end));
+      if (skipLeft > 0) return "skipping";
+      if (linesLeft > 0 && bytesLeft > 0) return "taking";
+      return rest.length > 0 ? "over" : "done";
+    },
+
+    finish: (ended) => {
+      const more = !ended || rest.length > 0;
+      const all = taken.length === 1 ? (taken[0] ?? NOTHING) : Buffer.concat(taken);
+      const isCutByBytes = more && linesLeft > 0;
+      let bytes = isCutByBytes ? cutToLines(all) : all;
+      let text = bytes.toString("utf8");
+      // What is not UTF-8 grows when it is replaced.
+      const hasGrown = !isUtf8(bytes) && Buffer.byteLength(text) > maxBytes;
+      if (hasGrown) {
+        bytes = cutToLines(Buffer.from(text).subarray(0, maxBytes));
+        text = bytes.toString("utf8");
+      }
+      const unfinished = lastByte === NEWLINE ? 0 : 1;
+      return {
+        text,
+        lines: countLines(bytes),
+        totalLines: ended ? newlinesBeforeRest + countNewlines(rest) + unfinished : undefined,
+        truncated: more || hasGrown,
+      };
+    },
+  };
+};

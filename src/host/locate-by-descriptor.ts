@@ -1,0 +1,93 @@
+import { isUtf8 } from "node:buffer";
+import { close, closeSync, constants, fstatSync, lstat, open, openSync, readlinkSync } from "node:fs";
+import { promisify } from "node:util";
+import { type Locate, type Located, MAX_TRIES, vanished } from "./located.ts";
+import { createMountCheck, mountOf } from "./mounts.ts";
+
+// Linux's own flag, which Node does not name: a descriptor that stands for the thing and opens nothing, so that not
+// even a FIFO or a device notices. The value is that of every architecture Node runs on.
+const O_PATH = 0o10000000;
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+// How the kernel marks the path of something removed or replaced; but a file may also really have such a name.
+const DELETED = " (deleted)";
+
+// What may wait for a disk or a network runs in the thread pool, at some 40 µs a piece. What the kernel answers from
+// memory, as it does on a descriptor that it has just looked up, is asked at once.
+const openAsync = promisify(open);
+const lstatAsync = promisify(lstat);
+
+const isNowhere = async (fd: number, realPath: string): Promise<boolean> => {
+  try {
+    const held = fstatSync(fd, { bigint: true });
+    const named = await lstatAsync(realPath, { bigint: true });
+    return held.dev !== named.dev || held.ino !== named.ino;
+  } catch {
+    return true;
+  }
+};
+
+const hold = (fd: number, realPath: string, stats: Located["stats"]): Located => {
+  let content: number | undefined;
+  const at = `/proc/self/fd/${fd}`;
+  return {
+    realPath,
+    stats,
+    at,
+    openContent: async () => {
+      content ??= await openAsync(at, READ);
+      return content;
+    },
+    // `at` is the descriptor itself.
+    confirm: async () => {},
+    close: () => {
+      closeSync(fd);
+      // Nobody waits for it, and a descriptor that was only read has nothing to lose on closing.
+      if (content !== undefined) close(content, () => {});
+    },
+  };
+};
+
+export const createLocateByDescriptor = (): Locate => {
+  const isOurs = createMountCheck();
+
+  const locateOnce: (...args: Parameters<Locate>) => Promise<Located | undefined> = async (path, judge) => {
+    const fd = await openAsync(path, O_PATH);
+    try {
+      const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
+      // Names that are not UTF-8 could be confused with one another once decoded: they are nowhere.
+      const realPath = isUtf8(name) && isOurs(mountOf(fd) ?? "") ? name.toString() : "";
+      judge(realPath);
+      if (realPath.endsWith(DELETED) && (await isNowhere(fd, realPath))) {
+        closeSync(fd);
+        return undefined;
+      }
+      return hold(fd, realPath, fstatSync(fd));
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  };
+
+  return async (path, judge) => {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const located = await locateOnce(path, judge);
+      if (located !== undefined) return located;
+    }
+    throw vanished();
+  };
+};
+
+/** Needs Linux with a whole /proc: some sandboxes and kernels emulate only half of it. */
+export const canLocateByDescriptor = (): boolean => {
+  if (process.platform !== "linux") return false;
+  let fd: number | undefined;
+  try {
+    fd = openSync("/", O_PATH);
+    return readlinkSync(`/proc/self/fd/${fd}`) === "/" && createMountCheck()(mountOf(fd) ?? "");
+  } catch {
+    return false;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+};

@@ -1,0 +1,67 @@
+import { execFile } from "node:child_process";
+import { access, constants, readFile, readlink } from "node:fs/promises";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** First line that a program prints about its version, or undefined where it is not installed. */
+export const versionOf = async (program: string, argument = "--version"): Promise<string | undefined> => {
+  try {
+    const { stdout } = await run(program, [argument], {
+      timeout: 5000,
+      env: { PATH: process.env["PATH"] ?? "" },
+    });
+    return stdout.split("\n")[0]?.trim();
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether bubblewrap can really make its namespaces here; installed is not enough in many containers. */
+export const bubblewrapWorks = async (): Promise<boolean> => {
+  try {
+    await run("bwrap", ["--ro-bind", "/", "/", "--unshare-all", "true"], { timeout: 5000 });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const readSmall = async (path: string): Promise<string> => {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch {
+    return "";
+  }
+};
+
+export const kernelHasLandlock = async (): Promise<boolean> =>
+  (await readSmall("/sys/kernel/security/lsm")).split(",").includes("landlock");
+
+export const kernelHasSeccomp = async (): Promise<boolean> =>
+  (await readSmall("/proc/sys/kernel/seccomp/actions_avail")).includes("errno");
+
+/** Whether a descriptor's real path can be read, which race-free file access rests on. */
+export const descriptorsHavePaths = async (): Promise<boolean> => {
+  try {
+    await readlink("/proc/self/fd/0");
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+export const isWritable = async (path: string): Promise<boolean> => {
+  try {
+    await access(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Watches that this user may hold; a large workspace needs many. Undefined where the system has no such limit. */
+export const watchLimit = async (): Promise<number | undefined> => {
+  const text = await readSmall("/proc/sys/fs/inotify/max_user_watches");
+  return text === "" ? undefined : Number(text);
+};

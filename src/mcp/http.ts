@@ -1,0 +1,43 @@
+import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { EFFECTS } from "../core/contract.ts";
+import { createMcpServer, type McpParts } from "./server.ts";
+import { createSessions } from "./sessions.ts";
+
+interface McpHttpParts extends McpParts {
+  readonly newId: () => string;
+  readonly now: () => number;
+  readonly onError: (error: Error) => void;
+}
+
+/** A web-standard handler for `/mcp`: stateless for 2026 clients, with sessions for 2025 ones. */
+export const createMcpHttp = (parts: McpHttpParts) => {
+  const sessions = createSessions(parts);
+  const modern = createMcpHandler(
+    ({ era }) =>
+      createMcpServer(
+        parts,
+        { transport: "http", id: parts.newId(), may: new Set(EFFECTS), newCorrelationId: parts.newId },
+        era,
+      ),
+    { legacy: "reject", onerror: parts.onError },
+  );
+  const stops = [
+    parts.core.onListChanged((kind) => {
+      if (kind === "tools") modern.notify.toolsChanged();
+      else if (kind === "prompts") modern.notify.promptsChanged();
+      else modern.notify.resourcesChanged();
+    }),
+    parts.core.onResourceUpdated((uri) => modern.notify.resourceUpdated(uri)),
+  ];
+  return {
+    fetch: async (request: Request, options: { readonly parsedBody?: unknown } = {}): Promise<Response> =>
+      (await isLegacyRequest(request, options.parsedBody))
+        ? sessions.handle(request, options)
+        : modern.fetch(request, options),
+    close: async (): Promise<void> => {
+      for (const stop of stops) stop();
+      sessions.close();
+      await modern.close();
+    },
+  };
+};

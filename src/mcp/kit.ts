@@ -1,0 +1,22 @@
+import { fromJsonSchema, UriTemplate } from "@modelcontextprotocol/server";
+import type { ModuleKit } from "../core/custom-modules.ts";
+import type { MatchTemplate } from "../core/documents.ts";
+
+/** A hand-written JSON Schema as a schema of ours, validated by the MCP library's validator. */
+export const jsonSchema: ModuleKit["jsonSchema"] = (schema) =>
+  fromJsonSchema(schema as never) as ReturnType<ModuleKit["jsonSchema"]>;
+
+const templates = new Map<string, UriTemplate>();
+
+export const matchTemplate: MatchTemplate = (template, uri) => {
+  let parsed = templates.get(template);
+  if (parsed === undefined) {
+    parsed = new UriTemplate(template);
+    templates.set(template, parsed);
+  }
+  const variables = parsed.match(uri);
+  if (variables === null) return undefined;
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : value]),
+  );
+};

@@ -1,0 +1,81 @@
+import type { ServerContext } from "@modelcontextprotocol/server";
+import type { Caller, LogLevel } from "../core/contract.ts";
+import type { Core } from "../core/core.ts";
+import type { Origin } from "../core/guard.ts";
+
+/** One connection, session or stateless request, as its door knows it. */
+export interface Connection {
+  readonly transport: "stdio" | "http";
+  /** Identifies the session in logs where the transport has no session id of its own. */
+  readonly id: string;
+  readonly may: ReadonlySet<string>;
+  newCorrelationId(): string;
+}
+
+/** Names come from the client and go into logs and the audit: printable, and short. */
+const clean = (name: string): string => name.replace(/[^\x20-\x7e]/g, "?").slice(0, 100);
+
+const callerOf = (
+  core: Core,
+  connection: Connection,
+  context: ServerContext,
+  clientName: string | undefined,
+): Caller => {
+  const { defaultAgentId, defaultModel } = core.settings();
+  const model = context.mcpReq._meta?.["llmc/model"];
+  return {
+    agentId: clean(clientName ?? defaultAgentId),
+    sessionId: context.sessionId ?? connection.id,
+    model: typeof model === "string" ? clean(model) : defaultModel,
+    transport: connection.transport,
+    may: connection.may,
+  };
+};
+
+const traceparentOf = (context: ServerContext): string | undefined => {
+  const fromMeta = context.mcpReq._meta?.["traceparent"];
+  return typeof fromMeta === "string"
+    ? fromMeta
+    : (context.http?.req?.headers.get("traceparent") ?? undefined);
+};
+
+/** Only well-formed ids are taken over from a caller. */
+const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+const correlationIdOf = (context: ServerContext, connection: Connection): string => {
+  const given = context.http?.req?.headers.get("x-correlation-id");
+  return typeof given === "string" && CORRELATION_ID.test(given) ? given : connection.newCorrelationId();
+};
+
+const progressOf = (context: ServerContext): Origin["progress"] => {
+  const progressToken = context.mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress, total, message) =>
+    context.mcpReq.notify({
+      method: "notifications/progress",
+      params: {
+        progressToken,
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      },
+    });
+};
+
+/** What the core needs to know about an MCP request, and its ways back. */
+export const originOf = (
+  core: Core,
+  connection: Connection,
+  context: ServerContext,
+  clientName: string | undefined,
+): Origin => ({
+  caller: callerOf(core, connection, context, clientName),
+  correlationId: correlationIdOf(context, connection),
+  signal: context.mcpReq.signal,
+  traceparent: traceparentOf(context),
+  answers: context.mcpReq.inputResponses,
+  state: context.mcpReq.requestState(),
+  progress: progressOf(context),
+  log: (level: LogLevel, message: string) => context.mcpReq.log(level, message, "llmc"),
+  releaseStream: context.http?.closeSSE,
+});

@@ -1,0 +1,95 @@
+import {
+  type HandleRequestOptions,
+  isInitializeRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { EFFECTS } from "../core/contract.ts";
+import { createEventStore } from "./event-store.ts";
+import { createMcpServer, type McpParts } from "./server.ts";
+
+interface SessionParts extends McpParts {
+  readonly newId: () => string;
+  readonly now: () => number;
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  lastUsedMs: number;
+  /** Requests under way: a session that works is not idle. */
+  active: number;
+}
+
+/** A client that went away without a word holds its session no longer than this. */
+const IDLE_MS = 30 * 60_000;
+const MAX_SESSIONS = 1000;
+/** Suggested to clients whose stream was closed on purpose, in milliseconds. */
+const RETRY_MS = 500;
+
+const refuse = (status: number, code: number, message: string): Response =>
+  Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
+
+/** Sessions of 2025-era clients; the 2026 revision has none. */
+export const createSessions = (parts: SessionParts) => {
+  const sessions = new Map<string, Session>();
+
+  const drop = (id: string): void => {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    void session?.transport.close();
+  };
+
+  const dropIdle = (): void => {
+    const oldest = parts.now() - IDLE_MS;
+    for (const [id, session] of sessions) if (session.active === 0 && session.lastUsedMs < oldest) drop(id);
+  };
+
+  const open = async (): Promise<Session> => {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: parts.newId,
+      eventStore: createEventStore(),
+      retryInterval: RETRY_MS,
+      onsessioninitialized: (id) => void sessions.set(id, session),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    const session: Session = { transport, lastUsedMs: parts.now(), active: 0 };
+    const connection = {
+      transport: "http",
+      id: parts.newId(),
+      may: new Set<string>(EFFECTS),
+      newCorrelationId: parts.newId,
+    } as const;
+    await createMcpServer(parts, connection, "legacy").connect(transport);
+    return session;
+  };
+
+  const find = async (request: Request, body: unknown): Promise<Session | Response> => {
+    const id = request.headers.get("mcp-session-id");
+    if (id !== null)
+      return sessions.get(id) ?? refuse(404, -32001, "Session not found: initialize a new one.");
+    if (!isInitializeRequest(body))
+      return refuse(400, -32000, "A session id is required: send initialize first.");
+    dropIdle();
+    if (sessions.size >= MAX_SESSIONS)
+      return refuse(503, -32000, "Too many sessions are open: try again later.");
+    return open();
+  };
+
+  return {
+    handle: async (request: Request, options: HandleRequestOptions): Promise<Response> => {
+      const session = await find(request, options.parsedBody);
+      if (session instanceof Response) return session;
+      session.lastUsedMs = parts.now();
+      session.active++;
+      try {
+        return await session.transport.handleRequest(request, options);
+      } finally {
+        session.active--;
+        session.lastUsedMs = parts.now();
+      }
+    },
+    close: (): void => {
+      for (const id of [...sessions.keys()]) drop(id);
+    },
+    count: () => sessions.size,
+  };
+};

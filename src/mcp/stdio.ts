@@ -1,0 +1,43 @@
+import type { Readable, Writable } from "node:stream";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { EFFECTS } from "../core/contract.ts";
+import { createMcpServer, type McpParts } from "./server.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+interface StdioDoorParts extends McpParts {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly maxFrameBytes: () => number;
+  readonly newId: () => string;
+  /** Something was wrong with a message; the reason never quotes it. */
+  readonly onRefused: (reason: string) => void;
+  readonly onError: (error: Error) => void;
+}
+
+/** After the client closed its end, answers that are on their way get this long. */
+const GRACE_MS = 1000;
+
+/** The stdio door: whoever started the process may do everything that the configuration allows. */
+export const openStdioDoor = (
+  parts: StdioDoorParts,
+): { readonly closed: Promise<void>; close(): Promise<void> } => {
+  const connection = {
+    transport: "stdio",
+    id: parts.newId(),
+    may: new Set<string>(EFFECTS),
+    newCorrelationId: parts.newId,
+  } as const;
+  const transport = new StdioTransport({ ...parts, graceMs: GRACE_MS });
+  const handle = serveStdio(({ era }) => createMcpServer(parts, connection, era), {
+    transport,
+    onerror: parts.onError,
+  });
+  const afterSdk = transport.onclose;
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = () => {
+      afterSdk?.();
+      resolve();
+    };
+  });
+  return { closed, close: () => handle.close() };
+};

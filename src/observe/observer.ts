@@ -1,0 +1,59 @@
+import { describeCause } from "./cause.ts";
+import type { Log } from "./log.ts";
+import type { Metrics } from "./metrics.ts";
+import type { CallRecord, CallTexts, CallTrace } from "./records.ts";
+import type { TokenAudit } from "./token-audit.ts";
+import { type Tracer, traceIdOf } from "./trace.ts";
+
+export interface Observer {
+  readonly log: Log;
+  startCall(traceparent: string | undefined): CallTrace;
+  recordCall(record: CallRecord, texts: CallTexts): void;
+}
+
+export interface ObserveSettings {
+  readonly enabled: boolean;
+  readonly metrics: boolean;
+  readonly tokenAudit: boolean;
+  readonly includeCorrelationId: boolean;
+  readonly tracePropagation: boolean;
+}
+
+interface ObserverParts {
+  readonly settings: () => ObserveSettings;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer | undefined;
+  readonly audit: TokenAudit;
+}
+
+export const createObserver = ({ settings, log, metrics, tracer, audit }: ObserverParts): Observer => ({
+  log,
+
+  startCall: (traceparent) => {
+    const parent = settings().tracePropagation ? traceparent : undefined;
+    return tracer?.startCall(parent) ?? { traceId: traceIdOf(parent), end: () => {} };
+  },
+
+  recordCall: (record, texts) => {
+    const { enabled, metrics: counts, tokenAudit, includeCorrelationId } = settings();
+    const failed = record.errorCode !== undefined;
+    const fields = {
+      ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
+      tool: record.tool,
+      duration_ms: Math.round(record.durationMs * 1000) / 1000,
+      truncated: record.truncated,
+      transport: record.transport,
+      agent_id: record.agentId,
+      session_id: record.sessionId,
+      ...(record.traceId === undefined ? {} : { trace_id: record.traceId }),
+      ...(failed ? { error_code: record.errorCode } : {}),
+    };
+    if (record.errorCode === "internal_error")
+      log.error({ ...fields, ...describeCause(record.cause) }, "call failed");
+    else log.info(fields, failed ? "call refused" : "call");
+    if (!enabled) return;
+    if (counts) metrics.recordCall(record, texts);
+    if (tokenAudit) audit.record(record, texts);
+  },
+});

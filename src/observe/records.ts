@@ -1,0 +1,26 @@
+/** What is kept of a call. Sizes and names, never values. */
+export interface CallRecord {
+  readonly tool: string;
+  readonly correlationId: string;
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly model: string;
+  readonly transport: string;
+  readonly durationMs: number;
+  readonly truncated: boolean;
+  readonly errorCode: string | undefined;
+  readonly traceId: string | undefined;
+  /** What lay behind an error; only its type, code and stack frames are logged. */
+  readonly cause: unknown;
+}
+
+/** The texts of a call, built only when something measures them. They are counted, never stored. */
+export interface CallTexts {
+  input(): string;
+  output(): string;
+}
+
+export interface CallTrace {
+  readonly traceId: string | undefined;
+  end(tool: string, errorCode: string | undefined): void;
+}

@@ -1,0 +1,95 @@
+import { tokenCounter } from "../base/tokens.ts";
+import type { CallRecord, CallTexts } from "./records.ts";
+
+export interface TokenAudit {
+  record(record: CallRecord, texts: CallTexts): void;
+  /** Drops lines older than the retention; 0 days keeps all. */
+  prune(retentionDays: number): Promise<void>;
+  /** Resolves when every line so far is on disk. */
+  flush(): Promise<void>;
+}
+
+interface AuditDisk {
+  appendText(path: string, text: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+  readText(path: string): Promise<string | undefined>;
+  writeText(path: string, text: string, mode?: number): Promise<void>;
+}
+
+interface AuditParts {
+  readonly disk: AuditDisk;
+  readonly path: () => string;
+  readonly today: () => Date;
+  readonly onCounted: (input: number, output: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+export const AUDIT_HEADER =
+  "timestamp,correlation_id,agent_id,session_id,model,tool,tokens_in,tokens_out,duration_ms,error_code";
+
+/** Names come from clients: quotes are doubled, and a leading sign that a spreadsheet would run as a formula is defused. */
+const cell = (value: string | number): string => {
+  if (typeof value === "number") return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+const DAY_MS = 86_400_000;
+
+/** One CSV line per call, with exact token counts. Counting and writing happen after the reply, in order. */
+export const createTokenAudit = ({ disk, path, today, onCounted, onError }: AuditParts): TokenAudit => {
+  let last: Promise<void> = Promise.resolve();
+
+  const enqueue = (work: () => Promise<void>): void => {
+    last = last.then(work).catch(onError);
+  };
+
+  const append = async (
+    record: CallRecord,
+    input: string,
+    output: string,
+    timestamp: string,
+  ): Promise<void> => {
+    const count = await tokenCounter();
+    const tokensIn = count(input);
+    const tokensOut = count(output);
+    onCounted(tokensIn, tokensOut);
+    const line = [
+      timestamp,
+      record.correlationId,
+      record.agentId,
+      record.sessionId,
+      record.model,
+      record.tool,
+      tokensIn,
+      tokensOut,
+      Math.round(record.durationMs * 100) / 100,
+      record.errorCode ?? "",
+    ].map(cell);
+    const file = path();
+    const isNew = !(await disk.exists(file));
+    await disk.appendText(file, `${isNew ? `${AUDIT_HEADER}\n` : ""}${line.join(",")}\n`);
+  };
+
+  return {
+    record: (record, texts) => {
+      const input = texts.input();
+      const output = texts.output();
+      const timestamp = today().toISOString();
+      enqueue(() => append(record, input, output, timestamp));
+    },
+    prune: (retentionDays) => {
+      enqueue(async () => {
+        if (retentionDays === 0) return;
+        const text = await disk.readText(path());
+        if (text === undefined) return;
+        const oldest = new Date(today().getTime() - retentionDays * DAY_MS).toISOString();
+        const [header = AUDIT_HEADER, ...lines] = text.split("\n");
+        const kept = lines.filter((line) => line !== "" && line >= oldest);
+        await disk.writeText(path(), [header, ...kept, ""].join("\n"), 0o600);
+      });
+      return last;
+    },
+    flush: () => last,
+  };
+};

@@ -1,0 +1,79 @@
+import { posix } from "node:path";
+import picomatch from "picomatch";
+import { insideRoots } from "./paths.ts";
+
+/** Whether the content of a real path is withheld. `bases` are the directories that relative globs may start from. */
+export type Denylist = (realPath: string, bases: readonly string[]) => boolean;
+
+// Word patterns (`*token*`) catch names by topic, and code and prose about a topic hold no secrets as a rule. Formats
+// that do hold them (.sh .txt .json .yaml .toml .ini .env and whatever is not named here) stay withheld.
+const SPARED_BY_WORDS = new Set(
+  (
+    ".ts .tsx .mts .cts .js .jsx .mjs .cjs .py .pyi .go .rs .java .kt .kts .groovy .c .h .cc .cpp .cxx .hh .hpp .m .mm " +
+    ".cs .fs .vb .rb .php .swift .scala .clj .cljs .ex .exs .erl .hs .ml .mli .lua .pl .pm .r .jl .dart .zig .nim .sol " +
+    ".proto .graphql .sql .html .css .scss .sass .less .vue .svelte .astro .md .mdx .rst .adoc .tex"
+  ).split(" "),
+);
+
+// Templates of an .env file: committed on purpose, with the names of the settings and no values, and what a model needs
+// to see to help with a setup. A glob that names one outright, or withholds a whole directory, still wins.
+const ENV_TEMPLATES = new Set([".env.example", ".env.sample", ".env.template"]);
+
+interface Rule {
+  readonly source: string;
+  /** The glob speaks of the final name alone, at any depth. */
+  readonly byName: boolean;
+  /** The last part is a name with wildcards, so what it catches may be an accident. */
+  readonly loose: boolean;
+  readonly word: boolean;
+}
+
+/** `secrets/` means everything in any directory of that name, as in ignore files. */
+const spellOut = (glob: string): string => {
+  const bare = glob.replace(/^\.\//, "");
+  if (!bare.endsWith("/")) return bare;
+  return /^[^/]+\/$/.test(bare) ? `**/${bare}**` : `${bare}**`;
+};
+
+const parseGlob = (written: string): Rule => {
+  const glob = spellOut(written);
+  const lastPart = glob.slice(glob.lastIndexOf("/") + 1);
+  const byName = glob === lastPart || glob === `**/${lastPart}`;
+  // `s`: a newline in a name must not hide what follows. `!` is no negation: it could only open what is withheld.
+  const options = { dot: true, flags: "is", nonegate: true, windows: false };
+  return {
+    source: picomatch.makeRe(byName ? lastPart : glob, options).source,
+    byName: byName && lastPart !== "**",
+    loose: lastPart !== "**" && /[*?[{(]/.test(lastPart),
+    word: /^\*\p{Letter}+\*$/u.test(lastPart),
+  };
+};
+
+const anyOf = (rules: readonly Rule[]): ((text: string) => boolean) => {
+  if (rules.length === 0) return () => false;
+  const pattern = new RegExp(rules.map((rule) => `(?:${rule.source})`).join("|"), "is");
+  return (text) => pattern.test(text);
+};
+
+const compileRules = (rules: readonly Rule[]): Denylist => {
+  const matchesName = anyOf(rules.filter((rule) => rule.byName));
+  const matchesPath = anyOf(rules.filter((rule) => !rule.byName));
+  return (realPath, bases) =>
+    matchesName(posix.basename(realPath)) ||
+    matchesPath(realPath) ||
+    bases.some((base) => insideRoots(realPath, [base]) && matchesPath(posix.relative(base, realPath)));
+};
+
+/** Compiles once; matching ignores case and includes dotfiles. */
+export const compileDenylist = (globs: readonly string[]): Denylist => {
+  const rules = globs.filter((glob) => glob !== "").map(parseGlob);
+  const strict = compileRules(rules.filter((rule) => !rule.loose));
+  const loose = compileRules(rules.filter((rule) => rule.loose && !rule.word));
+  const words = compileRules(rules.filter((rule) => rule.word));
+  return (realPath, bases) => {
+    if (strict(realPath, bases)) return true;
+    const name = posix.basename(realPath).toLowerCase();
+    if (ENV_TEMPLATES.has(name)) return false;
+    return loose(realPath, bases) || (!SPARED_BY_WORDS.has(posix.extname(name)) && words(realPath, bases));
+  };
+};

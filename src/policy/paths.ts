@@ -1,0 +1,99 @@
+import { posix } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+
+/** What callers may reach. All paths are absolute and normal: no `.`, no `..`, no slash at the end. */
+export interface PathRules {
+  /** Real path; relative words start here. */
+  readonly workspace: string;
+  /** Real paths. None: nothing is allowed. */
+  readonly roots: readonly string[];
+  /** The same roots as the operator wrote them, for callers who use those names. They allow nothing by themselves. */
+  readonly writtenRoots: readonly string[];
+  /** This program's own state: closed to every caller, whatever the roots. */
+  readonly privateDirs: readonly string[];
+}
+
+export type PathRefusal = "outside" | "system" | "private" | "denylist" | "kind";
+
+/** State and tokens of this program, below the workspace. */
+export const STATE_DIR = ".llmc";
+
+// They show the memory, the environment and the descriptors of processes, ours included.
+const SYSTEM_DIRS = ["/proc", "/sys"];
+
+// Linux: PATH_MAX with its final NUL, and NAME_MAX.
+const MAX_PATH_BYTES = 4096;
+const MAX_NAME_BYTES = 255;
+
+const isInside = (path: string, dir: string): boolean =>
+  path === dir || path.startsWith(dir === "/" ? "/" : `${dir}/`);
+
+/** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */
+export const insideRoots = (realPath: string, roots: readonly string[]): boolean =>
+  realPath.startsWith("/") &&
+  posix.normalize(realPath) === realPath &&
+  roots.some((root) => isInside(realPath, root));
+
+const unusable = (words: string, why: string): LlmcError =>
+  new LlmcError("path_denied", `${quoteForMessage(words)} is not a usable path: ${why}.`);
+
+/**
+ * The absolute path that the caller's words stand for, by their letters alone. Nothing is expanded or decoded: `~`,
+ * `file://`, `%2e%2e`, backslashes, dots and spaces at the end are parts of names.
+ */
+export const resolveWords = (words: string, workspace: string): string => {
+  if (words === "") throw unusable(words, "it is empty");
+  if (words.includes("\0")) throw unusable(words, "it contains a NUL byte");
+  if (Buffer.byteLength(words) > MAX_PATH_BYTES) throw unusable(words, `it is over ${MAX_PATH_BYTES} bytes`);
+  const path = posix.resolve(workspace, words);
+  const bytes = Buffer.byteLength(path);
+  if (bytes >= MAX_PATH_BYTES) throw unusable(words, `it is over ${MAX_PATH_BYTES} bytes`);
+  if (bytes > MAX_NAME_BYTES && path.split("/").some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
+    throw unusable(words, `a name in it is over ${MAX_NAME_BYTES} bytes`);
+  }
+  return path;
+};
+
+const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
+  if (!insideRoots(path, roots)) return "outside";
+  if (SYSTEM_DIRS.some((dir) => isInside(path, dir))) return "system";
+  return rules.privateDirs.some((dir) => isInside(path, dir)) ? "private" : undefined;
+};
+
+/** The decision on a real path, which is the one that counts. */
+export const judgeReal = (realPath: string, rules: PathRules): PathRefusal | undefined =>
+  judgeWithin(realPath, rules.roots, rules);
+
+/**
+ * A first decision on the letters of a path, before the disk is touched: refusing here keeps what exists outside from
+ * showing through the errors. A pass means nothing yet, since links are still to be followed.
+ */
+export const judgeWritten = (path: string, rules: PathRules): PathRefusal | undefined =>
+  rules.roots.length === 0 ? "outside" : judgeWithin(path, [...rules.roots, ...rules.writtenRoots], rules);
+
+const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = {
+  outside: ["is outside the allowed roots.", "Use a path inside the workspace or another allowed root."],
+  system: ["leads into /proc or /sys, which is never read.", "Use a path of an ordinary file."],
+  private: [`belongs to llmc's own state (${STATE_DIR}), which no tool reads.`, "Use another path."],
+  denylist: [
+    "is on the denylist (mcp.tools.denylist_globs): its content is not returned.",
+    "Its name, size and time can still be had by stat.",
+  ],
+  kind: [
+    "is neither a regular file nor a directory.",
+    "Pipes, sockets and devices are not opened; use a path of an ordinary file.",
+  ],
+};
+
+/** Names the caller's own words only: a real path may be none of their business. */
+export const pathDenied = (words: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
+  const [message, hint] = REFUSALS[refusal];
+  return new LlmcError("path_denied", `${quoteForMessage(words)} ${message}`, {
+    hint: rules.roots.length === 0 ? "The configuration allows no roots, so nothing can be reached." : hint,
+  });
+};
+
+/** For results: short inside the workspace, whole elsewhere. */
+export const shownPath = (realPath: string, workspace: string): string =>
+  isInside(realPath, workspace) ? posix.relative(workspace, realPath) || "." : realPath;

@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+export const health = defineTool({
+  name: "health",
+  description: "Whether the server is well, its version and mode.",
+  effect: "read",
+  input: z.strictObject({}),
+  output: z.object({
+    data: z.object({ ok: z.boolean(), version: z.string() }),
+    meta: z.object({ program: z.string(), mode: z.string(), uptime_s: z.number(), tools: z.int() }),
+  }),
+  run: async (_args, { server }) => {
+    const { ok, version, program, mode, uptimeSeconds, tools } = server.health();
+    return { data: { ok, version }, meta: { program, mode, uptime_s: uptimeSeconds, tools } };
+  },
+  render: (output) => JSON.stringify(output),
+});

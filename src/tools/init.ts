@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+/** For clients that drop the server's instructions: the same words, as a tool. */
+export const init = defineTool({
+  name: "00_INIT",
+  description: "How to use this server; call once if you have no instructions.",
+  effect: "read",
+  input: z.strictObject({}),
+  output: z.object({ data: z.string(), meta: z.object({}) }),
+  run: async (_args, { server }) => ({ data: server.instructions(), meta: {} }),
+  render: ({ data }) => data,
+});

@@ -1,0 +1,50 @@
+import type { Files } from "../host/files.ts";
+import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
+
+/** What the engines offer to tools. A tool has no other way to the outside. */
+export interface Ports {
+  readonly files: Files;
+  readonly server: ServerView;
+}
+
+/** What a tool may know about the server it runs in. */
+export interface ServerView {
+  health(): HealthView;
+  metrics(): Promise<Readonly<Record<string, unknown>>>;
+  instructions(): string;
+}
+
+export interface HealthView {
+  readonly ok: boolean;
+  /** Version of the configuration layout, as `/health` reports it. */
+  readonly version: string;
+  readonly program: string;
+  readonly mode: string;
+  readonly uptimeSeconds: number;
+  readonly tools: number;
+}
+
+/** What a tool does to the world. It drives the MCP annotations and what a caller must be allowed to do. */
+export const EFFECTS = ["read", "write", "execute", "egress"] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
+  readonly name: string;
+  /** A short name for people; left out, the name stands. */
+  readonly title?: string;
+  /** One sentence. Every word is paid for in every session of every client. */
+  readonly description: string;
+  readonly effect: Effect;
+  readonly input: I;
+  /** Left out by tools whose whole answer is content blocks. */
+  readonly output?: O;
+  /** Own deadline, where the server's request timeout does not fit. */
+  readonly timeoutMs?: number;
+  run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O>>;
+  /** What the model reads: the fewest tokens that say it all. */
+  render(output: SchemaOutput<O>): string | readonly ContentBlock[];
+}
+
+/** Gives a tool its types; the list in all.ts forgets them again. */
+export const defineTool = <I extends Schema, O extends Schema>(tool: Tool<I, O>): Tool =>
+  tool as unknown as Tool;
