@@ -266,3 +266,14 @@ describe("warnings", () => {
     ]);
   });
 });
+
+describe("a misspelt restriction", () => {
+  it("FAIL-C7: run_cmd_allow_list fails the load and names the right key", async () => {
+    await write('[mcp]\nmode = "hybrid"\n\n[mcp.tools]\nrun_cmd_allow_list = ["ls"]\n');
+    const error = await refusal();
+    expect(error.code).toBe("config_invalid");
+    expect(error.message).toBe(
+      'llmc.toml:5: unknown key "mcp.tools.run_cmd_allow_list"; did you mean "mcp.tools.run_cmd_allowlist"?',
+    );
+  });
+});

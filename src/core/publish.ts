@@ -25,7 +25,9 @@ const slim = (node: unknown): unknown => {
   if (typeof node !== "object" || node === null) return node;
   return Object.fromEntries(
     Object.entries(node)
-      .filter(([key, value]) => !((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= NO_BOUNDS))
+      .filter(
+        ([key, value]) => !((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= NO_BOUNDS),
+      )
       .map(([key, value]) => [key, slim(value)]),
   );
 };

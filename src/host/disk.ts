@@ -23,6 +23,9 @@ export interface Disk {
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 
+/** Kubernetes swaps this link beside the file instead of touching the file. */
+const CONFIG_MAP_LINK = "..data";
+
 export const createDisk = (): Disk => ({
   readText: async (path) => {
     try {
@@ -86,7 +89,7 @@ export const createDisk = (): Disk => ({
     const name = basename(path);
     let timer: NodeJS.Timeout | undefined;
     const watcher = watch(dirname(path), { persistent: false }, (_event, changedName) => {
-      if (changedName !== name) return;
+      if (changedName !== null && changedName !== name && changedName !== CONFIG_MAP_LINK) return;
       clearTimeout(timer);
       // Editors write in several steps; 50 ms later the file is whole.
       timer = setTimeout(changed, 50);

@@ -1,5 +1,4 @@
-import { type Dirent, readdir, type Stats } from "node:fs";
-import { promisify } from "node:util";
+import type { Dirent, Stats } from "node:fs";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import { compileDenylist } from "../policy/denylist.ts";
@@ -75,8 +74,6 @@ export interface FilesOptions {
   /** Left out: the best way this machine has. */
   readonly locate?: Locate;
 }
-
-const readdirAsync = promisify(readdir);
 
 const typeOf = (thing: Dirent | Stats): EntryType => {
   if (thing.isFile()) return "file";
@@ -162,8 +159,7 @@ export const createFiles = (options: FilesOptions): Files => {
     list: (words, signal) =>
       withLocated(words, signal, async (located, { rules }) => {
         if (!located.stats.isDirectory()) throw notADirectory(words);
-        const found = await readdirAsync(located.at, { withFileTypes: true });
-        await located.confirm();
+        const found = await located.list();
         stopIfAborted(signal);
         const entries = found.map((entry) => ({ name: entry.name, type: typeOf(entry) }));
         return { path: shownPath(located.realPath, rules.workspace), entries: entries.sort(byName) };

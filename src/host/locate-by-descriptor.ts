@@ -1,7 +1,17 @@
 import { isUtf8 } from "node:buffer";
-import { close, closeSync, constants, fstatSync, lstat, open, openSync, readlinkSync } from "node:fs";
+import {
+  close,
+  closeSync,
+  constants,
+  fstatSync,
+  lstat,
+  open,
+  openSync,
+  readdir,
+  readlinkSync,
+} from "node:fs";
 import { promisify } from "node:util";
-import { type Locate, type Located, MAX_TRIES, vanished } from "./located.ts";
+import type { Locate, Located } from "./located.ts";
 import { createMountCheck, mountOf } from "./mounts.ts";
 
 // Linux's own flag, which Node does not name: a descriptor that stands for the thing and opens nothing, so that not
@@ -16,14 +26,15 @@ const DELETED = " (deleted)";
 // memory, as it does on a descriptor that it has just looked up, is asked at once.
 const openAsync = promisify(open);
 const lstatAsync = promisify(lstat);
+const readdirAsync = promisify(readdir);
 
-const isNowhere = async (fd: number, realPath: string): Promise<boolean> => {
+const leadsTo = async (path: string, fd: number): Promise<boolean> => {
   try {
     const held = fstatSync(fd, { bigint: true });
-    const named = await lstatAsync(realPath, { bigint: true });
-    return held.dev !== named.dev || held.ino !== named.ino;
+    const named = await lstatAsync(path, { bigint: true });
+    return held.dev === named.dev && held.ino === named.ino;
   } catch {
-    return true;
+    return false;
   }
 };
 
@@ -38,8 +49,7 @@ const hold = (fd: number, realPath: string, stats: Located["stats"]): Located =>
       content ??= await openAsync(at, READ);
       return content;
     },
-    // `at` is the descriptor itself.
-    confirm: async () => {},
+    list: () => readdirAsync(at, { withFileTypes: true }),
     close: () => {
       closeSync(fd);
       // Nobody waits for it, and a descriptor that was only read has nothing to lose on closing.
@@ -51,30 +61,27 @@ const hold = (fd: number, realPath: string, stats: Located["stats"]): Located =>
 export const createLocateByDescriptor = (): Locate => {
   const isOurs = createMountCheck();
 
-  const locateOnce: (...args: Parameters<Locate>) => Promise<Located | undefined> = async (path, judge) => {
+  const nameOf = (fd: number): string => {
+    const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
+    // Names that are not UTF-8 could be confused with one another once decoded: they are nowhere.
+    return isUtf8(name) && isOurs(mountOf(fd) ?? "") ? name.toString() : "";
+  };
+
+  return async (path, judge) => {
     const fd = await openAsync(path, O_PATH);
     try {
-      const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
-      // Names that are not UTF-8 could be confused with one another once decoded: they are nowhere.
-      const realPath = isUtf8(name) && isOurs(mountOf(fd) ?? "") ? name.toString() : "";
+      let realPath = nameOf(fd);
       judge(realPath);
-      if (realPath.endsWith(DELETED) && (await isNowhere(fd, realPath))) {
-        closeSync(fd);
-        return undefined;
+      if (realPath.endsWith(DELETED) && !(await leadsTo(realPath, fd))) {
+        // Replaced since it was opened, as every atomic rewrite does: still whole, and judged by the name it had.
+        realPath = realPath.slice(0, -DELETED.length);
+        judge(realPath);
       }
       return hold(fd, realPath, fstatSync(fd));
     } catch (error) {
       closeSync(fd);
       throw error;
     }
-  };
-
-  return async (path, judge) => {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const located = await locateOnce(path, judge);
-      if (located !== undefined) return located;
-    }
-    throw vanished();
   };
 };
 

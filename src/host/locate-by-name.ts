@@ -1,14 +1,28 @@
 import { isUtf8 } from "node:buffer";
-import { close, constants, fstat, lstatSync, open, realpathSync, type Stats, stat } from "node:fs";
+import {
+  close,
+  constants,
+  type Dirent,
+  fstat,
+  lstatSync,
+  open,
+  readdirSync,
+  realpathSync,
+  type Stats,
+  stat,
+} from "node:fs";
 import { realpath } from "node:fs/promises";
-import { promisify } from "node:util";
-import { type Locate, type Located, MAX_TRIES, vanished } from "./located.ts";
+import { isDeepStrictEqual, promisify } from "node:util";
+import type { Locate, Located } from "./located.ts";
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 // Without /proc nothing gives the path of a descriptor, so the name is asked again until it is beyond chance that
 // somebody swaps links between all the questions and back. One agreement by luck is possible, eight in a row is not.
 const AGREEMENTS = 8;
+
+// Atomic rewrites replace a file under its name; a path that changes under every try is given up as missing.
+const MAX_TRIES = 32;
 
 const openAsync = promisify(open);
 const fstatAsync = promisify(fstat);
@@ -19,33 +33,48 @@ interface Identity {
   readonly ino: bigint;
 }
 
+/** In the shape of the system's errors. */
+const vanished = (): Error => Object.assign(new Error("It changed on every try."), { code: "ENOENT" });
+
+const isHeldAt = (realPath: string, held: Identity): boolean => {
+  if (realpathSync.native(realPath) !== realPath) return false;
+  const named = lstatSync(realPath, { bigint: true });
+  return named.dev === held.dev && named.ino === held.ino;
+};
+
 // In one go, without letting other work in between: time is what a swap needs.
-const agrees = (realPath: string, held: Identity): boolean => {
+const agrees = (ask: () => boolean): boolean => {
   try {
-    for (let i = 0; i < AGREEMENTS; i++) {
-      if (realpathSync.native(realPath) !== realPath) return false;
-      const named = lstatSync(realPath, { bigint: true });
-      if (named.dev !== held.dev || named.ino !== held.ino) return false;
-    }
+    for (let i = 0; i < AGREEMENTS; i++) if (!ask()) return false;
     return true;
   } catch {
     return false;
   }
 };
 
+const listHeld = (realPath: string, held: Identity): Dirent[] => {
+  const first = readdirSync(realPath, { withFileTypes: true });
+  const isSame = (): boolean =>
+    isHeldAt(realPath, held) &&
+    isDeepStrictEqual(
+      readdirSync(realPath),
+      first.map((entry) => entry.name),
+    );
+  if (!agrees(isSame)) throw vanished();
+  return first;
+};
+
 const shut = (fd: number): void => close(fd, () => {});
 
 const hold = async (fd: number, realPath: string): Promise<Located | undefined> => {
   const [held, stats] = await Promise.all([fstatAsync(fd, { bigint: true }), fstatAsync(fd)]);
-  if (!agrees(realPath, held)) return undefined;
+  if (!agrees(() => isHeldAt(realPath, held))) return undefined;
   return {
     realPath,
     stats,
     at: realPath,
     openContent: async () => fd,
-    confirm: async () => {
-      if (!agrees(realPath, held)) throw vanished();
-    },
+    list: async () => listHeld(realPath, held),
     close: () => shut(fd),
   };
 };
@@ -56,7 +85,7 @@ const leaveShut = (realPath: string, stats: Stats): Located => ({
   stats,
   at: realPath,
   openContent: () => Promise.reject(vanished()),
-  confirm: () => Promise.reject(vanished()),
+  list: () => Promise.reject(vanished()),
   close: () => {},
 });
 

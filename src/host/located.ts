@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 
 /**
  * Something found at a path and held by a descriptor, so that what was judged is what is used, whatever is renamed or
@@ -7,12 +7,12 @@ import type { Stats } from "node:fs";
 export interface Located {
   readonly realPath: string;
   readonly stats: Stats;
-  /** A path that leads to this very thing. */
+  /** A path that leads to it; good for hints, where what is found is judged in its turn. */
   readonly at: string;
   /** A descriptor to read from; it lives until `close`. */
   openContent(): Promise<number>;
-  /** Throws where `at` no longer leads to this very thing: ask after having used it. */
-  confirm(): Promise<void>;
+  /** What is in it, where it is a directory. */
+  list(): Promise<Dirent[]>;
   close(): void;
 }
 
@@ -21,9 +21,3 @@ export interface Located {
  * Throws the system's own error where nothing can be found.
  */
 export type Locate = (path: string, judge: (realPath: string) => void) => Promise<Located>;
-
-/** ENOENT in the shape of the system's errors, for what vanished while it was looked at. */
-export const vanished = (): Error => Object.assign(new Error("It vanished meanwhile."), { code: "ENOENT" });
-
-/** Atomic rewrites replace a file under its name; a path that changes under every try is given up as missing. */
-export const MAX_TRIES = 32;

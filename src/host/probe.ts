@@ -7,10 +7,7 @@ const run = promisify(execFile);
 /** First line that a program prints about its version, or undefined where it is not installed. */
 export const versionOf = async (program: string, argument = "--version"): Promise<string | undefined> => {
   try {
-    const { stdout } = await run(program, [argument], {
-      timeout: 5000,
-      env: { PATH: process.env["PATH"] ?? "" },
-    });
+    const { stdout } = await run(program, [argument], { timeout: 5000 });
     return stdout.split("\n")[0]?.trim();
   } catch {
     return undefined;

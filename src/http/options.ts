@@ -1,4 +1,14 @@
-import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
+import { z } from "zod";
+import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
+
+/** A token pasted here by mistake would be printed with the configuration: only what can name a variable is taken. */
+const TOKEN_VARIABLE: Option<string> = {
+  schema: z.string().regex(/^[A-Za-z_]\w*$/, "expected the name of a variable"),
+  default: "LLMC_MCP_TOKEN",
+  says: "Name of the environment variable that holds the token.",
+  planned: false,
+  restart: true,
+};
 
 export const httpSections = [
   section("mcp.server", "Where the HTTP door listens.", {
@@ -17,7 +27,7 @@ export const httpSections = [
       { restart: true },
     ),
     header: text("X-LLMC-Token", "Header that carries the token; Authorization: Bearer is accepted too."),
-    token_env: text("LLMC_MCP_TOKEN", "Environment variable that holds the token.", { restart: true }),
+    token_env: TOKEN_VARIABLE,
     allow_unauthenticated: flag(false, "Allow mode none on an address that is not loopback.", {
       restart: true,
     }),

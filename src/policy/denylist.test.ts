@@ -4,7 +4,17 @@ import { compileDenylist } from "./denylist.ts";
 
 // As in mcp.tools.denylist_globs; policy may not import the options of another room.
 const DEFAULT_GLOBS = [
-  ...["**/.env", "**/.env.*", "**/*.env", "**/*.pem", "**/*.key", "**/*.p12", "**/*.pfx", "**/*.kdbx", "**/id_rsa*"],
+  ...[
+    "**/.env",
+    "**/.env.*",
+    "**/*.env",
+    "**/*.pem",
+    "**/*.key",
+    "**/*.p12",
+    "**/*.pfx",
+    "**/*.kdbx",
+    "**/id_rsa*",
+  ],
   ...["**/id_dsa*", "**/id_ecdsa*", "**/id_ed25519*", "**/.npmrc", "**/.pypirc", "**/.netrc", "**/.pgpass"],
   ...["**/.htpasswd", "**/.git-credentials", "**/.aws/**", "**/.ssh/**", "**/.gnupg/**", "**/.kube/config"],
   ...["**/.docker/config.json", "**/*credential*", "**/*token*", "**/*secret*"],
@@ -14,16 +24,68 @@ const denies = compileDenylist(DEFAULT_GLOBS);
 const bases = ["/w/app"];
 
 const DENIED = [
-  ...[".env", ".ENV", ".env.local", ".Env.Production", "prod.env", "key.PEM", "server.key", "id_rsa", "id_rsa.pub"],
-  ...["id_ed25519", "ID_ED25519", ".npmrc", ".netrc", ".aws/credentials", ".aws/config", ".AWS/x/y.md", ".ssh/known_hosts"],
-  ...[".kube/config", "home/.docker/config.json", "Secrets.yaml", "my-token.txt", "api_token", "credentials", ".token"],
-  ...["TOKEN", "deep/er/client_secret.json", "secret.sh", "tokens.toml", "token.env", "secrets.ts.bak", ".env.ts"],
+  ...[
+    ".env",
+    ".ENV",
+    ".env.local",
+    ".Env.Production",
+    "prod.env",
+    "key.PEM",
+    "server.key",
+    "id_rsa",
+    "id_rsa.pub",
+  ],
+  ...[
+    "id_ed25519",
+    "ID_ED25519",
+    ".npmrc",
+    ".netrc",
+    ".aws/credentials",
+    ".aws/config",
+    ".AWS/x/y.md",
+    ".ssh/known_hosts",
+  ],
+  ...[
+    ".kube/config",
+    "home/.docker/config.json",
+    "Secrets.yaml",
+    "my-token.txt",
+    "api_token",
+    "credentials",
+    ".token",
+  ],
+  ...[
+    "TOKEN",
+    "deep/er/client_secret.json",
+    "secret.sh",
+    "tokens.toml",
+    "token.env",
+    "secrets.ts.bak",
+    ".env.ts",
+  ],
   ...["a\nb/.env", "my\ntoken", "\u2028/.env", ".ssh/.env.example", "x.md/secret"],
 ];
 
 const READABLE = [
-  ...["tokenizer.ts", "tokens.md", "credential-form.tsx", "SECRET.PY", "secrets.go", "token_test.rs", "Token.java"],
-  ...[".env.example", ".env.sample", ".env.template", "sub/.ENV.Example", "environment.ts", "env", "keys.ts", "monkey.txt"],
+  ...[
+    "tokenizer.ts",
+    "tokens.md",
+    "credential-form.tsx",
+    "SECRET.PY",
+    "secrets.go",
+    "token_test.rs",
+    "Token.java",
+  ],
+  ...[
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    "sub/.ENV.Example",
+    "environment.ts",
+    "env",
+    "keys.ts",
+    "monkey.txt",
+  ],
   ...["secrets/readme.txt", "tokens/list.json", "src/index.ts", "kube/config", "a.pem.txt", "awesome", "key"],
 ];
 
@@ -39,14 +101,20 @@ describe("the default denylist", () => {
 
   it("FAIL-A10 does not depend on letters being small or capital, nor on depth", () => {
     const cased = (text: string) =>
-      fc.array(fc.boolean(), { minLength: text.length, maxLength: text.length }).map((up) =>
-        Array.from(text, (letter, i) => (up[i] ? letter.toUpperCase() : letter.toLowerCase())).join(""),
-      );
+      fc
+        .array(fc.boolean(), { minLength: text.length, maxLength: text.length })
+        .map((up) =>
+          Array.from(text, (letter, i) => (up[i] ? letter.toUpperCase() : letter.toLowerCase())).join(""),
+        );
     const folder = fc.stringMatching(/^[ab.\n *-]{1,5}$/).filter((part) => part !== "." && part !== "..");
     fc.assert(
-      fc.property(fc.array(folder, { maxLength: 5 }), fc.constantFrom(...DENIED).chain(cased), (folders, path) => {
-        expect(denies(["", ...folders, path].join("/"), bases)).toBe(true);
-      }),
+      fc.property(
+        fc.array(folder, { maxLength: 5 }),
+        fc.constantFrom(...DENIED).chain(cased),
+        (folders, path) => {
+          expect(denies(["", ...folders, path].join("/"), bases)).toBe(true);
+        },
+      ),
     );
   });
 

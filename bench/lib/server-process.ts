@@ -1,0 +1,138 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Reply {
+  readonly id?: number;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Sends a request and waits for its answer; `ms` ends when the bytes arrive, before they are parsed. */
+  request(
+    method: string,
+    params?: unknown,
+  ): Promise<{ readonly ms: number; readonly result: Readonly<Record<string, unknown>> }>;
+  /** Initializes the session; resolves to what the server says about itself. */
+  handshake(): Promise<Readonly<Record<string, unknown>>>;
+  /** Calls a tool; resolves to the milliseconds. A failure of the tool is a failure of the benchmark. */
+  call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<number>;
+  close(): Promise<void>;
+}
+
+const INITIALIZE = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "llmc-bench", version: "1.0.0" },
+};
+
+const frame = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
+
+const INITIALIZED = frame({ method: "notifications/initialized" });
+
+/** A shell's settings for llmc or a compile cache would measure that shell. */
+const cleanEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(LLMC_|NODE_COMPILE_CACHE$|npm_)/.test(name)),
+  );
+
+const STDERR_TAIL = 2000;
+
+/** Raw JSON-RPC over the pipes of a child: no client library whose own time would be measured too. */
+export const startServer = ({ command, args, env = {} }: Launch): ServerProcess => {
+  const child = spawn(command, args, { env: { ...cleanEnvironment(), ...env } });
+  const waiting = new Map<number, { resolve(reply: Reply, at: number): void; reject(error: Error): void }>();
+  let lastId = 0;
+  let unread = "";
+  let complaints = "";
+
+  const exited = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const fail = (why: string): void => {
+    for (const { reject } of waiting.values()) reject(new Error(`${command}: ${why}\n${complaints}`));
+    waiting.clear();
+  };
+  child.once("error", (error) => fail(error.message));
+  child.once("exit", (code) => fail(`ended with ${code} before it answered`));
+  child.stdin.on("error", () => {});
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaints = (complaints + text).slice(-STDERR_TAIL);
+  });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const at = performance.now();
+    const lines = (unread + text).split("\n");
+    unread = lines.pop() ?? "";
+    for (const line of lines) {
+      const reply = JSON.parse(line) as Reply;
+      if (reply.id === undefined) continue;
+      waiting.get(reply.id)?.resolve(reply, at);
+      waiting.delete(reply.id);
+    }
+  });
+
+  const send = (method: string, params: unknown, trailer = "") =>
+    new Promise<{ ms: number; result: Readonly<Record<string, unknown>> }>((resolve, reject) => {
+      const id = ++lastId;
+      const text = frame({ id, method, params }) + trailer;
+      const startedAt = performance.now();
+      waiting.set(id, {
+        resolve: ({ result, error }, at) => {
+          if (result === undefined) reject(new Error(`${method}: ${error?.message ?? "no result"}`));
+          else resolve({ ms: at - startedAt, result });
+        },
+        reject,
+      });
+      child.stdin.write(text);
+    });
+
+  return {
+    pid: child.pid ?? 0,
+    request: (method, params = {}) => send(method, params),
+    handshake: async () => (await send("initialize", INITIALIZE, INITIALIZED)).result,
+    call: async (tool, args: Readonly<Record<string, unknown>> = {}) => {
+      const { ms, result } = await send("tools/call", { name: tool, arguments: args });
+      if (result["isError"]) throw new Error(`${tool} failed: ${JSON.stringify(result["content"])}`);
+      return ms;
+    },
+    close: async () => {
+      child.stdin.end();
+      const impatience = setTimeout(() => child.kill("SIGKILL"), 3000);
+      await exited;
+      clearTimeout(impatience);
+    },
+  };
+};
+
+/** From spawn to the answer of tools/list, with everything up to it written at once. */
+export const timeToFirstList = async (launch: Launch): Promise<number> => {
+  const startedAt = performance.now();
+  const server = startServer(launch);
+  const greeting = server.handshake();
+  const list = server.request("tools/list");
+  await Promise.all([greeting, list]);
+  const ms = performance.now() - startedAt;
+  await server.close();
+  return ms;
+};
+
+/** Both sides of a comparison run on the Node that runs the benchmark. */
+export const llmc = (program: string, root: string, ...args: readonly string[]): Launch => ({
+  command: program,
+  args: ["serve", "--stdio", "--root", root, ...args],
+  env: { LLMC_NODE: process.execPath },
+});
+
+export const bare = (env: Readonly<Record<string, string>> = {}): Launch => ({
+  command: process.execPath,
+  args: [fileURLToPath(new URL("../servers/bare.mjs", import.meta.url))],
+  env,
+});

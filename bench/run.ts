@@ -1,0 +1,72 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
+import { saveResults } from "./lib/results.ts";
+import { memory } from "./memory.ts";
+import { noop } from "./noop.ts";
+import { observe } from "./observe.ts";
+import { start } from "./start.ts";
+import { tokens } from "./tokens.ts";
+
+const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, tokens];
+
+const repository = fileURLToPath(new URL("..", import.meta.url));
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const { values: options, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: "boolean", short: "h", default: false },
+    "no-save": { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    program: { type: "string" },
+  },
+});
+
+const help = (): string => {
+  const width = Math.max(...BENCHMARKS.map(({ name }) => name.length));
+  return [
+    "npm run bench -- [name…] [options]",
+    "",
+    ...BENCHMARKS.map(
+      ({ name, says, needs }) =>
+        `  ${name.padEnd(width)}  ${says}${needs === undefined ? "" : ` (only when named; needs ${needs})`}`,
+    ),
+    "",
+    "  --no-save         do not write bench/results/<commit>.json",
+    "  --quick           few rounds, to see that it works; never saved",
+    "  --program <file>  another launcher, such as bin/llmc of another checkout; never saved",
+    "",
+    "bench/README.md says how to read the figures.",
+  ].join("\n");
+};
+
+const chosen = (): readonly Benchmark[] => {
+  if (names.length === 0) return BENCHMARKS.filter(({ needs }) => needs === undefined);
+  return names.map((name) => {
+    const found = BENCHMARKS.find((benchmark) => benchmark.name === name);
+    if (found === undefined) throw new Error(`There is no benchmark ${name}; --help lists them.`);
+    return found;
+  });
+};
+
+const runAll = async (benchmarks: readonly Benchmark[]): Promise<void> => {
+  const settings = {
+    program: resolve(options.program ?? `${repository}/bin/llmc`),
+    quick: options.quick,
+  };
+  const reports = new Map<string, Report>();
+  for (const benchmark of benchmarks) {
+    say(`\n${benchmark.name}: ${benchmark.says}\n`);
+    const report = await benchmark.run(settings);
+    reports.set(benchmark.name, report);
+    for (const table of report.tables) say(`${renderTable(table)}\n`);
+    for (const note of report.notes) say(`- ${note}`);
+  }
+  if (options["no-save"] || options.quick || options.program !== undefined) return;
+  say(`\nsaved to ${saveResults(repository, reports)}`);
+};
+
+if (options.help) say(help());
+else await runAll(chosen());

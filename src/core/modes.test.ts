@@ -1,0 +1,80 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openTestApp } from "../../test/app.ts";
+import { MODES } from "./options.ts";
+
+const namesOf = (tools: readonly { readonly name: string }[]): string[] =>
+  tools.map(({ name }) => name).toSorted();
+
+describe("modes", () => {
+  test("REQ-D5 REQ-M1: no file is hybrid, a file without a mode is classic, a named mode wins", async () => {
+    expect((await openTestApp()).core.settings().mode).toBe("hybrid");
+    expect((await openTestApp({ config: "[mcp]\n" })).core.settings().mode).toBe("classic");
+    expect((await openTestApp({ config: '[mcp]\nmode = "code_execution"\n' })).core.settings().mode).toBe(
+      "code_execution",
+    );
+  });
+
+  test("REQ-M2 REQ-M4: hybrid lists what is promoted; names with nothing behind them are warned about and left out", async () => {
+    const app = await openTestApp({
+      config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "ghost_tool"]\n',
+    });
+    expect(namesOf(app.core.listTools())).toEqual(["00_INIT", "list_dir", "read_file", "stat"]);
+    const warning = app
+      .logs()
+      .split("\n")
+      .find((line) => line.includes("left out"));
+    expect(warning).toContain("ghost_tool");
+    expect(warning).toContain('"level":"warn"');
+    expect(await app.errorCode("ghost_tool")).toBe("unknown_tool");
+  });
+
+  test("REQ-M5: a tool list over its budget is warned about", async () => {
+    const app = await openTestApp({
+      config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\nbootstrap_budget_warning = 10\n',
+    });
+    expect(app.logs()).toContain("bootstrap_budget_warning");
+    expect((await openTestApp()).logs()).not.toContain("over mcp.hybrid.bootstrap_budget_warning");
+  });
+
+  test.each(MODES)(
+    "REQ-M6 FAIL-D1: in %s mode, what is listed is what the instructions name",
+    async (mode) => {
+      const app = await openTestApp({ overrides: { "mcp.mode": mode } });
+      const line = app.core
+        .instructions()
+        .split("\n")
+        .find((candidate) => candidate.startsWith("Tools: "));
+      expect(line?.replace("Tools: ", "").replace(/\.$/, "").split(", ").toSorted()).toEqual(
+        namesOf(app.core.listTools()),
+      );
+      const mentioned =
+        app.core
+          .instructions()
+          .match(/`([a-z_]+)`/g)
+          ?.map((name) => name.replaceAll("`", "")) ?? [];
+      const known = new Set([...namesOf(app.core.listTools()), "offset"]);
+      expect(mentioned.filter((name) => !known.has(name))).toEqual([]);
+    },
+  );
+
+  test("REQ-D1: a dotted name calls the same tool", async () => {
+    const app = await openTestApp({ files: { "a.txt": "hello" } });
+    expect(await app.text("read.file", { path: "a.txt" })).toBe("hello");
+  });
+
+  test("REQ-M8 REQ-C5: an edit of the mode changes the list and tells listeners; a bad edit changes nothing", async () => {
+    const app = await openTestApp({ config: '[mcp]\nmode = "hybrid"\n', watch: true });
+    const changes: string[] = [];
+    app.core.onListChanged((kind) => changes.push(kind));
+    const file = join(app.root, "llmc.toml");
+    writeFileSync(file, '[mcp]\nmode = "classic"\n');
+    await expect.poll(() => changes, { timeout: 5000 }).toEqual(["tools"]);
+    expect(namesOf(app.core.listTools())).toContain("stat");
+    writeFileSync(file, '[mcp]\nmoed = "hybrid"\n');
+    await expect.poll(() => app.logs(), { timeout: 5000 }).toContain("the last good one stays in force");
+    expect(app.core.settings().mode).toBe("classic");
+    expect(app.logs()).toContain("mcp.mode");
+  });
+});

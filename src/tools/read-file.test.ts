@@ -1,0 +1,76 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openTestApp, tempWorkspace } from "../../test/app.ts";
+
+const numbered = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `line ${i + 1}\n`).join("");
+
+describe("read_file", () => {
+  test("REQ-T1 REQ-D13: text is the file's own; the structured form has data and meta", async () => {
+    const app = await openTestApp({ files: { "a.txt": "one\ntwo\n" } });
+    const result = await app.ask("read_file", { path: "a.txt" });
+    expect(result).toMatchObject({
+      kind: "ok",
+      content: [{ type: "text", text: "one\ntwo\n" }],
+      structured: {
+        data: "one\ntwo\n",
+        meta: { path: "a.txt", length: 8, truncated: false, total_lines: 2 },
+      },
+    });
+  });
+
+  test("an empty file and a slice past the end say so", async () => {
+    const app = await openTestApp({ files: { "empty.txt": "", "a.txt": "one\n" } });
+    expect(await app.text("read_file", { path: "empty.txt" })).toBe("[empty file]");
+    expect(await app.text("read_file", { path: "a.txt", offset: 5 })).toBe(
+      "[no lines there: the file has 1]",
+    );
+  });
+
+  test("REQ-F1: a long file comes in parts that join to the whole", async () => {
+    const whole = numbered(2500);
+    const app = await openTestApp({ files: { "long.txt": whole } });
+    const first = await app.text("read_file", { path: "long.txt" });
+    expect(first).toMatch(/\[more: offset 1000; file has \d+ bytes\]$/);
+    const parts: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const result = await app.ask("read_file", { path: "long.txt", offset });
+      if (result.kind !== "ok") throw new Error("refused");
+      const { data, meta } = result.structured as { data: string; meta: { next_offset?: number } };
+      parts.push(data);
+      offset = meta.next_offset;
+    }
+    expect(parts).toHaveLength(3);
+    expect(parts.join("")).toBe(whole);
+  });
+
+  test("refusals: outside, missing, directory, denylisted, unknown argument", async () => {
+    const app = await openTestApp({ files: { ".env": "SECRET=1", "src/a.ts": "" } });
+    expect(await app.errorCode("read_file", { path: "/etc/passwd" })).toBe("path_denied");
+    expect(await app.errorCode("read_file", { path: "nope.txt" })).toBe("file_not_found");
+    expect(await app.errorCode("read_file", { path: "src" })).toBe("is_directory");
+    expect(await app.errorCode("read_file", { path: ".env" })).toBe("path_denied");
+    expect(await app.errorCode("read_file", { path: "src/a.ts", lines: 3 })).toBe("invalid_args");
+  });
+
+  test("FAIL-A3: a link to outside is refused and nothing of its target shows", async () => {
+    const outside = tempWorkspace({ "secret.txt": "the outside marker" });
+    const app = await openTestApp({ files: { "in.txt": "inside" } });
+    symlinkSync(join(outside, "secret.txt"), join(app.root, "link.txt"));
+    symlinkSync(outside, join(app.root, "folder"));
+    for (const path of ["link.txt", "folder/secret.txt"]) {
+      const result = await app.ask("read_file", { path });
+      expect(result).toMatchObject({ kind: "error", body: { meta: { error_code: "path_denied" } } });
+      expect(JSON.stringify(result)).not.toContain("outside marker");
+    }
+    expect(app.logs()).not.toContain("outside marker");
+  });
+
+  test("REQ-D16: the state folder cannot be read, whatever the roots", async () => {
+    const app = await openTestApp({ config: '[mcp.tools]\nallowed_roots = ["/"]\n' });
+    mkdirSync(join(app.root, ".llmc"));
+    writeFileSync(join(app.root, ".llmc", "state.txt"), "private");
+    expect(await app.errorCode("read_file", { path: ".llmc/state.txt" })).toBe("path_denied");
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type App, createApp } from "../src/app.ts";
+import type { CallResult } from "../src/core/call.ts";
+import { EFFECTS } from "../src/core/contract.ts";
+import type { Origin } from "../src/core/guard.ts";
+
+interface TestAppOptions {
+  /** Text of llmc.toml; left out, there is none. */
+  readonly config?: string;
+  /** Workspace files by relative path. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly overrides?: Readonly<Record<string, string>>;
+  readonly watch?: boolean;
+}
+
+export interface TestApp extends App {
+  /** Everything that was logged so far. */
+  logs(): string;
+  ask(tool: string, args?: unknown, origin?: Partial<Origin>): Promise<CallResult>;
+  /** The text of a success; a failure fails the test with its body. */
+  text(tool: string, args?: unknown): Promise<string>;
+  /** The published code of a failure; a success fails the test. */
+  errorCode(tool: string, args?: unknown): Promise<string>;
+}
+
+export const writeFiles = (root: string, files: Readonly<Record<string, string>>): void => {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+};
+
+export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): string => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-test-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  writeFiles(root, files);
+  return root;
+};
+
+/** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
+export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp> => {
+  const root = tempWorkspace({
+    ...options.files,
+    ...(options.config === undefined ? {} : { "llmc.toml": options.config }),
+  });
+  let logged = "";
+  const app = await createApp({
+    root,
+    overrides: options.overrides ?? {},
+    env: {},
+    watch: options.watch ?? false,
+    stderr: {
+      write: (text) => {
+        logged += text;
+      },
+      flush: async () => {},
+    },
+  });
+  onTestFinished(() => app.close());
+  const ask: TestApp["ask"] = (tool, args, origin = {}) =>
+    app.core.call({
+      tool,
+      args,
+      correlationId: app.newId(),
+      caller: {
+        agentId: "test",
+        sessionId: "test-session",
+        model: "none",
+        transport: "cli",
+        may: new Set<string>(EFFECTS),
+      },
+      ...origin,
+    });
+  return {
+    ...app,
+    logs: () => logged,
+    ask,
+    text: async (tool, args) => {
+      const result = await ask(tool, args);
+      if (result.kind !== "ok") throw new Error(`expected success: ${JSON.stringify(result)}`);
+      return result.content
+        .map((block) => (block.type === "text" ? block.text : JSON.stringify(block)))
+        .join("\n");
+    },
+    errorCode: async (tool, args) => {
+      const result = await ask(tool, args);
+      if (result.kind !== "error") throw new Error(`expected a failure: ${JSON.stringify(result)}`);
+      return result.body.meta.error_code;
+    },
+  };
+};
