@@ -26,7 +26,7 @@ export interface TestApp extends App {
   errorCode(tool: string, args?: unknown): Promise<string>;
 }
 
-export const writeFiles = (root: string, files: Readonly<Record<string, string>>): void => {
+const writeFiles = (root: string, files: Readonly<Record<string, string>>): void => {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

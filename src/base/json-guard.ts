@@ -6,7 +6,7 @@ export interface JsonLimits {
 }
 
 /** The limits of the design documents (REQ-I6). */
-export const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
+const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
 
 const refuse = (message: string, details: Record<string, string | number> = {}): never => {
   throw new LlmcError("invalid_args", message, { details });

@@ -27,7 +27,7 @@ const distance = (a: string, b: string): number => {
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const wanted = word.slice(0, 120);
   let best: string | undefined;
-  let bestDistance = Math.max(2, Math.ceil(wanted.length / 3));
+  let bestDistance = Math.min(wanted.length - 1, Math.max(2, Math.ceil(wanted.length / 3)));
   for (const candidate of candidates) {
     const d = distance(wanted.toLowerCase(), candidate.toLowerCase());
     if (d < bestDistance || (d === bestDistance && best === undefined)) {

@@ -17,7 +17,6 @@ export const green = paint(32);
 export const yellow = paint(33);
 export const red = paint(31);
 export const bold = paint(1);
-export const dim = paint(2);
 
 /** Columns padded to their widest cell; numbers of the last columns stand right where a column starts with a digit. */
 export const table = (rows: readonly (readonly string[])[]): string => {

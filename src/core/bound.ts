@@ -1,7 +1,7 @@
 import type { ContentBlock } from "../tools/contract.ts";
 
 /** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
-export const boundText = (
+const boundText = (
   text: string,
   maxBytes: number,
 ): { readonly text: string; readonly truncated: boolean } => {

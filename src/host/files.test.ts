@@ -314,7 +314,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     expect(await make().readText("tokenizer.ts", ALL)).toMatchObject({ text: "code" });
   });
 
-  it("REQ-D16 keeps its own state to itself, whatever the roots", async () => {
+  it("keeps its own state to itself, whatever the roots", async () => {
     mkdirSync(join(workspace, ".llmc"));
     put(".llmc/tokens.md", MARK);
     link(".llmc", "state");
@@ -334,7 +334,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     }
   });
 
-  it("REQ-D16 keeps its own state to itself where it is a link", async () => {
+  it("keeps its own state to itself where it is a link", async () => {
     link(outside, ".llmc");
     const files = make({ roots: () => ["/"] });
     await refusedEverywhere(files, ".llmc/x");
@@ -371,7 +371,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     }
   });
 
-  it("FAIL-A4 reads a hard link by the name it was opened with", async () => {
+  it("reads a hard link by the name it was opened with", async () => {
     put(".env", "KEY=1");
     linkSync(join(workspace, ".env"), join(workspace, "copy"));
     expect(await failure(make().readText(".env", ALL))).toMatchObject({ code: "path_denied" });

@@ -13,7 +13,7 @@ export interface LineSlice {
   readonly truncated: boolean;
 }
 
-export interface LineSlicer {
+interface LineSlicer {
   /**
    * "skipping": the piece is not kept and its memory may be used again. "done": the slice is whole. "over": it is, and
    * something comes after it.

@@ -1,6 +1,6 @@
 import { flag, oneOf, section, text, whole } from "../base/option.ts";
 
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 
 export const observeSections = [
   section("mcp.observability", "Logs, metrics, traces and the token audit.", {

@@ -55,10 +55,13 @@ export const resolveWords = (words: string, workspace: string): string => {
   return path;
 };
 
+/** Any workspace's state, not only this one's: wide roots may reach other projects. */
+const isState = (path: string): boolean => path.includes(`/${STATE_DIR}/`) || path.endsWith(`/${STATE_DIR}`);
+
 const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";
   if (SYSTEM_DIRS.some((dir) => isInside(path, dir))) return "system";
-  return rules.privateDirs.some((dir) => isInside(path, dir)) ? "private" : undefined;
+  return isState(path) || rules.privateDirs.some((dir) => isInside(path, dir)) ? "private" : undefined;
 };
 
 /** The decision on a real path, which is the one that counts. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LlmcError } from "../../src/base/error.ts";
 import { createFiles } from "../../src/host/files.ts";
@@ -28,7 +29,7 @@ beforeEach(async () => {
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside/file"), OUTSIDE);
   writeFileSync(join(base, "outside/OUTSIDE-NAME"), "");
-  const loop = join(import.meta.dirname, "swap-loop.ts");
+  const loop = fileURLToPath(new URL("./swap-loop.ts", import.meta.url));
   attacker = spawn(process.execPath, [loop, join(base, "workspace"), join(base, "outside")], {
     stdio: ["ignore", "pipe", "inherit"],
   });

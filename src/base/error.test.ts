@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { LlmcError, renderForHttp, renderForLink, renderForModel, toLlmcError } from "./error.ts";
+import { ERROR_TABLE, type ErrorCode, familyOf, publishedCode } from "./error-table.ts";
+
+const denied = new LlmcError("path_denied", "That is outside.", {
+  hint: "Stay inside.",
+  details: { field: "path" },
+});
+
+describe("REQ-D2: one error, three renderings", () => {
+  test("for a model: error and meta, with the family's code", () => {
+    expect(renderForModel(denied, "plain", "id-1")).toEqual({
+      error: "That is outside. Stay inside.",
+      meta: { error_code: "path_denied", retryable: false, field: "path", correlation_id: "id-1" },
+    });
+    expect(renderForModel(denied, "linux", "id-1").meta.error_code).toBe("INVALID_PATH");
+    expect(renderForModel(denied, "kb", "id-1").meta.error_code).toBe("PERMISSION_DENIED");
+  });
+
+  test("for HTTP: code, message, hint, correlation id", () => {
+    expect(renderForHttp(denied, "id-1")).toEqual({
+      code: "FORBIDDEN",
+      message: "That is outside.",
+      hint: "Stay inside.",
+      correlation_id: "id-1",
+    });
+  });
+
+  test("for the link: code, message, details, request id, timestamp", () => {
+    const now = new Date("2026-01-02T03:04:05Z");
+    expect(renderForLink(denied, "id-1", now)).toEqual({
+      error: {
+        code: "PERMISSION_DENIED",
+        message: "That is outside.",
+        details: { field: "path", hint: "Stay inside." },
+        request_id: "id-1",
+        timestamp: "2026-01-02T03:04:05.000Z",
+      },
+    });
+  });
+
+  test.each([
+    ["linux_fs_read", "linux"],
+    ["kb_answer", "kb"],
+    ["admin_get_status", "kb"],
+    ["read_file", "plain"],
+    ["linuxish", "plain"],
+  ])("%s belongs to the %s family", (tool, family) => {
+    expect(familyOf(tool)).toBe(family);
+  });
+
+  test("the documents' own codes are all there", () => {
+    const codes = Object.keys(ERROR_TABLE) as ErrorCode[];
+    const plain = [
+      "invalid_args",
+      "path_denied",
+      "file_not_found",
+      "file_too_large",
+      "egress_denied",
+      "budget_exceeded",
+      "timeout",
+      "provider_error",
+      "internal_error",
+    ];
+    expect(codes).toEqual(expect.arrayContaining(plain));
+    const http = new Map(codes.map((code) => [ERROR_TABLE[code].http, ERROR_TABLE[code].status]));
+    expect([...http.keys()]).toEqual(
+      expect.arrayContaining([
+        "AUTH_FAILED",
+        "FORBIDDEN",
+        "BAD_ARGS",
+        "TOO_LARGE",
+        "RATE_LIMITED",
+        "INTERNAL",
+        "NOT_FOUND",
+        "TIMEOUT",
+        "BUSY",
+      ]),
+    );
+    const linux = codes.map((code) => publishedCode(code, "linux"));
+    expect(linux).toEqual(
+      expect.arrayContaining([
+        "INVALID_PATH",
+        "NOT_FOUND",
+        "PERMISSION_DENIED",
+        "OUTPUT_TOO_LARGE",
+        "NOT_A_DIRECTORY",
+        "IS_DIRECTORY",
+        "INVALID_ARGS",
+      ]),
+    );
+    const kb = codes.map((code) => publishedCode(code, "kb"));
+    expect(kb).toEqual(
+      expect.arrayContaining([
+        "VALIDATION_ERROR",
+        "PERMISSION_DENIED",
+        "RESOURCE_NOT_FOUND",
+        "SERVICE_UNAVAILABLE",
+        "INTERNAL_ERROR",
+        "TIMEOUT",
+      ]),
+    );
+  });
+});
+
+describe("what else is thrown", () => {
+  test("FAIL-D8: becomes an internal error that says nothing of it", () => {
+    const error = toLlmcError(new Error("secret words at /root/x"));
+    expect(error.code).toBe("internal_error");
+    expect(JSON.stringify(renderForModel(error, "plain", "id"))).not.toMatch(/secret|root/);
+  });
+
+  test.each([
+    ["EMFILE", "busy", true],
+    ["ENFILE", "busy", true],
+    ["ENOSPC", "unavailable", false],
+    ["EROFS", "permission_denied", false],
+  ])("FAIL-D7: %s is %s", (code, expected, retryable) => {
+    const error = toLlmcError(Object.assign(new Error("x"), { code }));
+    expect([error.code, error.retryable]).toEqual([expected, retryable]);
+  });
+});

@@ -1,0 +1,172 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { tempWorkspace } from "../app.ts";
+
+const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmc");
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+const llmc = (
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = "",
+  launcher = LAUNCHER,
+): Promise<Run> =>
+  new Promise((done) => {
+    const child = execFile(
+      launcher,
+      args,
+      { cwd, env: { PATH: process.env["PATH"], HOME: cwd, ...env } },
+      (error, out, err) =>
+        done({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err }),
+    );
+    child.stdin?.end(input);
+  });
+
+describe("the command line", () => {
+  test("help and version; unknown words are refused with a way out", async () => {
+    const root = tempWorkspace();
+    const help = await llmc(root, ["--help"]);
+    expect(help.code).toBe(0);
+    for (const command of ["serve", "init", "config", "doctor", "tools", "call", "connect"])
+      expect(help.out).toContain(command);
+    expect((await llmc(root, ["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await llmc(root, ["sevre"])).toMatchObject({ code: 2, out: "" });
+    expect((await llmc(root, ["serve"])).err).toContain("--stdio or --http");
+    expect((await llmc(root, ["tools", "--mode", "fancy"])).code).toBe(2);
+    expect((await llmc(root, ["tools", "--root", "/no/such/folder"])).err).toContain("does not exist");
+    expect((await llmc(root, ["tools", "--set", "mcp.mode"])).code).toBe(2);
+  });
+
+  test("REQ-D7: tools shows what a client sees in each mode, with its cost", async () => {
+    const root = tempWorkspace();
+    const { out } = await llmc(root, ["tools"]);
+    expect(out).toMatch(/^classic: 6 tools, \d+ tokens, \d+ bytes$/m);
+    expect(out).toMatch(/^hybrid \(in force\): 3 tools, \d+ tokens/m);
+    const costs = JSON.parse((await llmc(root, ["tools", "--json", "--mode", "classic"])).out);
+    expect(costs).toMatchObject([
+      { mode: "classic", tools: expect.arrayContaining([expect.objectContaining({ name: "stat" })]) },
+    ]);
+  });
+
+  test("call: the result on stdout, a failure on stderr with the exit code of its kind", async () => {
+    const root = tempWorkspace({ "a.txt": "hello\n", ".env": "X=1" });
+    expect(await llmc(root, ["call", "read_file", "--json", '{"path":"a.txt"}'])).toEqual({
+      code: 0,
+      out: "hello\n",
+      err: "",
+    });
+    expect((await llmc(root, ["call", "read_file", "--json", "-"], {}, '{"path":"a.txt"}')).out).toBe(
+      "hello\n",
+    );
+    const structured = await llmc(root, ["call", "stat", "--structured", "--json", '{"path":"a.txt"}']);
+    expect(JSON.parse(structured.out)).toMatchObject({ data: { size: 6, type: "file" } });
+    const cases: readonly (readonly [string, string, number])[] = [
+      ["read_file", '{"path":"nope"}', 5],
+      ["read_file", '{"path":"../x"}', 4],
+      ["read_file", '{"path":".env"}', 4],
+      ["read_file", '{"limit":1}', 2],
+      ["read_file", "{broken", 2],
+      ["no_such_tool", "{}", 2],
+    ];
+    for (const [tool, json, code] of cases) {
+      const run = await llmc(root, ["call", tool, "--json", json]);
+      expect([run.code, run.out]).toEqual([code, ""]);
+      expect(run.err).toMatch(/^llmc: /);
+    }
+  });
+
+  test("REQ-C6: init writes a commented file once; config validates, shows and explains it", async () => {
+    const root = tempWorkspace();
+    expect((await llmc(root, ["config", "validate"])).out).toContain("the defaults are in force");
+    expect((await llmc(root, ["init"])).code).toBe(0);
+    const written = readFileSync(join(root, "llmc.toml"), "utf8");
+    expect(written).toContain('mode = "hybrid"');
+    const again = await llmc(root, ["init"]);
+    expect(again.code).toBe(2);
+    expect(readFileSync(join(root, "llmc.toml"), "utf8")).toBe(written);
+    expect((await llmc(root, ["config", "validate"])).out).toContain("good");
+    expect((await llmc(root, ["config", "explain", "mcp.tools.allowed_roots"])).out).toContain(
+      "LLMC_MCP_TOOLS_ALLOWED_ROOTS",
+    );
+    expect((await llmc(root, ["config", "explain", "mcp.tols"])).code).toBe(2);
+  });
+
+  test("REQ-C2 REQ-C3: flags over variables over the file, and show says so", async () => {
+    const root = tempWorkspace({ "llmc.toml": '[mcp.server]\nport = 1111\nhost = "127.0.0.1"\n' });
+    const env = { LLMC_MCP_SERVER_PORT: "2222" };
+    const origins = (
+      await llmc(root, ["config", "show", "--origin", "--set", "mcp.server.host=localhost"], env)
+    ).out;
+    expect(origins).toMatch(/port += 2222 .*LLMC_MCP_SERVER_PORT/);
+    expect(origins).toMatch(/host += "localhost" .*--set/);
+    expect((await llmc(root, ["config", "show", "--origin"])).out).toMatch(/port += 1111 .*llmc\.toml:2/);
+    const json = JSON.parse(
+      (await llmc(root, ["config", "show", "--json"], { ...env, LLMC_CONFIG: join(root, "llmc.toml") })).out,
+    );
+    expect(json.values["mcp.server.port"]).toBe(2222);
+  });
+
+  test("REQ-C4 FAIL-C7: a wrong config stops every command with file, line, key and the key that was meant", async () => {
+    const root = tempWorkspace({ "llmc.toml": '[mcp.tools]\n\nrun_cmd_allow_list = ["ls"]\n' });
+    for (const args of [["tools"], ["serve", "--stdio"], ["config", "validate"], ["call", "health"]]) {
+      const run = await llmc(root, args);
+      expect(run.code).toBe(3);
+      expect(run.err).toContain("llmc.toml:3");
+      expect(run.err).toContain("run_cmd_allow_list");
+      expect(run.err).toContain("mcp.tools.run_cmd_allowlist");
+    }
+    const doctor = await llmc(root, ["doctor"]);
+    expect(doctor.code).toBe(9);
+    expect(doctor.out).toContain("run_cmd_allowlist");
+  });
+
+  test("doctor says what works and how to mend the rest", async () => {
+    const root = tempWorkspace();
+    const { code, out } = await llmc(root, ["doctor"]);
+    expect(code).toBe(0);
+    expect(out).toContain("race-free");
+    const { healthy, findings } = JSON.parse((await llmc(root, ["doctor", "--json"])).out);
+    expect(healthy).toBe(true);
+    for (const finding of findings)
+      expect(finding).toMatchObject({
+        name: expect.any(String),
+        state: expect.stringMatching(/good|weak|bad/),
+      });
+  });
+
+  test("REQ-P3: connect shows the change, writes only when told to, and can be undone", async () => {
+    const root = tempWorkspace({ ".mcp.json": '{\n  "mcpServers": { "other": { "command": "x" } }\n}\n' });
+    const file = join(root, ".mcp.json");
+    const before = readFileSync(file, "utf8");
+    const shown = await llmc(root, ["connect", "claude-code"]);
+    expect(shown.code).toBe(2);
+    expect(shown.out).toContain("+");
+    expect(readFileSync(file, "utf8")).toBe(before);
+    expect((await llmc(root, ["connect", "claude-code", "--yes"])).code).toBe(0);
+    const after = JSON.parse(readFileSync(file, "utf8"));
+    expect(after.mcpServers.other).toEqual({ command: "x" });
+    expect(after.mcpServers.llmc).toMatchObject({ args: ["serve", "--stdio", "--root", root] });
+    expect(existsSync(after.mcpServers.llmc.command)).toBe(true);
+    expect((await llmc(root, ["connect", "claude-code", "--yes"])).out).toContain("nothing to change");
+    expect((await llmc(root, ["connect", "claude-code", "--yes", "--remove"])).code).toBe(0);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(before));
+    expect((await llmc(root, ["connect", "claude-cod"])).err).toContain("claude-code");
+    expect((await llmc(root, ["connect", "codex", "--print"])).out).toContain("[mcp_servers.llmc]");
+  });
+
+  test("the launcher works through links and from any folder", async () => {
+    const root = tempWorkspace();
+    symlinkSync(LAUNCHER, join(root, "first"));
+    symlinkSync("first", join(root, "second"));
+    expect((await llmc(root, ["--version"], {}, "", join(root, "second"))).code).toBe(0);
+    expect((await llmc("/", ["--version"])).code).toBe(0);
+  });
+});
