@@ -140,7 +140,7 @@ describe("judging a path", () => {
     ["/w/app/.llmc/x", rules({ roots: ["/w/app/.llmc"] }), "private"],
     ["/w/app/.llmc-notes", rules(), undefined],
     ["/w/app/.llmcx", rules(), undefined],
-    ["/w/app/src/.llmc/x", rules(), undefined],
+    ["/w/app/src/.llmc/x", rules(), "private"],
     ["/proc/self/environ", rules(), "outside"],
     ["/proc/7/environ", rules({ roots: ["/"] }), "system"],
     ["/proc", rules({ roots: ["/", "/proc"] }), "system"],
