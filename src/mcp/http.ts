@@ -1,5 +1,6 @@
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import { EFFECTS } from "../core/contract.ts";
+import { refuseParamHeaders } from "./param-headers.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { createSessions } from "./sessions.ts";
 
@@ -30,10 +31,13 @@ export const createMcpHttp = (parts: McpHttpParts) => {
     parts.core.onResourceUpdated((uri) => modern.notify.resourceUpdated(uri)),
   ];
   return {
-    fetch: async (request: Request, options: { readonly parsedBody?: unknown } = {}): Promise<Response> =>
-      (await isLegacyRequest(request, options.parsedBody))
-        ? sessions.handle(request, options)
-        : modern.fetch(request, options),
+    fetch: async (request: Request, options: { readonly parsedBody?: unknown } = {}): Promise<Response> => {
+      if (await isLegacyRequest(request, options.parsedBody)) return sessions.handle(request, options);
+      return (
+        refuseParamHeaders(parts.core.listTools, options.parsedBody, request.headers) ??
+        modern.fetch(request, options)
+      );
+    },
     close: async (): Promise<void> => {
       for (const stop of stops) stop();
       sessions.close();

@@ -29,7 +29,9 @@ export const register = (kit: ModuleKit): void => {
   addTool(kit, {
     name: "test_embedded_resource",
     description: "Returns a resource.",
-    answer: () => [resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")],
+    answer: () => [
+      resource("test://embedded-resource", "text/plain", "This is an embedded resource content."),
+    ],
   });
   addTool(kit, {
     name: "test_multiple_content_types",

@@ -1,0 +1,73 @@
+import { canonicalName } from "../core/modes.ts";
+import type { PublishedTool } from "../core/publish.ts";
+
+/** Error code of 2026-07-28: a header and the body disagree. */
+const HEADER_MISMATCH = -32020;
+
+interface Mirrored {
+  readonly path: readonly string[];
+  readonly header: string;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Arguments that a schema declares (`x-mcp-header`) to be repeated in a header, where intermediaries can read them. */
+const mirroredIn = (schema: unknown, path: readonly string[] = []): readonly Mirrored[] => {
+  if (!isRecord(schema) || !isRecord(schema["properties"])) return [];
+  return Object.entries(schema["properties"]).flatMap(([name, property]) => {
+    const own = [...path, name];
+    const header = isRecord(property) ? property["x-mcp-header"] : undefined;
+    return [
+      ...(typeof header === "string" ? [{ path: own, header: `Mcp-Param-${header}` }] : []),
+      ...mirroredIn(property, own),
+    ];
+  });
+};
+
+const valueAt = (args: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
+
+/** The value that a header stands for, or undefined for Base64 that is none. */
+const decode = (value: string): string | undefined => {
+  const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
+  if (encoded === undefined) return value;
+  const bytes = Buffer.from(encoded, "base64");
+  return bytes.toString("base64") === encoded ? bytes.toString("utf8") : undefined;
+};
+
+const isSame = (header: string, argument: string | number | boolean): boolean => {
+  const decoded = decode(header);
+  if (typeof argument !== "number") return decoded === String(argument);
+  return decoded !== undefined && decoded !== "" && Number(decoded) === argument;
+};
+
+const mismatchIn = (schema: unknown, args: unknown, headers: Headers): string | undefined =>
+  mirroredIn(schema).find(({ path, header }) => {
+    const argument = valueAt(args, path);
+    if (typeof argument !== "string" && typeof argument !== "number" && typeof argument !== "boolean")
+      return false;
+    const given = headers.get(header);
+    return given === null || !isSame(given, argument);
+  })?.header;
+
+/**
+ * Refuses a tool call whose mirrored arguments are not what its headers say: an intermediary may have let it pass for
+ * what the headers say. The SDK checks this for its own registry of tools only, and we have our own.
+ */
+export const refuseParamHeaders = (
+  tools: () => readonly PublishedTool[],
+  body: unknown,
+  headers: Headers,
+): Response | undefined => {
+  if (!isRecord(body) || body["method"] !== "tools/call" || !isRecord(body["params"])) return undefined;
+  const { name, arguments: args } = body["params"];
+  const tool = tools().find((candidate) => candidate.name === canonicalName(String(name)));
+  const header = mismatchIn(tool?.inputSchema, args, headers);
+  if (header === undefined) return undefined;
+  const message = `The header ${header} does not say what the argument says.`;
+  return Response.json(
+    { jsonrpc: "2.0", id: body["id"] ?? null, error: { code: HEADER_MISMATCH, message } },
+    { status: 400 },
+  );
+};

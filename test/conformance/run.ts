@@ -1,0 +1,23 @@
+import { writeFile } from "node:fs/promises";
+import { renderPage, resultOf } from "./page.ts";
+import { type Report, RUNS, runSuites } from "./suites.ts";
+
+const PAGE = new URL("../../docs/conformance.md", import.meta.url);
+
+const show = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const showReport = ({ run, version, outcomes }: Report): void => {
+  show(`\n${run.revision}, suite ${version}`);
+  for (const outcome of outcomes) {
+    show(`  ${outcome.scenario.padEnd(46)} ${resultOf(outcome)}`);
+    for (const message of [...outcome.failures, ...outcome.warnings]) show(`      ${message}`);
+  }
+};
+
+const reports = await runSuites(RUNS);
+for (const report of reports) showReport(report);
+if (process.argv.includes("--write")) await writeFile(PAGE, renderPage(reports));
+
+const isBroken = ({ run, outcomes }: Report): boolean =>
+  run.revision.startsWith("2025-") && outcomes.some(({ verdict }) => verdict === "fail");
+if (reports.some(isBroken)) process.exitCode = 1;
