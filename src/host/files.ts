@@ -10,6 +10,7 @@ import type { Locate, Located } from "./located.ts";
 import { cacheByList, createPathRules } from "./path-rules.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
 import { readTextSlice } from "./text-slice.ts";
+import { findTail, surveyContent } from "./text-survey.ts";
 
 /** What kind of thing a directory entry or path is. */
 export type EntryType = "file" | "dir" | "link" | "other";
@@ -39,12 +40,18 @@ export interface TextSlice {
   readonly totalLines: number | undefined;
   /** There is more after the slice. */
   readonly truncated: boolean;
+  /** Of the whole file, where a survey was asked for and could be finished. */
+  readonly sha256: string | undefined;
 }
 
 export interface ReadRequest {
   readonly offsetLines: number;
   readonly maxLines: number;
   readonly maxBytes: number;
+  /** The last lines instead of those after the offset. */
+  readonly tailLines?: number | undefined;
+  /** Hash and count the whole file too, for at most as many milliseconds. */
+  readonly surveyMs?: number | undefined;
 }
 
 export interface DirectoryEntry {
@@ -146,13 +153,23 @@ export const createFiles = (options: FilesOptions): Files => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(words);
         if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
-        const slice = await readTextSlice(await located.openContent(), stats.size, request, signal);
+        const fd = await located.openContent();
+        const { tailLines, surveyMs, ...bounds } = request;
+        const from =
+          tailLines === undefined ? 0 : await findTail(fd, stats.size, tailLines, request.maxBytes, signal);
+        const taken = tailLines === undefined ? bounds : { ...bounds, offsetLines: 0, maxLines: tailLines };
+        const slice = await readTextSlice(fd, stats.size, taken, signal, from);
         if (slice === "binary") throw binary(words, stats.size);
+        const survey = surveyMs === undefined ? undefined : await surveyContent(fd, surveyMs, signal);
+        const totalLines = survey?.totalLines ?? (from === 0 ? slice.totalLines : undefined);
         return {
           ...slice,
           path: shownPath(realPath, rules.workspace),
           sizeBytes: stats.size,
-          firstLine: request.offsetLines,
+          firstLine:
+            tailLines === undefined ? request.offsetLines : Math.max(0, (totalLines ?? 0) - slice.lines),
+          totalLines,
+          sha256: survey?.sha256,
         };
       }),
 

@@ -36,18 +36,22 @@ const createTranscoder = (form: Form): ((chunk: Buffer, atEnd: boolean) => Buffe
   };
 };
 
-/** A slice by lines, in chunks and bounded memory; stops once it is whole. `sizeBytes` is the file's size by stat. */
+/**
+ * A slice by lines, in chunks and bounded memory; stops once it is whole. `sizeBytes` is the file's size by stat;
+ * `from` is the byte where the first line starts, for files without a BOM.
+ */
 export const readTextSlice = async (
   fd: number,
   sizeBytes: number,
   bounds: SliceBounds,
   signal: AbortSignal | undefined,
+  from = 0,
 ): Promise<LineSlice | "binary"> => {
   const slicer = createLineSlicer(bounds);
   // One byte over the size: a read that leaves it empty has seen the end, and needs no second read to know.
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(SNIFF_BYTES, sizeBytes + 1)));
   let transcode: ReturnType<typeof createTranscoder> | undefined;
-  for (let position = 0; ; ) {
+  for (let position = from; ; ) {
     const count = await readChunk(fd, buffer, position);
     stopIfAborted(signal);
     position += count;

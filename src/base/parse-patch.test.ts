@@ -1,0 +1,132 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { applyHunks } from "./apply-patch.ts";
+import { parsePatch } from "./parse-patch.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "llmc-diff-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The system's own diff, as other programs write it. */
+const diff = (before: string, after: string, context: number): string => {
+  writeFileSync(join(folder, "before"), before);
+  writeFileSync(join(folder, "after"), after);
+  try {
+    execFileSync("diff", [`-U${context}`, "before", "after"], { cwd: folder });
+    return "";
+  } catch (error) {
+    return String((error as { stdout: Buffer }).stdout).replace("+++ after", "+++ before");
+  }
+};
+
+const applyAll = (text: string, patch: string): string => {
+  const [file] = parsePatch(patch);
+  if (file === undefined) throw new Error("no file");
+  return applyHunks(text, file);
+};
+
+const PATCH = `--- a/src/x.ts
++++ b/src/x.ts
+@@ -1,3 +1,3 @@
+ one
+-two
++TWO
+ three
+`;
+
+describe("REQ-F11: unified diffs", () => {
+  test("property: what diff writes turns the old text into the new one", () => {
+    const line = fc.constantFrom(
+      "a",
+      "b",
+      "c",
+      "",
+      "  indented",
+      "+plus",
+      "-minus",
+      " space",
+      "\\ slash",
+      "@@ -1 +1 @@",
+    );
+    const text = fc
+      .tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
+      .map(([lines, closed]) => lines.join("\n") + (closed && lines.length > 0 ? "\n" : ""));
+    fc.assert(
+      fc.property(text, text, fc.constantFrom(0, 1, 3), (before, after, context) => {
+        const patch = diff(before, after, context);
+        if (patch !== "") expect(applyAll(before, patch)).toBe(after);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("a hunk whose numbers are off goes to the one place where it fits", () => {
+    expect(applyAll("zero\nzero\none\ntwo\nthree\n", PATCH)).toBe("zero\nzero\none\nTWO\nthree\n");
+    expect(() => applyAll("x\none\ntwo\nthree\none\ntwo\nthree\n", PATCH)).toThrow(
+      expect.objectContaining({ code: "text_ambiguous" }),
+    );
+    expect(() => applyAll("one\nother\nthree\n", PATCH)).toThrow(
+      expect.objectContaining({ code: "text_not_found", details: expect.objectContaining({ hunk: 1 }) }),
+    );
+  });
+
+  test("FAIL-A14: CRLF files keep their line endings", () => {
+    expect(applyAll("one\r\ntwo\r\nthree\r\n", PATCH)).toBe("one\r\nTWO\r\nthree\r\n");
+  });
+
+  test("new, deleted, renamed and several files", () => {
+    const files = parsePatch(
+      [
+        "diff --git a/old.txt b/new.txt",
+        "similarity index 100%",
+        "rename from old.txt",
+        "rename to new.txt",
+        "diff --git a/gone.txt b/gone.txt",
+        "deleted file mode 100644",
+        "--- a/gone.txt",
+        "+++ /dev/null",
+        "@@ -1 +0,0 @@",
+        "-bye",
+        "--- /dev/null",
+        "+++ b/made.txt",
+        "@@ -0,0 +1,2 @@",
+        "+hello",
+        "+there",
+        'diff --git "a/caf\\303\\251.txt" "b/caf\\303\\251.txt"',
+        '--- "a/caf\\303\\251.txt"',
+        '+++ "b/caf\\303\\251.txt"',
+        "@@ -1 +1 @@",
+        "-a",
+        "+b",
+        "diff --git a/empty.txt b/empty.txt",
+        "new file mode 100644",
+        "index 0000000..e69de29",
+      ].join("\n"),
+    );
+    expect(files.map(({ kind, path, target }) => [kind, path, target])).toEqual([
+      ["rename", "old.txt", "new.txt"],
+      ["delete", "gone.txt", undefined],
+      ["create", "made.txt", undefined],
+      ["update", "café.txt", undefined],
+      ["create", "empty.txt", undefined],
+    ]);
+    expect(files[2] && applyHunks("", files[2])).toBe("hello\nthere\n");
+    expect(files[1] && applyHunks("bye\n", files[1])).toBe("");
+  });
+
+  test.each([
+    ["nothing at all", "hello", "no file"],
+    ["a hunk without a file", "@@ -1 +1 @@\n-a\n+b\n", "before its file"],
+    ["a hunk that ends early", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n", "ends before"],
+    ["a foreign line in a hunk", "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n*b\n", "neither a space"],
+    ["more lines than stated", "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-a\n-b\n+c\n", "more lines"],
+    ["a binary patch", "diff --git a/x b/x\nGIT binary patch\n", "binary"],
+  ])("%s is refused with its line", (_name, patch, why) => {
+    expect(() => parsePatch(patch)).toThrow(
+      expect.objectContaining({ code: "invalid_args", message: expect.stringContaining(why) }),
+    );
+  });
+});

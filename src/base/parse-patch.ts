@@ -1,0 +1,180 @@
+import { LlmcError } from "./error.ts";
+
+interface Hunk {
+  /** First line of the old text that the hunk speaks of, counted from 1; 0 for a new file. */
+  readonly oldStart: number;
+  /** Lines with their mark: " " context, "-" removed, "+" added. */
+  readonly lines: readonly { readonly mark: " " | "-" | "+"; readonly text: string }[];
+  /** The old or new text ends without a newline after its last line. */
+  readonly oldEndsBare: boolean;
+  readonly newEndsBare: boolean;
+}
+
+export interface FilePatch {
+  readonly kind: "update" | "create" | "delete" | "rename";
+  readonly path: string;
+  /** Where a rename leads. */
+  readonly target: string | undefined;
+  readonly hunks: readonly Hunk[];
+}
+
+const refuse = (line: number, why: string): never => {
+  throw new LlmcError("invalid_args", `The patch cannot be read at line ${line}: ${why}.`, {
+    hint: "Send a unified diff: ---/+++ headers and @@ hunks whose lines start with a space, - or +.",
+    details: { patch_line: line },
+  });
+};
+
+/** `a/src/x.ts<TAB>date` names src/x.ts; git's quoted names are decoded. */
+const nameOf = (header: string, line: number): string | undefined => {
+  const bare = header.startsWith('"') ? header : (header.split("\t")[0] ?? "").trimEnd();
+  const name = bare.startsWith('"') ? unquote(bare, line) : bare;
+  if (name === "/dev/null") return undefined;
+  return /^[ab]\//.test(name) ? name.slice(2) : name;
+};
+
+const unquote = (quoted: string, line: number): string => {
+  const end = quoted.lastIndexOf('"');
+  if (end < 1) return refuse(line, "a quoted name is not closed");
+  const bytes: number[] = [];
+  const body = quoted.slice(1, end);
+  for (let i = 0; i < body.length; i++) {
+    if (body[i] !== "\\") {
+      bytes.push(...Buffer.from(String.fromCodePoint(body.codePointAt(i) ?? 0)));
+      if ((body.codePointAt(i) ?? 0) > 0xffff) i++;
+      continue;
+    }
+    const octal = /^[0-7]{3}/.exec(body.slice(i + 1))?.[0];
+    if (octal !== undefined) {
+      bytes.push(Number.parseInt(octal, 8));
+      i += 3;
+    } else {
+      const named: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", '"': '"', "\\": "\\" };
+      bytes.push(...Buffer.from(named[body[i + 1] ?? ""] ?? ""));
+      i++;
+    }
+  }
+  return Buffer.from(bytes).toString("utf8");
+};
+
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+
+interface Cursor {
+  readonly lines: readonly string[];
+  at: number;
+}
+
+const readHunk = (cursor: Cursor): Hunk => {
+  const header = HUNK.exec(cursor.lines[cursor.at] ?? "");
+  if (header === null) return refuse(cursor.at + 1, "a hunk header (@@ -1,2 +1,2 @@) is expected");
+  cursor.at++;
+  let oldLeft = Number(header[2] ?? 1);
+  let newLeft = Number(header[4] ?? 1);
+  const lines: { mark: " " | "-" | "+"; text: string }[] = [];
+  let oldEndsBare = false;
+  let newEndsBare = false;
+  const noteBare = (): void => {
+    if (!(cursor.lines[cursor.at] ?? "").startsWith("\\")) return;
+    const mark = lines.at(-1)?.mark;
+    oldEndsBare ||= mark !== "+";
+    newEndsBare ||= mark !== "-";
+    cursor.at++;
+  };
+  while (oldLeft > 0 || newLeft > 0) {
+    const line = cursor.lines[cursor.at];
+    if (line === undefined) return refuse(cursor.at + 1, "a hunk ends before its lines are complete");
+    // Mail programs and models strip the single space of an empty context line.
+    const mark = line === "" || line === "\r" ? " " : line[0];
+    if (mark !== " " && mark !== "-" && mark !== "+")
+      return refuse(cursor.at + 1, "a line of a hunk starts with neither a space, - nor +");
+    if (mark !== "+") oldLeft--;
+    if (mark !== "-") newLeft--;
+    if (oldLeft < 0 || newLeft < 0)
+      return refuse(cursor.at + 1, "a hunk has more lines than its header says");
+    lines.push({ mark, text: line.slice(1) });
+    cursor.at++;
+    noteBare();
+  }
+  return { oldStart: Number(header[1]), lines, oldEndsBare, newEndsBare };
+};
+
+const readHunks = (cursor: Cursor): Hunk[] => {
+  const hunks: Hunk[] = [];
+  while ((cursor.lines[cursor.at] ?? "").startsWith("@@")) hunks.push(readHunk(cursor));
+  return hunks;
+};
+
+const kindOf = (oldName: string | undefined, newName: string | undefined): FilePatch["kind"] => {
+  if (oldName === undefined) return "create";
+  if (newName === undefined) return "delete";
+  return oldName === newName ? "update" : "rename";
+};
+
+/** git's own headers, for files without hunks: renames, empty new files, deletions of empty files. */
+const readGitHeader = (
+  cursor: Cursor,
+): { from?: string; to?: string; created?: boolean; deleted?: boolean } => {
+  const found: { from?: string; to?: string; created?: boolean; deleted?: boolean } = {};
+  const names = /^diff --git "?a\/(.+?)"? "?b\/(.+?)"?$/.exec(cursor.lines[cursor.at] ?? "");
+  if (names?.[1] !== undefined && names[2] !== undefined) {
+    found.from = names[1];
+    found.to = names[2];
+  }
+  for (cursor.at++; cursor.at < cursor.lines.length; cursor.at++) {
+    const line = cursor.lines[cursor.at] ?? "";
+    if (line.startsWith("rename from ")) found.from = line.slice("rename from ".length);
+    else if (line.startsWith("rename to ")) found.to = line.slice("rename to ".length);
+    else if (line.startsWith("new file mode")) found.created = true;
+    else if (line.startsWith("deleted file mode")) found.deleted = true;
+    else if (line.startsWith("GIT binary patch") || line.startsWith("Binary files"))
+      refuse(cursor.at + 1, "binary patches are not supported");
+    else if (!/^(index|similarity index|dissimilarity index|old mode|new mode) /.test(line)) break;
+  }
+  return found;
+};
+
+const readNames = (
+  cursor: Cursor,
+): { readonly oldName: string | undefined; readonly newName: string | undefined } | undefined => {
+  const first = cursor.lines[cursor.at] ?? "";
+  const second = cursor.lines[cursor.at + 1] ?? "";
+  if (!first.startsWith("--- ") || !second.startsWith("+++ ")) return undefined;
+  const oldName = nameOf(first.slice(4), cursor.at + 1);
+  const newName = nameOf(second.slice(4), cursor.at + 2);
+  cursor.at += 2;
+  return { oldName, newName };
+};
+
+/** Reads a unified diff over any number of files. Text before and between the files is passed over. */
+export const parsePatch = (patch: string): readonly FilePatch[] => {
+  const lines = patch.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  const cursor: Cursor = { lines, at: 0 };
+  const files: FilePatch[] = [];
+  const add = (oldName: string | undefined, newName: string | undefined, hunks: readonly Hunk[]): void => {
+    const path = oldName ?? newName;
+    if (path === undefined) {
+      refuse(cursor.at, "a file has no name");
+      return;
+    }
+    const kind = kindOf(oldName, newName);
+    files.push({ kind, path, target: kind === "rename" ? newName : undefined, hunks });
+  };
+  while (cursor.at < lines.length) {
+    const line = lines[cursor.at] ?? "";
+    if (line.startsWith("diff --git ")) {
+      const git = readGitHeader(cursor);
+      const names = readNames(cursor);
+      if (names !== undefined) add(names.oldName, names.newName, readHunks(cursor));
+      else add(git.created ? undefined : git.from, git.deleted ? undefined : git.to, []);
+    } else {
+      const names = readNames(cursor);
+      if (names !== undefined) add(names.oldName, names.newName, readHunks(cursor));
+      else if (line.startsWith("@@"))
+        refuse(cursor.at + 1, "a hunk stands before its file's --- and +++ lines");
+      else cursor.at++;
+    }
+  }
+  if (files.length === 0) refuse(1, "there is no file in it");
+  return files;
+};

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { applyEdits } from "./text-edit.ts";
+
+const edit = (oldText: string, newText: string, expectedReplacements = 1) => ({
+  oldText,
+  newText,
+  expectedReplacements,
+});
+
+describe("REQ-F5: find and replace", () => {
+  test("one, several in a row, and a counted number", () => {
+    expect(applyEdits("a b c", [edit("b", "B")])).toBe("a B c");
+    expect(applyEdits("one two", [edit("one", "1"), edit("1 two", "1 2")])).toBe("1 2");
+    expect(applyEdits("x x x", [edit("x", "y", 3)])).toBe("y y y");
+    expect(applyEdits("cost", [edit("cost", "$& $1 $$")])).toBe("$& $1 $$");
+  });
+
+  test("text that is not there shows the nearest place", () => {
+    const file = "import a\n\nexport const total = (items) => {\n    return items.length;\n};\n";
+    expect(() => applyEdits(file, [edit("export const total = (item) => {\n  return", "")])).toThrow(
+      expect.objectContaining({
+        code: "text_not_found",
+        hint: expect.stringContaining("from line 3:\nexport const total = (items) => {"),
+      }),
+    );
+    expect(() => applyEdits("abc\n", [edit("completely other words", "")])).toThrow(
+      expect.objectContaining({
+        code: "text_not_found",
+        hint: expect.stringContaining("Read the file again"),
+      }),
+    );
+  });
+
+  test("text that is there too often says where; an empty one is refused; the number of a failing edit is named", () => {
+    expect(() => applyEdits("x\nx\n\nx\n", [edit("x", "y")])).toThrow(
+      expect.objectContaining({
+        code: "text_ambiguous",
+        message: expect.stringContaining("3 times (lines 1, 2, 4), expected 1"),
+      }),
+    );
+    expect(() => applyEdits("x", [edit("", "y")])).toThrow(expect.objectContaining({ code: "invalid_args" }));
+    expect(() => applyEdits("ab", [edit("a", "A"), edit("zzz", "")])).toThrow(/^Edit 2: /);
+  });
+
+  test("FAIL-A14: a file with CRLF keeps it", () => {
+    expect(applyEdits("a\r\nb\r\nc\r\n", [edit("a\nb", "1\n2")])).toBe("1\r\n2\r\nc\r\n");
+    expect(applyEdits("a\r\nb", [edit("a\r\nb", "x\ny")])).toBe("x\ny");
+  });
+
+  test("property: replacing what was inserted gives the text back", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), (before, after, replacement) => {
+        const marked = `${before}\u0001MARK\u0001${after}`;
+        expect(applyEdits(marked, [edit("\u0001MARK\u0001", replacement)])).toBe(
+          before + replacement + after,
+        );
+      }),
+    );
+  });
+});
