@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
+import { pinTogether } from "./lib/pin.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { llmc, startServer } from "./lib/server-process.ts";
 import { addNoopModule, createWorkspace } from "./lib/workspace.ts";
@@ -29,6 +30,9 @@ const startSink = async () => {
   };
 };
 
+/** The token audit writes a line per call to disk after the answers; the next lane must not pay for it. */
+const REST_MS = 100;
+
 const set = (...assignments: readonly string[]): readonly string[] =>
   assignments.flatMap((assignment) => ["--set", `mcp.observability.${assignment}`]);
 
@@ -54,14 +58,16 @@ export const observe: Benchmark = {
     }));
     try {
       for (const { server } of servers) await server.handshake();
+      const unpin = pinTogether(servers.map(({ server }) => server.pid));
       const results = await runLanes(
-        servers.map(({ name, server }) => ({ name, once: () => server.call("noop") })),
-        { warmUp: quick ? 200 : 2000, rounds: quick ? 5 : 42, batch: 150 },
+        servers.map(({ name, server }) => ({ name, once: () => server.call("noop"), cpuMs: server.cpuMs })),
+        { warmUp: quick ? 300 : 5000, rounds: quick ? 5 : 42, batch: 150, restMs: REST_MS },
       );
+      unpin?.();
       return {
         tables: [lanesTable(results, "observability", 3)],
         notes: [
-          "ratios are to everything off",
+          `ratios are to everything off${unpin === undefined ? "" : "; client and servers share one core"}`,
           `the trace sink got ${sink.seen.requests} requests, ${sink.seen.bytes} bytes`,
         ],
         figures: { lanes: lanesFigures(results), traces_received_bytes: sink.seen.bytes },

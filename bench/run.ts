@@ -68,5 +68,10 @@ const runAll = async (benchmarks: readonly Benchmark[]): Promise<void> => {
   say(`\nsaved to ${saveResults(repository, reports)}`);
 };
 
-if (options.help) say(help());
-else await runAll(chosen());
+try {
+  if (options.help) say(help());
+  else await runAll(chosen());
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
-import { type Benchmark, verdict } from "./lib/report.ts";
+import { lanesFigures, lanesTable, laneVerdict, runLanes } from "./lib/lanes.ts";
+import type { Benchmark } from "./lib/report.ts";
 import { bare, llmc, timeToFirstList } from "./lib/server-process.ts";
 import { createWorkspace } from "./lib/workspace.ts";
 
@@ -25,8 +25,8 @@ export const start: Benchmark = {
     return {
       tables: [lanesTable(results, "server", 1)],
       notes: [
-        verdict("llmc / bare, paired", ours.paired, TARGET),
-        `llmc / bare with a compile cache, medians: ${(ours.p50 / withCache.p50).toFixed(2)} (llmc keeps a cache of its own; most servers have none)`,
+        laneVerdict(ours, TARGET),
+        `against the bare server with a compile cache: ${(ours.p50 / withCache.p50).toFixed(2)} (quiet ${(ours.quiet / withCache.quiet).toFixed(2)}); llmc keeps such a cache by itself, most servers have none`,
       ],
       figures: { target: TARGET, lanes: lanesFigures(results) },
     };

@@ -158,7 +158,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
-    files,
+    engines: { files, handles: { list: () => [] } } as never,
     metrics: metrics.snapshot,
     observer,
     modules: createModuleSource(),

@@ -70,7 +70,8 @@ export interface ServeOptions {
 }
 
 const isProtocol = (value: unknown): value is Message => {
-  if (typeof value !== "object" || value === null || !("jsonrpc" in value) || value.jsonrpc !== "2.0") return false;
+  if (typeof value !== "object" || value === null || !("jsonrpc" in value) || value.jsonrpc !== "2.0")
+    return false;
   const isAnswer = "id" in value && "result" in value !== "error" in value;
   return isAnswer || ("method" in value && typeof value.method === "string");
 };
@@ -237,6 +238,18 @@ export class Server {
     return exit;
   }
 }
+
+/** The text of a custom module: `body` may call `tool(name, run)` and use the kit. */
+export const toolModule = (body: string): string => `
+export const register = (kit) => {
+  const tool = (name, run, input = kit.z.strictObject({})) =>
+    kit.tool({ name, description: name, effect: "read", input, run, render: (out) => JSON.stringify(out ?? null) });
+  ${body}
+};
+`;
+
+/** Classic mode, with the modules of the workspace's folder `mods`. */
+export const WITH_MODULES = ["--mode", "classic", "--set", "mcp.tools.custom_modules=mods"] as const;
 
 /** A temporary folder and the servers started on it; both go when the test ends. */
 export interface Workspace {

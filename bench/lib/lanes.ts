@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Figures, Table } from "./report.ts";
 import { median, percentile, round } from "./stats.ts";
 
@@ -6,6 +7,8 @@ export interface Lane {
   readonly name: string;
   /** Does it once; resolves to its milliseconds. */
   readonly once: () => Promise<number>;
+  /** Processor time that the thing has used so far, in milliseconds. */
+  readonly cpuMs?: () => number;
 }
 
 export interface Plan {
@@ -14,6 +17,8 @@ export interface Plan {
   readonly rounds: number;
   /** Measured runs of a lane before the next lane has its turn. */
   readonly batch: number;
+  /** Rest after each batch, in milliseconds, for lanes that work on after their answers. */
+  readonly restMs?: number;
 }
 
 export interface LaneResult {
@@ -21,11 +26,15 @@ export interface LaneResult {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
-  readonly best: number;
-  /** Median of this lane over median of the base. */
+  /** The 10th percentile of the rounds' medians: what the median would be if the machine did nothing else. */
+  readonly quiet: number;
+  /** Median over the first lane's median. */
   readonly ratio: number;
   /** Median of the rounds' own ratios: a load that comes and goes strikes both sides of each. */
   readonly paired: number;
+  readonly quietRatio: number;
+  /** Processor time of the server per run, in milliseconds: it holds what was put off until after the answer. */
+  readonly cpuMs: number | undefined;
 }
 
 /**
@@ -35,6 +44,7 @@ export interface LaneResult {
 export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<readonly LaneResult[]> => {
   for (const lane of lanes) for (let i = 0; i < plan.warmUp; i++) await lane.once();
 
+  const cpuBefore = lanes.map((lane) => lane.cpuMs?.());
   const batches = new Map<Lane, number[][]>(lanes.map((lane) => [lane, []]));
   for (let turn = 0; turn < plan.rounds; turn++) {
     const first = turn % lanes.length;
@@ -42,11 +52,21 @@ export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<read
       const batch: number[] = [];
       for (let i = 0; i < plan.batch; i++) batch.push(await lane.once());
       batches.get(lane)?.push(batch);
+      if (plan.restMs !== undefined) await setTimeout(plan.restMs);
     }
   }
 
+  const cpuMs = lanes.map((lane, at) => {
+    const before = cpuBefore[at];
+    const after = lane.cpuMs?.();
+    return before === undefined || after === undefined
+      ? undefined
+      : (after - before) / (plan.rounds * plan.batch);
+  });
   const medians = lanes.map((lane) => (batches.get(lane) ?? []).map(median));
-  const [baseMedians = []] = medians;
+  const quiet = medians.map((own) => percentile(own, 0.1));
+  const [base = []] = medians;
+  const [baseQuiet = Number.NaN] = quiet;
   const baseP50 = median([...batches.values()][0]?.flat() ?? []);
   return lanes.map((lane, at) => {
     const all = (batches.get(lane) ?? []).flat();
@@ -57,34 +77,55 @@ export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<read
       p50,
       p95: percentile(all, 0.95),
       p99: percentile(all, 0.99),
-      best: Math.min(...all),
+      quiet: quiet[at] ?? Number.NaN,
       ratio: p50 / baseP50,
-      paired: median(own.map((value, turn) => value / (baseMedians[turn] ?? Number.NaN))),
+      paired: median(own.map((value, turn) => value / (base[turn] ?? Number.NaN))),
+      quietRatio: (quiet[at] ?? Number.NaN) / baseQuiet,
+      cpuMs: cpuMs[at],
     };
   });
 };
 
-export const lanesTable = (results: readonly LaneResult[], what: string, digits: number): Table => ({
-  head: [what, "p50 ms", "p95 ms", "p99 ms", "best ms", "ratio", "paired"],
-  rows: results.map(({ name, p50, p95, p99, best, ratio, paired }) => [
-    name,
-    ...[p50, p95, p99, best].map((ms) => ms.toFixed(digits)),
-    ratio.toFixed(2),
-    paired.toFixed(2),
-  ]),
-});
+export const lanesTable = (results: readonly LaneResult[], what: string, digits: number): Table => {
+  const withCpu = results.some(({ cpuMs }) => cpuMs !== undefined);
+  return {
+    head: [
+      what,
+      "p50 ms",
+      "p95 ms",
+      "p99 ms",
+      "quiet ms",
+      ...(withCpu ? ["cpu ms"] : []),
+      "ratio",
+      "paired",
+      "quiet",
+    ],
+    rows: results.map(({ name, p50, p95, p99, quiet, cpuMs, ratio, paired, quietRatio }) => [
+      name,
+      ...[p50, p95, p99, quiet].map((ms) => ms.toFixed(digits)),
+      ...(withCpu ? [cpuMs?.toFixed(digits) ?? "–"] : []),
+      ...[ratio, paired, quietRatio].map((value) => value.toFixed(2)),
+    ]),
+  };
+};
 
 export const lanesFigures = (results: readonly LaneResult[]): Figures =>
   Object.fromEntries(
-    results.map(({ name, p50, p95, p99, best, ratio, paired }) => [
+    results.map(({ name, p50, p95, p99, quiet, cpuMs, ratio, paired, quietRatio }) => [
       name,
       {
         p50_ms: round(p50, 4),
         p95_ms: round(p95, 4),
         p99_ms: round(p99, 4),
-        best_ms: round(best, 4),
+        quiet_ms: round(quiet, 4),
+        ...(cpuMs === undefined ? {} : { cpu_ms: round(cpuMs, 4) }),
         ratio: round(ratio, 3),
         paired_ratio: round(paired, 3),
+        quiet_ratio: round(quietRatio, 3),
       },
     ]),
   );
+
+/** Says whether a lane meets its target, by the paired ratio; the quiet one tells how much of a miss is the machine's. */
+export const laneVerdict = ({ name, paired, quietRatio }: LaneResult, target: number): string =>
+  `${name}: ${paired.toFixed(2)} times the first (quiet ${quietRatio.toFixed(2)}), target ≤ ${target}: ${paired <= target ? "met" : "MISSED"}`;

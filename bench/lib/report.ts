@@ -1,4 +1,4 @@
-/** No arrays: the formatter of this repository lays them out differently from JSON.stringify. */
+/** Plain values by name, so that two commits are compared key by key. */
 export interface Figures {
   readonly [name: string]: number | string | boolean | null | Figures;
 }
@@ -49,6 +49,3 @@ export const renderTable = ({ head, rows }: Table): string => {
   const [first = [], ...rest] = lines;
   return [render(first), rule, ...rest.map(render)].join("\n");
 };
-
-export const verdict = (what: string, value: number, target: number): string =>
-  `${what}: ${value.toFixed(2)}, target ≤ ${target}: ${value <= target ? "met" : "MISSED"}`;

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export interface Launch {
@@ -15,6 +16,8 @@ interface Reply {
 
 export interface ServerProcess {
   readonly pid: number;
+  /** Processor time used so far, in milliseconds; NaN where there is no /proc. */
+  cpuMs(): number;
   /** Sends a request and waits for its answer; `ms` ends when the bytes arrive, before they are parsed. */
   request(
     method: string,
@@ -43,7 +46,18 @@ const cleanEnvironment = (): NodeJS.ProcessEnv =>
     Object.entries(process.env).filter(([name]) => !/^(LLMC_|NODE_COMPILE_CACHE$|npm_)/.test(name)),
   );
 
-const STDERR_TAIL = 2000;
+/** Linux counts in hundredths of a second. */
+const TICK_MS = 10;
+
+const cpuMsOf = (pid: number): number => {
+  try {
+    // The name in brackets may hold spaces; user and system time are the 12th and 13th field after it.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return Number.NaN;
+  }
+};
 
 /** Raw JSON-RPC over the pipes of a child: no client library whose own time would be measured too. */
 export const startServer = ({ command, args, env = {} }: Launch): ServerProcess => {
@@ -51,21 +65,22 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
   const waiting = new Map<number, { resolve(reply: Reply, at: number): void; reject(error: Error): void }>();
   let lastId = 0;
   let unread = "";
-  let complaints = "";
+  let lastWords: Buffer | undefined;
 
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   const fail = (why: string): void => {
-    for (const { reject } of waiting.values()) reject(new Error(`${command}: ${why}\n${complaints}`));
+    for (const { reject } of waiting.values()) reject(new Error(`${command}: ${why}\n${lastWords ?? ""}`));
     waiting.clear();
   };
   child.once("error", (error) => fail(error.message));
   child.once("exit", (code) => fail(`ended with ${code} before it answered`));
   child.stdin.on("error", () => {});
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaints = (complaints + text).slice(-STDERR_TAIL);
+  // Read and dropped, as cheaply as can be: the reader's time is part of what is measured.
+  child.stderr.on("data", (chunk: Buffer) => {
+    lastWords = chunk;
   });
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const at = performance.now();
@@ -96,6 +111,7 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
 
   return {
     pid: child.pid ?? 0,
+    cpuMs: () => cpuMsOf(child.pid ?? 0),
     request: (method, params = {}) => send(method, params),
     handshake: async () => (await send("initialize", INITIALIZE, INITIALIZED)).result,
     call: async (tool, args: Readonly<Record<string, unknown>> = {}) => {

@@ -6,7 +6,7 @@ export interface JsonLimits {
 }
 
 /** The limits of the design documents (REQ-I6). */
-const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
+export const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
 
 const refuse = (message: string, details: Record<string, string | number> = {}): never => {
   throw new LlmcError("invalid_args", message, { details });
@@ -20,7 +20,8 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-const endOfString = (text: string, start: number): number => {
+/** Where the string ends that starts here; throws when it does not end. */
+export const endOfString = (text: string, start: number): number => {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {
     let slashes = 0;

@@ -23,7 +23,7 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...hostSections,
 ];
 
-const [general, hybrid, codeExecution, session, coreLimits] = coreSections;
+const [general, hybrid, codeExecution, session, coreLimits, handles, locks] = coreSections;
 const [front, security, performance] = linkSections;
 const [listener, auth, httpLimits] = httpSections;
 const [resources, mcpLimits] = mcpSections;
@@ -46,6 +46,8 @@ export const LAYOUT = {
   "mcp.tools": [tools],
   "mcp.linux_ops.roots": [linuxRoots],
   "mcp.limits": [coreLimits, httpLimits, mcpLimits],
+  "mcp.handles": [handles],
+  "mcp.locks": [locks],
   "mcp.session": [session],
   "mcp.server": [listener],
   "mcp.auth": [auth],

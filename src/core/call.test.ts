@@ -145,6 +145,7 @@ describe("custom modules", () => {
         "mods/d-syntax.js": "export const register = (",
         "mods/e-good.js": `export const register = (kit) => {
           kit.tool({ name: "echo", description: "Echo.", effect: "read", input: kit.jsonSchema({ type: "object", properties: { say: { type: "string" } }, required: ["say"] }), run: async ({ say }) => say, render: (said) => said });
+          kit.tool({ name: "picky", description: "Refuses.", effect: "read", input: kit.z.strictObject({}), run: async () => { throw kit.fail("Not today.", { code: "unavailable", hint: "Come tomorrow." }); }, render: () => "" });
           kit.prompt({ name: "greet", arguments: [{ name: "who", required: true }], get: async ({ who }) => [{ role: "user", content: { type: "text", text: "Hello " + who } }] });
           kit.resource({ uri: "mem://x", name: "x", read: async () => ({ uri: "mem://x", text: "X" }) });
           kit.resourceTemplate({ uriTemplate: "mem://{id}/y", name: "y", read: async (uri, { id }) => ({ uri, text: id }) });
@@ -154,6 +155,9 @@ describe("custom modules", () => {
     });
     expect(await app.text("echo", { say: "hi" })).toBe("hi");
     expect(await app.errorCode("echo", { say: 1 })).toBe("invalid_args");
+    expect(await app.ask("picky", {})).toMatchObject({
+      body: { error: "Not today. Come tomorrow.", meta: { error_code: "unavailable" } },
+    });
     const origin = {
       caller: { agentId: "a", sessionId: "s", model: "m", transport: "cli" as const, may: new Set(["read"]) },
       correlationId: "c",

@@ -53,7 +53,8 @@ export const createCall = ({ catalogue, settings, ports, guard }: PipeParts) => 
     const decision = decideCall({ tool: tool.name, effect: tool.effect, granted: request.caller.may });
     if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
-    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
+    // Async, because a custom module in plain JavaScript may well return its result at once.
+    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, async (context) =>
       tool.run(args, ports, context),
     );
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);

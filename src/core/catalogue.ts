@@ -28,6 +28,9 @@ export const createCatalogue = (
 ): Catalogue => {
   const { listed, phantoms } = toolsOfMode(settings, [...builtIn.tools, ...custom.tools]);
   const byName = new Map(listed.map((tool) => [tool.name, tool]));
+  const byAlias = new Map(
+    listed.flatMap((tool) => (tool.aliases ?? []).map((alias) => [alias, tool] as const)),
+  );
   return {
     settings,
     tools: listed,
@@ -36,14 +39,15 @@ export const createCatalogue = (
     resources: [...builtIn.resources, ...custom.resources],
     templates: [...builtIn.templates, ...custom.templates],
     find: (name) => {
-      const tool = byName.get(name) ?? byName.get(canonicalName(name));
+      const canonical = canonicalName(name);
+      const tool = byName.get(name) ?? byName.get(canonical) ?? byAlias.get(canonical);
       if (tool !== undefined) return tool;
-      const close = nearest(canonicalName(name), byName.keys());
+      const close = nearest(canonical, byName.keys());
       throw new LlmcError(
         "unknown_tool",
         `There is no tool ${quoteForMessage(name)} in ${settings.mode} mode.`,
         {
-          hint: close === undefined ? `Tools: ${[...byName.keys()].join(", ")}.` : `Did you mean ${close}?`,
+          hint: close === undefined ? "List the tools to see what there is." : `Did you mean ${close}?`,
         },
       );
     },

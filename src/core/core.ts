@@ -7,6 +7,7 @@ import { loadCustomModules, type ModuleKit, type ModuleSource } from "./custom-m
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import { createGate } from "./gate.ts";
 import { createGuard } from "./guard.ts";
+import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode, ModeSettings } from "./modes.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
@@ -53,7 +54,8 @@ export interface Core extends Documents {
 interface CoreParts {
   readonly settings: () => CoreSettings;
   readonly tools: readonly Tool[];
-  readonly files: Ports["files"];
+  /** What tools work with; the core adds what it knows of itself. */
+  readonly engines: Omit<Ports, "server">;
   readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
   readonly observer: Observer;
   readonly modules: ModuleSource;
@@ -73,7 +75,11 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const listeners = new Set<(kind: ListKind) => void>();
   const updateListeners = new Set<(uri: string) => void>();
   let stopWatching: (() => void)[] = [];
-  const builtIn: Registered = { ...NOTHING_REGISTERED, tools: parts.tools };
+  const builtIn: Registered = {
+    ...NOTHING_REGISTERED,
+    tools: parts.tools,
+    templates: [handleTemplate(parts.engines.handles)],
+  };
   let custom: Registered = NOTHING_REGISTERED;
   let catalogue: Catalogue;
 
@@ -130,8 +136,12 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   };
 
   const resources = async (): Promise<readonly Resource[]> => {
-    const present = await presentSidecars(settings().sidecars, parts.files);
-    return [...sidecarResources(present, parts.files), ...catalogue.resources];
+    const present = await presentSidecars(settings().sidecars, parts.engines.files);
+    return [
+      ...sidecarResources(present, parts.engines.files),
+      ...handleResources(parts.engines.handles),
+      ...catalogue.resources,
+    ];
   };
 
   const lists = async (): Promise<Readonly<Record<ListKind, string>>> => ({
@@ -149,7 +159,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     unwatch();
     if (updateListeners.size === 0) return;
     const { sidecars } = settings();
-    const uris = sidecarResources(sidecars, parts.files).map(({ uri }) => uri);
+    const uris = sidecarResources(sidecars, parts.engines.files).map(({ uri }) => uri);
     stopWatching = sidecars.map((path, i) =>
       parts.watchFile(path, () => {
         for (const listener of updateListeners) listener(uris[i] ?? "");
@@ -167,7 +177,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const call = createCall({
     catalogue: () => catalogue,
     settings,
-    ports: { files: parts.files, server: { health, metrics: parts.metrics, instructions } },
+    ports: { ...parts.engines, server: { health, metrics: parts.metrics, instructions } },
     guard,
   });
   const documents = createDocuments({

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import type { ErrorCode } from "../base/error-table.ts";
 import type { Prompt, Resource, ResourceTemplate, Schema } from "../tools/contract.ts";
 import { defineTool, EFFECTS, type Tool } from "../tools/tool.ts";
 import type { Registered } from "./catalogue.ts";
@@ -10,6 +11,8 @@ export interface ModuleKit {
   readonly z: typeof z;
   /** Wraps a hand-written JSON Schema; it is published as it is and enforced. */
   jsonSchema(schema: Readonly<Record<string, unknown>>): Schema;
+  /** An error that the model may read, to be thrown; anything else that is thrown stays hidden from it. */
+  fail(message: string, options?: { readonly code?: ErrorCode; readonly hint?: string }): Error;
   tool<I extends Schema, O extends Schema>(tool: Tool<I, O>): void;
   prompt(prompt: Prompt): void;
   resource(resource: Resource): void;
@@ -75,6 +78,8 @@ export const loadCustomModules = async (
       await loaded.register({
         z,
         jsonSchema,
+        fail: (message, { code = "invalid_args", hint } = {}) =>
+          new LlmcError(code, message, hint === undefined ? {} : { hint }),
         tool: (tool) => {
           const plain = defineTool(tool);
           checkTool(plain, names);

@@ -23,7 +23,7 @@ interface DocumentParts {
 
 const lengthOf = (content: ResourceContent): string => ("text" in content ? content.text : content.blob);
 
-/** Resources and prompts, under the same guard as tools: deadline, place, record. */
+/** Resources, prompts and suggestions for their arguments, under the same guard as tools: deadline, place, record. */
 export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchTemplate }: DocumentParts) => {
   const guarded = async <T>(
     kind: string,
@@ -91,7 +91,25 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
       return prompt.get(args, context);
     });
 
-  return { readResource, getPrompt };
+  /** Suggestions for an argument of a prompt or a variable of a template, where the module that offers it has some. */
+  const suggest = (
+    of: { readonly prompt: string } | { readonly template: string },
+    argument: string,
+    value: string,
+    origin: Origin,
+  ): Promise<readonly string[]> =>
+    guarded("completion/complete", value, origin, JSON.stringify, async () => {
+      const { prompts, templates } = catalogue();
+      if ("prompt" in of) {
+        const prompt = prompts.find(({ name }) => name === of.prompt);
+        const described = prompt?.arguments?.find(({ name }) => name === argument);
+        return (await described?.complete?.(value)) ?? [];
+      }
+      const template = templates.find(({ uriTemplate }) => uriTemplate === of.template);
+      return (await template?.complete?.(argument, value)) ?? [];
+    });
+
+  return { readResource, getPrompt, suggest };
 };
 
 export type Documents = ReturnType<typeof createDocuments>;

@@ -26,6 +26,8 @@ export const createGate = (limits: () => GateLimits) => {
   };
 
   const enter = (signal: AbortSignal): Promise<void> | undefined => {
+    // A signal that has fired does not fire again: its call would hold a place in the queue for nothing.
+    signal.throwIfAborted();
     const { maxRunning, maxWaiting } = limits();
     if (running < maxRunning) {
       running++;

@@ -1,7 +1,13 @@
 import { toLlmcError } from "../base/error.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallTexts } from "../observe/records.ts";
-import { type CallContext, type Caller, type LogLevel, QuestionsAsked } from "../tools/contract.ts";
+import {
+  type CallContext,
+  type Caller,
+  type LogLevel,
+  type Question,
+  QuestionsAsked,
+} from "../tools/contract.ts";
 import { startDeadline } from "./deadline.ts";
 import type { Gate } from "./gate.ts";
 
@@ -14,6 +20,8 @@ export interface Origin {
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   readonly state?: unknown;
+  /** Left out: the client can answer nothing. */
+  readonly canAsk?: ((kind: Question["kind"]) => boolean) | undefined;
   readonly progress?: ((done: number, total?: number, message?: string) => Promise<void>) | undefined;
   readonly log?: ((level: LogLevel, message: string) => Promise<void>) | undefined;
   readonly releaseStream?: (() => void) | undefined;
@@ -41,6 +49,7 @@ const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
   log: origin.log ?? silently,
   answers: origin.answers,
   state: origin.state,
+  canAsk: origin.canAsk ?? (() => false),
   ask: (questions, state) => {
     throw new QuestionsAsked(questions, state);
   },

@@ -59,4 +59,28 @@ export const coreSections = [
       "Largest text of one result; the rest is cut with a note on how to read on.",
     ),
   }),
+  section("mcp.handles", "Large results kept in .llmc/state.db for later reading.", {
+    ttl_seconds: whole(86_400, 60, 31_536_000, "How long a handle can be read after it was made."),
+    max_total_mb: whole(
+      256,
+      1,
+      65_536,
+      "Disk space in MiB for all handles together; the oldest are forgotten first.",
+    ),
+    max_each_mb: whole(
+      64,
+      1,
+      65_536,
+      "Largest result in MiB kept behind one handle; the rest is dropped, and its last line says so.",
+    ),
+  }),
+  section("mcp.locks", "Turns of calls and processes that write the same file.", {
+    wait_seconds: whole(10, 0, 600, "How long a write waits for its turn before it is refused as busy."),
+    lease_seconds: whole(
+      15,
+      1,
+      600,
+      "How long a process that hangs keeps others from a file; one that has died keeps nobody.",
+    ),
+  }),
 ] as const;

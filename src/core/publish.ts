@@ -20,9 +20,28 @@ const ANNOTATIONS: Readonly<Record<Effect, Readonly<Record<string, boolean>>>> =
 /** A bound this far out tells a model nothing; zod writes one for any unbounded whole number. */
 const NO_BOUNDS = 1_000_000_000;
 
+const isNull = (node: unknown): boolean => isRecord(node) && node["type"] === "null";
+
+const isRecord = (node: unknown): node is Record<string, unknown> =>
+  typeof node === "object" && node !== null;
+
+/** A model that may leave a field out has no use for null; it is accepted all the same. */
+const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => {
+  const { anyOf, ...rest } = node;
+  if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return node;
+  const others = anyOf.filter((one) => !isNull(one));
+  return others.length === 1 && isRecord(others[0]) ? { ...others[0], ...rest } : { ...rest, anyOf: others };
+};
+
+const slimInput = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(slimInput);
+  if (!isRecord(node)) return node;
+  return Object.fromEntries(Object.entries(withoutNull(node)).map(([key, value]) => [key, slimInput(value)]));
+};
+
 const slim = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(slim);
-  if (typeof node !== "object" || node === null) return node;
+  if (!isRecord(node)) return node;
   return Object.fromEntries(
     Object.entries(node)
       .filter(
@@ -43,7 +62,7 @@ const published = (schema: Tool["input"], side: "input" | "output"): PublishedTo
   const json = standard.jsonSchema[side]({ target: "draft-2020-12" });
   if (standard.vendor !== "zod") return asObjectSchema(json);
   const { $schema: _dialect, ...rest } = json;
-  return asObjectSchema(slim(rest) as Record<string, unknown>);
+  return asObjectSchema(slim(side === "input" ? slimInput(rest) : rest) as Record<string, unknown>);
 };
 
 const cache = new WeakMap<Tool, { withOutput: PublishedTool; withoutOutput: PublishedTool }>();

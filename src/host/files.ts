@@ -1,19 +1,14 @@
-import type { Dirent, Stats } from "node:fs";
+import { type Dirent, lstatSync, type Stats } from "node:fs";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import { compileDenylist } from "../policy/denylist.ts";
-import { judgeReal, judgeWritten, pathDenied, resolveWords, shownPath } from "../policy/paths.ts";
-import { explainFailure, type Surroundings, translate } from "./explain-failure.ts";
-import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
-import { locateByName } from "./locate-by-name.ts";
-import type { Locate, Located } from "./located.ts";
-import { cacheByList, createPathRules } from "./path-rules.ts";
+import { compileGlob } from "../policy/globs.ts";
+import { pathDenied, shownPath } from "../policy/paths.ts";
+import { type AccessOptions, createAccess } from "./access.ts";
+import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
+import { type LineRange, readLineRanges } from "./line-ranges.ts";
+import { type ReadRequest, readContent } from "./read-content.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
-import { readTextSlice } from "./text-slice.ts";
-import { findTail, surveyContent } from "./text-survey.ts";
-
-/** What kind of thing a directory entry or path is. */
-export type EntryType = "file" | "dir" | "link" | "other";
+import { walkTree } from "./walk.ts";
 
 export interface FileStat {
   /** Bytes. */
@@ -44,48 +39,39 @@ export interface TextSlice {
   readonly sha256: string | undefined;
 }
 
-export interface ReadRequest {
-  readonly offsetLines: number;
-  readonly maxLines: number;
-  readonly maxBytes: number;
-  /** The last lines instead of those after the offset. */
-  readonly tailLines?: number | undefined;
-  /** Hash and count the whole file too, for at most as many milliseconds. */
-  readonly surveyMs?: number | undefined;
-}
-
-export interface DirectoryEntry {
-  readonly name: string;
-  readonly type: EntryType;
-}
-
-export interface DirectoryListing {
-  readonly path: string;
-  /** Sorted by name, directories and files together. */
-  readonly entries: readonly DirectoryEntry[];
-}
-
 /** A caller's files: every method takes the caller's own words for a path and asks policy on the opened descriptor. */
 export interface Files {
   readText(path: string, request: ReadRequest, signal?: AbortSignal): Promise<TextSlice>;
-  list(path: string, signal?: AbortSignal): Promise<DirectoryListing>;
+  list(
+    path: string,
+    signal?: AbortSignal,
+    options?: { readonly details: boolean },
+  ): Promise<DirectoryListing>;
+  /** A tree, as deep as asked for; a glob speaks of names, or of paths where it has a slash. */
+  walk(path: string, request: WalkQuery, signal?: AbortSignal): Promise<Walk>;
   stat(path: string, signal?: AbortSignal): Promise<FileStat & { readonly path: string }>;
+  /** Several ranges of lines at once, long lines cut. What lies past the end is left out. */
+  readLines(path: string, ranges: readonly LineRange[], signal?: AbortSignal): Promise<LineRanges>;
 }
 
-export interface FilesOptions {
-  readonly workspace: string;
-  /** As configured: relative to the workspace or absolute. Asked on every call, since configuration is hot. */
-  readonly roots: () => readonly string[];
-  /** Globs of names whose content is withheld. Asked on every call. */
-  readonly denylist: () => readonly string[];
-  /** Left out: the best way this machine has. */
-  readonly locate?: Locate;
+export interface LineRanges {
+  readonly path: string;
+  /** In the order asked for, without line ends. */
+  readonly ranges: readonly (readonly string[])[];
 }
+
+export interface FilesOptions extends AccessOptions {}
 
 const typeOf = (thing: Dirent | Stats): EntryType => {
   if (thing.isFile()) return "file";
   if (thing.isDirectory()) return "dir";
   return thing.isSymbolicLink() ? "link" : "other";
+};
+
+/** Of the entry itself: a link is not followed. */
+const detailsOf = (path: string): DirectoryEntry["details"] => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : { size: stats.size, mtime: stats.mtimeMs / 1000 };
 };
 
 const byName = (a: DirectoryEntry, b: DirectoryEntry): number => (a.name < b.name ? -1 : 1);
@@ -106,79 +92,37 @@ const binary = (words: string, sizeBytes: number): LlmcError =>
   });
 
 export const createFiles = (options: FilesOptions): Files => {
-  const currentRules = createPathRules(options.workspace, options.roots);
-  const currentDenylist = cacheByList(options.denylist, compileDenylist);
-  const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
+  const withLocated = createAccess(options);
 
-  const look = (): Surroundings => {
-    const rules = currentRules();
-    const denies = currentDenylist();
-    const bases = [rules.workspace, ...rules.roots];
-    return { rules, locate, isWithheld: (realPath) => denies(realPath, bases) };
-  };
+  const files: Files = {
+    walk: (words, { fileGlob, ...request }, signal) =>
+      walkTree(
+        files.list,
+        words,
+        { ...request, matches: fileGlob === undefined ? undefined : compileGlob(fileGlob) },
+        signal,
+      ),
 
-  /** The only way to anything: what `use` gets was judged, and is held by a descriptor until it is done. */
-  const withLocated = async <T>(
-    words: string,
-    signal: AbortSignal | undefined,
-    use: (located: Located, around: Surroundings) => T | Promise<T>,
-  ): Promise<T> => {
-    stopIfAborted(signal);
-    const around = look();
-    const { rules } = around;
-    const path = resolveWords(words, rules.workspace);
-    const refusal = judgeWritten(path, rules);
-    if (refusal !== undefined) throw pathDenied(words, refusal, rules);
-    const judge = (realPath: string): void => {
-      const reason = judgeReal(realPath, rules);
-      if (reason !== undefined) throw pathDenied(words, reason, rules);
-    };
-    const located = await locate(path, judge).catch(async (error: unknown) => {
-      throw await explainFailure(error, words, path, around);
-    });
-    try {
-      stopIfAborted(signal);
-      if (!located.stats.isFile() && !located.stats.isDirectory()) throw pathDenied(words, "kind", rules);
-      return await use(located, around);
-    } catch (error) {
-      throw translate(error, words);
-    } finally {
-      located.close();
-    }
-  };
-
-  return {
     readText: (words, request, signal) =>
       withLocated(words, signal, async (located, { rules, isWithheld }) => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(words);
         if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
-        const fd = await located.openContent();
-        const { tailLines, surveyMs, ...bounds } = request;
-        const from =
-          tailLines === undefined ? 0 : await findTail(fd, stats.size, tailLines, request.maxBytes, signal);
-        const taken = tailLines === undefined ? bounds : { ...bounds, offsetLines: 0, maxLines: tailLines };
-        const slice = await readTextSlice(fd, stats.size, taken, signal, from);
+        const slice = await readContent(await located.openContent(), stats.size, request, signal);
         if (slice === "binary") throw binary(words, stats.size);
-        const survey = surveyMs === undefined ? undefined : await surveyContent(fd, surveyMs, signal);
-        const totalLines = survey?.totalLines ?? (from === 0 ? slice.totalLines : undefined);
-        return {
-          ...slice,
-          path: shownPath(realPath, rules.workspace),
-          sizeBytes: stats.size,
-          firstLine:
-            tailLines === undefined ? request.offsetLines : Math.max(0, (totalLines ?? 0) - slice.lines),
-          totalLines,
-          sha256: survey?.sha256,
-        };
+        return { ...slice, path: shownPath(realPath, rules.workspace), sizeBytes: stats.size };
       }),
 
-    list: (words, signal) =>
+    list: (words, signal, options) =>
       withLocated(words, signal, async (located, { rules }) => {
         if (!located.stats.isDirectory()) throw notADirectory(words);
         const found = await located.list();
         stopIfAborted(signal);
-        const entries = found.map((entry) => ({ name: entry.name, type: typeOf(entry) }));
+        const entries = found.map((entry) => ({
+          name: entry.name,
+          type: typeOf(entry),
+          ...(options?.details ? { details: detailsOf(`${located.at}/${entry.name}`) } : {}),
+        }));
         return { path: shownPath(located.realPath, rules.workspace), entries: entries.sort(byName) };
       }),
 
@@ -190,5 +134,16 @@ export const createFiles = (options: FilesOptions): Files => {
         mode: octal(stats.mode),
         type: typeOf(stats),
       })),
+
+    readLines: (words, ranges, signal) =>
+      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+        const { realPath, stats } = located;
+        if (stats.isDirectory()) throw isDirectory(words);
+        if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
+        const found = await readLineRanges(await located.openContent(), stats.size, ranges, signal);
+        if (found === "binary") throw binary(words, stats.size);
+        return { path: shownPath(realPath, rules.workspace), ranges: found };
+      }),
   };
+  return files;
 };

@@ -45,6 +45,7 @@ const hold = (fd: number, realPath: string, stats: Located["stats"]): Located =>
     realPath,
     stats,
     at,
+    isPinned: true,
     openContent: async () => {
       content ??= await openAsync(at, READ);
       return content;

@@ -9,6 +9,8 @@ export interface Located {
   readonly stats: Stats;
   /** A path that leads to it; good for hints, where what is found is judged in its turn. */
   readonly at: string;
+  /** Whether `at` leads to this very thing whatever is renamed or swapped; otherwise it is only its name. */
+  readonly isPinned: boolean;
   /** A descriptor to read from; it lives until `close`. */
   openContent(): Promise<number>;
   /** What is in it, where it is a directory. */

@@ -7,7 +7,7 @@ import { type PathRules, STATE_DIR } from "../policy/paths.ts";
  * The real path, or the one it will have once it is created as a plain directory. It is fixed on first sight: a root
  * that appears later as a link, or is swapped for one, must not open what the link points to.
  */
-const realOrFuture = (path: string): string => {
+export const realOrFuture = (path: string): string => {
   try {
     const real = realpathSync.native(path, { encoding: "buffer" });
     // A name that is not UTF-8 cannot be compared once decoded, so the written one stands, which leads nowhere.

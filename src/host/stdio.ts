@@ -14,24 +14,32 @@ const openWriter = (fd: number): Writable => {
   return createWriteStream("", { fd });
 };
 
+/** What is printed waits here for a client that does not read stderr; past this many bytes it is dropped. */
+const MAX_UNREAD_BYTES = 1_048_576;
+
+/** Writing that a reader who never reads can neither stop nor make fill the memory. */
+const boundedWrite = (stream: Writable) => {
+  const write = stream.write.bind(stream) as (...args: readonly unknown[]) => boolean;
+  return (...args: readonly unknown[]): boolean => {
+    if (stream.writableLength < MAX_UNREAD_BYTES) return write(...args);
+    const done = args.at(-1);
+    if (typeof done === "function") process.nextTick(done);
+    return true;
+  };
+};
+
 /**
  * Takes stdout for the protocol alone. The launcher hands the real stdout over as another descriptor and points
  * descriptor 1 at stderr, so that nothing in this process or its children can reach the stream, not even native code.
- * Started without the launcher, everything that writes through `process.stdout` is sent to stderr.
+ * With or without the launcher, everything that writes through `process.stdout` is sent to stderr.
  */
 export const claimStdout = (protocolFd: number | undefined): ProtocolStreams => {
-  if (protocolFd !== undefined) return { input: process.stdin, output: openWriter(protocolFd) };
-  const output = openWriter(1);
-  const toStderr = (chunk: string | Uint8Array): boolean => {
-    process.stderr.write(chunk);
-    return true;
-  };
-  process.stdout.write = toStderr as typeof process.stdout.write;
+  const output = openWriter(protocolFd ?? 1);
+  const toStderr = boundedWrite(process.stderr);
+  for (const stream of [process.stdout, process.stderr]) stream.write = toStderr as typeof stream.write;
   return { input: process.stdin, output };
 };
 
-/** Log lines wait here for a client that does not read stderr; past this many bytes they are dropped. */
-const MAX_UNREAD_BYTES = 1_048_576;
 /** How long the last lines may take at the end of the program, in milliseconds. */
 const FLUSH_MS = 200;
 
@@ -45,10 +53,9 @@ export interface Stderr {
 export const createStderr = (): Stderr => {
   const stream = fstatSync(2).isFIFO() ? openWriter(2) : process.stderr;
   stream.on("error", () => {});
+  const write = boundedWrite(stream);
   return {
-    write: (text) => {
-      if (stream.writableLength < MAX_UNREAD_BYTES) stream.write(text);
-    },
+    write: (text) => void write(text),
     flush: () =>
       new Promise((resolve) => {
         setTimeout(resolve, FLUSH_MS).unref();

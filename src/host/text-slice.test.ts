@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LlmcError } from "../base/error.ts";
-import { createFiles, type Files, type ReadRequest } from "./files.ts";
+import { createFiles, type Files } from "./files.ts";
+import type { ReadRequest } from "./read-content.ts";
 
 let workspace: string;
 let files: Files;

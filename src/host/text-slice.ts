@@ -5,7 +5,7 @@ import { stopIfAborted } from "./stop-if-aborted.ts";
 const CHUNK_BYTES = 64 * 1024;
 const SNIFF_BYTES = 8 * 1024;
 
-const readChunk = (fd: number, buffer: Buffer, position: number): Promise<number> =>
+export const readChunk = (fd: number, buffer: Buffer, position: number): Promise<number> =>
   new Promise((resolve, reject) => {
     read(fd, buffer, 0, buffer.length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
@@ -14,7 +14,7 @@ const startsWith = (head: Buffer, ...bytes: number[]): boolean => bytes.every((b
 
 type Form = "utf-8" | "utf-8 with BOM" | "utf-16le" | "utf-16be" | "binary";
 
-const sniff = (head: Buffer): Form => {
+export const sniff = (head: Buffer): Form => {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return "utf-8 with BOM";
   // Followed by two NULs it would be UTF-32, which nobody writes.
   if (startsWith(head, 0xff, 0xfe) && !startsWith(head, 0xff, 0xfe, 0, 0)) return "utf-16le";
@@ -22,8 +22,15 @@ const sniff = (head: Buffer): Form => {
   return head.subarray(0, SNIFF_BYTES).includes(0) ? "binary" : "utf-8";
 };
 
+/** Two bytes to a letter: a newline cannot be found by its byte. */
+export const isWide = async (fd: number): Promise<boolean> => {
+  const head = Buffer.alloc(4);
+  await readChunk(fd, head, 0);
+  return sniff(head).startsWith("utf-16");
+};
+
 /** Turns a file, chunk by chunk, into UTF-8 without its BOM. */
-const createTranscoder = (form: Form): ((chunk: Buffer, atEnd: boolean) => Buffer) => {
+export const createTranscoder = (form: Form): ((chunk: Buffer, atEnd: boolean) => Buffer) => {
   if (form === "utf-16le" || form === "utf-16be") {
     const decoder = new TextDecoder(form);
     return (chunk, atEnd) => Buffer.from(decoder.decode(chunk, { stream: !atEnd }));

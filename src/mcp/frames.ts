@@ -1,61 +1,57 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { toLlmcError } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
+import { type Ids, idsIn, idsOf } from "./frame-ids.ts";
 
-/** One line of the stream, parsed; or the reason why it cannot be, with the id to answer to. */
-export type Frame =
-  | { readonly kind: "message"; readonly value: unknown }
-  | {
-      readonly kind: "refused";
-      readonly code: number;
-      readonly reason: string;
-      readonly ids: readonly (string | number | null)[];
-    };
+interface Refused {
+  readonly kind: "refused";
+  readonly code: number;
+  readonly reason: string;
+  readonly ids: Ids;
+}
+
+/** One line of the stream, parsed; or the reason why it cannot be, with the ids to answer to. */
+export type Frame = { readonly kind: "message"; readonly value: unknown } | Refused;
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NEWLINE = 10;
 
-/** How much of a refused frame is looked at for its id; ids stand near the start or at the very end. */
+/** How much is kept of each end of an oversize frame, in bytes; ids stand near the start or at the very end. */
 const ID_WINDOW = 4096;
 
-/** `"id": …` before any nested value, or as the last member. In valid JSON neither can be a nested one. */
-const LEADING_ID =
-  /^\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*,)*\s*"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,15})\s*[,}]/;
+/** `"id": …` as the last member. In valid JSON it cannot be a nested one. */
 const TRAILING_ID =
-  /"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,15})\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*)*\}\s*$/;
+  /(?<!\\)"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,15})\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*)*\}\s*$/;
 
-const findId = (head: string, tail: string): string | number | null => {
-  const found = LEADING_ID.exec(head)?.[1] ?? TRAILING_ID.exec(tail)?.[1];
-  return found === undefined ? null : (JSON.parse(found) as string | number);
+const findIds = (head: string, tail: string): Ids => {
+  const leading = idsIn(head);
+  if (leading.length !== 1 || leading[0] !== null) return leading;
+  const found = TRAILING_ID.exec(tail)?.[1];
+  return [found === undefined ? null : (JSON.parse(found) as string | number)];
 };
 
-const idOf = (value: unknown): string | number | null => {
-  if (typeof value !== "object" || value === null || !("id" in value)) return null;
-  return typeof value.id === "string" || typeof value.id === "number" ? value.id : null;
-};
-
-/** JSON-RPC batches were removed from MCP; each member that expects an answer gets one. */
-const refuseBatch = (batch: readonly unknown[]): Frame => {
-  const ids = batch.map(idOf).filter((id) => id !== null);
-  return {
-    kind: "refused",
-    code: INVALID_REQUEST,
-    reason: "Batches are not part of MCP: send one message per line.",
-    ids: ids.length === 0 ? [null] : ids,
-  };
-};
+const refuse = (code: number, reason: string, ids: Ids): Refused => ({
+  kind: "refused",
+  code,
+  reason,
+  ids,
+});
 
 const parseFrame = (bytes: Buffer): Frame => {
   try {
     const value = parseGuardedBytes(bytes);
-    if (Array.isArray(value)) return refuseBatch(value);
+    // JSON-RPC batches were removed from MCP; each member that expects an answer gets one.
+    if (Array.isArray(value)) {
+      return refuse(INVALID_REQUEST, "Batches are not part of MCP: send one message per line.", idsOf(value));
+    }
     return { kind: "message", value };
   } catch (thrown) {
     const { message } = toLlmcError(thrown);
-    const head = bytes.subarray(0, ID_WINDOW).toString("latin1");
-    const tail = bytes.subarray(-ID_WINDOW).toString("latin1");
-    const code = message.startsWith("Not valid") ? PARSE_ERROR : INVALID_REQUEST;
-    return { kind: "refused", code, reason: message, ids: [findId(head, tail)] };
+    return refuse(
+      message.startsWith("Not valid") ? PARSE_ERROR : INVALID_REQUEST,
+      message,
+      idsIn(bytes.toString("utf8")),
+    );
   }
 };
 
@@ -78,7 +74,7 @@ export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: 
     if (size > maxFrameBytes()) {
       const all = Buffer.concat(parts);
       oversize = {
-        head: all.subarray(0, ID_WINDOW).toString("latin1"),
+        head: all.subarray(0, ID_WINDOW).toString("utf8"),
         tail: Buffer.from(all.subarray(-ID_WINDOW)),
       };
       parts = [];
@@ -88,12 +84,8 @@ export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: 
   const finish = (): void => {
     if (oversize !== undefined) {
       const limit = maxFrameBytes();
-      onFrame({
-        kind: "refused",
-        code: INVALID_REQUEST,
-        reason: `The message has ${size} bytes; the limit is ${limit} (mcp.limits.max_frame_bytes).`,
-        ids: [findId(oversize.head, oversize.tail.toString("latin1"))],
-      });
+      const reason = `The message has ${size} bytes; the limit is ${limit} (mcp.limits.max_frame_bytes).`;
+      onFrame(refuse(INVALID_REQUEST, reason, findIds(oversize.head, oversize.tail.toString("utf8"))));
     } else {
       const line = parts.length === 1 ? parts[0] : Buffer.concat(parts);
       if (line?.some((byte) => byte > 32)) onFrame(parseFrame(line));
@@ -120,14 +112,6 @@ export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: 
   };
 };
 
-export const refusal = (id: string | number | null, code: number, message: string) => ({
-  jsonrpc: "2.0",
-  id,
-  error: { code, message },
-});
-
-/** A message that is JSON but no JSON-RPC: what to answer, or undefined when nothing expects an answer. */
-export const refuseShape = (value: unknown): ReturnType<typeof refusal> => {
-  const error = new LlmcError("invalid_args", "Not a JSON-RPC 2.0 message.");
-  return refusal(idOf(value), INVALID_REQUEST, error.message);
-};
+/** A message that is JSON but no JSON-RPC. */
+export const refuseShape = (value: unknown): Refused =>
+  refuse(INVALID_REQUEST, "Not a JSON-RPC 2.0 message.", idsOf(value));

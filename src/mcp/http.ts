@@ -7,7 +7,6 @@ import { createSessions } from "./sessions.ts";
 interface McpHttpParts extends McpParts {
   readonly newId: () => string;
   readonly now: () => number;
-  readonly onError: (error: Error) => void;
 }
 
 /** A web-standard handler for `/mcp`: stateless for 2026 clients, with sessions for 2025 ones. */

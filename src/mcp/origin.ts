@@ -1,5 +1,10 @@
-import type { ServerContext } from "@modelcontextprotocol/server";
-import type { Caller, LogLevel } from "../core/contract.ts";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Caller, LogLevel, Question } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
 
@@ -15,6 +20,15 @@ export interface Connection {
 /** Names come from the client and go into logs and the audit: printable, and short. */
 const clean = (name: string): string => name.replace(/[^\x20-\x7e]/g, "?").slice(0, 100);
 
+/** Said with each request in the 2026 revision, and once for the session before. */
+const clientNameOf = (context: ServerContext, ofSession: string | undefined): string | undefined => {
+  const envelope: Readonly<Record<string, unknown>> | undefined = context.mcpReq.envelope;
+  const info = envelope?.[CLIENT_INFO_META_KEY];
+  return typeof info === "object" && info !== null && "name" in info && typeof info.name === "string"
+    ? info.name
+    : ofSession;
+};
+
 const callerOf = (
   core: Core,
   connection: Connection,
@@ -24,7 +38,7 @@ const callerOf = (
   const { defaultAgentId, defaultModel } = core.settings();
   const model = context.mcpReq._meta?.["llmc/model"];
   return {
-    agentId: clean(clientName ?? defaultAgentId),
+    agentId: clean(clientNameOf(context, clientName) ?? defaultAgentId),
     sessionId: context.sessionId ?? connection.id,
     model: typeof model === "string" ? clean(model) : defaultModel,
     transport: connection.transport,
@@ -62,14 +76,29 @@ const progressOf = (context: ServerContext): Origin["progress"] => {
     });
 };
 
+/** What the client can answer, said like its name. A bare `elicitation` means forms. */
+const canAskOf = (context: ServerContext, ofSession: ClientCapabilities | undefined): Origin["canAsk"] => {
+  const envelope: Readonly<Record<string, unknown>> | undefined = context.mcpReq.envelope;
+  const declared = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? ofSession ?? {}) as ClientCapabilities;
+  const { elicitation, sampling, roots } = declared;
+  const can: Readonly<Record<Question["kind"], boolean>> = {
+    form: elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined),
+    sampling: sampling !== undefined,
+    roots: roots !== undefined,
+  };
+  return (kind) => can[kind];
+};
+
 /** What the core needs to know about an MCP request, and its ways back. */
 export const originOf = (
   core: Core,
   connection: Connection,
   context: ServerContext,
   clientName: string | undefined,
+  capabilities: ClientCapabilities | undefined,
 ): Origin => ({
   caller: callerOf(core, connection, context, clientName),
+  canAsk: canAskOf(context, capabilities),
   correlationId: correlationIdOf(context, connection),
   signal: context.mcpReq.signal,
   traceparent: traceparentOf(context),

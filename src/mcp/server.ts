@@ -3,7 +3,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
-  Server,
+  type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { LlmcError } from "../base/error.ts";
@@ -14,15 +14,22 @@ import type { Origin } from "../core/guard.ts";
 import { complete } from "./completion.ts";
 import { type Connection, originOf } from "./origin.ts";
 import { askClient, type StateCodec } from "./questions.ts";
+import { TidyServer } from "./tidy-server.ts";
 
 export interface McpParts {
   readonly core: Core;
   readonly version: string;
   readonly codec: StateCodec;
+  /** For the log: something went wrong in the library, or where nobody expected it. */
+  readonly onError: (error: Error) => void;
 }
 
 /** Lists change when the configuration does; then clients are told. Until then they may keep what they have. */
 const CACHE = { ttlMs: 300_000, cacheScope: "private" } as const;
+
+/** Subscriptions are kept for as long as the connection, so their number and size have bounds. */
+const MAX_SUBSCRIPTIONS = 1024;
+const MAX_URI_CHARS = 2048;
 
 const CAPABILITIES = {
   tools: { listChanged: true },
@@ -39,13 +46,9 @@ const renderResult = (
   result: Exclude<CallResult, { kind: "questions" }>,
   withStructured: boolean,
 ): CallToolResult => {
-  if (result.kind === "error") {
-    return {
-      isError: true,
-      content: [{ type: "text", text: JSON.stringify(result.body) }],
-      ...(withStructured ? { structuredContent: result.body } : {}),
-    };
-  }
+  // No structured content: clients check it against the tool's output schema even here, and an error fails that.
+  if (result.kind === "error")
+    return { isError: true, content: [{ type: "text", text: JSON.stringify(result.body) }] };
   return {
     content: [...result.content] as CallToolResult["content"],
     ...(withStructured && isRecord(result.structured) ? { structuredContent: result.structured } : {}),
@@ -53,7 +56,7 @@ const renderResult = (
 };
 
 /** Errors of requests that are no tool calls are protocol errors; tool failures are results that the model reads. */
-const toProtocolError = (error: LlmcError, uri?: string): Error => {
+const toProtocolError = (error: LlmcError, correlationId: string, uri?: string): Error => {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   if (error.code === "resource_not_found" && uri !== undefined) return new ResourceNotFoundError(uri, text);
   const isCallersFault =
@@ -61,6 +64,7 @@ const toProtocolError = (error: LlmcError, uri?: string): Error => {
   return new ProtocolError(
     isCallersFault ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
     text,
+    { error_code: error.code, retryable: error.retryable, correlation_id: correlationId },
   );
 };
 
@@ -72,11 +76,11 @@ const NOTIFY: Readonly<Record<ListKind, (server: Server) => Promise<void>>> = {
 
 /** One MCP server instance over the core: for a connection (stdio), a session or a single request (HTTP). */
 export const createMcpServer = (
-  { core, version, codec }: McpParts,
+  { core, version, codec, onError }: McpParts,
   connection: Connection,
   era: "legacy" | "modern",
 ): Server => {
-  const server = new Server(
+  const server = new TidyServer(
     { name: "llmc", version },
     {
       capabilities: CAPABILITIES,
@@ -91,26 +95,39 @@ export const createMcpServer = (
       requestState: { verify: codec.verify },
     },
   );
+  server.onerror = onError;
   const subscribed = new Set<string>();
   const origin = (context: ServerContext): Origin =>
-    originOf(core, connection, context, server.getClientVersion()?.name);
+    originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities());
 
-  /** Runs a request that is no tool call: its failures become protocol errors, its questions go to the client. */
-  const serve = async <T>(context: ServerContext, uri: string | undefined, work: () => Promise<T>) => {
+  /** Runs a request that is no tool call: its failures become protocol errors. */
+  const serve = async <T>(context: ServerContext, work: (from: Origin) => Promise<T>, uri?: string) => {
+    const from = origin(context);
     try {
-      return await work();
+      return await work(from);
     } catch (thrown) {
-      if (thrown instanceof QuestionsAsked) return askClient(thrown, codec, context);
-      throw thrown instanceof LlmcError ? toProtocolError(thrown, uri) : thrown;
+      throw thrown instanceof LlmcError ? toProtocolError(thrown, from.correlationId, uri) : thrown;
+    }
+  };
+
+  /** The same for one that may have questions to the client. */
+  const serveAsking: typeof serve = async (context, work, uri) => {
+    try {
+      return await serve(context, work, uri);
+    } catch (thrown) {
+      if (thrown instanceof QuestionsAsked) return askClient(thrown, codec, context) as never;
+      throw thrown;
     }
   };
 
   server.setRequestHandler("tools/list", () => ({ tools: [...core.listTools()] }) as never);
 
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const result = await core.call({ ...origin(context), tool: params.name, args: params.arguments });
+    const from = origin(context);
+    const result = await core.call({ ...from, tool: params.name, args: params.arguments });
     if (result.kind === "questions") return askClient(result, codec, context);
-    if (result.kind === "error" && result.error.code === "unknown_tool") throw toProtocolError(result.error);
+    if (result.kind === "error" && result.error.code === "unknown_tool")
+      throw toProtocolError(result.error, from.correlationId);
     return renderResult(result, core.sendsStructured());
   });
 
@@ -123,10 +140,12 @@ export const createMcpServer = (
   }));
 
   server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
-    serve(context, uri, async () => ({ contents: [await core.readResource(uri, origin(context))] })),
+    serveAsking(context, async (from) => ({ contents: [await core.readResource(uri, from)] }), uri),
   );
 
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
+    if (subscribed.size >= MAX_SUBSCRIPTIONS || uri.length > MAX_URI_CHARS)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Too many subscriptions, or too long a URI.");
     subscribed.add(uri);
     return {};
   });
@@ -145,12 +164,14 @@ export const createMcpServer = (
   }));
 
   server.setRequestHandler("prompts/get", ({ params }, context) =>
-    serve(context, undefined, async () => ({
-      messages: [...(await core.getPrompt(params.name, params.arguments ?? {}, origin(context)))] as never,
+    serveAsking(context, async (from) => ({
+      messages: [...(await core.getPrompt(params.name, params.arguments ?? {}, from))] as never,
     })),
   );
 
-  server.setRequestHandler("completion/complete", ({ params }) => complete(core, params));
+  server.setRequestHandler("completion/complete", ({ params }, context) =>
+    serve(context, (from) => complete(core, params, from)),
+  );
 
   // A server that lives for one request has nobody to tell; the handler that made it tells its subscribers itself.
   if (connection.transport === "http" && era === "modern") return server;

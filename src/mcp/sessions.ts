@@ -15,7 +15,7 @@ interface SessionParts extends McpParts {
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   lastUsedMs: number;
-  /** Requests under way: a session that works is not idle. */
+  /** Requests under way and streams open: such a session is not idle. */
   active: number;
 }
 
@@ -27,6 +27,31 @@ const RETRY_MS = 500;
 
 const refuse = (status: number, code: number, message: string): Response =>
   Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
+
+/** Headers leave with the first bytes of a body: a stream that has nothing to say yet starts with a comment. */
+const OPENING = new TextEncoder().encode(": open\n\n");
+
+/**
+ * Passes the body on until it ends or the client is gone, and then says so. Left alone, the SDK notices a lost
+ * connection at its next write only, and refuses the client that comes back before.
+ */
+const follow = (response: Response, gone: AbortSignal, ended: () => void): Response => {
+  if (response.body === null) {
+    ended();
+    return response;
+  }
+  const isStream = response.headers.get("content-type") === "text/event-stream";
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
+    start: (controller) => {
+      if (isStream) controller.enqueue(OPENING);
+    },
+  });
+  void response.body
+    .pipeTo(writable, { signal: gone })
+    .catch(() => {})
+    .finally(ended);
+  return new Response(readable, response);
+};
 
 /** Sessions of 2025-era clients; the 2026 revision has none. */
 export const createSessions = (parts: SessionParts) => {
@@ -78,13 +103,16 @@ export const createSessions = (parts: SessionParts) => {
     handle: async (request: Request, options: HandleRequestOptions): Promise<Response> => {
       const session = await find(request, options.parsedBody);
       if (session instanceof Response) return session;
-      session.lastUsedMs = parts.now();
-      session.active++;
-      try {
-        return await session.transport.handleRequest(request, options);
-      } finally {
+      const ended = (): void => {
         session.active--;
         session.lastUsedMs = parts.now();
+      };
+      session.active++;
+      try {
+        return follow(await session.transport.handleRequest(request, options), request.signal, ended);
+      } catch (error) {
+        ended();
+        throw error;
       }
     },
     close: (): void => {

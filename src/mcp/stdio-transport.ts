@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/server";
-import { createFrameReader, type Frame, refusal, refuseShape } from "./frames.ts";
+import { createFrameReader, type Frame, refuseShape } from "./frames.ts";
+import { shortError } from "./short-error.ts";
 
 interface StdioParts {
   readonly input: Readable;
@@ -26,6 +27,7 @@ export class StdioTransport implements Transport {
   readonly #unanswered = new Set<string | number>();
   #closed = false;
   #inputEnded = false;
+  #draining: Promise<void> | undefined;
 
   constructor(parts: StdioParts) {
     this.#parts = parts;
@@ -38,7 +40,9 @@ export class StdioTransport implements Transport {
       reader.push(chunk);
       if (output.writableLength > MAX_UNSENT_BYTES) {
         input.pause();
-        output.once("drain", () => input.resume());
+        void this.#drained().then(() => {
+          if (!this.#closed) input.resume();
+        });
       }
     });
     input.on("end", () => {
@@ -52,18 +56,20 @@ export class StdioTransport implements Transport {
   #receive(frame: Frame): void {
     if (frame.kind === "refused") {
       this.#parts.onRefused(frame.reason);
-      for (const id of frame.ids) this.#write(refusal(id, frame.code, frame.reason));
+      for (const id of frame.ids)
+        this.#write({ jsonrpc: "2.0", id, error: { code: frame.code, message: frame.reason } });
       return;
     }
     let message: JSONRPCMessage;
     try {
       message = parseJSONRPCMessage(frame.value);
     } catch {
-      this.#parts.onRefused("not a JSON-RPC message");
-      this.#write(refuseShape(frame.value));
+      this.#receive(refuseShape(frame.value));
       return;
     }
-    if ("method" in message && "id" in message) this.#unanswered.add(message.id);
+    // A subscription is answered when it ends, so its answer is never on its way.
+    if ("method" in message && "id" in message && message.method !== "subscriptions/listen")
+      this.#unanswered.add(message.id);
     if ("method" in message && message.method === "notifications/cancelled")
       this.#forget(message.params?.["requestId"]);
     this.onmessage?.(message);
@@ -77,32 +83,55 @@ export class StdioTransport implements Transport {
     return this.#closed ? false : this.#parts.output.write(`${JSON.stringify(message)}\n`);
   }
 
+  /** One wait for all who wait: a client that does not read may leave thousands of answers behind. */
+  #drained(): Promise<void> {
+    this.#draining ??= new Promise<void>((resolve) => {
+      const { output } = this.#parts;
+      const done = () => {
+        output.off("drain", done).off("close", done).off("error", done);
+        this.#draining = undefined;
+        resolve();
+      };
+      output.once("drain", done).once("close", done).once("error", done);
+    });
+    return this.#draining;
+  }
+
   /** `echo … | llmc serve --stdio` ends its input at once: what was asked before the end is still answered. */
   #onInputEnd(): void {
     this.#inputEnded = true;
     if (this.#unanswered.size === 0) void this.close();
-    else setTimeout(() => void this.close(), this.#parts.graceMs).unref();
+    // Not unref'd: with stdin gone, this timer may be all that keeps the program until its orderly end.
+    else setTimeout(() => void this.close(), this.#parts.graceMs);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#closed) return;
-    if (!this.#write(message)) {
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          this.#parts.output.off("drain", done).off("close", done).off("error", done);
-          resolve();
-        };
-        this.#parts.output.once("drain", done).once("close", done).once("error", done);
-      });
-    }
+    const bounded = "error" in message ? { ...message, error: shortError(message.error) } : message;
+    if (!this.#write(bounded)) await this.#drained();
     if (!("method" in message) && "id" in message) this.#forget(message.id);
     if (this.#inputEnded && this.#unanswered.size === 0) void this.close();
+  }
+
+  /** What was written is on its way, not there yet: a reader that is slower than we are gets a little time. */
+  #flushed(): Promise<void> {
+    const { output, graceMs } = this.#parts;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs);
+      const done = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (output.writableLength === 0 || output.destroyed) done();
+      else output.write("", done);
+    });
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#parts.input.pause();
+    await this.#flushed();
     this.onclose?.();
   }
 }

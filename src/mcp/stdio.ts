@@ -11,7 +11,6 @@ interface StdioDoorParts extends McpParts {
   readonly newId: () => string;
   /** Something was wrong with a message; the reason never quotes it. */
   readonly onRefused: (reason: string) => void;
-  readonly onError: (error: Error) => void;
 }
 
 /** After the client closed its end, answers that are on their way get this long. */

@@ -69,6 +69,8 @@ export interface CallContext {
   readonly answers: Readonly<Record<string, unknown>> | undefined;
   /** State that an earlier round left with the client; its integrity has been verified. */
   readonly state: unknown;
+  /** Whether the client can answer questions of this kind; a round with one that it cannot answer is refused. */
+  canAsk(kind: Question["kind"]): boolean;
   /** Ends this round with questions to the client; the tool runs again from the start when the answers are there. */
   ask(questions: Readonly<Record<string, Question>>, state?: unknown): never;
   /** Closes the stream of this call, so that the client comes back for the rest. A no-op where there is none. */

@@ -81,6 +81,17 @@ export const toolsSections = [
       ],
       "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
     ),
+    write_denylist_globs: list(
+      [
+        "**/.git",
+        "**/.git/config",
+        "**/.git/hooks/**",
+        "**/.git/info/attributes",
+        "**/.git/modules/**/config",
+        "**/.git/modules/**/hooks/**",
+      ],
+      "Files that no tool writes: they turn into commands later, when git runs.",
+    ),
     custom_modules: text(
       "",
       "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",

@@ -1,14 +1,41 @@
 import { z } from "zod";
-import { defineTool } from "./tool.ts";
+import { defineTool, type Ports } from "./tool.ts";
 
 /** Enough for most source files in one call; a longer file is read on with `offset`. */
 const DEFAULT_LINES = 1000;
 /** Keeps one answer near 16k tokens even when lines are long. */
 const MAX_BYTES = 65_536;
 
+/** Handles can be read where linux_handle_read is not listed (REQ-D17). */
+const HANDLE = "handle:";
+
+const readHandle = async (
+  id: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  handles: Ports["handles"],
+  signal: AbortSignal,
+) => {
+  const slice = await handles.readLines(
+    id,
+    { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },
+    signal,
+  );
+  return {
+    data: slice.text,
+    meta: {
+      path: `${HANDLE}${id}`,
+      length: slice.info.sizeBytes,
+      truncated: slice.truncated,
+      ...(slice.totalLines === undefined ? {} : { total_lines: slice.totalLines }),
+      ...(slice.truncated ? { next_offset: slice.firstLine + slice.lines } : {}),
+      ...(slice.stale ? { stale: true } : {}),
+    },
+  };
+};
+
 export const readFile = defineTool({
   name: "read_file",
-  description: "Read a text file by lines.",
+  description: "Read a text file, or handle:ID, by lines.",
   effect: "read",
   input: z.strictObject({
     path: z.string().min(1),
@@ -24,9 +51,13 @@ export const readFile = defineTool({
       truncated: z.boolean(),
       total_lines: z.int().optional(),
       next_offset: z.int().optional(),
+      /** A handle's source has changed since. */
+      stale: z.boolean().optional(),
     }),
   }),
-  run: async ({ path, offset, limit }, { files }, { signal }) => {
+  run: async ({ path, offset, limit }, { files, handles }, { signal }) => {
+    if (path.startsWith(HANDLE))
+      return readHandle(path.slice(HANDLE.length), { offset, limit }, handles, signal);
     const slice = await files.readText(
       path,
       { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },

@@ -1,9 +1,15 @@
 import type { Files } from "../host/files.ts";
+import type { Handles } from "../host/handles.ts";
+import type { Search } from "../host/search.ts";
+import type { FileWrites } from "../host/writes.ts";
 import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
 
 /** What the engines offer to tools. A tool has no other way to the outside. */
 export interface Ports {
   readonly files: Files;
+  readonly writes: FileWrites;
+  readonly search: Search;
+  readonly handles: Handles;
   readonly server: ServerView;
 }
 
@@ -30,6 +36,8 @@ export type Effect = (typeof EFFECTS)[number];
 
 export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
   readonly name: string;
+  /** Other names that mean this tool; they are accepted and never listed. */
+  readonly aliases?: readonly string[];
   /** A short name for people; left out, the name stands. */
   readonly title?: string;
   /** One sentence. Every word is paid for in every session of every client. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 import { openDoor } from "./door.ts";
 import { connectVersion1, connectVersion2, type Peer } from "./peers.ts";
@@ -17,69 +17,167 @@ const PEERS = [
 const config = (mode: string): string =>
   `[mcp]\nmode = "${mode}"\n\n[mcp.tools]\ncustom_modules = ${JSON.stringify(MODULES)}\n`;
 
-const open = async (
-  connect: (url: URL) => Promise<Peer>,
-): Promise<{ readonly peer: Peer; readonly workspace: Workspace }> => {
+interface Opened {
+  readonly url: URL;
+  readonly workspace: Workspace;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const open = async (): Promise<Opened> => {
   const workspace = await createWorkspace({ "llmc.toml": config("classic"), [SIDECAR]: "# First\n" });
-  onTestFinished(() => workspace.remove());
   const door = await openDoor(workspace.root);
-  onTestFinished(() => door.close());
-  const peer = await connect(door.url);
-  onTestFinished(() => peer.close());
-  return { peer, workspace };
+  const close = async (): Promise<void> => {
+    await door.close();
+    await workspace.remove();
+  };
+  return { url: door.url, workspace, [Symbol.asyncDispose]: close };
 };
 
 /** Longer than a watch, its settling and a busy machine need together. */
 const NEWS = { timeout: 10_000, interval: 20 };
 
 describe.each(PEERS)("a $library client of $revision over HTTP", ({ revision, connect }) => {
-  test("REQ-D10 connects, lists, calls and sees progress", async () => {
-    const { peer } = await open(connect);
-    expect(peer.revision).toBe(revision);
-    expect(peer.serverName).toBe("llmc");
-    expect(await peer.tools()).toEqual(expect.arrayContaining(["read_file", "list_dir", "00_INIT"]));
-    expect(await peer.call("read_file", { path: SIDECAR })).toContain("# First");
-    const steps: number[] = [];
-    await peer.call("test_tool_with_progress", {}, (done) => steps.push(done));
-    expect(steps).toEqual([0, 50, 100]);
-  });
+  describe("in one session", () => {
+    let opened: Opened;
+    let peer: Peer;
+    beforeAll(async () => {
+      opened = await open();
+      peer = await connect(opened.url);
+    });
+    afterAll(async () => {
+      await peer.close();
+      await opened[Symbol.asyncDispose]();
+    });
 
-  test("REQ-D10 answers a question of a tool in the middle of a call", async () => {
-    const { peer } = await open(connect);
-    expect(await peer.call("test_elicitation", { message: "Who?" })).toContain('"username":"ada"');
-  });
+    test("REQ-D10 connects, lists, calls and sees progress", async () => {
+      expect(peer.revision).toBe(revision);
+      expect(peer.serverName).toBe("llmc");
+      expect(await peer.tools()).toEqual(expect.arrayContaining(["read_file", "list_dir", "00_INIT"]));
+      expect(await peer.call("read_file", { path: SIDECAR })).toContain("# First");
+      const steps: number[] = [];
+      await peer.call("test_tool_with_progress", {}, (done) => steps.push(done));
+      expect(steps).toEqual([0, 50, 100]);
+    });
 
-  test("REQ-D10 gets the result of a call whose stream ended early", async () => {
-    const { peer } = await open(connect);
-    expect(await peer.call("test_reconnection")).toBe("Reconnection test completed.");
+    test("REQ-D10 answers a question of a tool in the middle of a call", async () => {
+      expect(await peer.call("test_elicitation", { message: "Who?" })).toContain('"username":"ada"');
+    });
+
+    test("REQ-D10 calls a tool whose argument is mirrored in a header", async () => {
+      // A client learns from the list which arguments it must mirror.
+      await peer.tools();
+      expect(await peer.call("test_mirrored_argument", { region: "Zürich" })).toBe('{"region":"Zürich"}');
+    });
+
+    test("REQ-D10 gets the result of a call whose stream ended early", async () => {
+      expect(await peer.call("test_reconnection")).toBe("Reconnection test completed.");
+    });
   });
 
   test("REQ-M8 learns that an edit of the configuration changed the tool list", async () => {
-    const { peer, workspace } = await open(connect);
+    await using opened = await open();
+    const peer = await connect(opened.url);
     expect(await peer.tools()).toContain("stat");
-    await workspace.write("llmc.toml", config("hybrid"));
+    await opened.workspace.write("llmc.toml", config("hybrid"));
     await vi.waitFor(() => expect(peer.news).toContain("tools"), NEWS);
     const names = await peer.tools();
     expect(names).toContain("read_file");
     expect(names).not.toContain("stat");
     await expect(peer.call("stat", { path: SIDECAR })).rejects.toThrow(/no tool "stat"/);
+    await peer.close();
   });
 
   test("REQ-T10 is told of a changed sidecar document while it is subscribed", async () => {
-    const { peer, workspace } = await open(connect);
+    await using opened = await open();
+    const peer = await connect(opened.url);
     expect(await peer.resources()).toContain(SIDECAR_URI);
     expect(await peer.read(SIDECAR_URI)).toBe("# First\n");
     await peer.watch(SIDECAR_URI);
-    await workspace.write(SIDECAR, "# Second\n");
+    await opened.workspace.write(SIDECAR, "# Second\n");
     await vi.waitFor(() => expect(peer.news).toContain(SIDECAR_URI), NEWS);
     expect(await peer.read(SIDECAR_URI)).toBe("# Second\n");
 
     await peer.unwatch(SIDECAR_URI);
     const heard = peer.news.length;
-    await workspace.write(SIDECAR, "# Third\n");
+    await opened.workspace.write(SIDECAR, "# Third\n");
     // The tool list's news come after the document's: once they are here, the document's would have been, too.
-    await workspace.write("llmc.toml", config("hybrid"));
+    await opened.workspace.write("llmc.toml", config("hybrid"));
     await vi.waitFor(() => expect(peer.news.length).toBeGreaterThan(heard), NEWS);
     expect(peer.news.slice(heard)).toEqual(["tools"]);
+    await peer.close();
+  });
+});
+
+const firstEventId = async (body: ReadableStream<Uint8Array> | null): Promise<string> => {
+  let text = "";
+  for await (const chunk of body?.pipeThrough(new TextDecoderStream()).values({ preventCancel: true }) ??
+    []) {
+    text += chunk;
+    const id = /^id: (\S+)$/m.exec(text)?.[1];
+    if (id !== undefined) return id;
+  }
+  throw new Error(`no event had an id:\n${text}`);
+};
+
+describe("a client of 2025-11-25 whose connection breaks", () => {
+  const connect = async (url: URL) => {
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
+    const post = (message: object, signal?: AbortSignal) =>
+      fetch(url, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+        signal: signal ?? null,
+      });
+    const params = {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "0" },
+    };
+    const answer = await post({ id: 1, method: "initialize", params });
+    await answer.text();
+    headers["mcp-session-id"] = answer.headers.get("mcp-session-id") ?? "";
+    headers["mcp-protocol-version"] = "2025-11-25";
+    await (await post({ method: "notifications/initialized" })).text();
+    const listen = (signal: AbortSignal, more: Record<string, string> = {}) =>
+      fetch(url, { headers: { ...headers, ...more }, signal });
+    return { post, listen };
+  };
+
+  test("REQ-D10 listens again at once", async () => {
+    await using opened = await open();
+    const { listen } = await connect(opened.url);
+    const first = new AbortController();
+    expect((await listen(first.signal)).status).toBe(200);
+    first.abort();
+    const second = new AbortController();
+    await vi.waitFor(async () => expect((await listen(second.signal)).status).toBe(200), {
+      timeout: 1000,
+      interval: 50,
+    });
+    second.abort();
+  });
+
+  test("REQ-D10 comes back for the rest of a call", async () => {
+    await using opened = await open();
+    const { post, listen } = await connect(opened.url);
+    const broken = new AbortController();
+    const params = { name: "test_tool_with_logging", arguments: {} };
+    const { body } = await post({ id: 2, method: "tools/call", params }, broken.signal);
+    const lastSeen = await firstEventId(body);
+    broken.abort();
+    const rest = await vi.waitFor(
+      async () => {
+        const answer = await listen(AbortSignal.timeout(5000), { "last-event-id": lastSeen });
+        expect(answer.status).toBe(200);
+        return answer.text();
+      },
+      { timeout: 1000, interval: 20 },
+    );
+    expect(rest).toContain("Tool execution completed");
+    expect(rest).toContain("Logged three messages.");
   });
 });

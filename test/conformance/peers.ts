@@ -41,7 +41,10 @@ export const connectVersion1 = async (url: URL): Promise<Peer> => {
   const client = new Client1(ABOUT, { capabilities: CAPABILITIES });
   const news: string[] = [];
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void news.push("tools"));
-  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void news.push(params.uri));
+  client.setNotificationHandler(
+    ResourceUpdatedNotificationSchema,
+    ({ params }) => void news.push(params.uri),
+  );
   client.setRequestHandler(ElicitRequestSchema, () => ANSWER);
   const transport = new Http1(url);
   // The library's own types do not agree under exactOptionalPropertyTypes.
@@ -78,7 +81,10 @@ export const connectVersion2 = async (url: URL, era: "legacy" | "modern"): Promi
   });
   const news: string[] = [];
   client.setNotificationHandler("notifications/tools/list_changed", () => void news.push("tools"));
-  client.setNotificationHandler("notifications/resources/updated", ({ params }) => void news.push(params.uri));
+  client.setNotificationHandler(
+    "notifications/resources/updated",
+    ({ params }) => void news.push(params.uri),
+  );
   client.setRequestHandler("elicitation/create", () => ANSWER);
   const transport = new Http2(url);
   await client.connect(transport);

@@ -1,8 +1,6 @@
 import { writeFile } from "node:fs/promises";
-import { renderPage, resultOf } from "./page.ts";
+import { PAGE, renderPage, resultOf } from "./page.ts";
 import { type Report, RUNS, runSuites } from "./suites.ts";
-
-const PAGE = new URL("../../docs/conformance.md", import.meta.url);
 
 const show = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -10,7 +8,9 @@ const showReport = ({ run, version, outcomes }: Report): void => {
   show(`\n${run.revision}, suite ${version}`);
   for (const outcome of outcomes) {
     show(`  ${outcome.scenario.padEnd(46)} ${resultOf(outcome)}`);
-    for (const message of [...outcome.failures, ...outcome.warnings]) show(`      ${message}`);
+    const remark = run.remarks[outcome.scenario];
+    const messages = remark === undefined ? [...outcome.failures, ...outcome.warnings] : [remark];
+    for (const message of messages) show(`      ${message}`);
   }
 };
 

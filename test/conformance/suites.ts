@@ -1,25 +1,35 @@
 import { spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createWorkspace } from "../workspace.ts";
 import { openDoor } from "./door.ts";
 
-const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const MODULES = fileURLToPath(new URL("modules", import.meta.url));
+
+interface Suite {
+  readonly name: string;
+  /** Its package.json. */
+  readonly manifest: string;
+}
 
 /** One revision, tested by one release of the official suite. */
 export interface Run {
   readonly revision: string;
-  /** Folder of the suite's package under node_modules. */
-  readonly suite: string;
+  readonly suite: Suite;
   readonly args: readonly string[];
   /** Scenarios that are no clean pass, each with the reason in one line. */
   readonly remarks: Readonly<Record<string, string>>;
 }
 
-const STABLE = "@modelcontextprotocol/conformance";
-const NEXT = "conformance-next";
+const require = createRequire(import.meta.url);
+
+const STABLE: Suite = {
+  name: "stable",
+  manifest: require.resolve("@modelcontextprotocol/conformance/package.json"),
+};
+const NEXT: Suite = { name: "next", manifest: require.resolve("conformance-next/package.json") };
 
 const TASKS = [
   "lifecycle",
@@ -55,8 +65,6 @@ export const RUNS: readonly Run[] = [
     suite: NEXT,
     args: ["--requirements", "2026-07-28"],
     remarks: {
-      "input-required-result-capability-check":
-        "A tool cannot see what the client is able to answer; asking too much is refused as a whole, with -32021.",
       ...Object.fromEntries(TASKS),
     },
   },
@@ -134,9 +142,8 @@ const outcomeOf = (
 
 /** Runs one suite against a door that is open; its files go to the folder. */
 const runSuite = async (run: Run, url: URL, folder: string): Promise<Report> => {
-  const home = join(REPOSITORY, "node_modules", run.suite);
-  const { version } = JSON.parse(await readFile(join(home, "package.json"), "utf8")) as { version: string };
-  const output = await runProcess(join(home, "dist/index.js"), [
+  const { version } = JSON.parse(await readFile(run.suite.manifest, "utf8")) as { version: string };
+  const output = await runProcess(join(dirname(run.suite.manifest), "dist/index.js"), [
     "server",
     "--url",
     url.href,
@@ -145,7 +152,7 @@ const runSuite = async (run: Run, url: URL, folder: string): Promise<Report> => 
     ...run.args,
   ]);
   const scenarios = [...output.matchAll(STARTED)].map(([, name = ""]) => name);
-  if (scenarios.length === 0) throw new Error(`${run.suite} ran no scenario:\n${output}`);
+  if (scenarios.length === 0) throw new Error(`the suite ${version} ran no scenario:\n${output}`);
   const checks = await savedChecks(folder);
   const reasons = new Map([...output.matchAll(NOT_SCORED)].map(([, name, why]) => [name, why]));
   return {

@@ -59,6 +59,19 @@ const addOneRound = (kit: ModuleKit): void => {
   });
 };
 
+const addCareful = (kit: ModuleKit): void =>
+  addTool(kit, {
+    name: "test_input_required_result_capabilities",
+    description: "Asks only what the client can answer.",
+    answer: (call) =>
+      shown(
+        answersTo(call, {
+          ...(call.canAsk("form") ? { user_name: form("What is your name?", "name") } : {}),
+          ...(call.canAsk("sampling") ? { greeting: sampling("Generate a greeting") } : {}),
+        }),
+      ),
+  });
+
 const addWithState = (kit: ModuleKit): void => {
   addTool(kit, {
     name: "test_input_required_result_request_state",
@@ -107,5 +120,6 @@ const addWithState = (kit: ModuleKit): void => {
 /** Questions as the 2026 revision asks them: results that wait for the client's next request. */
 export const register = (kit: ModuleKit): void => {
   addOneRound(kit);
+  addCareful(kit);
   addWithState(kit);
 };

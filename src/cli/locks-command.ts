@@ -1,0 +1,47 @@
+import { bold, type Io, table, yellow } from "./io.ts";
+
+interface HeldLock {
+  readonly key: string;
+  readonly pid: number;
+  readonly fence: number;
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
+  readonly isDead: boolean;
+}
+
+/** A name may hold anything, and this goes to a terminal. */
+const plain = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
+  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+
+/** Shows who holds which file. */
+export const runLocks = (
+  locks: { list(): readonly HeldLock[] },
+  io: Io,
+  options: { readonly json: boolean },
+): void => {
+  const held = locks.list();
+  if (options.json) {
+    io.out(`${JSON.stringify(held, null, 2)}\n`);
+    return;
+  }
+  if (held.length === 0) {
+    io.out("No locks are held.\n");
+    return;
+  }
+  const rows = held.map((lock) => [
+    String(lock.pid),
+    lock.acquiredAt.toISOString(),
+    lock.expiresAt.toISOString(),
+    String(lock.fence),
+    plain(lock.key),
+  ]);
+  const [head = "", ...lines] = table([["PROCESS", "SINCE", "UNTIL", "FENCE", "FILE"], ...rows]).split("\n");
+  io.out(`${bold(head, io.isTerminal)}\n`);
+  lines.forEach((line, i) => {
+    const note = held[i]?.isDead
+      ? yellow("  (the process is gone; the next writer takes over)", io.isTerminal)
+      : "";
+    io.out(`${line}${note}\n`);
+  });
+};

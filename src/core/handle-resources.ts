@@ -1,0 +1,40 @@
+import type { Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
+import type { Ports } from "../tools/tool.ts";
+
+type Handles = Ports["handles"];
+
+const PREFIX = "llmc://handles/";
+/** The newest are listed; any other can still be read by its address. */
+const MAX_LISTED = 50;
+/** A resource is read whole, so it is bounded; the tools page through the rest. */
+const SLICE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
+
+const read = async (handles: Handles, id: string, signal: AbortSignal): Promise<ResourceContent> => {
+  const { text } = await handles.readLines(id, SLICE, signal);
+  return { uri: `${PREFIX}${id}`, mimeType: "text/plain", text };
+};
+
+/** Large results that were kept, as resources (REQ-T10). */
+export const handleResources = (handles: Handles): readonly Resource[] =>
+  handles
+    .list()
+    .slice(0, MAX_LISTED)
+    .map(({ id, kind, source }) => ({
+      uri: `${PREFIX}${id}`,
+      name: id,
+      description: `${kind} of ${source}`,
+      mimeType: "text/plain",
+      read: ({ signal }) => read(handles, id, signal),
+    }));
+
+export const handleTemplate = (handles: Handles): ResourceTemplate => ({
+  uriTemplate: `${PREFIX}{id}`,
+  name: "handle",
+  mimeType: "text/plain",
+  read: (_uri, variables, { signal }) => read(handles, variables["id"] ?? "", signal),
+  complete: (_variable, typed) =>
+    handles
+      .list()
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith(typed)),
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { openTestApp } from "../../test/app.ts";
+import { createStateCodec } from "./questions.ts";
+import { createSessions } from "./sessions.ts";
+
+const MINUTES = 60_000;
+const ACCEPT = { accept: "application/json, text/event-stream" };
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "0" } },
+};
+
+const openSessions = async () => {
+  const { core, newId } = await openTestApp();
+  let nowMs = 0;
+  const sessions = createSessions({
+    core,
+    version: "0",
+    codec: createStateCodec(randomBytes(32)),
+    newId,
+    now: () => nowMs,
+    onError: () => {},
+  });
+  const post = (message: object, session?: string) =>
+    sessions.handle(
+      new Request("http://127.0.0.1/mcp", {
+        method: "POST",
+        headers: {
+          ...ACCEPT,
+          "content-type": "application/json",
+          ...(session === undefined ? {} : { "mcp-session-id": session }),
+        },
+        body: JSON.stringify(message),
+      }),
+      { parsedBody: message },
+    );
+  const initialize = async (): Promise<string> => {
+    const answer = await post(INITIALIZE);
+    await answer.text();
+    return answer.headers.get("mcp-session-id") ?? "";
+  };
+  return {
+    initialize,
+    /** Status of a request that does nothing. */
+    ping: async (session: string): Promise<number> => {
+      const answer = await post({ jsonrpc: "2.0", id: 2, method: "ping" }, session);
+      await answer.text();
+      return answer.status;
+    },
+    listen: (session: string, signal: AbortSignal) =>
+      sessions.handle(
+        new Request("http://127.0.0.1/mcp", { headers: { ...ACCEPT, "mcp-session-id": session }, signal }),
+        {},
+      ),
+    /** Moves the clock, once what is under way has come to its end. */
+    pass: async (ms: number): Promise<void> => {
+      await setImmediate();
+      nowMs += ms;
+    },
+  };
+};
+
+describe("a session of 2025-11-25", () => {
+  test("REQ-D10 ends when nothing was heard of its client for long", async () => {
+    const { initialize, ping, pass } = await openSessions();
+    const session = await initialize();
+    await pass(29 * MINUTES);
+    expect(await ping(session)).toBe(200);
+    await pass(31 * MINUTES);
+    await initialize();
+    expect(await ping(session)).toBe(404);
+  });
+
+  test("REQ-D10 lives as long as its client listens", async () => {
+    const { initialize, ping, listen, pass } = await openSessions();
+    const session = await initialize();
+    const client = new AbortController();
+    const stream = await listen(session, client.signal);
+    await pass(31 * MINUTES);
+    await initialize();
+    expect(await ping(session)).toBe(200);
+    client.abort();
+    await stream.text().catch(() => {});
+    await pass(31 * MINUTES);
+    await initialize();
+    expect(await ping(session)).toBe(404);
+  });
+
+  test("REQ-D10 sends the first bytes of a stream at once, and with them its headers", async () => {
+    const { initialize, listen } = await openSessions();
+    const client = new AbortController();
+    const { body } = await listen(await initialize(), client.signal);
+    const first = await body?.getReader().read();
+    expect(new TextDecoder().decode(first?.value)).toBe(": open\n\n");
+    client.abort();
+  });
+
+  test("REQ-D10 lets a client whose connection broke listen again", async () => {
+    const { initialize, listen } = await openSessions();
+    const session = await initialize();
+    const broken = new AbortController();
+    await listen(session, broken.signal);
+    expect((await listen(session, new AbortController().signal)).status).toBe(409);
+    broken.abort();
+    const again = new AbortController();
+    await vi.waitFor(async () => expect((await listen(session, again.signal)).status).toBe(200));
+    again.abort();
+  });
+});

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { defineTool } from "./tool.ts";
+
+export const linuxSearchFiles = defineTool({
+  name: "linux_search_files",
+  description: "Find files by name: a glob, or letters of the name (best first).",
+  effect: "read",
+  input: z.strictObject({
+    root: z.string().min(1),
+    pattern: z.string().min(1),
+    file_glob: z.string().min(1).nullish(),
+    max_results: z.int().min(1).max(2000).default(200),
+    no_ignore: z.boolean().default(false).describe("also ignored and hidden files"),
+  }),
+  output: z.object({
+    hits: z.array(z.object({ path: z.string() })),
+    total_hits: z.int(),
+    truncated: z.boolean(),
+    handle: z.string().nullable(),
+    total_is_exact: z.boolean(),
+  }),
+  run: async ({ root, pattern, file_glob, max_results, no_ignore }, { search }, { signal }) => {
+    const query = {
+      root,
+      pattern,
+      fileGlob: file_glob ?? undefined,
+      ignoreFiles: !no_ignore,
+      maxResults: max_results,
+    };
+    const answer = await search.names(query, signal);
+    return {
+      hits: answer.paths.map((path) => ({ path })),
+      total_hits: answer.totalHits,
+      truncated: answer.totalHits > answer.paths.length || !answer.exact,
+      handle: answer.handle ?? null,
+      total_is_exact: answer.exact,
+    };
+  },
+  render: ({ hits, total_hits, truncated, handle }) => {
+    if (hits.length === 0) return "[no files]";
+    const rest = handle === null ? "" : `; all: handle:${handle}`;
+    return [
+      ...hits.map(({ path }) => path),
+      ...(truncated ? [`[${hits.length} of ${total_hits} files${rest}]`] : []),
+    ].join("\n");
+  },
+});

@@ -1,0 +1,134 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openTestApp, tempWorkspace } from "../../test/app.ts";
+
+const classic = { overrides: { "mcp.mode": "classic" } };
+const FILES = {
+  "src/a.ts": "alpha\nbeta needle\ngamma\n",
+  "src/b.ts": "needle one\nneedle two\n",
+  "docs/c.md": "NEEDLE in prose\n",
+  ".env": "needle=secret-value\n",
+  "ignored.log": "needle\n",
+  ".gitignore": "*.log\n",
+  ".git/HEAD": "ref: needle\n",
+};
+
+describe("linux_search_content", () => {
+  test("REQ-T4 REQ-F6: grouped text, true totals, ignore files respected, secrets left out", async () => {
+    const app = await openTestApp({ ...classic, files: FILES });
+    expect(await app.text("linux_search_content", { root: ".", pattern: "needle", context_lines: 0 })).toBe(
+      "docs/c.md\n1:NEEDLE in prose\nsrc/a.ts\n2:beta needle\nsrc/b.ts\n1:needle one\n2:needle two",
+    );
+    const all = await app.text("linux_search_content", {
+      root: ".",
+      pattern: "needle",
+      context_lines: 0,
+      no_ignore: true,
+    });
+    expect(all).toContain("ignored.log");
+    expect(all).not.toContain("secret-value");
+    expect(
+      await app.text("linux_search_content", { root: "src", pattern: "NEEDLE", ignore_case: false }),
+    ).toBe("[no hits]");
+  });
+
+  test("REQ-F6: context, literal text, globs, a page with a handle to the rest", async () => {
+    const app = await openTestApp({ ...classic, files: { ...FILES, "many.txt": "hit\n".repeat(500) } });
+    expect(
+      await app.text("linux_search_content", {
+        root: ".",
+        pattern: "needle",
+        file_glob: "*.ts",
+        context_lines: 1,
+      }),
+    ).toBe("src/a.ts\n1-alpha\n2:beta needle\n3-gamma\nsrc/b.ts\n1:needle one\n2:needle two");
+    expect(await app.text("linux_search_content", { root: ".", pattern: "a.c", literal: true })).toBe(
+      "[no hits]",
+    );
+    const page = await app.text("linux_search_content", {
+      root: ".",
+      pattern: "^hit$",
+      context_lines: 0,
+      max_results: 2,
+    });
+    const handle = /\[2 of 500 hits in 1 files; all: handle:(h_\w+)\]$/.exec(page)?.[1] ?? "";
+    expect(await app.text("linux_handle_read", { handle, offset_lines: 0, max_lines: 1 })).toMatch(
+      /many\.txt:\d+:hit\n/,
+    );
+    const result = await app.ask("linux_search_content", { root: ".", pattern: "beta" });
+    expect(result).toMatchObject({
+      structured: {
+        hits: [{ path: "src/a.ts", line: 2, snippet: "alpha\nbeta needle\ngamma" }],
+        total_hits: 1,
+        truncated: false,
+        handle: null,
+      },
+    });
+  });
+
+  test("FAIL-B1 FAIL-B2 FAIL-B6: options as patterns, invalid patterns, a root that leads outside", async () => {
+    const outside = tempWorkspace({ "x.txt": "needle\n" });
+    const app = await openTestApp({
+      ...classic,
+      files: { ...FILES, "opt.txt": "--pre=sh and -f/etc/passwd\n" },
+    });
+    for (const pattern of ["--pre=sh", "-f/etc/passwd"]) {
+      expect(await app.text("linux_search_content", { root: ".", pattern, context_lines: 0 })).toContain(
+        "opt.txt",
+      );
+    }
+    expect(await app.text("linux_search_content", { root: ".", pattern: "--files" })).toBe("[no hits]");
+    expect(await app.errorCode("linux_search_content", { root: ".", pattern: "(unclosed" })).toBe(
+      "INVALID_ARGS",
+    );
+    symlinkSync(outside, join(app.root, "link"));
+    expect(await app.errorCode("linux_search_content", { root: "link", pattern: "needle" })).toBe(
+      "INVALID_PATH",
+    );
+    expect(await app.errorCode("linux_search_content", { root: "..", pattern: "x" })).toBe("INVALID_PATH");
+  });
+});
+
+describe("linux_search_files", () => {
+  test("REQ-T4 REQ-F6: globs, and letters of a name with the best first", async () => {
+    const app = await openTestApp({
+      ...classic,
+      files: { "src/user-service.ts": "", "src/user.ts": "", "test/user.test.ts": "", "readme.md": "" },
+    });
+    expect(await app.text("linux_search_files", { root: ".", pattern: "*.md" })).toBe("readme.md");
+    expect((await app.text("linux_search_files", { root: ".", pattern: "user" })).split("\n")[0]).toBe(
+      "src/user.ts",
+    );
+    expect(await app.ask("linux_search_files", { root: ".", pattern: "user", max_results: 1 })).toMatchObject(
+      {
+        structured: {
+          hits: [{ path: "src/user.ts" }],
+          total_hits: 3,
+          truncated: true,
+          handle: expect.stringMatching(/^h_/),
+        },
+      },
+    );
+    expect(await app.text("linux_search_files", { root: ".", pattern: "zzzz" })).toBe("[no files]");
+    expect(await app.errorCode("linux_search_files", { root: "nope", pattern: "x" })).toBe("NOT_FOUND");
+  });
+});
+
+describe("linux_handle_read", () => {
+  test("REQ-F7 REQ-D17: lines, chunks, staleness, unknown ids", async () => {
+    const app = await openTestApp({ ...classic, files: { "a.txt": "line\n".repeat(300) } });
+    const result = await app.ask("linux_fs_read", { path: "a.txt" });
+    const { handle } = (result.kind === "ok" ? result.structured : {}) as { handle: string };
+    expect(await app.text("linux_handle_read", { handle, offset_lines: 299 })).toBe("line\n");
+    expect(await app.text("linux_handle_read", { handle, chunk: 0 })).toBe("line\n".repeat(300));
+    expect(await app.errorCode("linux_handle_read", { handle, chunk: 0, max_lines: 3 })).toBe("INVALID_ARGS");
+    expect(await app.errorCode("linux_handle_read", { handle: "h_nothere" })).toBe("NOT_FOUND");
+    const { appendFileSync } = await import("node:fs");
+    appendFileSync(join(app.root, "a.txt"), "new\n");
+    expect(await app.text("linux_handle_read", { handle, offset_lines: 300 })).toBe(
+      "new\n[a.txt has changed since]",
+    );
+    expect((await app.core.resources()).map(({ uri }) => uri)).toContain(`llmc://handles/${handle}`);
+  });
+});

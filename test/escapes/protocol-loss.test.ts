@@ -1,0 +1,198 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import {
+  cleanEnv,
+  createWorkspace,
+  failureOf,
+  launcher,
+  type ServeOptions,
+  textOf,
+  toolModule,
+  WITH_MODULES,
+} from "../workspace.ts";
+
+const WAITING = toolModule(`
+  tool("wait", (_args, _ports, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))));
+  tool("deaf", () => new Promise(() => {}));
+  tool("brief", () => new Promise((resolve) => setTimeout(() => resolve("done"), 200)));
+  tool("chatty", () => { console.log("x".repeat(500)); console.error("y".repeat(500)); return "done"; });
+`);
+
+const serve = async (options: ServeOptions = {}) => {
+  const workspace = await createWorkspace({ "a.txt": "hello", "mods/waiting.mjs": WAITING });
+  const server = await workspace.serve({ ...options, args: [...WITH_MODULES, ...(options.args ?? [])] });
+  return { workspace, server, [Symbol.asyncDispose]: () => workspace.remove() };
+};
+
+const MODERN_META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "x", version: "0" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+describe("FAIL-D7 the client goes away", () => {
+  test("it closes its end with nothing under way: exit at once", async () => {
+    await using setup = await serve();
+    const startedAt = performance.now();
+    expect(await setup.server.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(900);
+  });
+
+  test("it closes its end in the middle of calls: what can be answered is, then exit", async () => {
+    await using setup = await serve();
+    const { server } = setup;
+    const brief = server.askTool("brief");
+    server.askTool("wait");
+    server.askTool("deaf");
+    const startedAt = performance.now();
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(textOf(await server.toolResult(brief))).toBe('"done"');
+    expect(server.strays).toEqual([]);
+  });
+
+  test("it closes its end while it is subscribed: exit at once", async () => {
+    await using workspace = await createWorkspace();
+    const server = await workspace.serve({ handshake: false });
+    await server.request("tools/list", { _meta: MODERN_META });
+    server.ask("subscriptions/listen", { _meta: MODERN_META, notifications: { toolsListChanged: true } });
+    await server.until(() => server.messages.length === 2, "the acknowledgement");
+    const startedAt = performance.now();
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(900);
+  });
+
+  test("it stops reading: the broken pipe ends the server, quietly", async () => {
+    await using setup = await serve();
+    const { server } = setup;
+    server.process.stdout.destroy();
+    for (let i = 0; i < 10; i++) server.askTool("read_file", { path: "a.txt" });
+    const exit = await Promise.race([
+      server.exited,
+      new Promise((resolve) => setTimeout(resolve, 3000, "alive")),
+    ]);
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(server.stderr).not.toMatch(/EPIPE|Unhandled|node:/);
+  });
+
+  test("a reader that is slow to begin loses no answer", async () => {
+    await using workspace = await createWorkspace();
+    const list = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list" });
+    const requests = Array.from({ length: 60 }, (_, id) => list(id)).join("\n");
+    // 60 answers fill a pipe of 64 KiB and a little more.
+    const shell = spawn(
+      "sh",
+      [
+        "-c",
+        '"$0" serve --stdio --mode classic --root "$1" 2>/dev/null | (sleep 0.7; cat)',
+        launcher,
+        workspace.root,
+      ],
+      { env: cleanEnv() },
+    );
+    shell.stdin.end(requests);
+    const lines = (await text(shell.stdout)).trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { id: number }).id).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 60 }, (_, id) => id),
+    );
+  });
+});
+
+describe("FAIL-D7 the server goes away", () => {
+  test("kill -9 in the middle of a call, then a new start", async () => {
+    await using setup = await serve();
+    const { server, workspace } = setup;
+    server.askTool("wait");
+    await server.request("ping");
+    server.process.kill("SIGKILL");
+    expect(await server.exited).toEqual({ code: null, signal: "SIGKILL" });
+    const again = await workspace.serve();
+    expect(textOf(await again.call("read_file", { path: "a.txt" }))).toBe("hello");
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "%s: exit 0, in time, also with a call that does not end",
+    async (signal) => {
+      await using setup = await serve();
+      const { server } = setup;
+      server.askTool("deaf");
+      await server.request("ping");
+      const startedAt = performance.now();
+      server.process.kill(signal);
+      expect(await server.exited).toEqual({ code: 0, signal: null });
+      expect(performance.now() - startedAt).toBeLessThan(3000);
+    },
+  );
+});
+
+describe("FAIL-D7 the machine is short of something", () => {
+  test.each(["/dev/full", "/proc/no-such-file"])(
+    "REQ-O3 a token audit that cannot be written (%s)",
+    async (path) => {
+      const args = ["mcp.observability.csv_token_audit_enabled=true", `mcp.observability.csv_path=${path}`];
+      await using setup = await serve({ args: args.flatMap((set) => ["--set", set]) });
+      const { server } = setup;
+      for (let i = 0; i < 5; i++)
+        expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
+      await server.until(
+        () => /"level":"warn".*token audit could not be written/.test(server.stderr),
+        "the warning",
+      );
+      expect(await server.stop()).toEqual({ code: 0, signal: null });
+    },
+  );
+
+  test("descriptors run out: calls are done or busy, and all is well afterwards", async () => {
+    await using setup = await serve({ command: ["sh", "-c", `ulimit -n 40; exec "${launcher}" "$@"`, "sh"] });
+    const { server } = setup;
+    const ids = Array.from({ length: 300 }, (_, i) =>
+      i % 2 === 0 ? server.askTool("read_file", { path: "a.txt" }) : server.askTool("list_dir"),
+    );
+    const results = await Promise.all(ids.map((id) => server.toolResult(id)));
+    const failures = results.filter(({ isError }) => isError === true).map(failureOf);
+    for (const { meta } of failures) expect(meta).toMatchObject({ error_code: "busy", retryable: true });
+    expect(failures.length).toBeLessThan(300);
+    for (let i = 0; i < 20; i++)
+      expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
+  });
+
+  test("memory runs short: the heap of a small machine is enough for thousands of calls", async () => {
+    await using setup = await serve({ env: { NODE_OPTIONS: "--max-old-space-size=96" } });
+    const { server } = setup;
+    for (let i = 0; i < 5; i++) {
+      const ids = Array.from({ length: 1000 }, () => server.askTool("health"));
+      await server.until(() => ids.every((id) => server.answersTo(id).length === 1), "1,000 answers");
+    }
+    expect(server.hasExited).toBe(false);
+  });
+});
+
+describe("FAIL-D6 REQ-O2 nobody reads stderr", () => {
+  test.each([
+    { title: "a socket, as Node's clients make it", tool: "health", fifo: false },
+    { title: "a pipe, as a shell makes it", tool: "health", fifo: true },
+    { title: "a socket, and a module that prints", tool: "chatty", fifo: false },
+    { title: "a pipe, and a module that prints", tool: "chatty", fifo: true },
+  ])(
+    "$title: thousands of calls are answered all the same, and it ends when told",
+    async ({ tool, fifo }) => {
+      await using workspace = await createWorkspace({ "mods/waiting.mjs": WAITING });
+      // Opened for reading as well, the pipe needs no reader: it fills up, and stays full.
+      const toPipe = `mkfifo "$PIPE"; exec "${launcher}" "$@" 2<>"$PIPE"`;
+      const server = await workspace.serve({
+        args: [...WITH_MODULES, "--set", "mcp.limits.max_queued_requests=10000"],
+        ignoreStderr: true,
+        ...(fifo
+          ? { command: ["sh", "-c", toPipe, "sh"], env: { PIPE: join(workspace.root, "stderr") } }
+          : {}),
+      });
+      const ids = Array.from({ length: 3000 }, () => server.askTool(tool));
+      await server.until(() => ids.every((id) => server.answersTo(id).length === 1), "3,000 answers");
+      expect(await server.request("ping")).toHaveProperty("result");
+      expect(await server.stop()).toEqual({ code: 0, signal: null });
+    },
+  );
+});
