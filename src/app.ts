@@ -11,7 +11,7 @@ import { createFiles } from "./host/files.ts";
 import { createModuleSource } from "./host/modules.ts";
 import type { Stderr } from "./host/stdio.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
-import { createLog } from "./observe/log.ts";
+import { createLog, type LiveLog } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createObserver, type Observer, type ObserveSettings } from "./observe/observer.ts";
 import { createTokenAudit } from "./observe/token-audit.ts";
@@ -33,6 +33,7 @@ export interface App {
   readonly core: Core;
   readonly config: ConfigStore;
   readonly observer: Observer;
+  readonly log: LiveLog;
   readonly metrics: Metrics;
   readonly disk: Disk;
   readonly root: string;
@@ -187,6 +188,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     core,
     config: store,
     observer,
+    log,
     metrics,
     disk,
     root,
@@ -196,6 +198,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       stopWatching();
       core.close();
       await Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
+      await log.flush();
       await stderr.flush();
     },
   };

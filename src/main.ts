@@ -1,193 +1,17 @@
-import { randomUUID } from "node:crypto";
-import { homedir } from "node:os";
-import { join, relative, resolve } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { type AppRequest, createApp } from "./app.ts";
-import { LlmcError, toLlmcError } from "./base/error.ts";
+import { toLlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
-import type { Io } from "./cli/io.ts";
-import { type Actions, type CommonOptions, createProgram, runProgram } from "./cli/program.ts";
-import type { Overrides } from "./config/overrides.ts";
-import { createDisk } from "./host/disk.ts";
-import { createStderr } from "./host/stdio.ts";
-import { serveHttp, serveStdio } from "./serve.ts";
-import { VERSION } from "./version.ts";
+import { parseServe } from "./cli/serve-flags.ts";
+import { requestOf, stderr } from "./request.ts";
 
-const stderr = createStderr();
-const launcher = fileURLToPath(new URL("../bin/llmc", import.meta.url));
-
-/** The shortest way to name the launcher from here, for texts that a person copies. */
-const shownLauncher = (): string => {
-  const near = relative(process.cwd(), launcher);
-  return near.startsWith("..") ? launcher : near;
-};
-
-const io: Io = {
-  out: (line) => void process.stdout.write(line),
-  err: (line) => stderr.write(line),
-  isTerminal: Boolean(process.stdout.isTTY) && process.env["NO_COLOR"] === undefined,
-  confirm: async (question) => {
-    const lines = createInterface({ input: process.stdin, output: process.stdout });
-    const answer = await lines.question(`${question} [y/N] `);
-    lines.close();
-    return /^y(es)?$/i.test(answer.trim());
-  },
-  readInput: () => text(process.stdin),
-};
-
-const overridesOf = (
-  options: CommonOptions & { readonly host?: string; readonly port?: string },
-): Overrides => {
-  const set = options.set.map((assignment) => {
-    const equals = assignment.indexOf("=");
-    if (equals < 1)
-      throw new LlmcError("invalid_args", "--set takes key=value.", {
-        hint: "For example --set mcp.server.port=9000.",
-      });
-    return [
-      assignment.slice(0, equals).trim(),
-      { flag: "--set", value: assignment.slice(equals + 1) },
-    ] as const;
-  });
-  return {
-    ...Object.fromEntries(set),
-    ...(options.mode === undefined ? {} : { "mcp.mode": { flag: "--mode", value: options.mode } }),
-    ...(options.host === undefined ? {} : { "mcp.server.host": { flag: "--host", value: options.host } }),
-    ...(options.port === undefined ? {} : { "mcp.server.port": { flag: "--port", value: options.port } }),
-  };
-};
-
-const rootOf = async ({ root }: CommonOptions): Promise<string> => {
-  const named = resolve(root ?? process.env["LLMC_ROOT"] ?? ".");
-  const found = await createDisk().resolveFile(named);
-  if (found === undefined)
-    throw new LlmcError("invalid_args", `The workspace ${named} does not exist.`, {
-      hint: "Name an existing folder with --root.",
-    });
-  return found.path;
-};
-
-const requestOf = async (
-  options: CommonOptions & { readonly host?: string; readonly port?: string },
-  watch = false,
-): Promise<AppRequest> => {
-  const config = options.config ?? process.env["LLMC_CONFIG"];
-  return {
-    root: await rootOf(options),
-    configPath: config === undefined ? undefined : resolve(config),
-    overrides: overridesOf(options),
-    env: process.env,
-    stderr,
-    watch,
-  };
-};
-
-/** Commands for people: the log shows only what went wrong, unless they ask for more. */
-const quiet = (request: AppRequest): AppRequest => ({
-  ...request,
-  overrides: {
-    "mcp.logging.level": { flag: "(command)", value: "error" },
-    "mcp.logging.structured_output": { flag: "(command)", value: false },
-    ...request.overrides,
-  },
-});
-
-const loadFor = async (options: CommonOptions) => {
-  const { loadConfig } = await import("./config/load.ts");
-  return loadConfig({ ...(await requestOf(options)), disk: createDisk() });
-};
-
-const actions: Actions = {
-  serve: async (options) => {
-    if ((options.stdio ?? false) === (options.http ?? false)) {
-      throw new LlmcError("invalid_args", "Choose one door: --stdio or --http.", {
-        hint: "Clients start llmc with --stdio.",
-      });
-    }
-    const request = await requestOf(options, true);
-    if (options.stdio) return serveStdio(request);
-    return serveHttp({
-      app: request,
-      io,
-      generateToken: options.generateToken ?? false,
-      command: shownLauncher(),
-    });
-  },
-  init: async (options) => {
-    const { runInit } = await import("./cli/config-command.ts");
-    const { root, configPath } = await requestOf(options);
-    await runInit(configPath ?? join(root, "llmc.toml"), createDisk(), io);
-  },
-  showConfig: async (options) => {
-    const { showConfig } = await import("./cli/config-command.ts");
-    showConfig(await loadFor(options), io, { origin: options.origin ?? false, json: options.json ?? false });
-  },
-  validateConfig: async (options) => {
-    const { validateConfig } = await import("./cli/config-command.ts");
-    validateConfig(await loadFor(options), io);
-  },
-  explainConfig: async (key, options) => {
-    const { explainConfig } = await import("./cli/config-command.ts");
-    explainConfig(key, await loadFor(options), io);
-  },
-  doctor: async (options) => {
-    const [{ runDoctor }, { examine }] = await Promise.all([
-      import("./cli/doctor-command.ts"),
-      import("./doctor.ts"),
-    ]);
-    const findings = await examine(await requestOf(options));
-    if (!runDoctor(findings, io, { json: options.json ?? false }))
-      process.exitCode = ERROR_TABLE.unavailable.exit;
-  },
-  tools: async (options) => {
-    const { runTools } = await import("./cli/tools-command.ts");
-    const { mode, ...others } = options;
-    const app = await createApp(quiet(await requestOf(others)));
-    await runTools(app.core, io, { mode, json: options.json ?? false });
-    await app.close();
-  },
-  call: async (tool, options) => {
-    const { runCall } = await import("./cli/call-command.ts");
-    const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
-    const stop = new AbortController();
-    process.once("SIGINT", () => stop.abort());
-    try {
-      await runCall(app.core, io, {
-        tool,
-        json: options.json,
-        structured: options.structured ?? false,
-        correlationId: randomUUID(),
-        signal: stop.signal,
-      });
-    } finally {
-      await app.close();
-    }
-  },
-  connect: async (client, options) => {
-    const { runConnect } = await import("./cli/connect-command.ts");
-    const { root, configPath } = await requestOf(options);
-    const request = {
-      client,
-      workspace: root,
-      command: launcher,
-      extraArgs: [
-        ...(configPath === undefined ? [] : ["--config", configPath]),
-        ...(options.mode === undefined ? [] : ["--mode", options.mode]),
-      ],
-      home: homedir(),
-      platform: process.platform,
-      environment: process.env,
-      ...(options.scope === undefined ? {} : { scope: options.scope }),
-      ...(options.name === undefined ? {} : { name: options.name }),
-    };
-    await runConnect(
-      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
-      createDisk(),
-      io,
-    );
-  },
+const run = async (argv: readonly string[]): Promise<void> => {
+  // A client waits for this one at every start: it goes without the command line's library and its help texts.
+  const serve = parseServe(argv);
+  if (serve?.stdio && !serve.http) {
+    const [{ serveStdio }, request] = await Promise.all([import("./serve.ts"), requestOf(serve, true)]);
+    return serveStdio(request);
+  }
+  const { runCommandLine } = await import("./commands.ts");
+  return runCommandLine(argv);
 };
 
 const fail = (thrown: unknown): void => {
@@ -198,7 +22,7 @@ const fail = (thrown: unknown): void => {
   process.exitCode = ERROR_TABLE[error.code].exit;
 };
 
-await runProgram(createProgram(actions, VERSION), process.argv.slice(2)).catch(fail);
+await run(process.argv.slice(2)).catch(fail);
 await stderr.flush();
 // stdin may still be open, and a socket of stdout with it: the work is done, so the program ends.
 if (process.stdout.writableLength === 0) process.exit();

@@ -18,7 +18,7 @@ interface TestAppOptions {
 
 export interface TestApp extends App {
   /** Everything that was logged so far. */
-  logs(): string;
+  logs(): Promise<string>;
   ask(tool: string, args?: unknown, origin?: Partial<Origin>): Promise<CallResult>;
   /** The text of a success; a failure fails the test with its body. */
   text(tool: string, args?: unknown): Promise<string>;
@@ -76,7 +76,10 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
     });
   return {
     ...app,
-    logs: () => logged,
+    logs: async () => {
+      await app.log.flush();
+      return logged;
+    },
     ask,
     text: async (tool, args) => {
       const result = await ask(tool, args);

@@ -82,6 +82,13 @@ const HANDSHAKE = {
   clientInfo: { name: "llmc-test", version: "0" },
 };
 
+/** What each request of a 2026-07-28 client carries. */
+export const MODERN_META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": HANDSHAKE.clientInfo,
+  "io.modelcontextprotocol/clientCapabilities": {},
+} as const;
+
 /** A running server, seen from its client's side of the pipes. */
 export class Server {
   readonly process: ChildProcessWithoutNullStreams;

@@ -6,7 +6,7 @@ export interface JsonLimits {
 }
 
 /** The limits of the design documents (REQ-I6). */
-export const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
+const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
 
 const refuse = (message: string, details: Record<string, string | number> = {}): never => {
   throw new LlmcError("invalid_args", message, { details });
@@ -32,7 +32,7 @@ export const endOfString = (text: string, start: number): number => {
   return refuse("Not valid JSON: a string is not closed.");
 };
 
-/** One open object (its keys so far) or array (its separators so far). */
+/** One open object (with its keys so far) or array, and its separators so far. */
 type Open = { readonly keys: Set<string> | undefined; separators: number; expectsKey: boolean };
 
 const parse = (text: string): unknown => {
@@ -71,9 +71,10 @@ const scan = (text: string, limits: JsonLimits): void => {
     } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
       open.pop();
     } else if (char === COMMA && top !== undefined) {
-      if (top.keys !== undefined) top.expectsKey = true;
-      else if (++top.separators >= limits.maxArrayLength) {
-        refuse(`An array has more than ${limits.maxArrayLength} items.`, {
+      top.expectsKey = top.keys !== undefined;
+      // Objects have the same bound: half a million keys in one of them take seconds to build.
+      if (++top.separators >= limits.maxArrayLength) {
+        refuse(`An array or object has more than ${limits.maxArrayLength} items.`, {
           max_items: limits.maxArrayLength,
         });
       }

@@ -4,7 +4,7 @@ import { type Environment, readEnvironment, unknownVariables } from "./environme
 import type { Origin, Setting } from "./layer.ts";
 import { type Overrides, readOverrides } from "./overrides.ts";
 import { buildConfig, type Config, ENTRIES } from "./sections.ts";
-import { type FileLayer, readToml } from "./toml-file.ts";
+import type { FileLayer } from "./toml-file.ts";
 
 /** What this room needs of the machine. */
 export interface ConfigDisk {
@@ -62,7 +62,8 @@ const readFile = async (request: LoadRequest, path: string): Promise<FileLayer |
     const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
     throw refuse([`${name}: the config file cannot be read${code}`], error);
   }
-  if (text !== undefined) return readToml(text, name, request.lines ?? true);
+  // Many workspaces have no file: they start without the parser.
+  if (text !== undefined) return (await import("./toml-file.ts")).readToml(text, name, request.lines ?? true);
   if (request.configPath === undefined) return undefined;
   throw refuse([`${name}: there is no such config file`]);
 };

@@ -58,14 +58,10 @@ describe("the pipe", () => {
       },
     });
     expect(JSON.stringify(result.kind === "error" && result.body)).not.toContain("marker");
-    const line =
-      app
-        .logs()
-        .split("\n")
-        .find((candidate) => candidate.includes("call failed")) ?? "";
+    const line = (await app.logs()).split("\n").find((candidate) => candidate.includes("call failed")) ?? "";
     expect(line).toContain("11111111-2222-3333-4444-555555555555");
     expect(line).toContain("frames");
-    expect(app.logs()).not.toContain("marker");
+    expect(await app.logs()).not.toContain("marker");
   });
 
   test("output that breaks its own schema is our fault, not the caller's", async () => {
@@ -171,10 +167,7 @@ describe("custom modules", () => {
     await expect(app.core.readResource("mem://nope", origin)).rejects.toMatchObject({
       code: "resource_not_found",
     });
-    const left = app
-      .logs()
-      .split("\n")
-      .filter((line) => line.includes("custom module left out"));
+    const left = (await app.logs()).split("\n").filter((line) => line.includes("custom module left out"));
     expect(left.map((line) => JSON.parse(line).file)).toEqual([
       "a-broken.js",
       "b-empty.js",

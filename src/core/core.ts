@@ -139,7 +139,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     const present = await presentSidecars(settings().sidecars, parts.engines.files);
     return [
       ...sidecarResources(present, parts.engines.files),
-      ...handleResources(parts.engines.handles),
+      ...(await handleResources(parts.engines.handles)),
       ...catalogue.resources,
     ];
   };

@@ -25,15 +25,18 @@ export const createGate = (limits: () => GateLimits) => {
     }
   };
 
-  const enter = (signal: AbortSignal): Promise<void> | undefined => {
+  /** Takes a place if one is free. */
+  const tryEnter = (): boolean => {
+    if (running >= limits().maxRunning) return false;
+    running++;
+    return true;
+  };
+
+  /** Waits for a place; refused at once where too many wait already. */
+  const wait = (signal: AbortSignal): Promise<void> => {
     // A signal that has fired does not fire again: its call would hold a place in the queue for nothing.
     signal.throwIfAborted();
-    const { maxRunning, maxWaiting } = limits();
-    if (running < maxRunning) {
-      running++;
-      return undefined;
-    }
-    if (waiting.size >= maxWaiting) {
+    if (waiting.size >= limits().maxWaiting) {
       throw new LlmcError("busy", "Too many calls are under way.", {
         hint: "Wait for some of them to finish, then try again.",
         details: { running, waiting: waiting.size },
@@ -56,7 +59,7 @@ export const createGate = (limits: () => GateLimits) => {
     });
   };
 
-  return { enter, release, state: () => ({ running, waiting: waiting.size }) };
+  return { tryEnter, wait, release };
 };
 
 export type Gate = ReturnType<typeof createGate>;

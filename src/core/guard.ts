@@ -8,7 +8,7 @@ import {
   type Question,
   QuestionsAsked,
 } from "../tools/contract.ts";
-import { startDeadline } from "./deadline.ts";
+import { type Deadline, startDeadline } from "./deadline.ts";
 import type { Gate } from "./gate.ts";
 
 /** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
@@ -41,10 +41,12 @@ interface GuardParts {
 
 const silently = async (): Promise<void> => {};
 
-const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
+const contextOf = (origin: Origin, deadline: Deadline): CallContext => ({
   correlationId: origin.correlationId,
   caller: origin.caller,
-  signal,
+  get signal() {
+    return deadline.signal;
+  },
   progress: origin.progress ?? silently,
   log: origin.log ?? silently,
   answers: origin.answers,
@@ -66,10 +68,9 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
   ): Promise<T> => {
     const deadline = startDeadline(timeoutMs, origin.signal);
     try {
-      const wait = gate.enter(deadline.signal);
-      if (wait !== undefined) await wait;
+      if (!gate.tryEnter()) await gate.wait(deadline.signal);
       try {
-        return await deadline.race(work(contextOf(origin, deadline.signal)));
+        return await deadline.race(work(contextOf(origin, deadline)));
       } finally {
         gate.release();
       }

@@ -15,26 +15,20 @@ const read = async (handles: Handles, id: string, signal: AbortSignal): Promise<
 };
 
 /** Large results that were kept, as resources (REQ-T10). */
-export const handleResources = (handles: Handles): readonly Resource[] =>
-  handles
-    .list()
-    .slice(0, MAX_LISTED)
-    .map(({ id, kind, source }) => ({
-      uri: `${PREFIX}${id}`,
-      name: id,
-      description: `${kind} of ${source}`,
-      mimeType: "text/plain",
-      read: ({ signal }) => read(handles, id, signal),
-    }));
+export const handleResources = async (handles: Handles): Promise<readonly Resource[]> =>
+  (await handles.list()).slice(0, MAX_LISTED).map(({ id, kind, source }) => ({
+    uri: `${PREFIX}${id}`,
+    name: id,
+    description: `${kind} of ${source}`,
+    mimeType: "text/plain",
+    read: ({ signal }) => read(handles, id, signal),
+  }));
 
 export const handleTemplate = (handles: Handles): ResourceTemplate => ({
   uriTemplate: `${PREFIX}{id}`,
   name: "handle",
   mimeType: "text/plain",
   read: (_uri, variables, { signal }) => read(handles, variables["id"] ?? "", signal),
-  complete: (_variable, typed) =>
-    handles
-      .list()
-      .map(({ id }) => id)
-      .filter((id) => id.startsWith(typed)),
+  complete: async (_variable, typed) =>
+    (await handles.list()).map(({ id }) => id).filter((id) => id.startsWith(typed)),
 });

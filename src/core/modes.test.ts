@@ -21,10 +21,7 @@ describe("modes", () => {
       config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "ghost_tool"]\n',
     });
     expect(namesOf(app.core.listTools())).toEqual(["00_INIT", "list_dir", "read_file", "stat"]);
-    const warning = app
-      .logs()
-      .split("\n")
-      .find((line) => line.includes("left out"));
+    const warning = (await app.logs()).split("\n").find((line) => line.includes("left out"));
     expect(warning).toContain("ghost_tool");
     expect(warning).toContain('"level":"warn"');
     expect(await app.errorCode("ghost_tool")).toBe("unknown_tool");
@@ -34,8 +31,8 @@ describe("modes", () => {
     const app = await openTestApp({
       config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\nbootstrap_budget_warning = 10\n',
     });
-    expect(app.logs()).toContain("bootstrap_budget_warning");
-    expect((await openTestApp()).logs()).not.toContain("over mcp.hybrid.bootstrap_budget_warning");
+    expect(await app.logs()).toContain("bootstrap_budget_warning");
+    expect(await (await openTestApp()).logs()).not.toContain("over mcp.hybrid.bootstrap_budget_warning");
   });
 
   test.each(MODES)(
@@ -75,6 +72,6 @@ describe("modes", () => {
     writeFileSync(file, '[mcp]\nmoed = "hybrid"\n');
     await expect.poll(() => app.logs(), { timeout: 5000 }).toContain("the last good one stays in force");
     expect(app.core.settings().mode).toBe("classic");
-    expect(app.logs()).toContain("mcp.mode");
+    expect(await app.logs()).toContain("mcp.mode");
   });
 });

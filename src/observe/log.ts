@@ -1,6 +1,6 @@
-import { type DestinationStream, pino } from "pino";
-
-type Fields = Readonly<Record<string, unknown>>;
+/** Fields that take work to put together may come as a function: it runs when the line is printed. */
+type Fields = Readonly<Record<string, unknown>> | (() => Readonly<Record<string, unknown>>);
+type Level = "debug" | "info" | "warn" | "error";
 
 /** The program's log, on stderr. Fields hold names, sizes and codes; content, arguments and keys have no place in it. */
 export interface Log {
@@ -15,10 +15,23 @@ export interface LogSettings {
   readonly format: "json" | "text";
 }
 
-interface LiveLog extends Log {
+export interface LiveLog extends Log {
   /** Level and format are hot. */
   configure(settings: LogSettings): void;
+  /** Resolves when every line so far was handed to stderr. */
+  flush(): Promise<void>;
 }
+
+interface Line {
+  readonly level: Level;
+  readonly time: string;
+  readonly fields: Fields;
+  readonly message: string;
+}
+
+type Print = (line: Line) => void;
+
+const LEVELS = ["trace", "debug", "info", "warn", "error", "silent"];
 
 const asText = (line: string): string => {
   const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
@@ -29,41 +42,71 @@ const asText = (line: string): string => {
 };
 
 /** Last line of defence: whatever is logged under these names is replaced. */
-const REDACTED = [
-  "token",
-  "authorization",
-  "password",
-  "secret",
-  "api_key",
-  "*.token",
-  "*.authorization",
-  "*.password",
-  "*.secret",
-];
+const REDACTED = ["token", "authorization", "password", "secret", "api_key"];
 
-export const createLog = (settings: LogSettings, stderr: { write(text: string): void }): LiveLog => {
-  let format = settings.format;
-  const destination: DestinationStream = {
-    write: (line) => stderr.write(format === "text" ? asText(line) : line),
-  };
+const loadPrinter = async (
+  format: () => LogSettings["format"],
+  stderr: { write(text: string): void },
+): Promise<Print> => {
+  const { pino } = await import("pino");
   const logger = pino(
     {
-      level: settings.level,
+      level: "trace",
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: false,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: "[redacted]" },
     },
-    destination,
+    { write: (line: string) => stderr.write(format() === "text" ? asText(line) : line) },
   );
+  return ({ level, time, fields, message }) =>
+    logger[level]({ time, ...(typeof fields === "function" ? fields() : fields) }, message);
+};
+
+/** Lines wait this long to be written together: a write per call would wake the client once more for each answer. */
+const BATCH_MS = 20;
+/** As many are written at once, whatever the time. */
+const MAX_HELD = 256;
+
+/**
+ * Lines are noted at once, with their time, and printed a little later, so that no call waits for its own log line, nor
+ * the first answer for the logging library to load. Warnings and errors go out as soon as the call that made them ends.
+ */
+export const createLog = (settings: LogSettings, stderr: { write(text: string): void }): LiveLog => {
+  let { level, format } = settings;
+  let held: Line[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let printer: Promise<Print> | undefined;
+
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (held.length === 0 && printer === undefined) return;
+    printer ??= loadPrinter(() => format, stderr);
+    const print = await printer;
+    const lines = held;
+    held = [];
+    for (const line of lines) print(line);
+  };
+
+  const note = (lineLevel: Level, fields: Fields, message: string): void => {
+    if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
+    held.push({ level: lineLevel, time: new Date().toISOString(), fields, message });
+    const isUrgent = lineLevel === "warn" || lineLevel === "error" || held.length >= MAX_HELD;
+    if (isUrgent) {
+      clearTimeout(timer);
+      timer = setTimeout(() => void flush(), 0);
+    } else timer ??= setTimeout(() => void flush(), BATCH_MS);
+  };
+
   return {
-    debug: (fields, message) => logger.debug(fields, message),
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    error: (fields, message) => logger.error(fields, message),
+    debug: (fields, message) => note("debug", fields, message),
+    info: (fields, message) => note("info", fields, message),
+    warn: (fields, message) => note("warn", fields, message),
+    error: (fields, message) => note("error", fields, message),
     configure: (next) => {
-      logger.level = next.level;
-      format = next.format;
+      ({ level, format } = next);
     },
+    flush,
   };
 };

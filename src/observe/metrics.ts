@@ -1,9 +1,7 @@
-import type { CallRecord, CallTexts } from "./records.ts";
-
-type Prometheus = typeof import("prom-client");
+import type { CallRecord } from "./records.ts";
 
 export interface Metrics {
-  recordCall(record: CallRecord, texts: CallTexts): void;
+  recordCall(record: CallRecord, charactersIn: number, charactersOut: number): void;
   countAuthFailure(): void;
   /** Exact token counts, known while the token audit is on. */
   countTokens(input: number, output: number): void;
@@ -14,155 +12,160 @@ export interface Metrics {
 }
 
 /** Seconds; around the targets of the design documents (15, 150 and 200 ms). */
-const LATENCY_BUCKETS = [
+const BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.15, 0.2, 0.5, 1, 2, 5, 10, 30,
 ];
-
-const createInstruments = ({ Registry, Counter, Histogram, collectDefaultMetrics }: Prometheus) => {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  return {
-    registry,
-    calls: new Counter({
-      name: "llmc_calls_total",
-      help: "Calls by tool and outcome.",
-      labelNames: ["tool", "code"],
-      registers,
-    }),
-    duration: new Histogram({
-      name: "llmc_call_duration_seconds",
-      help: "Time from request to result.",
-      labelNames: ["tool"],
-      buckets: LATENCY_BUCKETS,
-      registers,
-    }),
-    characters: new Counter({
-      name: "llmc_call_characters_total",
-      help: "Characters of arguments and results.",
-      labelNames: ["direction"],
-      registers,
-    }),
-    tokens: new Counter({
-      name: "llmc_call_tokens_total",
-      help: "Tokens (o200k_base) of arguments and results, counted while the token audit is on.",
-      labelNames: ["direction"],
-      registers,
-    }),
-    authFailures: new Counter({
-      name: "llmc_auth_failures_total",
-      help: "Requests with a missing or wrong token.",
-      registers,
-    }),
-  };
-};
-
-type Instruments = ReturnType<typeof createInstruments>;
 
 /** Latencies kept exactly per tool, for percentiles without bucket error; older ones fall out. */
 const RECENT = 1024;
 
+interface ToolFigures {
+  count: number;
+  seconds: number;
+  readonly byCode: Map<string, number>;
+  /** Calls per bucket, each counted once in the first that holds it; the last is for those beyond all. */
+  readonly buckets: number[];
+  readonly recentMs: number[];
+}
+
+interface Figures {
+  readonly tools: Map<string, ToolFigures>;
+  readonly characters: { in: number; out: number };
+  readonly tokens: { in: number; out: number };
+  authFailures: number;
+}
+
+const figuresOf = (figures: Figures, tool: string): ToolFigures => {
+  const known = figures.tools.get(tool);
+  if (known !== undefined) return known;
+  const fresh = {
+    count: 0,
+    seconds: 0,
+    byCode: new Map(),
+    buckets: new Array(BUCKETS.length + 1).fill(0),
+    recentMs: [],
+  };
+  figures.tools.set(tool, fresh);
+  return fresh;
+};
+
 const percentile = (sorted: readonly number[], p: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0;
 
-const createRecent = () => {
-  const byTool = new Map<string, { count: number; errors: Map<string, number>; latencies: number[] }>();
-  return {
-    add: ({ tool, durationMs, errorCode }: CallRecord): void => {
-      let entry = byTool.get(tool);
-      if (entry === undefined) {
-        entry = { count: 0, errors: new Map(), latencies: [] };
-        byTool.set(tool, entry);
-      }
-      entry.latencies[entry.count % RECENT] = durationMs;
-      entry.count++;
-      if (errorCode !== undefined) entry.errors.set(errorCode, (entry.errors.get(errorCode) ?? 0) + 1);
-    },
-    snapshot: () =>
-      Object.fromEntries(
-        [...byTool].map(([tool, { count, errors, latencies }]) => {
-          const sorted = latencies.toSorted((a, b) => a - b);
-          const ms = (p: number) => Math.round(percentile(sorted, p) * 100) / 100;
-          return [
-            tool,
-            {
-              calls: count,
-              errors: Object.fromEntries(errors),
-              p50_ms: ms(0.5),
-              p95_ms: ms(0.95),
-              p99_ms: ms(0.99),
-            },
-          ];
-        }),
-      ),
-  };
+const summarize = ({ count, byCode, recentMs }: ToolFigures) => {
+  const sorted = recentMs.toSorted((a, b) => a - b);
+  const ms = (p: number) => Math.round(percentile(sorted, p) * 100) / 100;
+  const errors = Object.fromEntries([...byCode].filter(([code]) => code !== "ok"));
+  return { calls: count, errors, p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99) };
 };
 
-/**
- * prom-client takes 30 ms to load, which a client would wait for at start; it is loaded when somebody first looks, and
- * until then the few numbers it needs are held back.
- */
+type Labels = Readonly<Record<string, string | number>>;
+interface Sample {
+  readonly value: number;
+  readonly labels: Labels;
+  readonly metricName?: string;
+}
+
+const histogramSamples = (name: string, figures: Figures): Sample[] =>
+  [...figures.tools].flatMap(([tool, { buckets, seconds, count }]) => {
+    let below = 0;
+    const samples: Sample[] = [...BUCKETS, "+Inf"].map((le, i) => {
+      below += buckets[i] ?? 0;
+      return { metricName: `${name}_bucket`, labels: { le, tool }, value: below };
+    });
+    return [
+      ...samples,
+      { metricName: `${name}_sum`, labels: { tool }, value: seconds },
+      { metricName: `${name}_count`, labels: { tool }, value: count },
+    ];
+  });
+
+const byDirection = ({ in: input, out }: { in: number; out: number }): Sample[] => [
+  { labels: { direction: "in" }, value: input },
+  { labels: { direction: "out" }, value: out },
+];
+
+/** The figures as metrics of prom-client, which prints them and adds those of the process. */
+const createRegistry = async (figures: Figures) => {
+  const { Registry, collectDefaultMetrics } = await import("prom-client");
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const add = (name: string, help: string, type: "counter" | "histogram", values: () => Sample[]): void => {
+    const metric = {
+      name,
+      help,
+      type,
+      aggregator: "sum",
+      get: async () => ({ name, help, type, aggregator: "sum", values: values() }),
+    };
+    registry.registerMetric(metric as never);
+  };
+  add("llmc_calls_total", "Calls by tool and outcome.", "counter", () =>
+    [...figures.tools].flatMap(([tool, { byCode }]) =>
+      [...byCode].map(([code, value]) => ({ labels: { tool, code }, value })),
+    ),
+  );
+  const duration = "llmc_call_duration_seconds";
+  add(duration, "Time from request to result.", "histogram", () => histogramSamples(duration, figures));
+  add("llmc_call_characters_total", "Characters of arguments and results.", "counter", () =>
+    byDirection(figures.characters),
+  );
+  add(
+    "llmc_call_tokens_total",
+    "Tokens (o200k_base) of arguments and results, counted while the token audit is on.",
+    "counter",
+    () => byDirection(figures.tokens),
+  );
+  add("llmc_auth_failures_total", "Requests with a missing or wrong token.", "counter", () => [
+    { labels: {}, value: figures.authFailures },
+  ]);
+  return registry;
+};
+
+/** Counts in plain numbers; the library that prints them is loaded when somebody first looks. */
 export const createMetrics = (now: () => number): Metrics => {
   const startedAt = now();
-  const recent = createRecent();
-  let instruments: Instruments | undefined;
-  let loading: Promise<Instruments> | undefined;
-  let held: ((to: Instruments) => void)[] = [];
-  let charsIn = 0;
-  let charsOut = 0;
-
-  const load = (): Promise<Instruments> => {
-    loading ??= import("prom-client").then((prometheus) => {
-      const loaded = createInstruments(prometheus);
-      for (const apply of held) apply(loaded);
-      held = [];
-      instruments = loaded;
-      return loaded;
-    });
-    return loading;
+  const figures: Figures = {
+    tools: new Map(),
+    characters: { in: 0, out: 0 },
+    tokens: { in: 0, out: 0 },
+    authFailures: 0,
   };
-
-  /** Past this many the wait is not worth the memory. */
-  const MAX_HELD = 1000;
-
-  const apply = (change: (to: Instruments) => void): void => {
-    if (instruments !== undefined) {
-      change(instruments);
-      return;
-    }
-    held.push(change);
-    if (held.length >= MAX_HELD) void load();
-  };
-
+  let registry: ReturnType<typeof createRegistry> | undefined;
   return {
-    recordCall: (record, texts) => {
-      recent.add(record);
-      const charactersIn = texts.input().length;
-      const charactersOut = texts.output().length;
-      charsIn += charactersIn;
-      charsOut += charactersOut;
-      const { tool, durationMs, errorCode } = record;
-      apply(({ calls, duration, characters }) => {
-        calls.inc({ tool, code: errorCode ?? "ok" });
-        duration.observe({ tool }, durationMs / 1000);
-        characters.inc({ direction: "in" }, charactersIn);
-        characters.inc({ direction: "out" }, charactersOut);
-      });
+    recordCall: ({ tool, durationMs, errorCode }, charactersIn, charactersOut) => {
+      const own = figuresOf(figures, tool);
+      const code = errorCode ?? "ok";
+      const seconds = durationMs / 1000;
+      own.recentMs[own.count % RECENT] = durationMs;
+      own.count++;
+      own.seconds += seconds;
+      own.byCode.set(code, (own.byCode.get(code) ?? 0) + 1);
+      const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
+      const at = bucket < 0 ? BUCKETS.length : bucket;
+      own.buckets[at] = (own.buckets[at] ?? 0) + 1;
+      figures.characters.in += charactersIn;
+      figures.characters.out += charactersOut;
     },
-    countTokens: (input, output) =>
-      apply(({ tokens }) => {
-        tokens.inc({ direction: "in" }, input);
-        tokens.inc({ direction: "out" }, output);
-      }),
-    countAuthFailure: () => apply(({ authFailures }) => authFailures.inc()),
+    countAuthFailure: () => {
+      figures.authFailures++;
+    },
+    countTokens: (input, output) => {
+      figures.tokens.in += input;
+      figures.tokens.out += output;
+    },
     expose: async () => {
-      const { registry } = await load();
-      return { contentType: registry.contentType, body: await registry.metrics() };
+      registry ??= createRegistry(figures);
+      const { contentType, metrics } = await registry.then((loaded) => ({
+        contentType: loaded.contentType,
+        metrics: loaded.metrics(),
+      }));
+      return { contentType, body: await metrics };
     },
     snapshot: async () => ({
       uptime_s: Math.round((now() - startedAt) / 1000),
-      tools: recent.snapshot(),
-      characters: { in: charsIn, out: charsOut },
+      tools: Object.fromEntries([...figures.tools].map(([tool, own]) => [tool, summarize(own)])),
+      characters: { ...figures.characters },
     }),
   };
 };

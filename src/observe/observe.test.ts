@@ -25,7 +25,7 @@ describe("logs", () => {
       { correlationId: "aaaaaaaa-0000", traceparent: TRACEPARENT },
     );
     await app.ask("read_file", { path: "nope" }, { correlationId: "bbbbbbbb-0000" });
-    const calls = lines(app.logs()).filter(({ tool }) => tool === "read_file");
+    const calls = lines(await app.logs()).filter(({ tool }) => tool === "read_file");
     expect(calls).toMatchObject([
       {
         level: "info",
@@ -47,7 +47,7 @@ describe("logs", () => {
     await app.errorCode("read_file", { path: `${MARKER}.txt` });
     await app.errorCode("read_file", { path: "a.txt", [MARKER]: 1 });
     await app.errorCode(MARKER);
-    expect(app.logs()).not.toContain(MARKER);
+    expect(await app.logs()).not.toContain(MARKER);
   });
 
   test("REQ-O2: text format, levels and the correlation id are configurable", async () => {
@@ -58,18 +58,18 @@ describe("logs", () => {
       },
     });
     await app.text("list_dir", {});
-    expect(app.logs()).toMatch(/^\S+ INFO call tool=list_dir duration_ms=/m);
-    expect(app.logs()).not.toContain("correlation_id=");
+    expect(await app.logs()).toMatch(/^\S+ INFO call tool=list_dir duration_ms=/m);
+    expect(await app.logs()).not.toContain("correlation_id=");
     const quiet = await openTestApp({ overrides: { "mcp.observability.log_level": "error" } });
     await quiet.text("list_dir", {});
-    expect(quiet.logs()).toBe("");
+    expect(await quiet.logs()).toBe("");
   });
 
   test("REQ-C3: the effective configuration is logged at start", async () => {
     const app = await openTestApp({
       overrides: { "mcp.observability.otlp_endpoint": "", "mcp.server.port": "9123" },
     });
-    expect(lines(app.logs())[0]).toMatchObject({
+    expect(lines(await app.logs())[0]).toMatchObject({
       msg: "effective configuration",
       config: { values: { "mcp.server.port": 9123 } },
     });
@@ -170,7 +170,7 @@ describe("the token audit", () => {
     writeFileSync(join(app.root, "blocked"), "a file where a folder should be");
     expect(await app.text("list_dir", {})).toBe("blocked");
     await app.close();
-    expect(app.logs()).toContain("the token audit could not be written");
+    expect(await app.logs()).toContain("the token audit could not be written");
   });
 });
 
@@ -207,6 +207,6 @@ describe("traces", () => {
   test("REQ-O4: propagation can be switched off", async () => {
     const app = await openTestApp({ overrides: { "mcp.logging.trace_propagation": "false" } });
     await app.ask("list_dir", {}, { traceparent: TRACEPARENT });
-    expect(app.logs()).not.toContain("0af7651916cd43dd8448eb211c80319c");
+    expect(await app.logs()).not.toContain("0af7651916cd43dd8448eb211c80319c");
   });
 });

@@ -27,6 +27,18 @@ interface ObserverParts {
   readonly audit: TokenAudit;
 }
 
+const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
+  ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
+  tool: record.tool,
+  duration_ms: Math.round(record.durationMs * 1000) / 1000,
+  truncated: record.truncated,
+  transport: record.transport,
+  agent_id: record.agentId,
+  session_id: record.sessionId,
+  ...(record.traceId === undefined ? {} : { trace_id: record.traceId }),
+  ...(record.errorCode === undefined ? {} : { error_code: record.errorCode }),
+});
+
 export const createObserver = ({ settings, log, metrics, tracer, audit }: ObserverParts): Observer => ({
   log,
 
@@ -37,23 +49,12 @@ export const createObserver = ({ settings, log, metrics, tracer, audit }: Observ
 
   recordCall: (record, texts) => {
     const { enabled, metrics: counts, tokenAudit, includeCorrelationId } = settings();
-    const failed = record.errorCode !== undefined;
-    const fields = {
-      ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
-      tool: record.tool,
-      duration_ms: Math.round(record.durationMs * 1000) / 1000,
-      truncated: record.truncated,
-      transport: record.transport,
-      agent_id: record.agentId,
-      session_id: record.sessionId,
-      ...(record.traceId === undefined ? {} : { trace_id: record.traceId }),
-      ...(failed ? { error_code: record.errorCode } : {}),
-    };
-    if (record.errorCode === "internal_error")
-      log.error({ ...fields, ...describeCause(record.cause) }, "call failed");
-    else log.info(fields, failed ? "call refused" : "call");
+    const fields = () => fieldsOf(record, includeCorrelationId);
+    if (record.errorCode === "internal_error") {
+      log.error(() => ({ ...fields(), ...describeCause(record.cause) }), "call failed");
+    } else log.info(fields, record.errorCode === undefined ? "call" : "call refused");
     if (!enabled) return;
-    if (counts) metrics.recordCall(record, texts);
+    if (counts) metrics.recordCall(record, texts.input().length, texts.output().length);
     if (tokenAudit) audit.record(record, texts);
   },
 });

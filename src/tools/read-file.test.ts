@@ -64,7 +64,7 @@ describe("read_file", () => {
       expect(result).toMatchObject({ kind: "error", body: { meta: { error_code: "path_denied" } } });
       expect(JSON.stringify(result)).not.toContain("outside marker");
     }
-    expect(app.logs()).not.toContain("outside marker");
+    expect(await app.logs()).not.toContain("outside marker");
   });
 
   test("REQ-D16: the state folder cannot be read, whatever the roots", async () => {

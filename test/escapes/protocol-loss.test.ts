@@ -7,6 +7,7 @@ import {
   createWorkspace,
   failureOf,
   launcher,
+  MODERN_META,
   type ServeOptions,
   textOf,
   toolModule,
@@ -25,12 +26,6 @@ const serve = async (options: ServeOptions = {}) => {
   const workspace = await createWorkspace({ "a.txt": "hello", "mods/waiting.mjs": WAITING });
   const server = await workspace.serve({ ...options, args: [...WITH_MODULES, ...(options.args ?? [])] });
   return { workspace, server, [Symbol.asyncDispose]: () => workspace.remove() };
-};
-
-const MODERN_META = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "x", version: "0" },
-  "io.modelcontextprotocol/clientCapabilities": {},
 };
 
 describe("FAIL-D7 the client goes away", () => {
@@ -82,12 +77,12 @@ describe("FAIL-D7 the client goes away", () => {
     await using workspace = await createWorkspace();
     const list = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list" });
     const requests = Array.from({ length: 60 }, (_, id) => list(id)).join("\n");
-    // 60 answers fill a pipe of 64 KiB and a little more.
+    // More than a pipe holds, and little enough to wait in our own buffer.
     const shell = spawn(
       "sh",
       [
         "-c",
-        '"$0" serve --stdio --mode classic --root "$1" 2>/dev/null | (sleep 0.7; cat)',
+        '"$0" serve --stdio --mode hybrid --root "$1" 2>/dev/null | (sleep 0.7; cat)',
         launcher,
         workspace.root,
       ],

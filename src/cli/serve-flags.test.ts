@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { type Actions, createProgram, runProgram } from "./program.ts";
+import { parseServe } from "./serve-flags.ts";
+
+/** What the whole command line makes of the same words. */
+const byProgram = async (argv: readonly string[]): Promise<unknown> => {
+  let seen: unknown;
+  const actions = { serve: async (options: unknown) => void (seen = options) } as unknown as Actions;
+  await runProgram(createProgram(actions, "0"), argv).catch(() => {});
+  return seen;
+};
+
+test.each([
+  [["serve", "--stdio"]],
+  [["serve", "--stdio", "--root", "/x", "--config", "a.toml", "--mode", "classic"]],
+  [["serve", "--http", "--port", "0", "--host", "::1", "--generate-token"]],
+  [["serve", "--set", "a=1", "--set", "b=2", "--stdio"]],
+  [["serve", "--root=/x y", "--stdio"]],
+  [["serve"]],
+])("%j means the same to both", async (argv) => {
+  expect(parseServe(argv)).toEqual(await byProgram(argv));
+});
+
+test.each([
+  [["serve", "--mode", "fancy"]],
+  [["serve", "--nope"]],
+  [["serve", "extra"]],
+  [["serve", "--help"]],
+  [["tools"]],
+  [[]],
+])("%j is left to the whole command line", (argv) => {
+  expect(parseServe(argv)).toBeUndefined();
+});

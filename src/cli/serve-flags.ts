@@ -1,0 +1,41 @@
+import { parseArgs } from "node:util";
+import { MODES } from "../core/options.ts";
+import type { ServeOptions } from "./program.ts";
+
+const isMode = (word: string): word is (typeof MODES)[number] => MODES.some((mode) => mode === word);
+
+/**
+ * Reads `serve` and its flags; undefined for any other command and for anything unusual, which the whole command line
+ * then explains. A test holds the two to the same answers.
+ */
+export const parseServe = (argv: readonly string[]): ServeOptions | undefined => {
+  if (argv[0] !== "serve") return undefined;
+  try {
+    const { values } = parseArgs({
+      args: argv.slice(1),
+      options: {
+        root: { type: "string" },
+        config: { type: "string" },
+        mode: { type: "string" },
+        set: { type: "string", multiple: true },
+        stdio: { type: "boolean" },
+        http: { type: "boolean" },
+        host: { type: "string" },
+        port: { type: "string" },
+        "generate-token": { type: "boolean" },
+      },
+    });
+    const { mode, set, stdio, http, "generate-token": generateToken, ...rest } = values;
+    if (mode !== undefined && !isMode(mode)) return undefined;
+    return {
+      ...rest,
+      set: set ?? [],
+      ...(mode === undefined ? {} : { mode }),
+      ...(stdio ? { stdio } : {}),
+      ...(http ? { http } : {}),
+      ...(generateToken ? { generateToken } : {}),
+    };
+  } catch {
+    return undefined;
+  }
+};

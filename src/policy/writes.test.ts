@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { judgeOwn, judgeRemoval, judgeWrite, type WriteRules, writeDenied } from "./writes.ts";
+
+const RULES: WriteRules = {
+  workspace: "/w/app",
+  roots: ["/w/app", "/data/shared"],
+  protectedPaths: ["/w/app/modules", "/w/app/conf/policies/main.cedar", "/etc/llmc.toml"],
+  ignoreCase: false,
+};
+
+describe("REQ-D16 FAIL-A19 judgeWrite", () => {
+  it.each([
+    ["/w/app/llmc.toml", "config"],
+    ["/w/app/llmc.toml/x", "config"],
+    ["/w/app/modules", "config"],
+    ["/w/app/modules/a/b.ts", "config"],
+    ["/w/app/conf/policies/main.cedar", "config"],
+    ["/etc/llmc.toml", "config"],
+    ["/w/app/.llmc", "state"],
+    ["/w/app/.llmc/token", "state"],
+    ["/w/app/other/.llmc/journal/x.json", "state"],
+    ["/data/shared/.llmc", "state"],
+    ["/w/app/.llmc-tmp-0123456789abcdef01234567", "state"],
+    ["/w/app/src/.llmc-tmp-0123456789abcdef01234567", "state"],
+  ])("refuses %s as %s", (path, refusal) => {
+    expect(judgeWrite(path, RULES)).toBe(refusal);
+    expect(judgeRemoval(path, RULES)).toBe(refusal);
+  });
+
+  it.each([
+    "/w/app/src/llmc.toml",
+    "/w/app/llmc.toml.bak",
+    "/w/app/LLMC.toml",
+    "/w/app/modules-old/a.ts",
+    "/w/app/conf/policies/other.cedar",
+    "/w/app/.llmcrc",
+    "/w/app/x.llmc",
+    "/w/app/.llmc-tmp-notes",
+    "/data/shared/llmc.toml",
+  ])("lets %s pass", (path) => {
+    expect(judgeWrite(path, RULES)).toBeUndefined();
+    expect(judgeRemoval(path, RULES)).toBeUndefined();
+  });
+
+  it("minds other letters only where the system takes them for the same", () => {
+    const blind = { ...RULES, ignoreCase: true };
+    for (const path of ["/w/app/LLMC.TOML", "/W/App/Modules/x", "/w/app/.LLMC/token"]) {
+      expect(judgeWrite(path, blind), path).toBeDefined();
+      expect(judgeWrite(path, RULES), path).toBeUndefined();
+    }
+    expect(judgeRemoval("/W", blind)).toBe("root");
+    expect(judgeRemoval("/w/app/CONF", blind)).toBe("holds");
+  });
+
+  it("protects whatever lies in a protected folder, at any depth", () => {
+    const name = fc.stringMatching(/^[a-z]{1,8}$/);
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 6 }), (names) => {
+        expect(judgeWrite(`/w/app/modules/${names.join("/")}`, RULES)).toBe("config");
+        expect(judgeWrite(`/w/app/${names.join("/")}/.llmc/x`, RULES)).toBe("state");
+      }),
+    );
+  });
+});
+
+describe("REQ-F4 FAIL-A8 judgeRemoval", () => {
+  it.each([
+    ["/", "root"],
+    ["/w", "root"],
+    ["/w/app", "root"],
+    ["/data", "root"],
+    ["/data/shared", "root"],
+    ["/w/app/conf", "holds"],
+    ["/w/app/conf/policies", "holds"],
+  ])("refuses %s as %s", (path, refusal) => {
+    expect(judgeRemoval(path, RULES)).toBe(refusal);
+  });
+
+  it.each(["/w/app/src", "/w/app/configuration", "/data/shared/x"])("lets %s pass", (path) => {
+    expect(judgeRemoval(path, RULES)).toBeUndefined();
+  });
+
+  it("knows what is ours inside a tree, but a write under way does not keep a directory alive", () => {
+    expect(judgeOwn("/w/app/src/.llmc", RULES)).toBe("state");
+    expect(judgeOwn("/w/app/src/.llmc-tmp-0123456789abcdef01234567", RULES)).toBeUndefined();
+  });
+});
+
+it("names the caller's words, and what is inside them", () => {
+  expect(writeDenied("build", "withheld", "x/.env")).toMatchObject({
+    code: "path_denied",
+    message: expect.stringMatching(/^"x\/\.env" in "build" is on the denylist/),
+  });
+});
