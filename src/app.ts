@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Loaded, type LoadRequest, loadConfig } from "./config/load.ts";
 import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
@@ -41,6 +42,9 @@ export interface App {
   readonly now: () => number;
   close(): Promise<void>;
 }
+
+/** How long the last audit lines and spans may take at the end, in milliseconds. */
+const FLUSH_MS = 1000;
 
 const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
   mode: mcp.mode,
@@ -197,7 +201,9 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     close: async () => {
       stopWatching();
       core.close();
-      await Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
+      // A disk or a collector that never answers does not keep the program from ending.
+      const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
+      await Promise.race([sent, sleep(FLUSH_MS, undefined, { ref: false })]);
       await log.flush();
       await stderr.flush();
     },

@@ -26,11 +26,14 @@ const untilSignal = (app: App): Promise<void> =>
     process.on("SIGHUP", () => void app.config.reload());
   });
 
-/** A stray promise of a custom module must not take the session down; it is logged without its message. */
-const surviveStrays = (app: App): void => {
-  process.on("unhandledRejection", (reason) => {
-    app.observer.log.error(describeCause(reason), "a promise was rejected and nobody listened");
-  });
+/** What a custom module lets slip in a timer or a forgotten promise must not take the session down; it is logged. */
+const surviveStrays = ({ observer: { log } }: App): void => {
+  process.on("unhandledRejection", (reason) =>
+    log.error(describeCause(reason), "a promise was rejected and nobody listened"),
+  );
+  process.on("uncaughtException", (error) =>
+    log.error(describeCause(error), "an exception was thrown and nobody caught it"),
+  );
 };
 
 const refuseDisabled = (app: App): void => {

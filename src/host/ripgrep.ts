@@ -17,9 +17,8 @@ export interface RipgrepRun {
 }
 
 export interface RipgrepEnd {
-  /** 0: found, 1: nothing found, 2: trouble; null where it was killed. */
+  /** 0: found, 1: nothing found, 2: trouble; null where it was killed, as it is when time is up. */
   readonly code: number | null;
-  readonly isLate: boolean;
   /** The beginning of what it complained about. */
   readonly stderr: string;
 }
@@ -47,22 +46,24 @@ const killAll = (): void => {
   for (const child of running) child.kill("SIGKILL");
 };
 
-/** Whoever ends us without a chance to clean up closes its pipe, which ends it at its next word. */
+/** None outlives us. Where we are killed ourselves, it ends at its next word, since nobody holds the pipe any more. */
 const watchOver = (child: ChildProcess): void => {
-  if (running.size === 0) process.once("exit", killAll);
-  running.add(child);
-  child.once("close", () => {
+  const forget = (): void => {
     running.delete(child);
     if (running.size === 0) process.off("exit", killAll);
-  });
+  };
+  if (running.size === 0) process.once("exit", killAll);
+  running.add(child);
+  child.once("close", forget);
+  // Without descriptors left there is no process, and nothing to close.
+  child.once("error", forget);
 };
 
-/** The system says the same of a program and of a directory that cannot be entered. */
+/** Of a directory that cannot be entered the system says the same as of the program. */
 const explainStart = (error: Error, rgPath: string): Error => {
-  const isAboutPlace = "code" in error && ["ENOENT", "EACCES", "ENOTDIR"].includes(String(error.code));
   try {
     accessSync(rgPath, constants.X_OK);
-    return isAboutPlace ? error : unavailable(error);
+    return "code" in error && error.code === "ENOEXEC" ? unavailable(error) : error;
   } catch {
     return unavailable(error);
   }
@@ -80,12 +81,8 @@ export const runRipgrep = (run: RipgrepRun): Promise<RipgrepEnd> =>
     });
     watchOver(child);
     let stderr = "";
-    let isLate = false;
 
-    const timer = setTimeout(() => {
-      isLate = true;
-      child.kill("SIGKILL");
-    }, run.timeoutMs);
+    const timer = setTimeout(() => child.kill("SIGKILL"), run.timeoutMs);
     const settle = (finish: () => void): void => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", leave);
@@ -116,5 +113,5 @@ export const runRipgrep = (run: RipgrepRun): Promise<RipgrepEnd> =>
       if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
     });
     child.once("error", (error) => fail(explainStart(error, run.rgPath)));
-    child.once("close", (code) => settle(() => resolve({ code, isLate, stderr })));
+    child.once("close", (code) => settle(() => resolve({ code, stderr })));
   });

@@ -1,7 +1,10 @@
 /** Frames without the message: a message may quote a caller's argument or a file's text. */
 export const describeCause = (cause: unknown): Readonly<Record<string, unknown>> => {
   if (!(cause instanceof Error)) return {};
-  const frames = (cause.stack ?? "")
+  // The stack begins with the message, whose own lines may look like frames.
+  const stack = cause.stack ?? "";
+  const start = stack.indexOf(cause.message);
+  const frames = (start === -1 ? "" : stack.slice(start + cause.message.length))
     .split("\n")
     .filter((line) => /^\s+at /.test(line))
     .slice(0, 8);
