@@ -7,10 +7,11 @@ import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
+import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
-import { createFiles } from "./host/files.ts";
 import { createModuleSource } from "./host/modules.ts";
 import type { Stderr } from "./host/stdio.ts";
+import { lazyPort } from "./lazy-port.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
 import { createLog, type LiveLog } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -38,6 +39,8 @@ export interface App {
   readonly metrics: Metrics;
   readonly disk: Disk;
   readonly root: string;
+  /** Loads what the tools work with, if nobody has yet. */
+  engines(): Promise<Engines>;
   readonly newId: () => string;
   readonly now: () => number;
   close(): Promise<void>;
@@ -155,15 +158,24 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     tracer,
     audit,
   });
-  const files = createFiles({
-    workspace: root,
-    roots: () => config().mcp.tools.allowed_roots,
-    denylist: () => config().mcp.tools.denylist_globs,
-  });
+  let engines: Promise<Engines> | undefined;
+  const loadEngines = (): Promise<Engines> => {
+    engines ??= import("./engines.ts").then(({ createEngines }) =>
+      createEngines({ root, config, configFile: () => store.current().lookedAt, log }),
+    );
+    return engines;
+  };
+  const port = <K extends "files" | "writes" | "search" | "handles">(name: K): Engines[K] =>
+    lazyPort(async () => (await loadEngines())[name]);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
-    engines: { files, handles: { list: () => [] } } as never,
+    engines: {
+      files: port("files"),
+      writes: port("writes"),
+      search: port("search"),
+      handles: port("handles"),
+    },
     metrics: metrics.snapshot,
     observer,
     modules: createModuleSource(),
@@ -198,8 +210,10 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     root,
     newId: randomUUID,
     now,
+    engines: loadEngines,
     close: async () => {
       stopWatching();
+      await (await engines)?.close();
       core.close();
       // A disk or a collector that never answers does not keep the program from ending.
       const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);

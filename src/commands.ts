@@ -99,6 +99,13 @@ const actions: Actions = {
     await runTools(app.core, io, { mode, json: options.json ?? false });
     await app.close();
   },
+  locks: async (options) => {
+    const { runLocks } = await import("./cli/locks-command.ts");
+    const app = await createApp(quiet(await requestOf(options)));
+    const { locks } = await app.engines();
+    runLocks(locks, io, { json: options.json ?? false });
+    await app.close();
+  },
   call: async (tool, options) => {
     const { runCall } = await import("./cli/call-command.ts");
     const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));

@@ -2,7 +2,7 @@
  * How well a path answers to a few letters of its name, from best to worst. The order of the list is the order of
  * results.
  */
-export const NAME_RANKS = [
+const NAME_RANKS = [
   "exact",
   "stem",
   "prefix",

@@ -108,6 +108,10 @@ export const createProgram = (actions: Actions, version: string): Command => {
     .option("--structured", "print the structured result as JSON")
     .action((tool, options) => actions.call(tool, options));
 
+  withCommon(program.command("locks").description("show which process is writing which file"))
+    .option("--json", "as JSON")
+    .action((options) => actions.locks(options));
+
   withCommon(
     program
       .command("connect")

@@ -59,6 +59,10 @@ export const checkValue = (option: Option, raw: unknown): Checked => {
   const parsed = option.schema.safeParse(value);
   if (parsed.success) return { value: parsed.data };
   const kind = kindOf(option);
+  // A text of the right type breaks a pattern, which says itself what it wants.
+  if (kind.is === "text" && typeof value === "string") {
+    return { complaint: parsed.error.issues[0]?.message ?? "not a value that fits", item: undefined };
+  }
   const { got, item } = describeGot(kind, value);
   return complain(kind, got, item);
 };

@@ -33,10 +33,20 @@ const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => 
   return others.length === 1 && isRecord(others[0]) ? { ...others[0], ...rest } : { ...rest, anyOf: others };
 };
 
+/** Said by the server when it matters, and never by a model that means well: an empty name, an empty list. */
+const GOES_WITHOUT_SAYING: readonly (readonly [key: string, value: unknown])[] = [
+  ["minLength", 1],
+  ["minItems", 1],
+];
+
 const slimInput = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(slimInput);
   if (!isRecord(node)) return node;
-  return Object.fromEntries(Object.entries(withoutNull(node)).map(([key, value]) => [key, slimInput(value)]));
+  return Object.fromEntries(
+    Object.entries(withoutNull(node))
+      .filter(([key, value]) => !GOES_WITHOUT_SAYING.some(([name, bound]) => key === name && value === bound))
+      .map(([key, value]) => [key, slimInput(value)]),
+  );
 };
 
 const slim = (node: unknown): unknown => {

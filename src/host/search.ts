@@ -1,56 +1,43 @@
-export interface ContentQuery {
-  readonly root: string;
-  readonly pattern: string;
-  readonly fileGlob: string | undefined;
-  readonly literal: boolean;
-  readonly ignoreCase: boolean;
-  /** Respect .gitignore and the like; hidden files are searched only without. */
-  readonly ignoreFiles: boolean;
-  readonly contextLines: number;
-  readonly maxResults: number;
+import { type AccessOptions, createAccess } from "./access.ts";
+import type { Files } from "./files.ts";
+import type { Handles } from "./handles.ts";
+import { findRipgrep } from "./ripgrep.ts";
+import { checkPattern } from "./search-args.ts";
+import { type SearchParts, searchContent } from "./search-content.ts";
+import type { Search } from "./search-contract.ts";
+import { searchNames } from "./search-names.ts";
+
+export type { ContentQuery, NameQuery, Search } from "./search-contract.ts";
+export { renderHitLines } from "./search-lines.ts";
+
+/** Roots, denylist and way to locate must be those of the files. */
+export interface SearchOptions extends AccessOptions {
+  /** All text comes through it: what ripgrep reads while directories are swapped for links is never shown. */
+  readonly files: Pick<Files, "readLines">;
+  readonly handles: Pick<Handles, "put">;
+  /** After so long counting stops, and the answer says so. Asked on every call. */
+  readonly timeoutMs: () => number;
+  /** Left out: the one that came with us. */
+  readonly rgPath?: string;
 }
 
-export interface ContentHit {
-  /** Relative to the workspace where inside it. */
-  readonly path: string;
-  /** Counted from 1. */
-  readonly line: number;
-  /** The line, with its context lines around it; cut where it is very long. */
-  readonly snippet: string;
-  /** First line of the snippet, counted from 1. */
-  readonly firstLine: number;
-}
-
-export interface ContentAnswer {
-  readonly root: string;
-  readonly hits: readonly ContentHit[];
-  /** Matching lines in all files. */
-  readonly totalHits: number;
-  readonly totalFiles: number;
-  /** False where counting was stopped at the deadline: the totals are then lower bounds. */
-  readonly exact: boolean;
-  /** Handle to all hits, where there are more than were returned. */
-  readonly handle: string | undefined;
-}
-
-export interface NameQuery {
-  readonly root: string;
-  readonly pattern: string;
-  readonly fileGlob: string | undefined;
-  readonly ignoreFiles: boolean;
-  readonly maxResults: number;
-}
-
-export interface NameAnswer {
-  readonly root: string;
-  /** Best first. */
-  readonly paths: readonly string[];
-  readonly totalHits: number;
-  readonly exact: boolean;
-  readonly handle: string | undefined;
-}
-
-export interface Search {
-  content(query: ContentQuery, signal?: AbortSignal): Promise<ContentAnswer>;
-  names(query: NameQuery, signal?: AbortSignal): Promise<NameAnswer>;
-}
+export const createSearch = (options: SearchOptions): Search => {
+  const access = createAccess(options);
+  const { files, handles, timeoutMs, rgPath } = options;
+  const parts: SearchParts = {
+    files,
+    handles,
+    timeoutMs,
+    rgPath: () => (rgPath === undefined ? findRipgrep() : Promise.resolve(rgPath)),
+  };
+  return {
+    content: async (query, signal) => {
+      checkPattern(query.pattern);
+      return access(query.root, signal, (root, around) => searchContent(query, parts, root, around, signal));
+    },
+    names: async (query, signal) => {
+      checkPattern(query.pattern);
+      return access(query.root, signal, (root, around) => searchNames(query, parts, root, around, signal));
+    },
+  };
+};

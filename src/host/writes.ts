@@ -2,7 +2,7 @@ export interface Written {
   /** As in results of reads: relative to the workspace where inside it. */
   readonly path: string;
   readonly bytesWritten: number;
-  /** Of the whole file as it is now, in hex. */
+  /** Of the whole file as it is now, in hex. Empty where the file was removed. */
   readonly sha256: string;
   readonly created: boolean;
 }
@@ -12,12 +12,20 @@ export interface Preconditions {
   readonly expectedSha256?: string | undefined;
 }
 
-/** One file of a change that happens whole or not at all. */
+/**
+ * One file of a change that happens whole or not at all. Files that are created or renamed get the directories they
+ * lack. Functions may be called more than once, when the file changes while it is read.
+ */
 export type FileChange =
   | { readonly kind: "update"; readonly path: string; readonly change: (text: string) => string }
   | { readonly kind: "create"; readonly path: string; readonly text: string }
   | { readonly kind: "delete"; readonly path: string; readonly check: (text: string) => void }
-  | { readonly kind: "rename"; readonly path: string; readonly target: string; readonly change: (text: string) => string };
+  | {
+      readonly kind: "rename";
+      readonly path: string;
+      readonly target: string;
+      readonly change: (text: string) => string;
+    };
 
 /** A caller's changes: every path is judged on descriptors, every change is locked, atomic and synced. */
 export interface FileWrites {
@@ -25,12 +33,34 @@ export interface FileWrites {
   append(path: string, text: string, options?: Preconditions, signal?: AbortSignal): Promise<Written>;
   /**
    * Reads, changes and writes under one lock. `change` gets the decoded text without BOM, with its line endings as they
-   * are; BOM and encoding are kept. What it throws ends the update with nothing written. Returning the same text writes nothing.
+   * are; BOM and encoding are kept. What it throws ends the update with nothing written. Returning the same text writes
+   * nothing. It may be called more than once, when the file changes while it is read.
    */
-  update(path: string, change: (text: string) => string, options?: Preconditions, signal?: AbortSignal): Promise<Written>;
+  update(
+    path: string,
+    change: (text: string) => string,
+    options?: Preconditions,
+    signal?: AbortSignal,
+  ): Promise<Written>;
   /** All or nothing over many files; with `dryRun` everything is checked and nothing written. */
-  applyAll(changes: readonly FileChange[], options: { readonly dryRun: boolean }, signal?: AbortSignal): Promise<readonly Written[]>;
-  move(source: string, target: string, signal?: AbortSignal): Promise<{ readonly source: string; readonly target: string }>;
-  remove(path: string, options: { readonly recursive: boolean }, signal?: AbortSignal): Promise<{ readonly path: string; readonly removed: number }>;
-  makeDirs(path: string, options: { readonly existOk: boolean }, signal?: AbortSignal): Promise<{ readonly path: string; readonly created: boolean }>;
+  applyAll(
+    changes: readonly FileChange[],
+    options: { readonly dryRun: boolean },
+    signal?: AbortSignal,
+  ): Promise<readonly Written[]>;
+  move(
+    source: string,
+    target: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly source: string; readonly target: string }>;
+  remove(
+    path: string,
+    options: { readonly recursive: boolean },
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string; readonly removed: number }>;
+  makeDirs(
+    path: string,
+    options: { readonly existOk: boolean },
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string; readonly created: boolean }>;
 }

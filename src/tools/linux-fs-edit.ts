@@ -4,7 +4,7 @@ import { applyEdits, type TextEdit } from "../base/text-edit.ts";
 import { shaInput, shortSha } from "./sha.ts";
 import { defineTool } from "./tool.ts";
 
-const count = z.int().min(1).max(100_000).default(1);
+const count = z.int().min(1).max(1_000_000_000).default(1);
 
 const edit = z.strictObject({
   old_text: z.string().min(1),
@@ -28,7 +28,7 @@ export const linuxFsEdit = defineTool({
     old_text: z.string().min(1).optional(),
     new_text: z.string().optional(),
     expected_replacements: count,
-    edits: z.array(edit).min(1).max(1000).optional(),
+    edits: z.array(edit).min(1).optional(),
     expected_sha256: shaInput.nullish(),
   }),
   output: z.object({ replacements: z.int(), bytes_written: z.int(), new_sha256: z.string() }),

@@ -9,7 +9,7 @@ test("REQ-T8: health reports the layout version, the program and the mode", asyn
   expect(await app.ask("health")).toMatchObject({
     structured: {
       data: { ok: true, version: "v0" },
-      meta: { program: `llmc ${VERSION}`, mode: "classic", tools: 6 },
+      meta: { program: `llmc ${VERSION}`, mode: "classic", tools: app.core.listTools().length },
     },
   });
   expect(await app.errorCode("health", { verbose: true })).toBe("invalid_args");

@@ -1,0 +1,73 @@
+import { readFileSync, readlinkSync } from "node:fs";
+
+/** A process, told from a later one that got the same number. */
+export interface Owner {
+  readonly pid: number;
+  /** Start time, machine boot and PID namespace, as `ticks@boot/namespace`. */
+  readonly birth: string;
+}
+
+export interface Owners {
+  self(): Owner;
+  /** True only where it is certain: processes of other containers or of another boot cannot be seen from here. */
+  isGone(owner: Owner): boolean;
+}
+
+const tryRead = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+};
+
+const readScope = (): string => {
+  try {
+    const boot = tryRead("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
+    return `${boot}/${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return "/";
+  }
+};
+
+/** State and start time of a process by proc(5), where fields count from the end of the name, which may hold anything. */
+const readStat = (pid: number): { readonly state: string; readonly ticks: string } | undefined => {
+  const stat = tryRead(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { state: fields[0] ?? "", ticks: fields[19] ?? "" };
+};
+
+const isNobody = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    // Without the right to signal it, it is there all the same.
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+};
+
+export const createOwners = (pid: number): Owners => {
+  let scope: string | undefined;
+  let self: Owner | undefined;
+  const ownScope = (): string => {
+    scope ??= readScope();
+    return scope;
+  };
+  return {
+    self: () => {
+      self ??= { pid, birth: `${readStat(pid)?.ticks ?? ""}@${ownScope()}` };
+      return self;
+    },
+    isGone: (owner) => {
+      const at = owner.birth.indexOf("@");
+      if (owner.birth.slice(at + 1) !== ownScope() || !Number.isSafeInteger(owner.pid) || owner.pid <= 0)
+        return false;
+      const stat = readStat(owner.pid);
+      if (stat === undefined) return isNobody(owner.pid);
+      // A zombie does nothing any more; its parent has only not asked for its end yet.
+      return stat.ticks !== owner.birth.slice(0, at) || stat.state === "Z" || stat.state === "X";
+    },
+  };
+};

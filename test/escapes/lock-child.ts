@@ -1,0 +1,112 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createFiles } from "../../src/host/files.ts";
+import { createHandles, newHandleId } from "../../src/host/handles.ts";
+import { createLocks } from "../../src/host/locks.ts";
+import { createStateDb } from "../../src/host/state-db.ts";
+
+/** Another server, as the tests of locks and handles need one: `lock-child.ts WHAT WORKSPACE [NUMBER]`. */
+const [what = "", workspace = "", number = "0"] = process.argv.slice(2);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const state = createStateDb({ workspace, onWarning: (message) => say(`warning ${message}`) });
+const locks = createLocks({
+  state,
+  workspace,
+  settings: () => ({ waitMs: 20_000, leaseMs: what === "stall" ? Number(number) : 15_000 }),
+  now: Date.now,
+  pid: process.pid,
+});
+const maxBytes = 512 * 1024 * 1024;
+const handles = createHandles({
+  state,
+  files: createFiles({ workspace, roots: () => ["."], denylist: () => [] }),
+  workspace,
+  limits: () => ({ ttlSeconds: 86_400, maxTotalBytes: maxBytes, maxBytesEach: maxBytes }),
+  now: Date.now,
+  newId: newHandleId,
+  pid: process.pid,
+});
+
+const file = join(workspace, "counter");
+const replace = (text: string): void => {
+  writeFileSync(`${file}.${process.pid}`, text);
+  renameSync(`${file}.${process.pid}`, file);
+};
+
+/** Reads, adds one and writes, as many times; some of them at once. */
+const increment = async (): Promise<void> => {
+  const times = Number(number);
+  const one = (): Promise<void> =>
+    locks.hold([file], async (lease) => {
+      const value = Number(readFileSync(file, "utf8"));
+      await new Promise(setImmediate);
+      lease.commit(() => replace(String(value + 1)));
+    });
+  for (let done = 0; done < times; done += 10) await Promise.all(Array.from({ length: 10 }, one));
+};
+
+/** Takes the lock and then waits for a word; what it would write comes too late. */
+const stall = (): Promise<void> =>
+  locks.hold([file], async (lease) => {
+    say("held");
+    await new Promise((resolve) => process.stdin.once("data", resolve));
+    try {
+      lease.commit(() => replace("late"));
+      say("written");
+    } catch (error) {
+      say(`refused ${error instanceof Error && "code" in error ? String(error.code) : "?"}`);
+    }
+  });
+
+/** Lines that tell whether all of them are there. */
+const payload = function* (seed: number): Generator<string> {
+  const lines = 2000 + (seed % 20_000);
+  yield `${lines} lines`;
+  for (let i = 1; i < lines; i++) yield `${seed} ${i} ${"x".repeat(i % 200)}`;
+};
+
+const putOn = async (): Promise<void> => {
+  for (let seed = Number(number); ; seed += 7919) {
+    say(await handles.put("output", "", payload(seed)));
+    if (seed % 3 === 0) await locks.hold([file], async (lease) => lease.commit(() => replace(String(seed))));
+  }
+};
+
+const numbered = function* (lines: number): Generator<string> {
+  const filling = "x".repeat(91);
+  for (let i = 0; i < lines; i++) yield `${String(i).padStart(8, "0")}${filling}`;
+};
+
+const measure = async (): Promise<void> => {
+  // The database is open then and the code is warm.
+  await handles.put("output", "", numbered(1000));
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const timer = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 5);
+  const id = await handles.put("output", "", numbered(1_000_000));
+  clearInterval(timer);
+  const { lines } = await handles.readLines(id, { offsetLines: 999_990, maxLines: 100, maxBytes: 100_000 });
+  say(JSON.stringify({ grownBytes: peak - before, sizeBytes: handles.list()[0]?.sizeBytes, lines }));
+};
+
+/** Until the disk is full. */
+const fill = async (): Promise<void> => {
+  for (let seed = 0; ; seed++) {
+    try {
+      await handles.put("output", "", payload(seed));
+    } catch (error) {
+      say(`refused ${error instanceof Error && "code" in error ? String(error.code) : String(error)}`);
+      break;
+    }
+  }
+  for (const { id } of handles.list()) await handles.readChunk(id, 0);
+  const check = state.read(() => state.sql("PRAGMA integrity_check").get()?.["integrity_check"]);
+  say(`${handles.list().length > 0 ? "some" : "none"} kept, ${String(check)}`);
+};
+
+const WORK: Readonly<Record<string, () => Promise<void>>> = { increment, stall, put: putOn, measure, fill };
+await WORK[what]?.();
+process.exit();

@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { recoverWrites } from "../../src/host/write-files.ts";
+import { openWrites, writesOptions } from "./write-port.ts";
+
+const KILLS = process.env["LLMC_TEST_LONG"] === undefined ? 8 : 150;
+const LOOP = fileURLToPath(new URL("./write-crash-loop.ts", import.meta.url));
+const EMPTY = `${createHash("sha256").update("-1\n").digest("hex")}\n-1\n`;
+
+let workspace: string;
+beforeEach(() => {
+  workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-crash-")));
+  for (let i = 0; i < 24; i++) writeFileSync(join(workspace, `f${i}`), EMPTY);
+});
+afterEach(() => rmSync(workspace, { recursive: true, force: true }));
+
+/** Ends the writer with kill -9 somewhere in the middle; false where it was done before. */
+const killInTheMiddle = async (kind: string, first: number): Promise<boolean> => {
+  const child = spawn(process.execPath, [LOOP, workspace, kind, `${first}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<string | null>((resolve) =>
+    child.once("exit", (_code, signal) => resolve(signal)),
+  );
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  await sleep(5 + Math.random() * 150);
+  child.kill("SIGKILL");
+  return (await ended) === "SIGKILL";
+};
+
+const strays = (): string[] => readdirSync(workspace).filter((name) => name.startsWith(".llmc-tmp-"));
+
+/** The generation of a file that is whole. */
+const generationOf = (name: string): string => {
+  const [head = "", ...lines] = readFileSync(join(workspace, name), "utf8").split("\n");
+  const isWhole = createHash("sha256").update(lines.join("\n")).digest("hex") === head;
+  return isWhole ? (lines[0] ?? "") : `${name} is torn`;
+};
+const generations = (): string[] => Array.from({ length: 24 }, (_, i) => generationOf(`f${i}`));
+
+it(`FAIL-A13 REQ-F2 ${KILLS} kills in the middle of 1,000 rewrites leave every file whole and nothing stray`, {
+  timeout: 600_000,
+}, async () => {
+  let left = 0;
+  let killed = 0;
+  for (let i = 0; i < KILLS; i++) {
+    if (await killInTheMiddle("rewrite", i * 1000)) killed++;
+    expect(generations().filter((generation) => !/^-?\d+$/.test(generation))).toEqual([]);
+    left += strays().length;
+    await recoverWrites(writesOptions(workspace));
+    expect(strays()).toEqual([]);
+    expect(readdirSync(join(workspace, ".llmc/journal"))).toEqual([]);
+  }
+  const log = readFileSync(join(workspace, "log"), "utf8");
+  expect(log.split("\n").filter((line) => line !== "" && !/^\d+ appended$/.test(line))).toEqual([]);
+  // Otherwise the kills came when nothing was under way, and prove nothing.
+  expect(killed).toBeGreaterThan(KILLS / 2);
+  expect(left).toBeGreaterThan(0);
+});
+
+it(`FAIL-A13 REQ-F11 ${KILLS} kills in the middle of changes of many files leave all of one age`, {
+  timeout: 600_000,
+}, async () => {
+  for (let i = 0; i < KILLS; i++) {
+    await killInTheMiddle("many", i * 1000);
+    await recoverWrites(writesOptions(workspace));
+    expect(new Set(generations()).size).toBe(1);
+    expect(strays()).toEqual([]);
+  }
+  expect(generations()[0]).not.toBe("-1");
+});
+
+it("FAIL-A13 a writer that lives is not disturbed by the start of another", async () => {
+  const writes = openWrites(workspace);
+  const options = writesOptions(workspace);
+  mkdirSync(join(workspace, "d"));
+  let isOver = false;
+  const writing = (async () => {
+    for (let i = 0; i < 100; i++) await writes.rewrite(`d/${i % 5}`, `${i}`);
+    isOver = true;
+  })();
+  // Without the locks of the first nobody could tell; that it lives is enough to keep its log.
+  while (!isOver)
+    await recoverWrites({ ...options, locks: { ...options.locks, list: () => [] } }).catch(() => {});
+  await writing.catch((error: unknown) => error);
+  expect(readdirSync(join(workspace, ".llmc/journal"))).toHaveLength(1);
+});

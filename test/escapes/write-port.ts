@@ -1,0 +1,65 @@
+import type { Lease, Locks } from "../../src/host/locks.ts";
+import { createFileWrites, type FileWritesOptions } from "../../src/host/write-files.ts";
+import type { FileWrites } from "../../src/host/writes.ts";
+import { toolsSections } from "../../src/tools/options.ts";
+
+/** Locks of one process, for tests that are not about locks. */
+export const createMemoryLocks = (): Locks => {
+  const tails = new Map<string, Promise<void>>();
+  const held = new Set<string>();
+  let fence = 0;
+  const take = async (key: string): Promise<() => void> => {
+    const before = tails.get(key) ?? Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    tails.set(
+      key,
+      before.then(() => promise),
+    );
+    await before;
+    held.add(key);
+    return () => {
+      held.delete(key);
+      resolve();
+    };
+  };
+  return {
+    hold: async (keys, work) => {
+      const releases: (() => void)[] = [];
+      try {
+        for (const key of keys.toSorted()) releases.push(await take(key));
+        const lease: Lease = { fence: ++fence, commit: (step) => step() };
+        return await work(lease);
+      } finally {
+        for (const release of releases) release();
+      }
+    },
+    list: () =>
+      [...held].map((key) => ({
+        key,
+        pid: process.pid,
+        fence,
+        acquiredAt: new Date(),
+        expiresAt: new Date(Date.now() + 30_000),
+        isDead: false,
+      })),
+  };
+};
+
+const [tools] = toolsSections;
+
+/** The port with the configuration's defaults, on a workspace of its own. */
+export const writesOptions = (
+  workspace: string,
+  changes: Partial<FileWritesOptions> = {},
+): FileWritesOptions => ({
+  workspace,
+  roots: () => ["."],
+  protectedPaths: () => [],
+  denylist: () => tools.options.denylist_globs.default,
+  writeDenylist: () => tools.options.write_denylist_globs.default,
+  locks: createMemoryLocks(),
+  ...changes,
+});
+
+export const openWrites = (workspace: string, changes: Partial<FileWritesOptions> = {}): FileWrites =>
+  createFileWrites(writesOptions(workspace, changes));
