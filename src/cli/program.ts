@@ -35,6 +35,7 @@ export interface Actions {
   explainConfig(key: string, options: CommonOptions): Promise<void>;
   doctor(options: CommonOptions & { readonly json?: true }): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
   call(
     tool: string,
     options: CommonOptions & { readonly json: string; readonly structured?: true },

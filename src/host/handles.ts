@@ -53,7 +53,8 @@ export interface Handles {
   ): Promise<HandleSlice>;
   /** Chunks count from 0, 64 KiB each. */
   readChunk(id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
-  list(): readonly HandleInfo[];
+  /** Newest first. Through a port that loads late, a promise. */
+  list(): readonly HandleInfo[] | Promise<readonly HandleInfo[]>;
 }
 
 export interface HandleLimits {

@@ -470,6 +470,25 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     await expect(search.content({ ...CONTENT, pattern: "o" })).rejects.toMatchObject({ code: "busy" });
   });
 
+  it.runIf(existsSync("/proc/self/fd"))("closes what it opens, on every way out", async () => {
+    for (let i = 0; i < 20; i++) put(`d${i}/a.txt`, "needle\n");
+    const opened = (): number => readdirSync("/proc/self/fd").length;
+    await content();
+    const before = opened();
+    for (let i = 0; i < 10; i++) {
+      await Promise.all([
+        content(),
+        content({ root: "d1/a.txt" }),
+        names(),
+        names({ pattern: "a", maxResults: 3 }),
+      ]);
+      await expect(content({ pattern: "(" })).rejects.toThrow();
+      await expect(content({}, { rgPath: "/nowhere" })).rejects.toThrow();
+      await expect(make().content(CONTENT, AbortSignal.timeout(1))).rejects.toThrow();
+    }
+    await expect.poll(opened).toBeLessThanOrEqual(before + 2);
+  });
+
   it("a missing program is told with the way to get it", async () => {
     put("a.txt", "needle");
     for (const rgPath of [join(base, "no-such-program"), join(workspace, "a.txt")]) {
