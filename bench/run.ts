@@ -6,10 +6,11 @@ import { saveResults } from "./lib/results.ts";
 import { memory } from "./memory.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
+import { peers } from "./peers.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, tokens];
+const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, tokens, peers];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

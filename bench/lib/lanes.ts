@@ -33,6 +33,8 @@ export interface LaneResult {
   /** Median of the rounds' own ratios: a load that comes and goes strikes both sides of each. */
   readonly paired: number;
   readonly quietRatio: number;
+  /** The median of each round. */
+  readonly rounds: readonly number[];
   /** Processor time of the server per run, in milliseconds: it holds what was put off until after the answer. */
   readonly cpuMs: number | undefined;
 }
@@ -81,10 +83,15 @@ export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<read
       ratio: p50 / baseP50,
       paired: median(own.map((value, turn) => value / (base[turn] ?? Number.NaN))),
       quietRatio: (quiet[at] ?? Number.NaN) / baseQuiet,
+      rounds: own,
       cpuMs: cpuMs[at],
     };
   });
 };
+
+/** The paired ratio to any other lane of the same run. */
+export const pairedRatio = (lane: LaneResult, base: LaneResult): number =>
+  median(lane.rounds.map((value, turn) => value / (base.rounds[turn] ?? Number.NaN)));
 
 export const lanesTable = (results: readonly LaneResult[], what: string, digits: number): Table => {
   const withCpu = results.some(({ cpuMs }) => cpuMs !== undefined);

@@ -14,6 +14,15 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
+export type ToolArguments = Readonly<Record<string, unknown>>;
+
+export interface Answer {
+  readonly ms: number;
+  /** All text of the answer, as a model reads it. */
+  readonly text: string;
+  readonly structured: unknown;
+}
+
 export interface ServerProcess {
   readonly pid: number;
   /** Processor time used so far, in milliseconds; NaN where there is no /proc. */
@@ -26,7 +35,9 @@ export interface ServerProcess {
   /** Initializes the session; resolves to what the server says about itself. */
   handshake(): Promise<Readonly<Record<string, unknown>>>;
   /** Calls a tool; resolves to the milliseconds. A failure of the tool is a failure of the benchmark. */
-  call(tool: string, args?: Readonly<Record<string, unknown>>): Promise<number>;
+  call(tool: string, args?: ToolArguments): Promise<number>;
+  /** The same, for those who want the answer. */
+  ask(tool: string, args?: ToolArguments): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -59,6 +70,11 @@ const cpuMsOf = (pid: number): number => {
   }
 };
 
+const textOf = (content: unknown): string =>
+  (Array.isArray(content) ? (content as readonly { readonly text?: unknown }[]) : [])
+    .flatMap(({ text }) => (typeof text === "string" ? [text] : []))
+    .join("\n");
+
 /** Raw JSON-RPC over the pipes of a child: no client library whose own time would be measured too. */
 export const startServer = ({ command, args, env = {} }: Launch): ServerProcess => {
   const child = spawn(command, args, { env: { ...cleanEnvironment(), ...env } });
@@ -84,6 +100,11 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
   });
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     const at = performance.now();
+    // An answer of megabytes comes in hundreds of pieces, and would be searched for its end as often.
+    if (!text.includes("\n")) {
+      unread += text;
+      return;
+    }
     const lines = (unread + text).split("\n");
     unread = lines.pop() ?? "";
     for (const line of lines) {
@@ -109,15 +130,23 @@ export const startServer = ({ command, args, env = {} }: Launch): ServerProcess 
       child.stdin.write(text);
     });
 
+  const callTool = async (tool: string, args: ToolArguments) => {
+    const answer = await send("tools/call", { name: tool, arguments: args });
+    if (answer.result["isError"]) {
+      throw new Error(`${tool} failed: ${JSON.stringify(answer.result["content"])}`);
+    }
+    return answer;
+  };
+
   return {
     pid: child.pid ?? 0,
     cpuMs: () => cpuMsOf(child.pid ?? 0),
     request: (method, params = {}) => send(method, params),
     handshake: async () => (await send("initialize", INITIALIZE, INITIALIZED)).result,
-    call: async (tool, args: Readonly<Record<string, unknown>> = {}) => {
-      const { ms, result } = await send("tools/call", { name: tool, arguments: args });
-      if (result["isError"]) throw new Error(`${tool} failed: ${JSON.stringify(result["content"])}`);
-      return ms;
+    call: async (tool, args = {}) => (await callTool(tool, args)).ms,
+    ask: async (tool, args = {}) => {
+      const { ms, result } = await callTool(tool, args);
+      return { ms, text: textOf(result["content"]), structured: result["structuredContent"] };
     },
     close: async () => {
       child.stdin.end();

@@ -161,11 +161,11 @@ describe("REQ-F7 stored lines", () => {
     state = createStateDb({ workspace, onWarning: (message) => expect.fail(message) });
     const handles = make();
     expect(await handles.readLines(id, ALL)).toMatchObject({ text: "kept\n" });
-    expect(handles.list()).toMatchObject([{ id, expiresAt: new Date(clock + 24 * HOUR_MS) }]);
+    expect(await handles.list()).toMatchObject([{ id, expiresAt: new Date(clock + 24 * HOUR_MS) }]);
     clock += 24 * HOUR_MS;
     await expect(handles.readLines(id, ALL)).rejects.toMatchObject(missing);
     await expect(handles.readChunk(id, 0)).rejects.toMatchObject(missing);
-    expect(handles.list()).toEqual([]);
+    expect(await handles.list()).toEqual([]);
     await handles.put("output", "", ["new"]);
     expect([count("handles"), count("blobs"), count("chunks")]).toEqual([1, 1, 1]);
   });
@@ -173,7 +173,7 @@ describe("REQ-F7 stored lines", () => {
   it("are not found by a wrong name, and looking makes no database", async () => {
     const handles = make();
     await expect(handles.readLines("h_abcdefghijkm", ALL)).rejects.toMatchObject(missing);
-    expect(handles.list()).toEqual([]);
+    expect(await handles.list()).toEqual([]);
     expect(state.exists()).toBe(false);
     const id = await handles.put("output", "", ["a"]);
     await expect(handles.readChunk(id, -1)).rejects.toMatchObject({ code: "invalid_args" });
@@ -250,14 +250,14 @@ describe("REQ-F7 the space for handles", () => {
       clock += 1000;
       ids.push(await handles.put("output", "", numbered(8000, `${i}`)));
     }
-    const kept = handles.list().map(({ id }) => id);
+    const kept = (await handles.list()).map(({ id }) => id);
     expect(kept).toEqual(ids.toReversed().slice(0, kept.length));
     expect(kept.length).toBeGreaterThan(1);
     expect(kept.length).toBeLessThan(5);
     expect(count("blobs")).toBe(kept.length);
     await expect(handles.readLines(ids[0] ?? "", ALL)).rejects.toMatchObject(missing);
     const large = await limited(MIB, 64 * MIB).put("output", "", numbered(50_000));
-    expect(handles.list().map(({ id }) => id)).toEqual([large]);
+    expect((await handles.list()).map(({ id }) => id)).toEqual([large]);
   });
 
   it("goes back to the disk, but for some that the next ones need", async () => {
@@ -357,7 +357,7 @@ describe("REQ-F7 a handle to a file", () => {
     await expect(handles.putFile("src")).rejects.toMatchObject({ code: "is_directory" });
     await expect(handles.putFile("none")).rejects.toMatchObject({ code: "file_not_found" });
     await expect(handles.putFile(".llmc/state.db")).rejects.toMatchObject({ code: "path_denied" });
-    expect(handles.list()).toEqual([]);
+    expect(await handles.list()).toEqual([]);
   });
 });
 

@@ -53,8 +53,8 @@ export interface Handles {
   ): Promise<HandleSlice>;
   /** Chunks count from 0, 64 KiB each. */
   readChunk(id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
-  /** Newest first. Through a port that loads late, a promise. */
-  list(): readonly HandleInfo[] | Promise<readonly HandleInfo[]>;
+  /** Newest first. */
+  list(): Promise<readonly HandleInfo[]>;
 }
 
 export interface HandleLimits {
@@ -224,6 +224,6 @@ export const createHandles = (options: HandlesOptions): Handles => {
       return sliceOf(row, slice);
     },
 
-    list: () => (state.exists() ? state.read(store.handles).map(infoOf) : []),
+    list: async () => (state.exists() ? state.read(store.handles).map(infoOf) : []),
   };
 };

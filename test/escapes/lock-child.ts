@@ -89,7 +89,7 @@ const measure = async (): Promise<void> => {
   const id = await handles.put("output", "", numbered(1_000_000));
   clearInterval(timer);
   const { lines } = await handles.readLines(id, { offsetLines: 999_990, maxLines: 100, maxBytes: 100_000 });
-  say(JSON.stringify({ grownBytes: peak - before, sizeBytes: handles.list()[0]?.sizeBytes, lines }));
+  say(JSON.stringify({ grownBytes: peak - before, sizeBytes: (await handles.list())[0]?.sizeBytes, lines }));
 };
 
 /** Until the disk is full. */
@@ -102,9 +102,9 @@ const fill = async (): Promise<void> => {
       break;
     }
   }
-  for (const { id } of handles.list()) await handles.readChunk(id, 0);
+  for (const { id } of await handles.list()) await handles.readChunk(id, 0);
   const check = state.read(() => state.sql("PRAGMA integrity_check").get()?.["integrity_check"]);
-  say(`${handles.list().length > 0 ? "some" : "none"} kept, ${String(check)}`);
+  say(`${(await handles.list()).length > 0 ? "some" : "none"} kept, ${String(check)}`);
 };
 
 const WORK: Readonly<Record<string, () => Promise<void>>> = { increment, stall, put: putOn, measure, fill };

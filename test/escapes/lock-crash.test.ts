@@ -73,7 +73,7 @@ it("FAIL-D7 processes killed while they store: every handle is whole, and what t
     }
     expect(one("PRAGMA integrity_check")).toBe("ok");
   }
-  const kept = handles.list().map(({ id }) => id);
+  const kept = (await handles.list()).map(({ id }) => id);
   expect(kept).toEqual(expect.arrayContaining(announced));
   expect(announced.length).toBeGreaterThan(0);
   for (const id of kept) {

@@ -146,5 +146,4 @@ it(`FAIL-A3 REQ-D4 changes nothing outside in ${ROUNDS} rounds while links are s
     expect(outcomes.get(`${what}: done`) ?? 0, what).toBeGreaterThan(0);
     expect(outcomes.get(`${what}: path_denied`) ?? 0, what).toBeGreaterThan(0);
   }
-  if (process.env["SHOW"]) console.log(Object.fromEntries([...outcomes].sort()));
 });
