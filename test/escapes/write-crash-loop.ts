@@ -16,6 +16,7 @@ const content = (generation: number): string => {
 
 const writes = openWrites(workspace);
 const start = Number(first);
+await writes.append("log", "0 appended\n");
 process.stdout.write("ready\n");
 
 if (kind === "many") {

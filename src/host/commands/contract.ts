@@ -1,0 +1,45 @@
+/** How well commands are held: by namespaces, by kernel rules on the process itself, or by nothing but our own checks. */
+export type Tier = "bubblewrap" | "landlock" | "plain";
+
+export interface CommandRequest {
+  /** The program and its arguments, as judged and resolved: the first is the real file to run. */
+  readonly argv: readonly [string, ...string[]];
+  /** Real path of the directory to run in; inside the roots. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  /** Of each stream; the rest is read, counted and dropped. */
+  readonly maxOutputBytes: number;
+  /** Added to the clean environment; never inherited. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CommandOutcome {
+  /** Undefined where a signal ended it. */
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly timedOut: boolean;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** What was written, also beyond the bound. */
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  readonly durationMs: number;
+  readonly tier: Tier;
+}
+
+/** What a command may see and change besides the system's own folders, which are read-only. */
+export interface CommandGround {
+  /** Real paths that may be written. */
+  readonly writable: readonly string[];
+  /** Real paths inside them that stay read-only or hidden: configuration, state, modules. */
+  readonly readOnly: readonly string[];
+  readonly hidden: readonly string[];
+  readonly network: boolean;
+}
+
+/** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */
+export interface CommandRunner {
+  run(request: CommandRequest, ground: CommandGround, signal?: AbortSignal): Promise<CommandOutcome>;
+  /** The tier that is in force, found out once by trying. */
+  tier(): Promise<Tier>;
+}
