@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import type { Benchmark } from "./lib/report.ts";
+import { residentMb } from "./lib/resident.ts";
 import { llmc, type ServerProcess, startServer } from "./lib/server-process.ts";
 import { mean, round, slope } from "./lib/stats.ts";
 import { addNoopModule, createWorkspace } from "./lib/workspace.ts";
@@ -13,12 +14,8 @@ interface Sample {
 const FLAT_WITHIN = 0.1;
 
 const look = async (pid: number, calls: number): Promise<Sample> => {
-  const [status, descriptors] = await Promise.all([
-    readFile(`/proc/${pid}/status`, "utf8"),
-    readdir(`/proc/${pid}/fd`),
-  ]);
-  const kilobytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]);
-  return { calls, residentMb: kilobytes / 1024, descriptors: descriptors.length };
+  const [resident, descriptors] = await Promise.all([residentMb(pid), readdir(`/proc/${pid}/fd`)]);
+  return { calls, residentMb: resident, descriptors: descriptors.length };
 };
 
 const CALLS: readonly ((server: ServerProcess) => Promise<number>)[] = [

@@ -1,4 +1,4 @@
-import { isComplete, PAGE, resultsOn, searchCommander } from "./lib/commander-search.ts";
+import { COMMANDER_REST_MS, isComplete, PAGE, resultsOn, searchCommander } from "./lib/commander-search.ts";
 import { type Lane, type LaneResult, lanesFigures, lanesTable, pairedRatio, runLanes } from "./lib/lanes.ts";
 import { type RunningPeers, startPeers } from "./lib/peers.ts";
 import { pinTogether } from "./lib/pin.ts";
@@ -32,18 +32,27 @@ const READ_LINES = 200;
 
 const tool = (server: ServerProcess, name: string, args: ToolArguments) => ({
   once: () => server.call(name, args),
-  cpuMs: server.cpuMs,
 });
 
 /** A lane for a peer that runs, none for one that does not. */
-const ofPeer = (
-  server: ServerProcess | undefined,
-  name: string,
-  once: (s: ServerProcess) => Promise<number>,
-) => (server === undefined ? [] : [{ name, once: () => once(server) }]);
+const officialLane = (
+  peers: RunningPeers,
+  once: (server: ServerProcess) => () => Promise<number>,
+): readonly Lane[] => {
+  const server = peers.get("official");
+  return server === undefined ? [] : [{ name: OFFICIAL, once: once(server) }];
+};
+
+const commanderLane = (
+  peers: RunningPeers,
+  once: (server: ServerProcess) => () => Promise<number>,
+  name = COMMANDER,
+): readonly Lane[] => {
+  const server = peers.get("commander");
+  return server === undefined ? [] : [{ name, once: once(server), batch: 1, restMs: COMMANDER_REST_MS }];
+};
 
 const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): readonly Operation[] => {
-  const [official, commander] = [peers.get("official"), peers.get("commander")];
   const file = `${tree.path}/${tree.source.path}`;
   const operation = (
     name: string,
@@ -56,8 +65,8 @@ const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
     name,
     isFast: true,
     lanes: [
-      ...ofPeer(official, OFFICIAL, (server) => server.call(...calls.official)),
-      ...ofPeer(commander, COMMANDER, (server) => server.call(...calls.commander)),
+      ...officialLane(peers, (server) => () => server.call(...calls.official)),
+      ...commanderLane(peers, (server) => () => server.call(...calls.commander)),
       ...calls.ours.map(([toolName, args]) => ({ name: `llmc ${toolName}`, ...tool(ours, toolName, args) })),
     ],
     targets: calls.ours.map(([toolName]) => ({
@@ -92,18 +101,21 @@ const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
 };
 
 const slowOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): readonly Operation[] => {
-  const [official, commander] = [peers.get("official"), peers.get("commander")];
   const { name, path } = tree.unique;
   const find: Operation = {
     name: "find a file by name",
     isFast: false,
     lanes: [
       { name: RG, once: () => findByPlainRg(tree.path, name) },
-      ...ofPeer(official, OFFICIAL, (server) =>
-        server.call("search_files", { path: tree.path, pattern: `**/${name}` }),
+      ...officialLane(
+        peers,
+        (server) => () => server.call("search_files", { path: tree.path, pattern: `**/${name}` }),
       ),
-      ...ofPeer(commander, COMMANDER, (server) =>
-        searchCommander(server, { path: tree.path, pattern: name }, (text) => text.includes(path)),
+      ...commanderLane(peers, (server) =>
+        searchCommander(server, {
+          args: { path: tree.path, pattern: name },
+          isEnough: (text) => text.includes(path),
+        }),
       ),
       { name: "llmc", ...tool(ours, "linux_search_files", { root: ".", pattern: name }) },
     ],
@@ -119,11 +131,16 @@ const slowOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
       isFast: false,
       lanes: [
         { name: RG, once: () => searchByPlainRg(tree.path, tree.method, { contextLines, page: PAGE }) },
-        ...ofPeer(commander, COMMANDER, (server) =>
-          searchCommander(server, args, (text) => isComplete(text) && resultsOn(text) >= PAGE),
+        ...commanderLane(peers, (server) =>
+          searchCommander(server, {
+            args,
+            isEnough: (text) => isComplete(text) && resultsOn(text) >= PAGE,
+          }),
         ),
-        ...ofPeer(commander, `${COMMANDER}, not all counted`, (server) =>
-          searchCommander(server, args, (text) => resultsOn(text) >= PAGE),
+        ...commanderLane(
+          peers,
+          (server) => searchCommander(server, { args, isEnough: (text) => resultsOn(text) >= PAGE }),
+          `${COMMANDER}, not all counted`,
         ),
         {
           name: "llmc",
@@ -183,7 +200,7 @@ export const peers: Benchmark = {
     await using tree = await createTree();
     await using others = await startPeers(tree.path);
     const ours = startServer(llmc(program, tree.path, "--mode", "classic"));
-    const fastPlan = { warmUp: quick ? 5 : 100, rounds: quick ? 5 : 200, batch: 3 };
+    const fastPlan = { warmUp: quick ? 5 : 100, rounds: quick ? 5 : 200, batch: 5 };
     const slowPlan = { warmUp: quick ? 1 : 3, rounds: quick ? 3 : 25, batch: 1, restMs: 20 };
     const measured: { pass: string; operation: Operation; results: readonly LaneResult[] }[] = [];
     const measure = async (pass: string, operation: Operation): Promise<void> => {

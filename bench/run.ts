@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { flood } from "./flood.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
 import { memory } from "./memory.ts";
@@ -9,8 +10,9 @@ import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
+import { workflows } from "./workflows.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, tokens, peers];
+const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, flood, tokens, peers, workflows];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

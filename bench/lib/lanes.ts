@@ -9,6 +9,9 @@ export interface Lane {
   readonly once: () => Promise<number>;
   /** Processor time that the thing has used so far, in milliseconds. */
   readonly cpuMs?: () => number;
+  /** Where it needs others than the plan's. */
+  readonly batch?: number;
+  readonly restMs?: number;
 }
 
 export interface Plan {
@@ -52,9 +55,10 @@ export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<read
     const first = turn % lanes.length;
     for (const lane of [...lanes.slice(first), ...lanes.slice(0, first)]) {
       const batch: number[] = [];
-      for (let i = 0; i < plan.batch; i++) batch.push(await lane.once());
+      for (let i = 0; i < (lane.batch ?? plan.batch); i++) batch.push(await lane.once());
       batches.get(lane)?.push(batch);
-      if (plan.restMs !== undefined) await setTimeout(plan.restMs);
+      const restMs = lane.restMs ?? plan.restMs;
+      if (restMs !== undefined) await setTimeout(restMs);
     }
   }
 
@@ -63,7 +67,7 @@ export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<read
     const after = lane.cpuMs?.();
     return before === undefined || after === undefined
       ? undefined
-      : (after - before) / (plan.rounds * plan.batch);
+      : (after - before) / (plan.rounds * (lane.batch ?? plan.batch));
   });
   const medians = lanes.map((lane) => (batches.get(lane) ?? []).map(median));
   const quiet = medians.map((own) => percentile(own, 0.1));

@@ -32,7 +32,12 @@ export interface Tree extends AsyncDisposable {
   /** About 25,000 tokens. */
   readonly large: string;
   /** 100,000 lines. */
-  readonly log: { readonly path: string; readonly word: string; readonly count: number };
+  readonly log: {
+    readonly path: string;
+    readonly word: string;
+    readonly count: number;
+    readonly last: string;
+  };
   /** 5,000 entries. */
   readonly crowded: string;
 }
@@ -202,7 +207,11 @@ export const createTree = async (): Promise<Tree> => {
     unique,
     source,
     large,
-    log: { ...log, count: lines.filter((line) => line.includes(log.word)).length },
+    log: {
+      ...log,
+      count: lines.filter((line) => line.includes(log.word)).length,
+      last: lines.at(-1) ?? "",
+    },
     crowded,
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   };

@@ -34,12 +34,19 @@ export interface WriteGround extends Surroundings {
   /** Before something is moved away or removed. */
   refuseRemoval(words: string, realPath: string): void;
   isRoot(path: string): boolean;
+  /**
+   * Withheld by more than a word in its name. A tree of packages always holds some `tokenizer.js.map`, and must still be
+   * removable; but not with an `.env` or a key in it.
+   */
+  isSecret(realPath: string): boolean;
   /** On the write denylist. */
   isGuarded(realPath: string): boolean;
   /** One of the protected files by another name: a hard link, or other letters where case does not count. */
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
   readonly writeRules: WriteRules;
 }
+
+const BY_WORD = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
 
 const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: bigint }): boolean => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -49,6 +56,9 @@ const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: b
 export const createGround = (options: GroundOptions): (() => WriteGround) => {
   const currentRules = createPathRules(options.workspace, options.roots);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
+  const currentSecrets = cacheByList(options.denylist, (globs) =>
+    compileDenylist(globs.filter((glob) => !BY_WORD.test(glob))),
+  );
   const currentWriteDenylist = cacheByList(options.writeDenylist, compileDenylist);
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
   // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
@@ -57,6 +67,7 @@ export const createGround = (options: GroundOptions): (() => WriteGround) => {
   return () => {
     const rules = currentRules();
     const isDenied = currentDenylist();
+    const isNamedSecret = currentSecrets();
     const isWriteDenied = currentWriteDenylist();
     const bases = [rules.workspace, ...rules.roots];
     const written = options.protectedPaths().map((path) => posix.resolve(rules.workspace, path));
@@ -78,6 +89,7 @@ export const createGround = (options: GroundOptions): (() => WriteGround) => {
       writeRules,
       locate,
       isWithheld: (realPath) => isDenied(realPath, bases),
+      isSecret: (realPath) => isNamedSecret(realPath, bases),
       isGuarded,
       isRoot: (path) => path === "/" || writeRules.roots.includes(path),
       isProtectedFile: (file) => files.some((path) => isSameThing(path, file)),

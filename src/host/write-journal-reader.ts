@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { TEMP_NAME } from "../policy/writes.ts";
 import type { Owner } from "./lock-owner.ts";
@@ -68,7 +68,9 @@ const parse = (text: string): unknown => {
 
 const readText = (path: string): string | undefined => {
   try {
-    return statSync(path).size > MAX_BYTES ? undefined : readFileSync(path, "utf8");
+    const stats = lstatSync(path);
+    // A pipe in its place would be waited for without end.
+    return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(path, "utf8") : undefined;
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import {
   fstatSync,
   fsync,
   ftruncateSync,
+  lstatSync,
   mkdirSync,
   open,
   openSync,
@@ -81,7 +82,19 @@ interface Log {
   readonly head: number;
 }
 
+/** Names of files of a journal; any other file that lies there is somebody else's. */
+export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
+
 export const journalFolder = (stateDir: string): string => posix.join(stateDir, "journal");
+
+/** Never through a link, which a repository could bring along: files are written and removed in there. */
+export const isRealFolder = (folder: string): boolean =>
+  lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const makeFolder = (folder: string): void => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if (!isRealFolder(folder)) throw new Error("The journal is a link.");
+};
 
 export const createWriteJournal = (stateDir: string, owners: Owners): WriteJournal => {
   const folder = journalFolder(stateDir);
@@ -90,7 +103,7 @@ export const createWriteJournal = (stateDir: string, owners: Owners): WriteJourn
   let underWay = 0;
 
   const openLog = (): Log => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     const fd = openSync(posix.join(folder, newName(LOG_SUFFIX)), NEW_FILE | constants.O_APPEND, 0o600);
     return { fd, head: writeSync(fd, JSON.stringify(owned)) };
   };
@@ -137,7 +150,7 @@ export const createWriteJournal = (stateDir: string, owners: Owners): WriteJourn
       // Under its name it is always whole.
       const part = `${path}${PART_SUFFIX}`;
       try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder);
         const fd = openSync(part, NEW_FILE, 0o600);
         try {
           await writeAll(fd, Buffer.from(JSON.stringify({ ...owned, ...change })));

@@ -88,12 +88,7 @@ const openDirectory = async (words: string, path: string, ground: WriteGround): 
 };
 
 /** The place of a name in a directory that is already held; closing it closes the directory. */
-export const placeIn = async (
-  words: string,
-  dir: Located,
-  name: string,
-  ground: WriteGround,
-): Promise<Place> => {
+const placeIn = async (words: string, dir: Located, name: string, ground: WriteGround): Promise<Place> => {
   const realPath = posix.join(dir.realPath, name);
   const at = `${dir.at}/${name}`;
   ground.refuseTarget(words, realPath);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   linkSync,
@@ -226,6 +227,23 @@ describe("REQ-D16 a journal that somebody made up", () => {
     expect(read("llmc.toml")).toBe("x = 1");
     expect(readdirSync(at(".git/hooks"))).toEqual([B3]);
     expect(readdirSync(outside())).toEqual(["x"]);
+    expect(read("src/a.txt")).toBe("one\ntwo\n");
+  });
+
+  it("is no reason to touch other files, beside it or where a link leads", async () => {
+    const ours = "0123456789abcdef";
+    mkdirSync(at(".llmc/journal"), { recursive: true });
+    const names = ["package.json", "notes.log", "half.json.part", `${ours}.json`, `${ours}.log`];
+    for (const name of names) put(`.llmc/journal/${name}`, "{}");
+    execFileSync("mkfifo", [at(".llmc/journal/fedcba9876543210.log")]);
+    await recover();
+    expect(noted()).toHaveLength(names.length + 1);
+    renameSync(at(".llmc/journal"), at("elsewhere"));
+    symlinkSync(at("elsewhere"), at(".llmc/journal"));
+    await recover();
+    expect(noted()).toHaveLength(names.length + 1);
+    await expect(open().rewrite("src/a.txt", "x")).rejects.toMatchObject({ code: "write_failed" });
+    expect(readdirSync(at("elsewhere"))).toHaveLength(names.length + 1);
     expect(read("src/a.txt")).toBe("one\ntwo\n");
   });
 });

@@ -7,7 +7,15 @@ import type { Lease, Locks } from "./locks.ts";
 import { removeMade } from "./write-dirs.ts";
 import { codeOf } from "./write-failure.ts";
 import type { WriteGround } from "./write-ground.ts";
-import { type ChangeRecord, LOG_SUFFIX, PART_SUFFIX, RECORD_SUFFIX, type TempNote } from "./write-journal.ts";
+import {
+  type ChangeRecord,
+  isRealFolder,
+  JOURNAL_NAME,
+  LOG_SUFFIX,
+  PART_SUFFIX,
+  RECORD_SUFFIX,
+  type TempNote,
+} from "./write-journal.ts";
 import { readLog, readRecord } from "./write-journal-reader.ts";
 import { lookAt, syncDirectory } from "./write-place.ts";
 import { removeIfThere, type Step, undoStep } from "./write-steps.ts";
@@ -39,14 +47,12 @@ const isIdle = (path: string, nowMs: number): boolean => {
   return stats !== undefined && nowMs - stats.mtimeMs > IDLE_MS;
 };
 
-const listJournal = (folder: string): readonly string[] => {
-  try {
-    return readdirSync(folder).map((name) => posix.join(folder, name));
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
-};
+const listJournal = (folder: string): readonly string[] =>
+  isRealFolder(folder)
+    ? readdirSync(folder)
+        .filter((name) => JOURNAL_NAME.test(name))
+        .map((name) => posix.join(folder, name))
+    : [];
 
 /** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
 const reopen = async (path: string, ground: WriteGround): Promise<Located | undefined> => {
@@ -102,10 +108,8 @@ const tryUnderLock = async (
 
 const recoverRecord = async (path: string, request: RecoveryRequest): Promise<"undone" | "gone" | "left"> => {
   const seen = readRecord(path);
-  if (seen === undefined) {
-    removeIfThere(path);
-    return "gone";
-  }
+  // What this program did not write is not for it to remove.
+  if (seen === undefined) return "gone";
   let wasThere = true;
   const isDone = await tryUnderLock(seen.keys, request, async (lease) => {
     // Waiting for the locks may have been waiting for the writer to end well.
@@ -137,10 +141,10 @@ const recoverLog = async (
 ): Promise<{ readonly removed: number; readonly isLeft: boolean }> => {
   const { ground, owners, nowMs } = request;
   const log = readLog(path);
-  const isGone = log === undefined || owners.isGone(log.owner);
+  if (log === undefined) return { removed: 0, isLeft: false };
   let removed = 0;
   let isLeft = false;
-  for (const note of log?.notes ?? []) {
+  for (const note of log.notes) {
     if (spared.has(note.temp)) {
       isLeft = true;
     } else if (lookAt(note.temp) !== undefined) {
@@ -150,7 +154,7 @@ const recoverLog = async (
       if (!(await tryUnderLock([note.key], request, work))) isLeft = true;
     }
   }
-  if (!isLeft && (isGone || isIdle(path, nowMs))) removeIfThere(path);
+  if (!isLeft && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
   return { removed, isLeft };
 };
 

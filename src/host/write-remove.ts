@@ -9,12 +9,12 @@ import type { WriteGround } from "./write-ground.ts";
 import { explainMissing, findPlace, type Place, requireInPlace, syncDirectory } from "./write-place.ts";
 import { emptyTree, scanTree, type TreeEntry } from "./write-tree.ts";
 
-/** Nothing in a directory that goes may be ours, or a file that the caller cannot see. */
+/** Nothing in a directory that goes may be ours, or a secret that the caller cannot see. */
 const judgeInside = ({ words, realPath }: Place, ground: WriteGround, entry: TreeEntry): void => {
   const path = posix.join(realPath, entry.path);
   const refusal = judgeOwn(path, ground.writeRules);
   if (refusal !== undefined) throw writeDenied(words, refusal, entry.path);
-  if (entry.isFile && ground.isWithheld(path)) throw writeDenied(words, "withheld", entry.path);
+  if (entry.isFile && ground.isSecret(path)) throw writeDenied(words, "withheld", entry.path);
 };
 
 const removeDirectory = async (

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { openWrites } from "./write-port.ts";
+import { createRealLocks, openWrites } from "./write-port.ts";
 
 /** The writer of write-crash.test.ts, in a process of its own, which is killed in the middle of its work. */
 const [workspace = "", kind = "", first = "0"] = process.argv.slice(2);
@@ -14,7 +14,7 @@ const content = (generation: number): string => {
   return `${createHash("sha256").update(body).digest("hex")}\n${body}`;
 };
 
-const writes = openWrites(workspace);
+const writes = openWrites(workspace, { locks: createRealLocks(workspace) });
 const start = Number(first);
 await writes.append("log", "0 appended\n");
 process.stdout.write("ready\n");

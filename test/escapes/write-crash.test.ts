@@ -6,17 +6,20 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Locks } from "../../src/host/locks.ts";
 import { recoverWrites } from "../../src/host/write-files.ts";
-import { createMemoryLocks, openWrites, writesOptions } from "./write-port.ts";
+import { createRealLocks, openWrites, writesOptions } from "./write-port.ts";
 
-const KILLS = process.env["LLMC_TEST_LONG"] === undefined ? 8 : 150;
+const KILLS = process.env["LLMC_TEST_LONG"] === undefined ? 6 : 150;
 const LOOP = fileURLToPath(new URL("./write-crash-loop.ts", import.meta.url));
 const EMPTY = `${createHash("sha256").update("-1\n").digest("hex")}\n-1\n`;
 
 let workspace: string;
+let locks: Locks;
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-crash-")));
   for (let i = 0; i < 24; i++) writeFileSync(join(workspace, `f${i}`), EMPTY);
+  locks = createRealLocks(workspace);
 });
 afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
@@ -53,7 +56,7 @@ it(`FAIL-A13 REQ-F2 ${KILLS} kills in the middle of 1,000 rewrites leave every f
     if (await killInTheMiddle("rewrite", i * 1000)) killed++;
     expect(generations().filter((generation) => !/^-?\d+$/.test(generation))).toEqual([]);
     left += strays().length;
-    await recoverWrites(writesOptions(workspace));
+    await recoverWrites(writesOptions(workspace, { locks }));
     expect(strays()).toEqual([]);
     expect(readdirSync(join(workspace, ".llmc/journal"))).toEqual([]);
   }
@@ -69,7 +72,7 @@ it(`FAIL-A13 REQ-F11 ${KILLS} kills in the middle of changes of many files leave
 }, async () => {
   for (let i = 0; i < KILLS; i++) {
     await killInTheMiddle("many", i * 1000);
-    await recoverWrites(writesOptions(workspace));
+    await recoverWrites(writesOptions(workspace, { locks }));
     expect(new Set(generations()).size).toBe(1);
     expect(strays()).toEqual([]);
   }
@@ -77,7 +80,6 @@ it(`FAIL-A13 REQ-F11 ${KILLS} kills in the middle of changes of many files leave
 });
 
 it("FAIL-A13 a writer that lives is not disturbed by the start of another", async () => {
-  const locks = createMemoryLocks();
   const writes = openWrites(workspace, { locks });
   let isOver = false;
   const writing = (async () => {

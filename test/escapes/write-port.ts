@@ -1,4 +1,5 @@
-import type { Lease, Locks } from "../../src/host/locks.ts";
+import { createLocks, type Lease, type Locks } from "../../src/host/locks.ts";
+import { createStateDb } from "../../src/host/state-db.ts";
 import { createFileWrites, type FileWritesOptions } from "../../src/host/write-files.ts";
 import type { FileWrites } from "../../src/host/writes.ts";
 import { toolsSections } from "../../src/tools/options.ts";
@@ -44,6 +45,16 @@ export const createMemoryLocks = (): Locks => {
       })),
   };
 };
+
+/** The locks of the program, shared by all processes on the workspace. */
+export const createRealLocks = (workspace: string): Locks =>
+  createLocks({
+    state: createStateDb({ workspace, onWarning: () => {} }),
+    workspace,
+    settings: () => ({ waitMs: 10_000, leaseMs: 15_000 }),
+    now: () => Date.now(),
+    pid: process.pid,
+  });
 
 const [tools] = toolsSections;
 

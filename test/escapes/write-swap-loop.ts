@@ -26,6 +26,14 @@ const dwell = (): void => {
   while (performance.now() < end);
 };
 
+const clear = (name: string): void => {
+  try {
+    rmSync(at(name), { recursive: true, force: true });
+  } catch {
+    // It is being filled at this very moment: another round.
+  }
+};
+
 /** In the moment when there is no `dir`, the other side may have made one. */
 const put = (from: string, to: string): void => {
   for (;;) {
@@ -33,7 +41,7 @@ const put = (from: string, to: string): void => {
       renameSync(at(from), at(to));
       return;
     } catch {
-      rmSync(at(to), { recursive: true, force: true });
+      clear(to);
     }
   }
 };

@@ -13,8 +13,13 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+export interface SetAside {
+  readonly path: string;
+  readonly movedTo: string;
+}
+
 export interface CommandOutcome {
-  /** Undefined where a signal ended it. */
+  /** Undefined where a signal ended it; bubblewrap, like a shell, tells a signal as 128 + its number. */
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly timedOut: boolean;
@@ -25,6 +30,8 @@ export interface CommandOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly tier: Tier;
+  /** Protected names that came into being during the run, and where they lie now: renamed, so that nothing reads them. */
+  readonly setAside: readonly SetAside[];
 }
 
 /** What a command may see and change besides the system's own folders, which are read-only. */
@@ -34,6 +41,8 @@ export interface CommandGround {
   /** Real paths inside them that stay read-only or hidden: configuration, state, modules. */
   readonly readOnly: readonly string[];
   readonly hidden: readonly string[];
+  /** Real paths to read besides, such as a tool chain outside the system's folders. */
+  readonly readable?: readonly string[];
   readonly network: boolean;
 }
 

@@ -1,0 +1,102 @@
+/** Run as a program of its own: confines itself for good, then becomes the command. Descriptor 3 says how, 4 is told why not. */
+import { closeSync, readFileSync, writeSync } from "node:fs";
+import type { LandlockSpec } from "./landlock.ts";
+import {
+  allowBeneath,
+  become,
+  dieWithParent,
+  dropCapabilities,
+  forbidNewPrivileges,
+  installFilter,
+  KernelRefusal,
+  keepOnlyStandardStreams,
+  landlockAbi,
+  openRuleset,
+  restoreSignals,
+  restrict,
+  setLimit,
+} from "./landlock-kernel.ts";
+import {
+  DEVICE,
+  fullRights,
+  type Grant,
+  grantPath,
+  grantTree,
+  handledRights,
+  READ,
+} from "./landlock-rules.ts";
+import { seccompProgram } from "./seccomp.ts";
+import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
+
+const DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/** Facts of the machine; nothing about its processes. */
+const MACHINE_FILES = ["cpuinfo", "meminfo", "filesystems", "version", "loadavg"].map(
+  (name) => `/proc/${name}`,
+);
+/** No names can be put in the place of the real ones here, so programs see the machine's accounts. */
+const ACCOUNT_FILES = ["/etc/passwd", "/etc/group"];
+
+const RLIMIT_CORE = 4;
+const RLIMIT_NPROC = 6;
+const RLIMIT_RTTIME = 15;
+
+const confineFiles = (spec: LandlockSpec, abi: number): number => {
+  const network = abi >= 4 && !spec.ground.network ? 0b11 : 0;
+  const scopes = abi >= 6 ? 0b11 : 0;
+  const handled = handledRights(abi);
+  const ruleset = openRuleset(abi, handled, network, scopes);
+  const grant: Grant = (descriptor, rights) => {
+    if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
+  };
+  const { writable, readOnly, hidden, readable = [] } = spec.ground;
+  for (const path of [
+    ...SYSTEM_FOLDERS,
+    ...SYSTEM_FILES,
+    ...ACCOUNT_FILES,
+    ...MACHINE_FILES,
+    ...spec.readable,
+  ])
+    grantPath(grant, path, READ);
+  if (spec.ground.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
+  for (const path of DEVICES) grantPath(grant, path, DEVICE);
+  for (const path of readable) grantTree(grant, path, READ, { readOnly, hidden });
+  for (const path of writable) grantTree(grant, path, fullRights(abi), { readOnly, hidden });
+  for (const path of spec.privateFolders) grantPath(grant, path, fullRights(abi));
+  return ruleset;
+};
+
+const launch = (spec: LandlockSpec): never => {
+  const abi = Math.min(landlockAbi(), spec.maxAbi ?? Number.POSITIVE_INFINITY);
+  if (abi < 1) throw new KernelRefusal("landlock", 0);
+  const isRoot = process.getuid?.() === 0;
+  const filter = seccompProgram({ network: spec.ground.network, pid: process.pid, isRoot, abi });
+  if (filter === undefined) throw new KernelRefusal("seccomp", 0);
+  const ruleset = confineFiles(spec, abi);
+  setLimit(RLIMIT_CORE, 0n);
+  setLimit(RLIMIT_NPROC, BigInt(spec.processLimit));
+  if (spec.realtimeLimit !== undefined) setLimit(RLIMIT_RTTIME, BigInt(spec.realtimeLimit));
+  dropCapabilities();
+  forbidNewPrivileges();
+  restrict(ruleset);
+  closeSync(ruleset);
+  restoreSignals();
+  installFilter(filter);
+  return become(
+    process.argv.slice(2),
+    Object.entries(process.env).map(([name, value]) => `${name}=${value ?? ""}`),
+  );
+};
+
+try {
+  keepOnlyStandardStreams();
+  dieWithParent();
+  const spec = JSON.parse(readFileSync(3, "utf8")) as LandlockSpec;
+  closeSync(3);
+  // The server ended before the kernel was asked to end us with it.
+  if (process.ppid !== spec.parent) process.exit(1);
+  launch(spec);
+} catch (thrown) {
+  const { step, errno } = thrown instanceof KernelRefusal ? thrown : { step: String(thrown), errno: 0 };
+  writeSync(4, JSON.stringify({ step, errno }));
+  process.exit(126);
+}

@@ -1,0 +1,66 @@
+import { openSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import type { CommandGround, CommandRequest } from "./contract.ts";
+import { commandEnvironment } from "./environment.ts";
+import { canMarkByLimit, processLimit } from "./limits.ts";
+import type { PrivatePlace } from "./private-place.ts";
+import type { TreeMark } from "./process-scan.ts";
+import type { Launch } from "./process-tree.ts";
+import { isInside } from "./protected-names.ts";
+import { SYSTEM_FOLDERS } from "./system-folders.ts";
+import { toolChainOf } from "./tool-chain.ts";
+
+/** What the launcher is told. */
+export interface LandlockSpec {
+  readonly ground: CommandGround;
+  readonly readable: readonly string[];
+  readonly privateFolders: readonly string[];
+  readonly processLimit: number;
+  readonly realtimeLimit: string | undefined;
+  readonly parent: number;
+  /** As if the kernel were older. */
+  readonly maxAbi: number | undefined;
+}
+
+/** Beside this file, and built like it. */
+const LAUNCHER = join(import.meta.dirname, `landlock-launch${extname(import.meta.filename)}`);
+
+const isWithinSight = (program: string, ground: CommandGround): boolean =>
+  [...SYSTEM_FOLDERS, ...ground.writable, ...(ground.readable ?? [])].some((path) => isInside(program, path));
+
+/**
+ * Rules of the kernel on the process itself, for machines that allow no namespaces. What it cannot do is written
+ * in docs/decisions; above all, a folder that holds a protected name cannot get or lose entries of its own.
+ */
+export const landlockLaunch = (
+  request: CommandRequest,
+  ground: CommandGround,
+  place: PrivatePlace,
+  mark: TreeMark,
+  maxAbi?: number,
+): Launch => {
+  const [program] = request.argv;
+  const spec: LandlockSpec = {
+    ground,
+    readable: isWithinSight(program, ground) ? [] : [toolChainOf(program)],
+    privateFolders: [place.home, place.temp],
+    processLimit: processLimit(),
+    realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,
+    parent: process.pid,
+    maxAbi,
+  };
+  const specFile = join(place.folder, "spec.json");
+  writeFileSync(specFile, JSON.stringify(spec), { mode: 0o600 });
+  return {
+    file: process.execPath,
+    args: ["--disable-warning=ExperimentalWarning", LAUNCHER, ...request.argv],
+    cwd: request.cwd,
+    env: {
+      ...commandEnvironment(place.home, place.temp, request.env),
+      LLMC_COMMAND_ID: mark.id,
+    },
+    input: openSync(specFile, "r"),
+    reports: true,
+    mark,
+  };
+};

@@ -1,0 +1,57 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { accessSync, constants, readFileSync } from "node:fs";
+import type { TreeMark } from "./process-scan.ts";
+
+/** Processes and threads that a command may add to those that run already. */
+const MORE_PROCESSES = 512;
+
+export const createMark = (): TreeMark => ({
+  id: randomBytes(12).toString("hex"),
+  // Microseconds of CPU for a realtime process: 35 years and more, so it limits nothing.
+  realtimeLimit: String(2 ** 50 + randomInt(2 ** 47)),
+});
+
+/**
+ * The kernel counts threads of the user over the whole machine, so a fixed number would fail on a busy desktop.
+ * Root is not counted at all.
+ */
+export const processLimit = (): number => {
+  try {
+    const threads = /\/(\d+) /.exec(readFileSync("/proc/loadavg", "utf8"))?.[1];
+    return Number(threads ?? 4096) + MORE_PROCESSES;
+  } catch {
+    return 4096 + MORE_PROCESSES;
+  }
+};
+
+/** False inside another command of ours, whose mark cannot be replaced by one that is higher. */
+export const canMarkByLimit = (): boolean => {
+  try {
+    return /Max realtime timeout\s+unlimited\s+unlimited/.test(readFileSync("/proc/self/limits", "utf8"));
+  } catch {
+    return false;
+  }
+};
+
+export const findPrlimit = (): string | undefined =>
+  ["/usr/bin/prlimit", "/bin/prlimit"].find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+
+/** The program behind `prlimit`, where there is one: no core files, a bound on processes, the tree's mark. */
+export const limited = (
+  argv: readonly [string, ...string[]],
+  mark: TreeMark,
+  prlimit: string | undefined,
+): { readonly file: string; readonly args: readonly string[] } => {
+  const [file, ...args] = argv;
+  if (prlimit === undefined) return { file, args };
+  const limits = ["--core=0", `--nproc=${processLimit()}`];
+  if (canMarkByLimit()) limits.push(`--rttime=${mark.realtimeLimit}`);
+  return { file: prlimit, args: [...limits, "--", ...argv] };
+};

@@ -1,0 +1,21 @@
+import type { CommandRequest } from "./contract.ts";
+import { commandEnvironment } from "./environment.ts";
+import { limited } from "./limits.ts";
+import type { PrivatePlace } from "./private-place.ts";
+import type { TreeMark } from "./process-scan.ts";
+import type { Launch } from "./process-tree.ts";
+
+/**
+ * No confinement: the user's rights, a clean environment and the end of the whole tree. A program that wipes its
+ * environment, resets its limits and leaves its session on purpose can outlive the call here.
+ */
+export const plainLaunch = (request: CommandRequest, place: PrivatePlace, mark: TreeMark): Launch => ({
+  ...limited(request.argv, mark, place.prlimit),
+  cwd: request.cwd,
+  env: {
+    ...commandEnvironment(place.home, place.temp, request.env),
+    LLMC_COMMAND_ID: mark.id,
+  },
+  reports: false,
+  mark,
+});

@@ -1,0 +1,69 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findPrlimit } from "./limits.ts";
+import { seccompProgram } from "./seccomp.ts";
+
+/** A folder of one run, for its home and temporary files where the tier has no memory file system. */
+export interface PrivatePlace {
+  readonly folder: string;
+  readonly home: string;
+  readonly temp: string;
+  readonly emptyFile: string;
+  readonly passwdFile: string;
+  readonly groupFile: string;
+  readonly seccompFile: string | undefined;
+  readonly prlimit: string | undefined;
+}
+
+/** Files that every run shares, made once, and a folder for each run. */
+export interface PrivatePlaces {
+  open(): Promise<PrivatePlace>;
+  close(place: PrivatePlace): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+const account = (): { readonly uid: number; readonly gid: number } => ({
+  uid: process.getuid?.() ?? 65534,
+  gid: process.getgid?.() ?? 65534,
+});
+
+/** Whose files these are, without the names of the machine's users. */
+const passwdText = (): string => {
+  const { uid, gid } = account();
+  const own = uid === 65534 ? "" : `user:x:${uid}:${gid}:user:/tmp/home:/bin/sh\n`;
+  return `${own}nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`;
+};
+
+const groupText = (): string => {
+  const { gid } = account();
+  return `${gid === 65534 ? "" : `user:x:${gid}:\n`}nogroup:x:65534:\n`;
+};
+
+export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
+  const put = async (name: string, content: string | Buffer): Promise<string> => {
+    await writeFile(join(base, name), content, { mode: 0o444 });
+    return join(base, name);
+  };
+  const program = seccompProgram();
+  const shared = {
+    emptyFile: await put("empty", ""),
+    passwdFile: await put("passwd", passwdText()),
+    groupFile: await put("group", groupText()),
+    seccompFile: program === undefined ? undefined : await put("seccomp", program),
+    prlimit: findPrlimit(),
+  };
+  let next = 0;
+  return {
+    open: async () => {
+      const folder = join(base, `run-${next++}`);
+      const home = join(folder, "home");
+      const temp = join(folder, "tmp");
+      for (const path of [folder, home, temp]) await mkdir(path, { mode: 0o700 });
+      return { folder, home, temp, ...shared };
+    },
+    close: ({ folder }) => rm(folder, { recursive: true, force: true, maxRetries: 2 }),
+    dispose: () => rm(base, { recursive: true, force: true }),
+  };
+};

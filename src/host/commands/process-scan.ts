@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Names one process for good: an id alone is used again by the system. */
+export interface ProcessKey {
+  readonly pid: number;
+  /** In clock ticks since boot. */
+  readonly startedAt: string;
+}
+
+interface ProcessStat extends ProcessKey {
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+}
+
+const readProc = (pid: number, name: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "latin1");
+  } catch {
+    return "";
+  }
+};
+
+const statOf = (pid: number): ProcessStat | undefined => {
+  const text = readProc(pid, "stat");
+  // The name in brackets may itself hold brackets and spaces.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, session] = fields;
+  const startedAt = fields[19];
+  if (state === undefined || startedAt === undefined) return undefined;
+  return { pid, state, parent: Number(parent), group: Number(group), session: Number(session), startedAt };
+};
+
+const hasEnded = (state: string): boolean => state === "Z" || state === "X";
+
+export const identify = (pid: number): ProcessKey | undefined => {
+  const stat = statOf(pid);
+  return stat === undefined || hasEnded(stat.state) ? undefined : { pid, startedAt: stat.startedAt };
+};
+
+/** A process that only waits to be reaped counts as gone: it holds and does nothing. */
+export const isAlive = ({ pid, startedAt }: ProcessKey): boolean => identify(pid)?.startedAt === startedAt;
+
+/** How the processes of one command are known again after they left their parent, group and session. */
+export interface TreeMark {
+  /** In the environment, unless a process cleared it. */
+  readonly id: string;
+  /** A limit without effect on ordinary processes, inherited by all: unique by its value. */
+  readonly realtimeLimit: string;
+}
+
+const carries = (pid: number, { id, realtimeLimit }: TreeMark): boolean =>
+  readProc(pid, "limits").includes(` ${realtimeLimit} `) ||
+  readProc(pid, "environ").includes(`LLMC_COMMAND_ID=${id}`);
+
+/**
+ * Living processes of the tree that started with `root`: its descendants, its group and session, and those
+ * that carry the mark. Never the caller, whatever the mark says.
+ */
+export const findTree = (
+  root: number,
+  rootHasEnded: boolean,
+  mark: TreeMark | undefined,
+): readonly ProcessKey[] => {
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statOf(Number(name)) ?? [])
+    .filter(({ pid, state }) => pid !== process.pid && !hasEnded(state));
+  // An id stays reserved while a group or session bears it: seen again after the end, it is a stranger's.
+  const isStranger = rootHasEnded && all.some(({ pid }) => pid === root);
+  const found = new Set<number>();
+  for (const { pid, group, session } of all) {
+    const isNear = pid === root || group === root || session === root;
+    if ((isNear && !isStranger) || (mark !== undefined && carries(pid, mark))) found.add(pid);
+  }
+  for (let size = -1; size !== found.size; ) {
+    size = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  return all.filter(({ pid }) => found.has(pid)).map(({ pid, startedAt }) => ({ pid, startedAt }));
+};
+
+/** Leaves alone what has gone meanwhile, also where its id was given to another. */
+export const sendSignal = (key: ProcessKey, signal: NodeJS.Signals): void => {
+  if (!isAlive(key)) return;
+  try {
+    process.kill(key.pid, signal);
+  } catch {
+    // Gone in between, or no longer ours to signal.
+  }
+};

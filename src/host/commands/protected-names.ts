@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { CommandGround, SetAside } from "./contract.ts";
+
+const exists = async (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+export const isInside = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+
+/**
+ * Opens the folder one step below another without following a link: with a plain path, another command could
+ * put a link there in the meantime and make us rename something outside.
+ */
+const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  return await open(`/proc/self/fd/${folder.fd}/${name}`, flags);
+};
+
+const moveAside = async (root: string, path: string): Promise<SetAside | undefined> => {
+  const names = path.slice(root.length).split("/").filter(Boolean);
+  const last = names.pop();
+  if (last === undefined) return undefined;
+  const opened = [await open(root, constants.O_RDONLY | constants.O_DIRECTORY)];
+  try {
+    let place = root;
+    let name = last;
+    for (const next of names) {
+      const folder = await step(opened.at(-1) as FileHandle, next).catch((thrown: NodeJS.ErrnoException) => {
+        if (thrown.code === "ENOENT") return undefined;
+        // A link or a file on the way to a protected name: that itself is what was planted.
+        name = next;
+        return undefined;
+      });
+      if (folder === undefined) break;
+      opened.push(folder);
+      place = join(place, next);
+    }
+    const at = `/proc/self/fd/${(opened.at(-1) as FileHandle).fd}`;
+    const aside = `${name}.refused-${randomBytes(4).toString("hex")}`;
+    if (!(await exists(join(at, name)))) return undefined;
+    await rename(join(at, name), join(at, aside));
+    return { path: join(place, name), movedTo: join(place, aside) };
+  } finally {
+    await Promise.all(opened.map((folder) => folder.close()));
+  }
+};
+
+/** Protected names that a sandbox cannot cover because nothing is there yet. */
+export interface MissingNames {
+  /** Renames those that came into being; to be called when every process of the command is gone. */
+  setAside(): Promise<readonly SetAside[]>;
+}
+
+/**
+ * A mount or a rule needs something to lie on, and an empty placeholder would show up in `ls` and `git status`.
+ * So a hidden folder is made first, and a file that must not be written is looked for after the run: what came
+ * into being is renamed, never deleted, since it may be the user's own who wrote it meanwhile.
+ */
+export const watchMissing = async (ground: CommandGround): Promise<MissingNames> => {
+  const missing: { readonly root: string; readonly path: string }[] = [];
+  for (const path of new Set([...ground.hidden, ...ground.readOnly])) {
+    const root = ground.writable.find((folder) => isInside(path, folder));
+    if (root === undefined || path === root || (await exists(path))) continue;
+    const isMade =
+      ground.hidden.includes(path) &&
+      (await exists(dirname(path))) &&
+      (await mkdir(path, { mode: 0o700 }).then(
+        () => true,
+        () => false,
+      ));
+    if (!isMade && basename(path) !== "") missing.push({ root, path });
+  }
+  return {
+    setAside: async () => {
+      const moved = await Promise.all(missing.map(({ root, path }) => moveAside(root, path)));
+      return moved.filter((one) => one !== undefined);
+    },
+  };
+};

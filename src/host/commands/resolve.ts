@@ -1,0 +1,116 @@
+import { constants } from "node:fs";
+import { access, realpath, stat } from "node:fs/promises";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { nearest, quoteForMessage } from "../../base/text.ts";
+import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
+import { insideRoots } from "../../policy/paths.ts";
+
+/** Where programs are looked for, and the PATH that they see; never the server's own, which may lead anywhere. */
+export const FIXED_PATH: readonly string[] = [
+  "/usr/local/sbin",
+  "/usr/local/bin",
+  "/usr/sbin",
+  "/usr/bin",
+  "/sbin",
+  "/bin",
+];
+
+export interface ProgramPlaces {
+  readonly allowlist: readonly string[];
+  /** Absolute; the fixed ones, then those that the operator added. */
+  readonly dirs: readonly string[];
+  /** Real paths that tools and commands may write: what lies there is no program unless listed by its whole path. */
+  readonly writableRoots: readonly string[];
+  /** The search program that came with us, where the machine has none. */
+  readonly ripgrepPath?: string;
+}
+
+export interface ResolvedProgram {
+  /** Real path: what is judged. */
+  readonly executable: string;
+  /** What to start. A link in a trusted place where the program goes by the name it is called. */
+  readonly startPath: string;
+  /** Base name of the entry that let it through. */
+  readonly name: string;
+}
+
+interface Found {
+  readonly path: string;
+  readonly real: string;
+}
+
+const findAt = async (path: string): Promise<Found | undefined> => {
+  try {
+    const real = await realpath(path);
+    await access(real, constants.X_OK);
+    return (await stat(real)).isFile() ? { path, real } : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const findByName = async (name: string, places: ProgramPlaces): Promise<Found | undefined> => {
+  for (const dir of places.dirs) {
+    if (!posix.isAbsolute(dir)) continue;
+    const found = await findAt(posix.join(dir, name));
+    const isPlanted =
+      found !== undefined && [found.path, found.real].some((at) => insideRoots(at, places.writableRoots));
+    if (found !== undefined && !isPlanted) return found;
+  }
+  return name === "rg" && places.ripgrepPath !== undefined ? findAt(places.ripgrepPath) : undefined;
+};
+
+/** Entries that are whole paths: the operator vouches for the file itself, wherever it lies. */
+const findByEntry = async (name: string, places: ProgramPlaces): Promise<Found | undefined> => {
+  for (const entry of places.allowlist) {
+    if (posix.isAbsolute(entry) && posix.basename(entry) === name) {
+      const found = await findAt(entry);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+};
+
+const findListed = async (name: string, places: ProgramPlaces): Promise<Found | undefined> =>
+  (await findByEntry(name, places)) ??
+  (places.allowlist.includes(name) ? await findByName(name, places) : undefined);
+
+const notFound = (word: string, { allowlist }: ProgramPlaces): LlmcError => {
+  const meant = nearest(word, allowlist);
+  return new LlmcError("file_not_found", `There is no program ${quoteForMessage(word)} on this machine.`, {
+    hint:
+      meant === undefined || meant === word
+        ? "Only programs in the system's own folders are found."
+        : `Did you mean ${meant}?`,
+  });
+};
+
+/**
+ * Finds the one file that a word stands for. The name decides what is looked for, and the list decides by name, since
+ * a program with several names (busybox) is a shell under one of them. A path is only another way to say the name: it
+ * must lead to the very file that the name leads to, and the file that is started is found by the name.
+ */
+export const resolveProgram = async (word: string, places: ProgramPlaces): Promise<ResolvedProgram> => {
+  const name = posix.basename(word);
+  const isPath = word.includes("/");
+  // Looking a relative path up would mean trusting the working directory, which callers write.
+  if (
+    word === "" ||
+    word.includes("\0") ||
+    name !== word.split("/").at(-1) ||
+    (isPath && !posix.isAbsolute(word))
+  ) {
+    throw commandDenied(notListed(word, places.allowlist));
+  }
+  const found = await findListed(name, places);
+  const said = isPath ? await findAt(word) : found;
+  if (found !== undefined && said?.real === found.real) {
+    const keepsName = posix.basename(found.real) === posix.basename(found.path);
+    return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
+  }
+  if (!isPath && (isListed(name, places.allowlist) || (await findByName(name, places)) === undefined)) {
+    throw notFound(word, places);
+  }
+  throw commandDenied(notListed(word, places.allowlist));
+};

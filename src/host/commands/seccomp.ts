@@ -1,0 +1,156 @@
+import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
+
+/** What the filter adds where no namespaces stand around the command. */
+export interface LandlockGaps {
+  readonly network: boolean;
+  /** The command's own process, which may always signal itself. */
+  readonly pid: number;
+  readonly isRoot: boolean;
+  /** Kernel rules on truncating (ABI 3) and on signals (ABI 6) came after the first Landlock. */
+  readonly abi: number;
+}
+
+const LOAD = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const JUMP_EQUAL = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const JUMP_AT_LEAST = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const JUMP_ANY_BIT = 0x45; // BPF_JMP | BPF_JSET | BPF_K
+const RETURN = 0x06; // BPF_RET | BPF_K
+const AND = 0x54; // BPF_ALU | BPF_AND | BPF_K
+
+const ALLOW = 0x7fff0000;
+const errno = (code: number): number => 0x00050000 | code;
+const EPERM = errno(1);
+const EACCES = errno(13);
+const ENOSYS = errno(38);
+
+const NR_OFFSET = 0;
+const ARCH_OFFSET = 4;
+/** Both machines are little-endian: the low half of an argument comes first. */
+const argument = (index: number, half: "low" | "high" = "low"): number =>
+  16 + 8 * index + (half === "low" ? 0 : 4);
+
+const MACHINES: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
+  x64: { audit: 0xc000003e, column: 0 },
+  arm64: { audit: 0xc00000b7, column: 1 },
+};
+
+type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, k: number];
+
+const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
+const give = (result: number): Instruction => [RETURN, 0, 0, result];
+
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
+const NAMESPACES = 0x7e020000;
+const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
+const RLIMIT_RTTIME = 15;
+const AF_UNIX = 1;
+const O_ACCMODE = 0o3;
+const O_TRUNC = 0o1000;
+
+/** Refuses a call whose argument is one of the values. */
+const refuseValues = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
+  load(argument(index)),
+  ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(result)]),
+];
+
+/** Refuses a call whose argument is none of the values. */
+const refuseOthers = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
+  load(argument(index)),
+  ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(ALLOW)]),
+  give(result),
+];
+
+type Rules = Map<CallName, readonly Instruction[]>;
+
+const commonRules = (): Rules => {
+  const rules: Rules = new Map(NEVER.map((name) => [name, [give(EPERM)]]));
+  // Its flags lie in memory that a filter cannot read; the C library falls back to clone.
+  rules.set("clone3", [give(ENOSYS)]);
+  rules.set("clone", [load(argument(0)), [JUMP_ANY_BIT, 0, 1, NAMESPACES], give(EPERM)]);
+  rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
+  return rules;
+};
+
+const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
+  load(argument(flagsIndex)),
+  [AND, 0, 0, O_TRUNC | O_ACCMODE],
+  [JUMP_EQUAL, 0, 1, O_TRUNC],
+  give(EPERM),
+];
+
+const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
+  const rules = commonRules();
+  for (const name of BEYOND_LANDLOCK) rules.set(name, [give(EPERM)]);
+  // Root owns the system's files, and a descriptor opened for reading is enough to change their mode.
+  if (isRoot) rules.set("fchmod", [give(EPERM)]);
+  // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
+  rules.set("utimensat", [
+    load(argument(1)),
+    [JUMP_EQUAL, 0, 2, 0],
+    load(argument(1, "high")),
+    [JUMP_EQUAL, 1, 0, 0],
+    give(EPERM),
+  ]);
+  // Landlock does not govern connections to Unix sockets by path: the server's own are such.
+  rules.set("socket", network ? refuseValues(0, [AF_UNIX], EACCES) : [give(EACCES)]);
+  rules.set("prlimit64", [
+    load(argument(0)),
+    [JUMP_EQUAL, 1, 0, 0],
+    give(EPERM),
+    // The mark by which the tree is found again must stay: this limit may be read, not set.
+    load(argument(1)),
+    [JUMP_EQUAL, 0, 5, RLIMIT_RTTIME],
+    load(argument(2)),
+    [JUMP_EQUAL, 0, 2, 0],
+    load(argument(2, "high")),
+    [JUMP_EQUAL, 1, 0, 0],
+    give(EPERM),
+  ]);
+  rules.set("setrlimit", refuseValues(0, [RLIMIT_RTTIME]));
+  for (const name of ["sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"] as const)
+    rules.set(name, refuseOthers(0, [0, pid]));
+  for (const name of ["setpriority", "ioprio_set"] as const) rules.set(name, refuseOthers(1, [0, pid]));
+  if (abi < 3) {
+    rules.set("truncate", [give(EPERM)]);
+    rules.set("open", truncatesReadOnly(1));
+    rules.set("openat", truncatesReadOnly(2));
+    rules.set("openat2", [give(ENOSYS)]);
+  }
+  if (abi < 6) {
+    for (const name of ["kill", "tgkill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] as const)
+      rules.set(name, refuseOthers(0, [0, pid]));
+    rules.set("pidfd_send_signal", [give(EPERM)]);
+  }
+  return rules;
+};
+
+/** The classic BPF program, as the kernel and bubblewrap take it; undefined on a machine whose numbers we do not hold. */
+export const seccompProgram = (gaps?: LandlockGaps, arch: string = process.arch): Buffer | undefined => {
+  const machine = MACHINES[arch];
+  if (machine === undefined) return undefined;
+  const program: Instruction[] = [
+    load(ARCH_OFFSET),
+    // Programs of another word size have other numbers: they get no system call at all.
+    [JUMP_EQUAL, 1, 0, machine.audit],
+    give(ENOSYS),
+    load(NR_OFFSET),
+    // The x32 numbers of x86_64 would pass by the table.
+    [JUMP_AT_LEAST, 0, 1, 0x40000000],
+    give(ENOSYS),
+  ];
+  for (const [name, block] of gaps === undefined ? commonRules() : landlockRules(gaps)) {
+    const number = CALLS[name][machine.column];
+    if (number < 0) continue;
+    // The block ends in a verdict, so the accumulator always holds the number here.
+    program.push([JUMP_EQUAL, 0, block.length + 1, number], ...block, give(ALLOW));
+  }
+  program.push(give(ALLOW));
+  const bytes = Buffer.alloc(program.length * 8);
+  program.forEach(([code, ifTrue, ifFalse, k], index) => {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(ifTrue, index * 8 + 2);
+    bytes.writeUInt8(ifFalse, index * 8 + 3);
+    bytes.writeUInt32LE(k >>> 0, index * 8 + 4);
+  });
+  return bytes;
+};

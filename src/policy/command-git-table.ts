@@ -1,0 +1,166 @@
+import type { OptionShape } from "./command-options.ts";
+import type { Power, PowerOptions } from "./command-table.ts";
+
+export interface GitRule extends OptionShape {
+  readonly always?: readonly Power[];
+  readonly powers?: PowerOptions;
+  readonly plain?: string;
+  /** It shows differences, through programs that the repository's settings name unless told not to. */
+  readonly isDiff?: true;
+  /** The word after the sub-command decides; `""` stands for none. Others need `write`. */
+  readonly modes?: readonly string[];
+  /** Words that turn it into something else, wherever they stand. */
+  readonly never?: string;
+  /** Operands create something, unless one of these options is given. */
+  readonly listsWith?: string;
+  readonly maxOperands?: number;
+}
+
+const DIFF: GitRule = {
+  isDiff: true,
+  powers: { run: "--ext-diff --textconv --show-signature --alternate-refs", write: "--output" },
+  plain: "--text",
+};
+
+const LISTING = "--contains --no-contains --merged --no-merged --points-at --sort --format";
+
+const READING =
+  "status ls-files ls-tree rev-parse rev-list describe name-rev for-each-ref show-ref merge-base count-objects " +
+  "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version verify-pack";
+
+const REWRITING =
+  "add am apply checkout cherry-pick clean commit commit-graph commit-tree fast-import format-patch gc hash-object " +
+  "init merge merge-file merge-tree mktag mktree multi-pack-index mv pack-objects pack-refs prune prune-packed " +
+  "read-tree repack replace reset restore revert rm sparse-checkout stage switch unpack-objects update-index " +
+  "update-ref write-tree fsck bundle";
+
+const shared = (names: string, rule: GitRule): [string, GitRule][] =>
+  names.split(" ").map((name) => [name, rule]);
+
+/**
+ * Sub-commands that are not here need `git:run`: an alias may stand behind any name, and an alias may start a shell.
+ * So a name belongs here only if every git that is in use has it built in; a built-in cannot be aliased.
+ */
+export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRule>([
+  ...shared("diff log show whatchanged diff-tree diff-index diff-files range-diff blame annotate", DIFF),
+  ...shared(READING, { powers: { run: "--alternate-refs --help", read: "--pathspec-from-file" } }),
+  ["reflog", { ...DIFF, never: "expire delete drop write" }],
+  ["stash", { ...DIFF, modes: ["list", "show"] }],
+  ["grep", { powers: { run: "-O --open-files-in-pager --textconv" }, plain: "--text", values: "ABCefm" }],
+  ["cat-file", { powers: { run: "--textconv --filters" } }],
+  [
+    "branch",
+    {
+      flags: "avrqil --all --remotes --verbose --ignore-case --show-current --list",
+      longValues: LISTING,
+      listsWith: "-l --list --contains --no-contains --merged --no-merged --points-at",
+      powers: {
+        write:
+          "-d -D --delete -m -M --move -c -C --copy -f --force -u --set-upstream-to --unset-upstream --track -t " +
+          "--create-reflog",
+        run: "--edit-description",
+      },
+    },
+  ],
+  [
+    "tag",
+    {
+      flags: "lni0123456789 --list --ignore-case",
+      longValues: LISTING,
+      listsWith: "-l --list -n --contains --no-contains --merged --no-merged --points-at",
+      powers: {
+        write:
+          "-a --annotate -s --sign -u --local-user -d --delete -f --force -m --message -F --file -e --edit " +
+          "--cleanup --create-reflog --trailer",
+        run: "-v --verify",
+      },
+    },
+  ],
+  ["remote", { modes: ["", "get-url"] }],
+  ["worktree", { modes: ["list"] }],
+  ["notes", { modes: ["", "list", "show"] }],
+  ["symbolic-ref", { maxOperands: 1, powers: { write: "-d --delete -m" } }],
+  ["config", {}],
+  ...shared(REWRITING, {
+    always: ["write"],
+    powers: {
+      run: "--exec --ext-diff --textconv --upload-pack --receive-pack",
+      config: "--template",
+    },
+  }),
+  ["rebase", { always: ["write"], powers: { run: "-x --exec" } }],
+  ["ls-remote", { always: ["network"], powers: { run: "--upload-pack --exec" } }],
+  ["push", { always: ["network"], powers: { run: "--receive-pack --exec" } }],
+  ["fetch", { always: ["network", "write"], powers: { run: "--upload-pack" } }],
+  ["pull", { always: ["network", "write"], powers: { run: "--upload-pack --exec" } }],
+  [
+    "clone",
+    { always: ["network", "write"], powers: { run: "--upload-pack -u", config: "-c --config --template" } },
+  ],
+]);
+
+/** Global options that change nothing but the form of the output, or make git more careful. */
+export const GIT_PLAIN_GLOBALS = new Set(
+  (
+    "-v --version --build-options -h --exec-path --html-path --man-path --info-path -P --no-pager --no-replace-objects " +
+    "--no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs --noglob-pathspecs " +
+    "--icase-pathspecs"
+  ).split(" "),
+);
+
+export const GIT_GLOBAL_POWERS: ReadonlyMap<string, Power> = new Map<string, Power>([
+  ["-c", "config"],
+  ["--config-env", "config"],
+  ["--exec-path", "config"],
+  ["--git-dir", "config"],
+  ["--bare", "config"],
+  ["--attr-source", "config"],
+  ["--work-tree", "read"],
+  ["--namespace", "read"],
+  ["--super-prefix", "read"],
+  ["-p", "run"],
+  ["--paginate", "run"],
+  // Opens a manual page, in a program of the configuration's choice.
+  ["--help", "run"],
+]);
+
+/** Globals that take the next word where they have no `=`. */
+export const GIT_GLOBAL_VALUES = new Set(
+  "-c -C --config-env --git-dir --work-tree --namespace --super-prefix --attr-source".split(" "),
+);
+
+/**
+ * Settings of a repository that name programs. They win over the repository's own, so that what was planted there
+ * earlier does not fire. `diff.external` cannot be unset this way (git would try to run ""): sub-commands that
+ * heed it get `--no-ext-diff`. Filters (`filter.*.clean`) have free names and cannot be switched off at all.
+ */
+export const GIT_NO_PROGRAMS = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.pager=cat",
+  "core.editor=false",
+  "sequence.editor=false",
+  "core.askPass=false",
+  "credential.helper=",
+  "gpg.program=false",
+  "gpg.openpgp.program=false",
+  "gpg.x509.program=false",
+  "gpg.ssh.program=false",
+  "interactive.diffFilter=cat",
+  "log.showSignature=false",
+  "commit.gpgSign=false",
+  "tag.gpgSign=false",
+  "protocol.ext.allow=never",
+  // From another directory, a remote's settings name the program to run.
+  "protocol.file.allow=never",
+] as const;
+
+/** Objects that are missing are fetched without being asked for, from wherever the settings say. */
+export const GIT_NO_NETWORK = [
+  "core.sshCommand=false",
+  "protocol.allow=never",
+  "protocol.git.allow=never",
+  "protocol.ssh.allow=never",
+  "protocol.http.allow=never",
+  "protocol.https.allow=never",
+] as const;

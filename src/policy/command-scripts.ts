@@ -1,0 +1,38 @@
+/** What a program text of awk or sed, given as an argument, can do beyond reading its input. */
+export type ScriptPower = "run" | "write";
+
+/**
+ * Judged on the letters, without a grammar: strings and comments count as code. Wrong in one direction only, since
+ * awk has no way to spell a keyword or an operator differently.
+ */
+export const judgeAwkText = (text: string): ScriptPower | undefined => {
+  const joined = text.replace(/\\\r?\n/g, "");
+  for (const code of [text, joined]) {
+    // `@` loads extensions and calls functions by computed name; getline reads from commands and addresses.
+    if (/system|getline|@|\|(?!\|)/.test(code.replaceAll("||", " "))) return "run";
+    const printAt = code.indexOf("print");
+    if (printAt >= 0 && />(?!=)/.test(code.slice(printAt))) return "write";
+  }
+  return undefined;
+};
+
+const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:\\.|[^\\/\n])+/[IM]*)`;
+const DELIMITED = String.raw`(?:\\.|(?!\k<d>)[^\\\n])*\k<d>`;
+const SED_COMMAND = new RegExp(
+  String.raw`[\s;]*(?:${ADDRESS}(?:,[ \t]*(?:${ADDRESS}|[+~]\d+))?)?[ \t]*!*[ \t]*(?:\{|` +
+    String.raw`(?:[}pdDPnNhHgGxz=]|[qQlL][ \t]*\d*|[bt:T][ \t]*[\w.-]*|#[^\n]*|[aic][ \t]*\\?[^\\\n]*` +
+    String.raw`|[sy](?<d>[/|,#:@!~%_+])${DELIMITED}${DELIMITED}[gpiImM\d]*)[ \t]*(?=$|[\n;}]))`,
+  "y",
+);
+
+/** Passes only what a small, harmless part of the language spells; everything else may run or write. */
+export const judgeSedText = (text: string): ScriptPower | undefined => {
+  let at = 0;
+  while (/[^\s;]/.test(text.slice(at))) {
+    SED_COMMAND.lastIndex = at;
+    const found = SED_COMMAND.exec(text);
+    if (found === null || found[0] === "") return "run";
+    at += found[0].length;
+  }
+  return undefined;
+};

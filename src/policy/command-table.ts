@@ -1,0 +1,300 @@
+import type { OptionShape } from "./command-options.ts";
+
+/**
+ * What an option can give a program beyond its plain work, granted by the operator as `program:power`:
+ * `run` other programs or code, `write` files, `read` names or settings from a file that no check of the arguments
+ * sees, reach the `network`, or replace its `config`uration, which mostly comes to the same as `run`.
+ *
+ * An option that reads a file just as an operand would (`grep -f`, `diff --from-file`, `sort --random-source`) is no
+ * power: where files are read from is the sandbox's affair, for operands and options alike.
+ */
+export type Power = "run" | "write" | "read" | "network" | "config";
+
+export type PowerOptions = Partial<Record<Power, string>>;
+
+export interface ProgramRule extends OptionShape {
+  /** Needed to start it at all. */
+  readonly always?: readonly Power[];
+  /** The options that need each power. */
+  readonly powers?: PowerOptions;
+  /** Harmless long options whose whole name is the beginning of one in `powers`. */
+  readonly plain?: string;
+  /** Options are whole words with one dash, anywhere, and `--` ends nothing. */
+  readonly isExpression?: true;
+  /** The first word may be letters of options without their dash. */
+  readonly isBundled?: true;
+  /** Operands beyond these are files that it writes. */
+  readonly maxOperands?: number;
+  /** It writes unless one of these options comes before its operands. */
+  readonly readsWith?: string;
+  /** Options and operands that need a power because of what they say. */
+  readonly words?: readonly (readonly [Power, RegExp])[];
+  /** Options whose value is a path, which needs the power only where it leads outside. */
+  readonly paths?: PowerOptions;
+  /** The first operand, and the values of `scriptOptions`, are code in this language. */
+  readonly script?: "awk" | "sed";
+  readonly scriptOptions?: string;
+  /** The first word decides: `free` needs nothing, what is in `needs` that power, and others `rest`. */
+  readonly subcommands?: { readonly free?: string; readonly needs?: PowerOptions; readonly rest?: Power };
+  /** Put in front of the arguments: settings from elsewhere must not take effect. */
+  readonly front?: readonly string[];
+}
+
+const each = (names: string, rule: ProgramRule): [string, ProgramRule][] =>
+  names.split(" ").map((name) => [name, rule]);
+
+/** They start another program, named in their arguments: an allowlist that lets them through is none. */
+const LAUNCHERS =
+  "xargs env nice nohup timeout setsid stdbuf time watch sudo doas su runuser pkexec gosu su-exec chroot unshare " +
+  "nsenter ionice chrt taskset flock script scriptreplay strace ltrace gdb lldb perf valgrind parallel entr busybox " +
+  "toybox coreutils start-stop-daemon systemd-run systemd-nspawn expect unbuffer screen tmux at batch crontab " +
+  "dbus-run-session ssh-agent faketime proxychains proxychains4 torsocks bwrap firejail prlimit setarch linux32 " +
+  "linux64 i386 x86_64 numactl capsh setpriv choom rlwrap fakeroot xvfb-run run-parts logsave newgrp sg tini " +
+  "dumb-init eatmydata docker podman nerdctl kubectl lxc-attach machinectl npx bunx uvx pipx pnpx corepack " +
+  "git-shell multitime hyperfine ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so " +
+  "ld-musl-aarch64.so";
+
+/** Pagers, editors and pickers: each has a key or a word for a shell. */
+const PAGERS =
+  "less more most pg vim vim.basic vim.tiny vim.nox vi view nvim rvim ex ed red nano pico emacs emacsclient joe mcedit fzf lesspipe";
+
+/**
+ * Interpreters, shells, and tools that run the repository's own code: they are all power, so the operator who writes
+ * one into the allowlist has granted it (REQ-D15). Listed so that nobody adds option rules that would stop nothing.
+ */
+const ALL_POWER =
+  "bash sh zsh dash ash ksh mksh fish csh tcsh rbash python pypy node nodejs deno bun tsx ts-node perl ruby irb php " +
+  "lua luajit tclsh Rscript R java jshell scala guile make gmake cmake ninja gradle mvn ant rake tox nox vitest jest " +
+  "mocha";
+
+/** Their whole work is to change files, so the operator who lists one has granted that. */
+const WRITERS = "cp mv rm rmdir mkdir touch chmod chown chgrp ln tee truncate shred mkfifo mktemp";
+
+const HARMLESS =
+  "ls cat head tail stat grep egrep fgrep printf echo true false pwd basename dirname realpath readlink";
+
+const AWK: ProgramRule = {
+  flags: "bcCghIkMnNOPrsStV",
+  values: "Fvfe",
+  script: "awk",
+  scriptOptions: "-e --source",
+  powers: {
+    run: "-f --file -E --exec -i --include -l --load -D --debug -W",
+    write: "-o --pretty-print -p --profile -d --dump-variables",
+  },
+  longValues: "--field-separator --assign",
+};
+
+const PYTEST: ProgramRule = {
+  // Test runs execute the repository's code by design, so options that load code (-p, conftest) add nothing.
+  values: "cokmpWr",
+  paths: {
+    read: "-c --config-file --rootdir --confcutdir",
+    write: "--basetemp --junitxml --junit-xml --log-file --report-log --result-log --resultlog --debug",
+  },
+  longValues:
+    "--config-file --rootdir --confcutdir --basetemp --junitxml --junit-xml --log-file --report-log",
+  powers: { read: "--pyargs", network: "--pastebin" },
+  words: [
+    [
+      "write",
+      /^(-o|--override-ini=)?((cache_dir|log_file|pythonpath|testpaths)\s*=\s*(\/|.*\.\.)|addopts\s*=)/,
+    ],
+  ],
+};
+
+const PIP: ProgramRule = {
+  subcommands: { free: "list show freeze check inspect debug hash help", rest: "run" },
+  powers: { run: "--python", write: "--log --log-file --cache-dir --report" },
+};
+
+export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, ProgramRule>([
+  ...each(HARMLESS, {}),
+  ...each(ALL_POWER, {}),
+  ...each(WRITERS, {}),
+  ...each(LAUNCHERS, { always: ["run"] }),
+  ...each(PAGERS, { always: ["run"] }),
+  ...each("awk gawk mawk nawk original-awk igawk", AWK),
+  ...each("pytest py.test", PYTEST),
+  ...each("pip", PIP),
+
+  ["wc", { powers: { read: "--files0-from" } }],
+  ["du", { powers: { read: "--files0-from" } }],
+  [
+    "file",
+    {
+      flags: "bcdDEhiklLnNprsv0 --brief --mime --mime-type --mime-encoding --dereference",
+      values: "eFP",
+      // A magic file's lines come back in the complaints about them; -z and -Z start decompressors.
+      powers: {
+        read: "-m --magic-file -f --files-from",
+        write: "-C --compile",
+        run: "-z --uncompress -Z --uncompress-noreport -S --no-sandbox",
+      },
+    },
+  ],
+  [
+    "find",
+    {
+      isExpression: true,
+      powers: {
+        run: "-exec -execdir -ok -okdir",
+        write: "-delete -fprint -fprint0 -fprintf -fls",
+        read: "-files0-from",
+      },
+    },
+  ],
+  [
+    "rg",
+    {
+      flags:
+        "sFivxUPSawLu.bhnNoqHIcl0pV --hidden --no-ignore --files --json --fixed-strings --ignore-case --line-number " +
+        "--no-heading --heading --count --multiline --word-regexp --files-with-matches --no-config --smart-case",
+      values: "ABCEMTefgjmrt",
+      longValues: "--regexp --glob --iglob --type --type-not --replace --max-count --context",
+      powers: { run: "--pre --pre-glob --hostname-bin -z --search-zip" },
+      front: ["--no-config"],
+    },
+  ],
+  [
+    "sort",
+    {
+      flags:
+        "bdfghiMnRrVcCmsuz --reverse --unique --numeric-sort --ignore-case --human-numeric-sort --version-sort",
+      values: "kStoT",
+      longValues: "--key --field-separator --output --temporary-directory --buffer-size --parallel",
+      powers: {
+        write: "-o --output -T --temporary-directory",
+        run: "--compress-program",
+        read: "--files0-from",
+      },
+    },
+  ],
+  ["uniq", { flags: "cdDiuz --count --repeated --unique --ignore-case", values: "fsw", maxOperands: 1 }],
+  [
+    "diff",
+    {
+      flags: "abBcdeEHinNpqrstTuvwyZ --recursive --brief --unified --text",
+      values: "CDFILSUWxX",
+      powers: { run: "-l --paginate" },
+    },
+  ],
+  ["diff3", { powers: { run: "--diff-program" } }],
+  ["sdiff", { powers: { run: "--diff-program", write: "-o --output" } }],
+  // Its letters take their values from the words after the whole group, so none of them may swallow a letter.
+  ["tree", { powers: { write: "-o -R", read: "--fromfile --fromtabfile" } }],
+
+  [
+    "tar",
+    {
+      isBundled: true,
+      powers: {
+        run:
+          "--checkpoint-action --to-command -I --use-compress-program -F --info-script --new-volume-script " +
+          // A list of names may hold options as well.
+          "--rmt-command --rsh-command -T --files-from",
+        write:
+          "-x --extract --get -c --create -r --append -u --update -A --catenate --concatenate --delete " +
+          "--remove-files -g --listed-incremental --index-file --volno-file --one-top-level",
+        read: "-C --directory",
+      },
+      plain: "--file --checkpoint --list",
+      // An archive of another machine is fetched by a program.
+      words: [["run", /^(--file=|-[a-z]*f)?[\w.@-]+:/i]],
+    },
+  ],
+  [
+    "sed",
+    {
+      flags:
+        "niErsuz --quiet --silent --regexp-extended --separate --null-data --in-place --posix --debug --sandbox " +
+        "--follow-symlinks --unbuffered",
+      values: "e",
+      longValues: "--expression",
+      script: "sed",
+      scriptOptions: "-e --expression",
+      powers: { write: "-i --in-place", run: "-f --file" },
+    },
+  ],
+  [
+    "man",
+    { powers: { run: "-P --pager -H --html -C --config-file -X --gxditview -B", read: "-l --local-file" } },
+  ],
+  ["ssh", { always: ["network", "run"] }],
+  ["sftp", { always: ["network", "run"] }],
+  ["telnet", { always: ["network"] }],
+  ...each("nc ncat netcat socat", { always: ["network", "run"] }),
+  ["scp", { always: ["network", "write"], powers: { run: "-S -o -F -J -D" } }],
+  [
+    "rsync",
+    {
+      always: ["write"],
+      powers: { run: "-e --rsh --rsync-path --daemon --config -M --remote-option", read: "--files-from" },
+      words: [["network", /^rsync:|^[^/]+:/]],
+    },
+  ],
+  [
+    "curl",
+    {
+      always: ["network"],
+      powers: {
+        config: "-K --config",
+        write:
+          "-o --output -O --remote-name --remote-name-all -J --remote-header-name -D --dump-header -c --cookie-jar " +
+          "--trace --trace-ascii --output-dir --stderr --etag-save --hsts --alt-svc --libcurl --create-dirs",
+        read: "-T --upload-file -n --netrc --netrc-file --unix-socket --abstract-unix-socket -E --cert --key",
+      },
+      words: [["read", /^file:|^(-\w+|--[\w-]+=)?@|=[@<]/i]],
+    },
+  ],
+  [
+    "wget",
+    {
+      always: ["network", "write"],
+      powers: {
+        config: "-e --execute --config",
+        run: "--use-askpass",
+        read: "-i --input-file --post-file --body-file",
+      },
+    },
+  ],
+  ...each("gh hub glab aws gcloud az", { always: ["network"] }),
+
+  ["npm", { subcommands: { free: "ls list ll la explain why root prefix", rest: "run" } }],
+  ...each("uv pnpm yarn poetry pipenv conda gem composer apt apt-get dpkg yum dnf apk brew", {
+    always: ["run"],
+  }),
+  [
+    "cargo",
+    {
+      subcommands: { needs: { network: "install publish login logout yank owner search add update fetch" } },
+    },
+  ],
+  ["go", { subcommands: { needs: { network: "get install" } } }],
+
+  ["dd", { words: [["write", /^of=/]] }],
+  ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
+  ["unzip", { readsWith: "-l -v -t -Z -p -z -c" }],
+  ...each("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", {
+    flags: "dkvq19",
+    readsWith: "-l --list -t --test -c --stdout --to-stdout",
+  }),
+  ...each("jq gojq", { powers: { read: "-L --library-path" } }),
+  ["yq", { powers: { write: "-i --inplace --in-place -s --split-exp" } }],
+  ["fd", { powers: { run: "-x --exec -X --exec-batch" } }],
+  ["fdfind", { powers: { run: "-x --exec -X --exec-batch" } }],
+  ...each("bat batcat", { powers: { run: "--pager --paging" } }),
+  ...each("ag ack", { powers: { run: "--pager --filter" } }),
+  ["hg", { powers: { config: "--config --config-file --debugger" } }],
+  ["split", { always: ["write"], powers: { run: "--filter" } }],
+  ["csplit", { always: ["write"] }],
+  ["install", { powers: { run: "--strip-program" } }],
+  ["patch", { powers: { run: "-e --ed" } }],
+  ["shuf", { powers: { write: "-o --output" } }],
+  ["iconv", { powers: { write: "-o --output" } }],
+  ["xxd", { maxOperands: 1 }],
+  ["date", { powers: { write: "-s --set", read: "-f --file" } }],
+  ["hexdump", { powers: { read: "-f --format-file" } }],
+  ["nl", {}],
+  ["ctags", { powers: { config: "--options", write: "-f -o" } }],
+]);

@@ -1,0 +1,113 @@
+import { posix } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import { nearest, quoteForMessage } from "../base/text.ts";
+import { findGitNeeds, hardenGit } from "./command-git.ts";
+import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
+import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
+
+/** A program started under another name is another program: these go by the name alone. */
+export const MULTI_CALL: ReadonlySet<string> = new Set(["busybox", "toybox", "coreutils"]);
+
+export interface CommandFacts {
+  /** The program as it will be started, and its arguments. */
+  readonly argv: readonly [string, ...string[]];
+  /** Real path of the program. */
+  readonly executable: string;
+  /** Base name of the entry of the allowlist that let it through. */
+  readonly name: string;
+  readonly allowlist: readonly string[];
+  /** What the operator granted, as `program:power`. */
+  readonly powers: readonly string[];
+  /** Whether a path as written stays inside the roots; left out: relative paths that do not climb do. */
+  readonly isInside?: IsInside;
+}
+
+export type CommandJudgement =
+  | { readonly allowed: true; readonly argv: readonly [string, ...string[]] }
+  | { readonly allowed: false; readonly reason: string; readonly hint: string };
+
+type Refusal = Extract<CommandJudgement, { readonly allowed: false }>;
+
+const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
+
+export const isListed = (name: string, allowlist: readonly string[]): boolean =>
+  allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
+
+/** The one refusal of a program that is not on the list, whichever way it was to be run. */
+export const notListed = (word: string, allowlist: readonly string[]): Refusal => {
+  const meant = nearest(posix.basename(word), allowlist);
+  return {
+    allowed: false,
+    reason: `${quoteForMessage(word)} is not among the programs that may be run.`,
+    hint:
+      allowlist.length === 0
+        ? `The operator allows none: ${ALLOWLIST_KEY} is empty.`
+        : `${meant === undefined ? "" : `Did you mean ${meant}? `}The operator decides in ${ALLOWLIST_KEY}, by name.`,
+  };
+};
+
+export const commandDenied = ({ reason, hint }: Refusal): LlmcError =>
+  new LlmcError("forbidden", reason, { hint });
+
+/** Rules know programs without the version in their names: python3.11, pip3. */
+const findRule = (name: string): ProgramRule | undefined =>
+  PROGRAMS.get(name) ?? PROGRAMS.get(name.replace(/[-.]?\d+(\.\d+)*$/, ""));
+
+const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
+
+const programNeeds = (name: string, words: readonly string[], isInside: IsInside): Need[] => {
+  const rule = findRule(name);
+  if (rule !== undefined) return findNeeds(words, rule, isInside);
+  if (name === "git") return findGitNeeds(words, isInside);
+  return isGit(name) ? findGitNeeds([name.slice("git-".length), ...words], isInside) : [];
+};
+
+const EFFECTS: Record<Power, string> = {
+  run: "runs other programs",
+  write: "writes files",
+  read: "reads names or settings from elsewhere",
+  network: "reaches the network",
+  config: "replaces configuration, which can run other programs",
+};
+
+const refuse = (name: string, missing: readonly Need[]): Refusal => {
+  const [first] = missing;
+  if (first === undefined) throw new Error("nothing is missing");
+  const wanted = [...new Set(missing.map((need) => `"${name}:${need.power}"`))];
+  return {
+    allowed: false,
+    reason:
+      first.because === ""
+        ? `${name} is listed, but it ${EFFECTS[first.power]}, which was not granted.`
+        : `${name} may not be given ${quoteForMessage(first.because)}: that ${EFFECTS[first.power]}.`,
+    hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator add ${wanted.join(" and ")} to mcp.tools.command_powers.`,
+  };
+};
+
+/** Puts in front of the arguments what keeps settings that lie around from starting programs. */
+const hardenArgv = (
+  [program, ...words]: readonly [string, ...string[]],
+  names: ReadonlySet<string>,
+  has: (power: Power) => boolean,
+): readonly [string, ...string[]] =>
+  names.has("git")
+    ? [program, ...hardenGit(words, has)]
+    : [program, ...[...names].flatMap((name) => findRule(name)?.front ?? []), ...words];
+
+/**
+ * Whether a listed program may be given these arguments. It narrows what the list opens, and is no boundary by
+ * itself: a program that no rule knows passes as it is, since the operator chose it, and the sandbox holds all.
+ */
+export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
+  const { argv, executable, name, allowlist, powers, isInside = staysBelow } = facts;
+  if (!isListed(name, allowlist)) return notListed(name, allowlist);
+  const words = argv.slice(1);
+  const realName = posix.basename(executable);
+  // A link with a harmless name may lead to a launcher.
+  const names = new Set(MULTI_CALL.has(realName) ? [name] : [name, realName]);
+  const has = (power: Power): boolean => [...names].some((each) => powers.includes(`${each}:${power}`));
+  const missing = [...names]
+    .flatMap((each) => programNeeds(each, words, isInside))
+    .filter((need) => !has(need.power));
+  return missing.length > 0 ? refuse(name, missing) : { allowed: true, argv: hardenArgv(argv, names, has) };
+};
