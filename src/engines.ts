@@ -1,10 +1,10 @@
 import type { Loaded } from "./config/load.ts";
-import { createFiles } from "./host/files.ts";
-import { createHandles, newHandleId } from "./host/handles.ts";
-import { createLocks } from "./host/locks.ts";
-import { createSearch, renderHitLines } from "./host/search.ts";
+import { createFiles } from "./host/files/files.ts";
+import { createHandles, newHandleId } from "./host/handles/handles.ts";
+import { createLocks } from "./host/locks/locks.ts";
+import { createSearch, renderHitLines } from "./host/search/search.ts";
 import { createStateDb } from "./host/state-db.ts";
-import { createFileWrites, recoverWrites } from "./host/write-files.ts";
+import { createFileWrites, recoverWrites } from "./host/writes/file-writes.ts";
 import type { Log } from "./observe/log.ts";
 
 interface EngineParts {

@@ -44,6 +44,14 @@ const refuseDisabled = (app: App): void => {
   }
 };
 
+/** Once the client has its tool list there is time: the first call then finds everything loaded. */
+const PRELOAD_MS = 300;
+
+/** Also looks after what a killed process left behind. */
+const preload = (app: App): void => {
+  setTimeout(() => void app.engines().catch(() => {}), PRELOAD_MS).unref();
+};
+
 export const serveStdio = async (request: AppRequest): Promise<void> => {
   const { LLMC_PROTOCOL_FD: fd } = request.env;
   const streams = claimStdout(fd === undefined ? undefined : Number(fd));
@@ -63,6 +71,7 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
     { version: VERSION, mode: app.core.settings().mode, tools: app.core.listTools().length },
     "serving on stdio",
   );
+  preload(app);
   await Promise.race([door.closed, untilSignal(app)]);
   await door.close();
   await app.close();
@@ -182,6 +191,7 @@ export const serveHttp = async ({
         "request failed",
       ),
   });
+  preload(app);
   await http.ready();
   const port = await listen(http.server, { host, port: mcp.server.port });
   const shown = host.includes(":") ? `[${host}]` : host;

@@ -5,7 +5,10 @@ import { parseServe } from "./serve-flags.ts";
 /** What the whole command line makes of the same words. */
 const byProgram = async (argv: readonly string[]): Promise<unknown> => {
   let seen: unknown;
-  const actions = { serve: async (options: unknown) => void (seen = options) } as unknown as Actions;
+  const serve = async (options: unknown): Promise<void> => {
+    seen = options;
+  };
+  const actions = { serve } as unknown as Actions;
   await runProgram(createProgram(actions, "0"), argv).catch(() => {});
   return seen;
 };

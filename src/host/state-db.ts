@@ -4,8 +4,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
-import { HANDLE_TABLES } from "./handle-schema.ts";
-import { LOCK_TABLES } from "./lock-schema.ts";
+import { HANDLE_TABLES } from "./handles/schema.ts";
+import { LOCK_TABLES } from "./locks/schema.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
 
 /** The program's own memory in `.llmc/state.db`, shared by every process that works on the workspace. */

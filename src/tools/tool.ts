@@ -1,7 +1,7 @@
-import type { Files } from "../host/files.ts";
-import type { Handles } from "../host/handles.ts";
-import type { Search } from "../host/search.ts";
-import type { FileWrites } from "../host/writes.ts";
+import type { Files } from "../host/files/files.ts";
+import type { Handles } from "../host/handles/handles.ts";
+import type { Search } from "../host/search/search.ts";
+import type { FileWrites } from "../host/writes/contract.ts";
 import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
 
 /** What the engines offer to tools. A tool has no other way to the outside. */

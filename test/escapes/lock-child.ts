@@ -1,8 +1,8 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFiles } from "../../src/host/files.ts";
-import { createHandles, newHandleId } from "../../src/host/handles.ts";
-import { createLocks } from "../../src/host/locks.ts";
+import { createFiles } from "../../src/host/files/files.ts";
+import { createHandles, newHandleId } from "../../src/host/handles/handles.ts";
+import { createLocks } from "../../src/host/locks/locks.ts";
 import { createStateDb } from "../../src/host/state-db.ts";
 
 /** Another server, as the tests of locks and handles need one: `lock-child.ts WHAT WORKSPACE [NUMBER]`. */

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files.ts";
-import { createHandles, type Handles, newHandleId } from "../../src/host/handles.ts";
-import { createLocks } from "../../src/host/locks.ts";
+import { createFiles } from "../../src/host/files/files.ts";
+import { createHandles, type Handles, newHandleId } from "../../src/host/handles/handles.ts";
+import { createLocks } from "../../src/host/locks/locks.ts";
 import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
 import { rounds } from "../workspace.ts";
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files.ts";
-import { createSearch } from "../../src/host/search.ts";
+import { createFiles } from "../../src/host/files/files.ts";
+import { createSearch } from "../../src/host/search/search.ts";
 
 const FILES = 100;
 const LINES = 10_000;

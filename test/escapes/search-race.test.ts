@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files.ts";
-import { createLocateByDescriptor } from "../../src/host/locate-by-descriptor.ts";
-import { locateByName } from "../../src/host/locate-by-name.ts";
-import type { Locate } from "../../src/host/located.ts";
-import { createSearch, renderHitLines } from "../../src/host/search.ts";
+import { createFiles } from "../../src/host/files/files.ts";
+import { createLocateByDescriptor } from "../../src/host/files/locate-by-descriptor.ts";
+import { locateByName } from "../../src/host/files/locate-by-name.ts";
+import type { Locate } from "../../src/host/files/located.ts";
+import { createSearch, renderHitLines } from "../../src/host/search/search.ts";
 import { rounds } from "../workspace.ts";
 
 const ROUNDS = rounds(100, 5000);

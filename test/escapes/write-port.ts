@@ -1,7 +1,7 @@
-import { createLocks, type Lease, type Locks } from "../../src/host/locks.ts";
+import { createLocks, type Lease, type Locks } from "../../src/host/locks/locks.ts";
 import { createStateDb } from "../../src/host/state-db.ts";
-import { createFileWrites, type FileWritesOptions } from "../../src/host/write-files.ts";
-import type { FileWrites } from "../../src/host/writes.ts";
+import type { FileWrites } from "../../src/host/writes/contract.ts";
+import { createFileWrites, type FileWritesOptions } from "../../src/host/writes/file-writes.ts";
 import { toolsSections } from "../../src/tools/options.ts";
 
 /** Locks of one process, for tests that are not about locks. */

@@ -13,11 +13,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { ErrorCode } from "../../src/base/error-table.ts";
-import { createLocateByDescriptor } from "../../src/host/locate-by-descriptor.ts";
-import { locateByName } from "../../src/host/locate-by-name.ts";
-import type { Locate } from "../../src/host/located.ts";
-import type { FileWritesOptions } from "../../src/host/write-files.ts";
-import type { FileWrites } from "../../src/host/writes.ts";
+import { createLocateByDescriptor } from "../../src/host/files/locate-by-descriptor.ts";
+import { locateByName } from "../../src/host/files/locate-by-name.ts";
+import type { Locate } from "../../src/host/files/located.ts";
+import type { FileWrites } from "../../src/host/writes/contract.ts";
+import type { FileWritesOptions } from "../../src/host/writes/file-writes.ts";
 import { openWrites } from "./write-port.ts";
 
 /** Both ways of finding things, where the machine has both: they are held to the same promises. */

@@ -32,6 +32,9 @@ const statOf = (pid: number): ProcessStat | undefined => {
   return { pid, state, parent: Number(parent), group: Number(group), session: Number(session), startedAt };
 };
 
+/** Parent of the kernel's own threads: most of the list on a bare machine, and never a command's. */
+const KERNEL_THREADS = 2;
+
 const hasEnded = (state: string): boolean => state === "Z" || state === "X";
 
 export const identify = (pid: number): ProcessKey | undefined => {
@@ -66,7 +69,7 @@ export const findTree = (
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(Number(name)) ?? [])
-    .filter(({ pid, state }) => pid !== process.pid && !hasEnded(state));
+    .filter(({ pid, parent, state }) => pid !== process.pid && parent !== KERNEL_THREADS && !hasEnded(state));
   // An id stays reserved while a group or session bears it: seen again after the end, it is a stranger's.
   const isStranger = rootHasEnded && all.some(({ pid }) => pid === root);
   const found = new Set<number>();

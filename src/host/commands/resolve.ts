@@ -50,31 +50,31 @@ const findAt = async (path: string): Promise<Found | undefined> => {
   }
 };
 
+/** What tools may write is no place for programs; a root that holds the system itself says nothing about that. */
+const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramPlaces): boolean => {
+  const roots = writableRoots.filter((root) => !FIXED_PATH.some((dir) => insideRoots(dir, [root])));
+  return insideRoots(path, roots) || insideRoots(real, roots);
+};
+
 const findByName = async (name: string, places: ProgramPlaces): Promise<Found | undefined> => {
   for (const dir of places.dirs) {
-    if (!posix.isAbsolute(dir)) continue;
-    const found = await findAt(posix.join(dir, name));
-    const isPlanted =
-      found !== undefined && [found.path, found.real].some((at) => insideRoots(at, places.writableRoots));
-    if (found !== undefined && !isPlanted) return found;
+    const found = posix.isAbsolute(dir) ? await findAt(posix.join(dir, name)) : undefined;
+    if (found !== undefined && !isPlanted(found, places)) return found;
   }
   return name === "rg" && places.ripgrepPath !== undefined ? findAt(places.ripgrepPath) : undefined;
 };
 
-/** Entries that are whole paths: the operator vouches for the file itself, wherever it lies. */
-const findByEntry = async (name: string, places: ProgramPlaces): Promise<Found | undefined> => {
-  for (const entry of places.allowlist) {
-    if (posix.isAbsolute(entry) && posix.basename(entry) === name) {
-      const found = await findAt(entry);
-      if (found !== undefined) return found;
-    }
-  }
-  return undefined;
+/** Entries that are whole paths come first: there the operator vouches for the file itself, wherever it lies. */
+const findListed = async (name: string, places: ProgramPlaces): Promise<readonly Found[]> => {
+  const entries = places.allowlist.filter(
+    (entry) => posix.isAbsolute(entry) && posix.basename(entry) === name,
+  );
+  const found = [
+    ...(await Promise.all(entries.map(findAt))),
+    places.allowlist.includes(name) ? await findByName(name, places) : undefined,
+  ];
+  return found.filter((each) => each !== undefined);
 };
-
-const findListed = async (name: string, places: ProgramPlaces): Promise<Found | undefined> =>
-  (await findByEntry(name, places)) ??
-  (places.allowlist.includes(name) ? await findByName(name, places) : undefined);
 
 const notFound = (word: string, { allowlist }: ProgramPlaces): LlmcError => {
   const meant = nearest(word, allowlist);
@@ -103,9 +103,10 @@ export const resolveProgram = async (word: string, places: ProgramPlaces): Promi
   ) {
     throw commandDenied(notListed(word, places.allowlist));
   }
-  const found = await findListed(name, places);
-  const said = isPath ? await findAt(word) : found;
-  if (found !== undefined && said?.real === found.real) {
+  const candidates = await findListed(name, places);
+  const said = isPath ? await findAt(word) : candidates[0];
+  const found = candidates.find((each) => each.real === said?.real);
+  if (found !== undefined) {
     const keepsName = posix.basename(found.real) === posix.basename(found.path);
     return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
   }

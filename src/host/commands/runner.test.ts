@@ -1,0 +1,80 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createStand, PYTHON, settings } from "../../../test/escapes/command-stand.ts";
+import { createCommandRunner } from "./runner.ts";
+
+describe.each(settings)("a command in $name", (setting) => {
+  test("REQ-X1: exit codes, both streams, and arguments as they are", async () => {
+    await using stand = await createStand(setting);
+    const outcome = await stand.sh('echo out; echo err >&2; printf "%s|" "$@"; exit 42');
+    expect(outcome).toMatchObject({ exitCode: 42, signal: undefined, timedOut: false, tier: setting.tier });
+    const literal = await stand.run(["/bin/echo", "a b", "$(id)", "; id", "é\n", ""]);
+    expect(literal.stdout.toString()).toBe("a b $(id) ; id é\n \n");
+    expect((await stand.run(["/bin/cat"])).stdout.length).toBe(0);
+  });
+
+  test("REQ-X1: a death by signal is told", async () => {
+    await using stand = await createStand(setting);
+    const { exitCode, signal } = await stand.sh("kill -SEGV $$");
+    expect(setting.tier === "bubblewrap" ? exitCode : signal).toBe(
+      setting.tier === "bubblewrap" ? 139 : "SIGSEGV",
+    );
+  });
+
+  test("REQ-X1: output is kept to the byte and counted to the end", async () => {
+    await using stand = await createStand(setting);
+    const outcome = await stand.sh("head -c 300000 /dev/zero; head -c 1001 /dev/zero >&2", {
+      maxOutputBytes: 1001,
+    });
+    expect([outcome.stdout.length, outcome.stdoutBytes]).toEqual([1001, 300_000]);
+    expect([outcome.stderr.length, outcome.stderrBytes]).toEqual([1001, 1001]);
+    const none = await stand.sh("echo hi", { maxOutputBytes: 0 });
+    expect([none.stdout.length, none.stdoutBytes]).toEqual([0, 3]);
+  });
+
+  test("REQ-X1: pipes between programs end as in a shell", async () => {
+    await using stand = await createStand(setting);
+    expect((await stand.sh("yes | head -n 2")).stdout.toString()).toBe("y\ny\n");
+  });
+
+  test("REQ-X10: no descriptor of the server is inherited", async () => {
+    await using stand = await createStand(setting);
+    const script = `import os
+found = []
+for fd in range(3, 1024):
+    try: os.fstat(fd); found.append(fd)
+    except OSError: pass
+print(found)`;
+    const { stdout } = await stand.run([PYTHON, "-c", script]);
+    expect(stdout.toString()).toBe("[]\n");
+  });
+
+  test("REQ-X1: a missing program, one that cannot run, and a wrong folder are named", async () => {
+    await using stand = await createStand(setting, { "sub/data": "x" });
+    const root = stand.workspace.root;
+    await expect(stand.run([join(root, "nothing")])).rejects.toMatchObject({ code: "file_not_found" });
+    await expect(stand.run([join(root, "sub/data")])).rejects.toMatchObject({ code: "permission_denied" });
+    await expect(stand.sh("true", { cwd: join(root, "sub/data") })).rejects.toMatchObject({
+      code: "not_a_directory",
+    });
+    await writeFile(join(root, "sub/script"), "#!/no/such/interpreter\n", { mode: 0o755 });
+    if (setting.tier !== "plain")
+      await expect(stand.run([join(root, "sub/script")])).rejects.toMatchObject({ code: "file_not_found" });
+  });
+});
+
+test("REQ-D19: off means plain, require refuses plain, and the mode is read at each call", async () => {
+  let mode: "auto" | "require" | "off" = "off";
+  await using none = createCommandRunner({ mode: () => mode, tiers: ["plain"] });
+  expect(await none.tier()).toBe("plain");
+  mode = "auto";
+  expect(await none.tier()).toBe("plain");
+  mode = "require";
+  await expect(none.tier()).rejects.toMatchObject({
+    code: "unavailable",
+    hint: expect.stringContaining("bubblewrap"),
+  });
+  await using best = createCommandRunner({ mode: () => "require" });
+  expect(await best.tier()).toBe(settings[0]?.tier);
+});

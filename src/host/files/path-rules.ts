@@ -1,0 +1,52 @@
+import { isUtf8 } from "node:buffer";
+import { realpathSync } from "node:fs";
+import { posix } from "node:path";
+import { type PathRules, STATE_DIR } from "../../policy/paths.ts";
+
+/**
+ * The real path, or the one it will have once it is created as a plain directory. It is fixed on first sight: a root
+ * that appears later as a link, or is swapped for one, must not open what the link points to.
+ */
+export const realOrFuture = (path: string): string => {
+  try {
+    const real = realpathSync.native(path, { encoding: "buffer" });
+    // A name that is not UTF-8 cannot be compared once decoded, so the written one stands, which leads nowhere.
+    return isUtf8(real) ? real.toString() : path;
+  } catch {
+    return path === "/" ? path : posix.join(realOrFuture(posix.dirname(path)), posix.basename(path));
+  }
+};
+
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, i) => item === b[i]);
+
+/** Configuration is hot: builds again when the list has other items, and only then. */
+export const cacheByList = <T>(
+  list: () => readonly string[],
+  build: (items: readonly string[]) => T,
+): (() => T) => {
+  let cached: { readonly items: readonly string[]; readonly built: T } | undefined;
+  return () => {
+    const items = list();
+    if (cached === undefined || !isSameList(items, cached.items)) {
+      cached = { items: [...items], built: build(items) };
+    }
+    return cached.built;
+  };
+};
+
+export const createPathRules = (workspace: string, roots: () => readonly string[]): (() => PathRules) => {
+  const writtenWorkspace = posix.resolve(workspace);
+  const realWorkspace = realOrFuture(writtenWorkspace);
+  const stateDir = posix.join(realWorkspace, STATE_DIR);
+  return cacheByList(roots, (items) => {
+    const written = items.map((root) => posix.resolve(writtenWorkspace, root));
+    return {
+      workspace: realWorkspace,
+      roots: written.map(realOrFuture),
+      writtenRoots: written,
+      // Itself, and where it leads if the operator made it a link.
+      privateDirs: [stateDir, realOrFuture(stateDir)],
+    };
+  });
+};

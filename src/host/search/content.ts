@@ -1,0 +1,131 @@
+import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
+import type { Surroundings } from "../files/explain-failure.ts";
+import type { Files } from "../files/files.ts";
+import type { Located } from "../files/located.ts";
+import type { Handles } from "../handles/handles.ts";
+import { stopIfAborted } from "../stop-if-aborted.ts";
+import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
+import { findBelow } from "./check.ts";
+import type { ContentAnswer, ContentQuery } from "./contract.ts";
+import { hitLines, inBlocks, missingLine } from "./lines.ts";
+import { createRecordParser } from "./records.ts";
+import { explainComplaint } from "./refusal.ts";
+import { runRipgrep } from "./ripgrep.ts";
+import { createSnippets, type FileHits } from "./snippets.ts";
+import { createTally } from "./tally.ts";
+
+/** What both kinds of search work with. */
+export interface SearchParts {
+  readonly files: Pick<Files, "readLines">;
+  readonly handles: Pick<Handles, "put">;
+  readonly rgPath: () => Promise<string>;
+  readonly timeoutMs: () => number;
+}
+
+// Of a page, read while ripgrep goes on. With few hits all of them are on it; with many most of what was found first
+// is not, since it is ordered by path, and reading it takes time from ripgrep.
+const PREFETCHED = 1 / 4;
+
+/** Of a path below the root; an empty one is the root. */
+export const createRealPath =
+  ({ realPath }: Located) =>
+  (path: string): string =>
+    path === "" ? realPath : `${realPath === "/" ? "" : realPath}/${path}`;
+
+/** An answer without a handle is better than none; the totals say that there is more. */
+export const putLines = async (
+  handles: Pick<Handles, "put">,
+  root: string,
+  lines: Iterable<string>,
+): Promise<string | undefined> => {
+  try {
+    return await handles.put("search_hits", root, inBlocks(lines));
+  } catch {
+    return undefined;
+  }
+};
+
+/** Trouble with single files is no trouble; nothing at all and a complaint is. */
+export const refuseIfTroubled = async (
+  end: { readonly code: number | null; readonly stderr: string },
+  pattern: string,
+  root: Located,
+): Promise<void> => {
+  if (end.code !== 2) return;
+  if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
+  // A root that cannot be read is found out by reading it, and told like any other.
+  if (root.stats.isDirectory()) await root.list();
+};
+
+const storedLines = function* (
+  sorted: readonly FileHits[],
+  total: number,
+  shown: (path: string) => string,
+  exists: (raw: Buffer) => boolean,
+): Generator<string> {
+  let stored = 0;
+  for (const { path, raw, lines } of sorted) {
+    stored += lines.length;
+    if (raw !== undefined && !exists(raw)) continue;
+    yield* hitLines(shown(path), lines);
+  }
+  if (stored < total) yield missingLine(total - stored, "hits");
+};
+
+export const searchContent = async (
+  query: ContentQuery,
+  parts: SearchParts,
+  root: Located,
+  { rules, isWithheld }: Surroundings,
+  signal: AbortSignal | undefined,
+): Promise<ContentAnswer> => {
+  const isFile = root.stats.isFile();
+  if (isFile && isWithheld(root.realPath)) throw pathDenied(query.root, "denylist", rules);
+  if (/\n/.test(query.pattern)) throw newlineInPattern();
+  const filter = createFileFilter(isFile ? undefined : query.fileGlob, query.ignoreFiles);
+  const realPath = createRealPath(root);
+  const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
+  const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
+
+  const snippets = createSnippets({
+    files: parts.files,
+    contextLines: query.contextLines,
+    signal,
+    realPath,
+    shownPath: shown,
+    exists,
+  });
+  const tally = createTally({
+    pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),
+    isCounted: (path) => {
+      const real = realPath(path);
+      return filter.isMeant(path) && judgeReal(real, rules) === undefined && !isWithheld(real);
+    },
+    onFile: (file, hitsSoFar) => {
+      if (hitsSoFar <= query.maxResults * PREFETCHED) snippets.prefetch(file);
+    },
+  });
+
+  const end = await runRipgrep({
+    rgPath: await parts.rgPath(),
+    args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
+    cwd: isFile ? "/" : root.at,
+    stdin: isFile ? await root.openContent() : undefined,
+    timeoutMs: parts.timeoutMs(),
+    signal,
+    take: createRecordParser(tally),
+  });
+  const { hits: totalHits, files: totalFiles, sorted } = tally.finish();
+  if (totalHits === 0) await refuseIfTroubled(end, query.pattern, root);
+  stopIfAborted(signal);
+  const shownRoot = shown("");
+  const storing =
+    totalHits > query.maxResults
+      ? putLines(parts.handles, shownRoot, storedLines(sorted, totalHits, shown, exists))
+      : undefined;
+  // Both need the root, so neither is left behind when the other fails.
+  const hits = await snippets.page(sorted, query.maxResults).finally(() => storing);
+  const handle = await storing;
+  stopIfAborted(signal);
+  return { root: shownRoot, hits, totalHits, totalFiles, exact: end.code !== null && end.code <= 2, handle };
+};

@@ -1,0 +1,124 @@
+import { compareRanked, createNameRanker, type RankedName } from "../../base/fuzzy.ts";
+import { compileGlob, isGlob } from "../../policy/globs.ts";
+import { judgeReal, shownPath } from "../../policy/paths.ts";
+import type { Surroundings } from "../files/explain-failure.ts";
+import type { Located } from "../files/located.ts";
+import { stopIfAborted } from "../stop-if-aborted.ts";
+import { createFileFilter, nameArgs } from "./args.ts";
+import { createBest } from "./best.ts";
+import { findBelow } from "./check.ts";
+import { createRealPath, putLines, refuseIfTroubled, type SearchParts } from "./content.ts";
+import type { NameAnswer, NameQuery } from "./contract.ts";
+import { missingLine, nameLine } from "./lines.ts";
+import { createNameParser } from "./records.ts";
+import { runRipgrep } from "./ripgrep.ts";
+
+/** Names that are held, the best; the rest is only counted. */
+const MAX_HELD_NAMES = 100_000;
+
+interface Found extends RankedName {
+  /** In bytes, where they may not be UTF-8. */
+  readonly raw: Buffer | undefined;
+}
+
+type Ranker = (path: string) => RankedName | undefined;
+
+const byPath = (a: Found, b: Found): number => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
+
+/** Names in brackets are common, and then mean themselves too. */
+const createGlobRanker = (pattern: string): Ranker => {
+  const matches = compileGlob(pattern, { ignoreCase: pattern === pattern.toLowerCase() });
+  return (path) =>
+    matches(path) || path === pattern || path.endsWith(`/${pattern}`)
+      ? { path, rank: "exact", isSameCase: false }
+      : undefined;
+};
+
+/** Keeps the best and counts all; what is only a subsequence is forgotten once there is something better. */
+const createFinds = (pattern: string) => {
+  const isPattern = isGlob(pattern);
+  const rank = isPattern ? createGlobRanker(pattern) : createNameRanker(pattern);
+  const make = () => ({
+    count: 0,
+    best: createBest<Found>(MAX_HELD_NAMES, isPattern ? byPath : compareRanked, () => 1),
+  });
+  const good = make();
+  const poor = make();
+  return {
+    offer: (path: string, raw: () => Buffer | undefined): void => {
+      const ranked = rank(path);
+      if (ranked === undefined || (ranked.rank === "subsequence" && good.count > 0)) return;
+      const among = ranked.rank === "subsequence" ? poor : good;
+      among.count++;
+      among.best.add({ ...ranked, raw: raw() });
+    },
+    finish: () => {
+      const { count, best } = good.count > 0 ? good : poor;
+      return { total: count, sorted: best.sorted() };
+    },
+  };
+};
+
+const nameLines = function* (
+  sorted: readonly Found[],
+  total: number,
+  shown: (path: string) => string,
+  exists: (raw: Buffer) => boolean,
+): Generator<string> {
+  for (const { path, raw } of sorted) if (raw === undefined || exists(raw)) yield nameLine(shown(path));
+  if (sorted.length < total) yield missingLine(total - sorted.length, "files");
+};
+
+export const searchNames = async (
+  query: NameQuery,
+  parts: SearchParts,
+  root: Located,
+  { rules }: Surroundings,
+  signal: AbortSignal | undefined,
+): Promise<NameAnswer> => {
+  const isFile = root.stats.isFile();
+  const filter = createFileFilter(query.fileGlob, query.ignoreFiles);
+  const realPath = createRealPath(root);
+  const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
+  const finds = createFinds(query.pattern);
+  const answerRoot = shown("");
+  if (isFile) {
+    finds.offer(answerRoot, () => undefined);
+    const { total } = finds.finish();
+    const paths = total > 0 ? [answerRoot] : [];
+    return { root: answerRoot, paths, totalHits: total, exact: true, handle: undefined };
+  }
+
+  const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
+  const end = await runRipgrep({
+    rgPath: await parts.rgPath(),
+    args: nameArgs(query, filter, root.realPath),
+    cwd: root.at,
+    timeoutMs: parts.timeoutMs(),
+    signal,
+    take: createNameParser((bytes) => {
+      const path = bytes.toString("utf8", 2);
+      if (!filter.isMeant(path)) return;
+      finds.offer(path, () => (path.includes("\uFFFD") ? Buffer.from(bytes.subarray(2)) : undefined));
+    }),
+  });
+  const { total, sorted } = finds.finish();
+  if (total === 0) await refuseIfTroubled(end, query.pattern, root);
+  stopIfAborted(signal);
+  const page = sorted
+    .slice(0, query.maxResults)
+    .map(({ path, raw }) => ({ path, bytes: raw ?? Buffer.from(path) }));
+  const there = findBelow(
+    root,
+    page.map(({ bytes }) => bytes),
+  );
+  const paths = page
+    .filter(({ path, bytes }) => there.has(bytes) && judgeReal(realPath(path), rules) === undefined)
+    .map(({ path }) => shown(path));
+  const handle =
+    total > query.maxResults
+      ? await putLines(parts.handles, answerRoot, nameLines(sorted, total, shown, exists))
+      : undefined;
+  stopIfAborted(signal);
+  return { root: answerRoot, paths, totalHits: total, exact: end.code !== null && end.code <= 2, handle };
+};

@@ -1,0 +1,43 @@
+import { type AccessOptions, createAccess } from "../files/access.ts";
+import type { Files } from "../files/files.ts";
+import type { Handles } from "../handles/handles.ts";
+import { checkPattern } from "./args.ts";
+import { type SearchParts, searchContent } from "./content.ts";
+import type { Search } from "./contract.ts";
+import { searchNames } from "./names.ts";
+import { findRipgrep } from "./ripgrep.ts";
+
+export type { ContentQuery, NameQuery, Search } from "./contract.ts";
+export { renderHitLines } from "./lines.ts";
+
+/** Roots, denylist and way to locate must be those of the files. */
+export interface SearchOptions extends AccessOptions {
+  /** All text comes through it: what ripgrep reads while directories are swapped for links is never shown. */
+  readonly files: Pick<Files, "readLines">;
+  readonly handles: Pick<Handles, "put">;
+  /** After so long counting stops, and the answer says so. Asked on every call. */
+  readonly timeoutMs: () => number;
+  /** Left out: the one that came with us. */
+  readonly rgPath?: string;
+}
+
+export const createSearch = (options: SearchOptions): Search => {
+  const access = createAccess(options);
+  const { files, handles, timeoutMs, rgPath } = options;
+  const parts: SearchParts = {
+    files,
+    handles,
+    timeoutMs,
+    rgPath: () => (rgPath === undefined ? findRipgrep() : Promise.resolve(rgPath)),
+  };
+  return {
+    content: async (query, signal) => {
+      checkPattern(query.pattern);
+      return access(query.root, signal, (root, around) => searchContent(query, parts, root, around, signal));
+    },
+    names: async (query, signal) => {
+      checkPattern(query.pattern);
+      return access(query.root, signal, (root, around) => searchNames(query, parts, root, around, signal));
+    },
+  };
+};

@@ -1,0 +1,53 @@
+import { posix } from "node:path";
+import { STATE_DIR } from "../../policy/paths.ts";
+import type { Locks } from "../locks/locks.ts";
+import { createOwners } from "../locks/owner.ts";
+import { appendToFile } from "./append.ts";
+import type { FileWrites } from "./contract.ts";
+import { makeDirectories } from "./dirs.ts";
+import { createGround, type GroundOptions } from "./ground.ts";
+import { createWriteJournal, journalFolder } from "./journal.ts";
+import { applyChanges } from "./many.ts";
+import { moveThing } from "./move.ts";
+import { rewriteFile, updateFile } from "./one.ts";
+import { type Recovered, recoverJournal } from "./recovery.ts";
+import { removeThing } from "./remove.ts";
+import type { Bench } from "./workbench.ts";
+
+export interface FileWritesOptions extends GroundOptions {
+  readonly locks: Locks;
+  /** Largest file that is edited as text, in bytes. */
+  readonly maxTextBytes?: number;
+}
+
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+const stateDirOf = (workspace: string): string => posix.join(posix.resolve(workspace), STATE_DIR);
+
+export const createFileWrites = (options: FileWritesOptions): FileWrites => {
+  const bench: Bench = {
+    look: createGround(options),
+    locks: options.locks,
+    journal: createWriteJournal(stateDirOf(options.workspace), createOwners(process.pid)),
+    maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
+  };
+  return {
+    rewrite: (path, text, conditions = {}, signal) => rewriteFile(bench, path, text, conditions, signal),
+    append: (path, text, conditions = {}, signal) => appendToFile(bench, path, text, conditions, signal),
+    update: (path, change, conditions = {}, signal) => updateFile(bench, path, change, conditions, signal),
+    applyAll: (changes, how, signal) => applyChanges(bench, changes, how, signal),
+    move: (source, target, signal) => moveThing(bench, source, target, signal),
+    remove: (path, how, signal) => removeThing(bench, path, how, signal),
+    makeDirs: (path, how, signal) => makeDirectories(bench, path, how, signal),
+  };
+};
+
+/** Once at the start, before the first write: undoes or removes what a killed process left behind. */
+export const recoverWrites = (options: FileWritesOptions): Promise<Recovered> =>
+  recoverJournal({
+    folder: journalFolder(stateDirOf(options.workspace)),
+    ground: createGround(options)(),
+    locks: options.locks,
+    owners: createOwners(process.pid),
+    nowMs: Date.now(),
+  });

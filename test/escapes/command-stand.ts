@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type {
+  CommandGround,
+  CommandOutcome,
+  CommandRequest,
+  CommandRunner,
+  Tier,
+} from "../../src/host/commands/contract.ts";
+import { createCommandRunner } from "../../src/host/commands/runner.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+
+/** One way to hold commands, forced, as if the machine had no better one. */
+export interface Setting {
+  readonly name: string;
+  readonly tier: Tier;
+  readonly maxLandlockAbi?: number;
+}
+
+const SETTINGS: readonly Setting[] = [
+  { name: "bubblewrap", tier: "bubblewrap" },
+  { name: "landlock", tier: "landlock" },
+  { name: "landlock of an old kernel", tier: "landlock", maxLandlockAbi: 1 },
+  { name: "plain", tier: "plain" },
+];
+
+const runnerOf = ({ tier, maxLandlockAbi }: Setting) =>
+  createCommandRunner({
+    mode: () => "auto",
+    tiers: [tier],
+    ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
+  });
+
+const works = async (setting: Setting): Promise<boolean> => {
+  await using runner = runnerOf(setting);
+  return (await runner.tier()) === setting.tier;
+};
+
+/** Those that this machine has. */
+export const settings: readonly Setting[] = (
+  await Promise.all(SETTINGS.map(async (setting) => ({ setting, has: await works(setting) })))
+)
+  .filter(({ has }) => has)
+  .map(({ setting }) => setting);
+
+export const sandboxes = settings.filter(({ tier }) => tier !== "plain");
+
+export interface Stand extends AsyncDisposable {
+  readonly workspace: Workspace;
+  readonly runner: CommandRunner;
+  readonly ground: CommandGround;
+  /** A folder that no command may reach. */
+  readonly outside: string;
+  run(
+    argv: readonly [string, ...string[]],
+    request?: Partial<CommandRequest>,
+    signal?: AbortSignal,
+  ): Promise<CommandOutcome & { readonly text: string }>;
+  sh(script: string, request?: Partial<CommandRequest>): Promise<CommandOutcome & { readonly text: string }>;
+}
+
+export const createStand = async (
+  setting: Setting,
+  files: Readonly<Record<string, string>> = {},
+  more: Partial<CommandGround> = {},
+): Promise<Stand> => {
+  const workspace = await createWorkspace({
+    ".llmc/state": "state-secret",
+    "llmc.toml": "# config\n",
+    ...files,
+  });
+  const outside = await realpath(await mkdtemp(join(tmpdir(), "llmc-outside-")));
+  const runner = runnerOf(setting);
+  const inside = (name: string): string => join(workspace.root, name);
+  const ground: CommandGround = {
+    writable: [workspace.root],
+    readOnly: [inside("llmc.toml"), inside("mods/policy")],
+    hidden: [inside(".llmc")],
+    network: false,
+    ...more,
+  };
+  const run: Stand["run"] = async (argv, request = {}, signal) => {
+    const outcome = await runner.run(
+      { argv, cwd: workspace.root, timeoutMs: 20_000, maxOutputBytes: 100_000, ...request },
+      ground,
+      signal,
+    );
+    return { ...outcome, text: `${outcome.stdout}${outcome.stderr}` };
+  };
+  return {
+    workspace,
+    runner,
+    ground,
+    outside,
+    run,
+    sh: (script, request) => run(["/bin/sh", "-c", script], request),
+    [Symbol.asyncDispose]: async () => {
+      await runner[Symbol.asyncDispose]();
+      await workspace.remove();
+      await rm(outside, { recursive: true, force: true });
+    },
+  };
+};
+
+/** The real file, as the gate hands it on. */
+export const PYTHON = realpathSync("/usr/bin/python3");
+export const GIT = realpathSync("/usr/bin/git");
+
+/** Living processes whose command line holds the text. */
+export const processesWith = (text: string): readonly number[] =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, "latin1").includes(text);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);

@@ -1,0 +1,103 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { rounds } from "../workspace.ts";
+import { createStand, PYTHON, processesWith, settings } from "./command-stand.ts";
+
+let lastTag = 0;
+/** A number of seconds that no other process sleeps: it finds ours again in the process list. */
+const newTag = (): string => `9${process.pid}.${String(lastTag++).padStart(4, "0")}`;
+
+/** A double fork into a session of its own, without our environment, deaf to SIGTERM. */
+const daemon = (tag: string): string =>
+  `setsid -f env -i /bin/sh -c 'trap "" TERM HUP INT; (sleep ${tag} &) ; sleep ${tag}' >/dev/null 2>&1 </dev/null`;
+
+const descriptors = (): number => readdirSync("/proc/self/fd").length;
+
+describe.each(settings)("the tree of a command in $name", (setting) => {
+  test("FAIL-C5: floods, daemons and deaf processes are gone at the deadline, round after round", async () => {
+    await using stand = await createStand(setting);
+    await stand.sh("true");
+    const before = descriptors();
+    const resident: number[] = [];
+    const perTier = rounds(20, 100);
+    for (let round = 0; round < perTier; round++) {
+      const tag = newTag();
+      const outcome = await stand.sh(
+        `trap '' TERM; ${daemon(tag)}; sleep ${tag} & cat; (: < /dev/tty) 2>/dev/null && echo has-tty; yes ${tag}`,
+        { timeoutMs: 400, maxOutputBytes: 1000 },
+      );
+      expect(outcome).toMatchObject({ timedOut: true, exitCode: undefined, signal: "SIGKILL" });
+      expect(outcome.stdout.length).toBe(1000);
+      expect(outcome.stdoutBytes).toBeGreaterThan(1000);
+      expect(outcome.text).not.toContain("has-tty");
+      expect(outcome.durationMs).toBeLessThan(5000);
+      expect(processesWith(tag)).toEqual([]);
+      resident.push(process.memoryUsage().rss);
+    }
+    expect(descriptors()).toBeLessThanOrEqual(before + 1);
+    const growth = (resident.at(-1) ?? 0) - (resident[Math.floor(perTier / 2)] ?? 0);
+    expect(growth).toBeLessThan(60 * 1024 * 1024);
+  }, 300_000);
+
+  test("FAIL-C5, REQ-X1: what a command leaves behind ends with it, and holds nothing up", async () => {
+    await using stand = await createStand(setting);
+    const tag = newTag();
+    const outcome = await stand.sh(`${daemon(tag)}; sleep ${tag} & (sleep ${tag} &); echo done; exit 5`);
+    expect(outcome).toMatchObject({ exitCode: 5, timedOut: false });
+    expect(outcome.stdout.toString()).toBe("done\n");
+    expect(outcome.durationMs).toBeLessThan(10_000);
+    expect(processesWith(tag)).toEqual([]);
+  });
+
+  test("FAIL-C5: a fork bomb is gone at the deadline", async () => {
+    await using stand = await createStand(setting);
+    const tag = newTag();
+    // Bounded, since root is not held by the limit on processes.
+    const bomb = `import os, time
+for _ in range(6):
+    os.fork()
+    os.setsid() if os.getpid() != os.getsid(0) and os.getpgrp() != os.getpid() else None
+time.sleep(${tag})`;
+    const outcome = await stand.run([PYTHON, "-c", bomb], { timeoutMs: 1000 });
+    expect(outcome.timedOut).toBe(true);
+    expect(processesWith(tag)).toEqual([]);
+  });
+
+  test("FAIL-D5: an abort ends the tree at once and is told as such", async () => {
+    await using stand = await createStand(setting);
+    const tag = newTag();
+    const controller = new AbortController();
+    const script = `trap '' TERM; ${daemon(tag)}; sleep ${tag}`;
+    const running = stand.run(["/bin/sh", "-c", script], {}, controller.signal);
+    setTimeout(() => controller.abort(), 700);
+    const startedAt = performance.now();
+    await expect(running).rejects.toMatchObject({ code: "cancelled" });
+    expect(performance.now() - startedAt).toBeLessThan(700 + 2500);
+    expect(processesWith(tag)).toEqual([]);
+    await expect(stand.run(["/bin/true"], {}, AbortSignal.abort())).rejects.toMatchObject({
+      code: "cancelled",
+    });
+  });
+
+  test("FAIL-D5: an abort at any moment of the start leaves nothing", async () => {
+    await using stand = await createStand(setting);
+    const tag = newTag();
+    for (let afterMs = 0; afterMs < 40; afterMs += 4) {
+      const controller = new AbortController();
+      const running = stand.run(["/bin/sleep", tag], {}, controller.signal);
+      setTimeout(() => controller.abort(), afterMs);
+      await expect(running).rejects.toMatchObject({ code: "cancelled" });
+    }
+    expect(processesWith(tag)).toEqual([]);
+  });
+
+  test("REQ-X1: a program that heeds SIGTERM has time to say goodbye", async () => {
+    await using stand = await createStand(setting);
+    const goodbye = `import signal, sys, time
+def leave(*_): print("bye", flush=True); sys.exit(3)
+signal.signal(signal.SIGTERM, leave); print("ready", flush=True); time.sleep(60)`;
+    const outcome = await stand.run([PYTHON, "-c", goodbye], { timeoutMs: 1500 });
+    expect(outcome).toMatchObject({ timedOut: true, exitCode: 3 });
+    expect(outcome.stdout.toString()).toBe("ready\nbye\n");
+  });
+});
