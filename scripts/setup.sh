@@ -17,3 +17,14 @@ if [ ! -x node_modules/node/bin/node ]; then
   echo "      Run: npm install-scripts approve node && npm rebuild node" >&2
   exit 1
 fi
+
+# Commands run in a bubblewrap sandbox where there is one. Without it llmc still works, on a weaker tier, and says so.
+if [ "$(uname)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "llmc: installing bubblewrap" >&2
+    { apt-get install -y -qq bubblewrap || { apt-get update -qq && apt-get install -y -qq bubblewrap; }; } >/dev/null 2>&1 ||
+      echo "llmc: bubblewrap could not be installed; commands will run on a weaker tier (see 'llmc doctor')." >&2
+  else
+    echo "llmc: bubblewrap is not installed; commands will run on a weaker tier. To install it: sudo apt-get install bubblewrap" >&2
+  fi
+fi

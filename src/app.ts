@@ -53,6 +53,7 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   mode: mcp.mode,
   promotedTools: mcp.hybrid.promoted_tools,
   includeExecuteCode: mcp.hybrid.include_execute_code,
+  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd"],
   budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
   configVersion: mcp.config_version,
   timeoutMs: mcp.request_timeout_seconds * 1000,
@@ -165,7 +166,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     );
     return engines;
   };
-  const port = <K extends "files" | "writes" | "search" | "handles">(name: K): Engines[K] =>
+  const port = <K extends "files" | "writes" | "search" | "handles" | "commands">(name: K): Engines[K] =>
     lazyPort(async () => (await loadEngines())[name]);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
@@ -175,6 +176,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       writes: port("writes"),
       search: port("search"),
       handles: port("handles"),
+      commands: port("commands"),
     },
     metrics: metrics.snapshot,
     observer,

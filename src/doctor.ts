@@ -2,16 +2,10 @@ import type { AppRequest } from "./app.ts";
 import { toLlmcError } from "./base/error.ts";
 import type { Finding } from "./cli/doctor-command.ts";
 import { type Loaded, loadConfig } from "./config/load.ts";
+import type { Tier } from "./host/commands/contract.ts";
+import { createCommandRunner } from "./host/commands/runner.ts";
 import { createDisk } from "./host/disk.ts";
-import {
-  bubblewrapWorks,
-  descriptorsHavePaths,
-  isWritable,
-  kernelHasLandlock,
-  kernelHasSeccomp,
-  versionOf,
-  watchLimit,
-} from "./host/probe.ts";
+import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "./host/probe.ts";
 import { VERSION } from "./version.ts";
 
 const good = (name: string, says: string): Finding => ({ name, state: "good", says });
@@ -64,30 +58,29 @@ const examineFiles = async (): Promise<Finding> =>
         "checked by comparing descriptor and name: this system does not tell a descriptor's path",
       );
 
-/** Not used by the tools of this version; shown because commands and programs will run in it. */
-const examineSandbox = async (): Promise<Finding[]> => {
-  const bubblewrap = await versionOf("bwrap");
-  const kernel = [
-    (await kernelHasLandlock()) ? "Landlock" : "",
-    (await kernelHasSeccomp()) ? "seccomp" : "",
-  ].filter((name) => name !== "");
-  const install =
-    process.platform === "linux" ? "apt-get install bubblewrap (or your system's package)" : undefined;
-  let finding: Finding;
-  if (bubblewrap === undefined) finding = weak("sandbox", "bubblewrap is not installed", install);
-  else if (await bubblewrapWorks()) finding = good("sandbox", bubblewrap);
-  else
-    finding = weak(
-      "sandbox",
-      `${bubblewrap} cannot make namespaces here`,
-      "allow unprivileged user namespaces, or run with more rights",
-    );
-  return [
-    finding,
-    kernel.length === 0
-      ? weak("kernel", "neither Landlock nor seccomp is on")
-      : good("kernel", `${kernel.join(" and ")} available`),
-  ];
+const TIER_SAYS: Readonly<Record<Tier, string>> = {
+  bubblewrap: "commands run in bubblewrap: the workspace writable, the system read-only, the rest absent",
+  landlock: "commands are held by Landlock and seccomp",
+  plain: "commands run unconfined, held by the allowlist and the argument rules alone",
+};
+
+/** What really holds commands here, found out by trying. */
+const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
+  const mode = loaded?.config.mcp.tools.command_sandbox ?? "auto";
+  const runner = createCommandRunner({ mode: () => mode });
+  try {
+    const tier = await runner.tier();
+    if (tier === "bubblewrap") return good("sandbox", TIER_SAYS[tier]);
+    const fix =
+      mode === "off"
+        ? 'command_sandbox = "auto"'
+        : "apt-get install bubblewrap (or your system's package), and allow user namespaces";
+    return weak("sandbox", TIER_SAYS[tier], fix);
+  } catch (thrown) {
+    return bad("sandbox", toLlmcError(thrown).message, toLlmcError(thrown).hint);
+  } finally {
+    await runner[Symbol.asyncDispose]();
+  }
 };
 
 const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding => {
@@ -109,7 +102,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     ...(await examineRoots(request, loaded)),
     await examineFiles(),
     examineHttp(request, loaded),
-    ...(await examineSandbox()),
+    await examineSandbox(loaded),
     git === undefined
       ? weak("git", "not installed", "apt-get install git (or your system's package)")
       : good("git", git),

@@ -1,4 +1,6 @@
 import type { Loaded } from "./config/load.ts";
+import { createCommands } from "./host/commands/commands.ts";
+import { createCommandRunner } from "./host/commands/runner.ts";
 import { createFiles } from "./host/files/files.ts";
 import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import { createLocks } from "./host/locks/locks.ts";
@@ -65,6 +67,19 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
       ...(tools().custom_modules === "" ? [] : [tools().custom_modules]),
     ],
   };
+  const runner = createCommandRunner({ mode: () => tools().command_sandbox });
+  const commands = createCommands({
+    ...access,
+    runner,
+    protectedPaths: writing.protectedPaths,
+    settings: () => ({
+      enabled: tools().enable_run_cmd,
+      allowlist: tools().run_cmd_allowlist,
+      powers: tools().command_powers,
+      network: tools().allow_outbound_network,
+      timeoutSeconds: tools().exec_timeout,
+    }),
+  });
   const recovered = recoverWrites(writing).catch(() =>
     log.warn({}, "what a killed process left behind could not be looked at"),
   );
@@ -75,8 +90,10 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
     search,
     handles,
     locks,
+    commands,
     close: async () => {
       await recovered;
+      await runner[Symbol.asyncDispose]();
       state.close();
     },
   };

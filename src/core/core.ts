@@ -125,8 +125,8 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   };
 
   const catalogueOf = (mode: Mode): Catalogue => {
-    const { promotedTools, includeExecuteCode } = settings();
-    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode });
+    const { promotedTools, includeExecuteCode, withheldTools } = settings();
+    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode, withheldTools });
   };
 
   const build = async (): Promise<void> => {

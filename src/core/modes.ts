@@ -7,6 +7,8 @@ export interface ModeSettings {
   readonly mode: Mode;
   readonly promotedTools: readonly string[];
   readonly includeExecuteCode: boolean;
+  /** Switched off by the operator: neither listed nor callable, in any mode. */
+  readonly withheldTools: readonly string[];
 }
 
 export interface ModeTools {
@@ -29,9 +31,10 @@ export const canonicalName = (name: string): string => name.replaceAll(".", "_")
 
 export const toolsOfMode = (settings: ModeSettings, all: readonly Tool[]): ModeTools => {
   const names = namesFor(settings);
-  if (names === "all") return { listed: all, phantoms: [] };
-  const wanted = new Set(names.map(canonicalName));
-  const listed = all.filter(({ name }) => wanted.has(name));
+  const offered = all.filter(({ name }) => !settings.withheldTools.includes(name));
+  if (names === "all") return { listed: offered, phantoms: [] };
+  const wanted = new Set(names.map(canonicalName).filter((name) => !settings.withheldTools.includes(name)));
+  const listed = offered.filter(({ name }) => wanted.has(name));
   const present = new Set(listed.map(({ name }) => name));
   return { listed, phantoms: [...wanted].filter((name) => !present.has(name)) };
 };

@@ -14,16 +14,6 @@ export const versionOf = async (program: string, argument = "--version"): Promis
   }
 };
 
-/** Whether bubblewrap can really make its namespaces here; installed is not enough in many containers. */
-export const bubblewrapWorks = async (): Promise<boolean> => {
-  try {
-    await run("bwrap", ["--ro-bind", "/", "/", "--unshare-all", "true"], { timeout: 5000 });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 const readSmall = async (path: string): Promise<string> => {
   try {
     return (await readFile(path, "utf8")).trim();
@@ -31,12 +21,6 @@ const readSmall = async (path: string): Promise<string> => {
     return "";
   }
 };
-
-export const kernelHasLandlock = async (): Promise<boolean> =>
-  (await readSmall("/sys/kernel/security/lsm")).split(",").includes("landlock");
-
-export const kernelHasSeccomp = async (): Promise<boolean> =>
-  (await readSmall("/proc/sys/kernel/seccomp/actions_avail")).includes("errno");
 
 /** Whether a descriptor's real path can be read, which race-free file access rests on. */
 export const descriptorsHavePaths = async (): Promise<boolean> => {

@@ -1,12 +1,14 @@
 /**
- * What is known of a program's options. Only what is listed here is trusted to swallow the word after it, so a wrong
- * entry in `values` or `longValues` is a hole, and a missing one only refuses too much.
+ * What is known of a program's options. Only what is listed here is trusted to swallow what comes after it, so a wrong
+ * entry in `values`, `attached` or `longValues` is a hole, and a missing one only refuses too much.
  */
 export interface OptionShape {
   /** Letters that take no value; then, after a space, long options that take none. */
   readonly flags?: string;
   /** Letters that take the rest of their word as a value, or the next word. */
   readonly values?: string;
+  /** Letters that take the rest of their word as a value, and never the next word. */
+  readonly attached?: string;
   /** Long options that take the next word when there is no `=`. */
   readonly longValues?: string;
 }
@@ -58,9 +60,14 @@ export const sortWords = (words: readonly string[], shape: OptionShape): SortedW
       for (let at = 1; at < word.length; at++) {
         const letter = word[at] ?? "";
         const takesValue = shape.values?.includes(letter) === true;
+        const isAttached = shape.attached?.includes(letter) === true;
         const rest = word.slice(at + 1);
-        options.push({ name: `-${letter}`, value: takesValue ? rest || words[++i] : undefined, isSure });
-        if (takesValue) break;
+        options.push({
+          name: `-${letter}`,
+          value: takesValue ? rest || words[++i] : isAttached ? rest : undefined,
+          isSure,
+        });
+        if (takesValue || isAttached) break;
         isOpen = rest === "" && !letterFlags.includes(letter);
       }
     } else {

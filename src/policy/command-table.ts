@@ -207,9 +207,10 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
     "sed",
     {
       flags:
-        "niErsuz --quiet --silent --regexp-extended --separate --null-data --in-place --posix --debug --sandbox " +
+        "nErsuz --quiet --silent --regexp-extended --separate --null-data --in-place --posix --debug --sandbox " +
         "--follow-symlinks --unbuffered",
       values: "e",
+      attached: "i",
       longValues: "--expression",
       script: "sed",
       scriptOptions: "-e --expression",

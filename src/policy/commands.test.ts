@@ -354,7 +354,7 @@ describe("FAIL-C3 programs that an operator may add", () => {
     ["sed -i.bak s/a/b/ f", "sed:write"],
     ["sed -ni s/a/b/p f", "sed:write"],
     ["sed --in-place=.bak s/a/b/ f", "sed:write"],
-    ["sed --in-pl s/a/b/ f", "sed:write"],
+    ["sed --in-pl=.bak s/a/b/ f", "sed:write"],
     ["less f", "less:run"],
     ["less '+!id' f", "less:run"],
     ["vi '+!id' f", "vi:run"],
@@ -696,7 +696,19 @@ describe("FAIL-C10 planted settings are overridden", () => {
 
 describe("REQ-X9 a dangerous option is found wherever it stands", () => {
   const filler = fc.array(
-    fc.constantFrom("-n", "x", "a/b", "-r", "--reverse", "-k1", "--", "-t", "--key", "-", "--unknown"),
+    fc.constantFrom<string>(
+      "-n",
+      "x",
+      "a/b",
+      "-r",
+      "--reverse",
+      "-k1",
+      "--",
+      "-t",
+      "--key",
+      "-",
+      "--unknown",
+    ),
     {
       maxLength: 6,
     },

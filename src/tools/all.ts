@@ -15,6 +15,7 @@ import { listDir } from "./list-dir.ts";
 import { readFile } from "./read-file.ts";
 import { repoRead } from "./repo-read.ts";
 import { repoWritePatch } from "./repo-write-patch.ts";
+import { runCmd } from "./run-cmd.ts";
 import { stat } from "./stat.ts";
 import type { Tool } from "./tool.ts";
 
@@ -36,6 +37,7 @@ export const allTools: readonly Tool[] = [
   linuxHandleRead,
   repoRead,
   repoWritePatch,
+  runCmd,
   health,
   getMetrics,
 ];

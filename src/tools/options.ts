@@ -11,12 +11,12 @@ const ROOTS_LEFT_OUT: Option<readonly string[] | null> = {
 
 export const toolsSections = [
   section("mcp.tools", "What tools may touch.", {
-    enable_run_cmd: flag(true, "Offer run_cmd at all.", { planned: true }),
+    enable_run_cmd: flag(true, "Offer run_cmd at all; false removes and refuses it."),
     allowed_roots: list(
       ["."],
       'Directories that file tools may reach, relative to the workspace. An empty list denies everything; ["/"] must be written out.',
     ),
-    allow_outbound_network: flag(false, "Let commands use the network.", { planned: true }),
+    allow_outbound_network: flag(false, "Let commands use the network."),
     run_cmd_allowlist: list(
       [
         "ls",
@@ -37,9 +37,17 @@ export const toolsSections = [
         "pytest",
       ],
       "Programs that run_cmd may start. Shells and interpreters must be written out by the operator.",
-      { planned: true },
     ),
-    exec_timeout: whole(30, 1, 86_400, "Deadline of a command, in seconds.", { planned: true }),
+    command_powers: list(
+      [],
+      "Powers that arguments may use, as PROGRAM:POWER (find:run, git:write, sort:write, …); a refusal names the one it needs.",
+    ),
+    exec_timeout: whole(
+      30,
+      1,
+      86_400,
+      "Deadline of a command in seconds, and the most that a call may ask for.",
+    ),
     read_timeout: whole(10, 1, 3600, "Deadline of a file or search operation, in seconds."),
     idle_timeout: whole(60, 1, 86_400, "Seconds after which an idle process of a client is ended.", {
       planned: true,
@@ -48,7 +56,6 @@ export const toolsSections = [
       ["auto", "require", "off"],
       "auto",
       "Sandbox for commands: the best tier of the machine, refuse without the best, or none.",
-      { planned: true },
     ),
     denylist_globs: list(
       [

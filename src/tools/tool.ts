@@ -1,3 +1,4 @@
+import type { Commands } from "../host/commands/commands.ts";
 import type { Files } from "../host/files/files.ts";
 import type { Handles } from "../host/handles/handles.ts";
 import type { Search } from "../host/search/search.ts";
@@ -10,6 +11,7 @@ export interface Ports {
   readonly writes: FileWrites;
   readonly search: Search;
   readonly handles: Handles;
+  readonly commands: Commands;
   readonly server: ServerView;
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -177,12 +177,13 @@ for f in (lambda: os.kill(${victim.pid}, 9), lambda: signal.pidfd_send_signal(os
     const secret = join(stand.outside, "secret");
     await writeFile(secret, SECRET);
     const repo = { cwd: join(stand.workspace.root, "repo") };
-    expect((await stand.run([GIT, "init", "-q", "."], repo)).exitCode).toBe(0);
+    const git = (...args: string[]): Buffer => execFileSync(GIT, args, repo);
+    git("init", "-q", ".");
     await stand.workspace.write(
       "repo/hook.sh",
       `#!/bin/sh\ntouch ran; cat ${secret} > got; echo x > ${stand.outside}/new\n`,
     );
-    await stand.run([GIT, "config", "core.fsmonitor", "sh hook.sh"], repo);
+    git("config", "core.fsmonitor", "sh hook.sh");
     await stand.run([GIT, "status"], repo);
     expect(await readdir(stand.outside)).toEqual(["secret"]);
     expect(await readdir(repo.cwd)).toContain("ran");

@@ -13,7 +13,10 @@ const daemon = (tag: string): string =>
 
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
-describe.each(settings)("the tree of a command in $name", (setting) => {
+/** The age of the kernel changes nothing about how a tree is found. */
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined);
+
+describe.each(tiers)("the tree of a command in $name", (setting) => {
   test("FAIL-C5: floods, daemons and deaf processes are gone at the deadline, round after round", async () => {
     await using stand = await createStand(setting);
     await stand.sh("true");

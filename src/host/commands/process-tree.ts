@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openPipe, type Pipe } from "./pipe.ts";
 import { findTree, identify, isAlive, type ProcessKey, sendSignal, type TreeMark } from "./process-scan.ts";
 
 /** One program to start, with nothing between it and us but the tier's own launcher. */
@@ -78,16 +79,18 @@ const until = async (claim: () => boolean): Promise<void> => {
     await sleep(waitMs);
 };
 
-const open = (launch: Launch): ChildProcess => {
+const open = (launch: Launch, pipes: readonly Pipe[]): ChildProcess => {
+  const [out, err, report] = pipes.map(({ writeEnd }) => writeEnd);
   try {
     return spawn(launch.file, launch.args, {
       cwd: launch.cwd,
       env: launch.env,
       // A session of its own: no terminal, and a group that can be signalled as one.
       detached: true,
-      stdio: ["ignore", "pipe", "pipe", launch.input ?? "ignore", launch.reports ? "pipe" : "ignore"],
+      stdio: ["ignore", out ?? "ignore", err ?? "ignore", launch.input ?? "ignore", report ?? "ignore"],
     });
   } finally {
+    for (const { writeEnd } of pipes) closeSync(writeEnd);
     if (launch.input !== undefined) closeSync(launch.input);
   }
 };
@@ -98,7 +101,7 @@ const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || c
 class Tree {
   readonly child: ChildProcess;
   readonly exited: Promise<void>;
-  readonly outputs: readonly (Output | undefined)[];
+  readonly outputs: readonly Output[];
   /** Whether the program had to be killed: it did not end in the time of grace. */
   wasKilled = false;
   readonly #launch: Launch;
@@ -107,15 +110,15 @@ class Tree {
 
   constructor(launch: Launch, maxOutputBytes: number) {
     this.#launch = launch;
-    this.child = open(launch);
+    const pipes = [openPipe(), openPipe(), ...(launch.reports ? [openPipe()] : [])];
+    this.outputs = pipes.map(({ reader }, index) =>
+      collect(reader, index === 2 ? MAX_REPORT : maxOutputBytes),
+    );
+    this.child = open(launch, pipes);
     this.exited = new Promise((resolve) => {
       this.child.once("exit", () => resolve());
     });
-    const streams = this.child.stdio as readonly (Readable | null | undefined)[];
-    this.outputs = [streams[1], streams[2], streams[4]].map((stream, index) =>
-      stream ? collect(stream, index === 2 ? MAX_REPORT : maxOutputBytes) : undefined,
-    );
-    streams[4]?.on("data", () => this.#readReport());
+    pipes[2]?.reader.on("data", () => this.#readReport());
   }
 
   get report(): string {
@@ -178,7 +181,7 @@ class Tree {
   }
 
   async drained(maxMs: number, outputs = this.outputs): Promise<void> {
-    const ended = Promise.all(outputs.map((output) => output?.ended));
+    const ended = Promise.all(outputs.map(({ ended }) => ended));
     await Promise.race([ended, sleep(maxMs, undefined, { ref: false })]);
   }
 }
@@ -201,7 +204,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
     const endedAt = performance.now();
     clearTimeout(deadline);
     // The launcher's words may still be in the pipe, and they name what is to be ended.
-    if (launch.namespaceInit !== undefined) await tree.drained(DRAIN_MS, [tree.outputs[2]]);
+    if (launch.namespaceInit !== undefined) await tree.drained(DRAIN_MS, tree.outputs.slice(2));
     if (timedOut || limits.signal?.aborted === true) await tree.end();
     await tree.sweep();
     await tree.drained(DRAIN_MS);
@@ -222,6 +225,6 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
   } finally {
     clearTimeout(deadline);
     limits.signal?.removeEventListener("abort", abort);
-    for (const output of tree.outputs) output?.stop();
+    for (const output of tree.outputs) output.stop();
   }
 };

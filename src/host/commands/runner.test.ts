@@ -38,6 +38,12 @@ describe.each(settings)("a command in $name", (setting) => {
     expect((await stand.sh("yes | head -n 2")).stdout.toString()).toBe("y\ny\n");
   });
 
+  test("REQ-X1: a script may open its own streams by name", async () => {
+    await using stand = await createStand(setting);
+    const { stdout, stderr } = await stand.sh("echo a > /dev/stdout; echo b > /dev/stderr");
+    expect([stdout.toString(), stderr.toString()]).toEqual(["a\n", "b\n"]);
+  });
+
   test("REQ-X10: no descriptor of the server is inherited", async () => {
     await using stand = await createStand(setting);
     const script = `import os

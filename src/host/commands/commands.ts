@@ -1,0 +1,116 @@
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { parseCommandLine } from "../../policy/command-line.ts";
+import { commandDenied, judgeCommand } from "../../policy/commands.ts";
+import { compileDenylist } from "../../policy/denylist.ts";
+import { insideRoots, pathDenied, STATE_DIR } from "../../policy/paths.ts";
+import { type AccessOptions, createAccess } from "../files/access.ts";
+import type { Surroundings } from "../files/explain-failure.ts";
+import { cacheByList, createPathRules } from "../files/path-rules.ts";
+import { findRipgrep } from "../search/ripgrep.ts";
+import type { CommandOutcome, CommandRunner, Tier } from "./contract.ts";
+import { FIXED_PATH, resolveProgram } from "./resolve.ts";
+import { createSecretFinder } from "./secrets.ts";
+
+export interface CommandCall {
+  readonly command: string;
+  /** As the caller wrote it; left out: the workspace. */
+  readonly cwd: string | undefined;
+  readonly timeoutSeconds: number | undefined;
+  readonly maxOutputBytes: number;
+}
+
+/** A caller's commands: the one gate for every way of running something. */
+export interface Commands {
+  run(call: CommandCall, signal?: AbortSignal): Promise<CommandOutcome>;
+  tier(): Promise<Tier>;
+}
+
+interface CommandsOptions extends AccessOptions {
+  readonly runner: CommandRunner;
+  readonly settings: () => {
+    readonly enabled: boolean;
+    readonly allowlist: readonly string[];
+    readonly powers: readonly string[];
+    readonly network: boolean;
+    /** Deadline where the call names none, and the most that a call may ask for. */
+    readonly timeoutSeconds: number;
+  };
+  /** Files and folders that no command changes. */
+  readonly protectedPaths: () => readonly string[];
+}
+
+const refuseDisabled = (): LlmcError =>
+  new LlmcError("forbidden", "Running commands is switched off.", {
+    hint: "The operator decides in mcp.tools.enable_run_cmd.",
+  });
+
+/** A secret that is named outright is refused in every tier; the sandbox keeps commands from the others. */
+const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithheld }: Surroundings): void => {
+  for (const word of words) {
+    const value = word.startsWith("-") ? word.slice(word.indexOf("=") + 1) : word;
+    if (value !== "" && !value.includes("\0") && isWithheld(posix.resolve(cwd, value)))
+      throw pathDenied(value, "denylist", rules);
+  }
+};
+
+export const createCommands = (options: CommandsOptions): Commands => {
+  const access = createAccess(options);
+  const currentRules = createPathRules(options.workspace, options.roots);
+  const currentDenylist = cacheByList(options.denylist, compileDenylist);
+  const findSecrets = createSecretFinder(() => ({ roots: currentRules().roots, denies: currentDenylist() }));
+
+  const groundOf = async (name: string, network: boolean) => {
+    const { roots, workspace } = currentRules();
+    const absolute = (path: string): string => posix.resolve(workspace, path);
+    return {
+      writable: roots,
+      readOnly: options
+        .protectedPaths()
+        .map(absolute)
+        .filter((path) => insideRoots(path, roots)),
+      // git would take a hidden file for an emptied one, and could commit it so; what is in its history it shows anyway.
+      hidden: [posix.join(workspace, STATE_DIR), ...(name === "git" ? [] : await findSecrets())],
+      network,
+    };
+  };
+
+  return {
+    tier: options.runner.tier,
+    run: ({ command, cwd = ".", timeoutSeconds, maxOutputBytes }, signal) => {
+      const settings = options.settings();
+      if (!settings.enabled) throw refuseDisabled();
+      const words = parseCommandLine(command);
+      return access(cwd, signal, async (located, around) => {
+        if (!located.stats.isDirectory()) {
+          throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
+        }
+        const { roots } = around.rules;
+        const { executable, startPath, name } = await resolveProgram(words[0], {
+          allowlist: settings.allowlist,
+          dirs: FIXED_PATH,
+          writableRoots: roots,
+          ripgrepPath: await findRipgrep(),
+        });
+        const [, ...rest] = words;
+        refuseSecrets(rest, located.realPath, around);
+        const judged = judgeCommand({
+          argv: [startPath, ...rest],
+          executable,
+          name,
+          allowlist: settings.allowlist,
+          powers: settings.powers,
+          isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
+        });
+        if (!judged.allowed) throw commandDenied(judged);
+        const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
+        const ground = await groundOf(name, settings.network);
+        return options.runner.run(
+          { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes },
+          ground,
+          signal,
+        );
+      });
+    },
+  };
+};

@@ -1,0 +1,22 @@
+import { Socket } from "node:net";
+import koffi from "koffi";
+
+const O_CLOEXEC = 0o2000000;
+const pipe2 = koffi.load(null).func("pipe2", "int", ["void *", "int"]);
+
+export interface Pipe {
+  readonly reader: Socket;
+  /** To be handed to a child, and closed here then. */
+  readonly writeEnd: number;
+}
+
+/** A real pipe: Node's own are sockets, and a script that opens `/dev/stderr` fails on those. */
+export const openPipe = (): Pipe => {
+  const ends = Buffer.alloc(8);
+  if (Number(pipe2(ends, O_CLOEXEC)) !== 0)
+    throw Object.assign(new Error("No pipe could be opened."), { code: "EMFILE" });
+  return {
+    reader: new Socket({ fd: ends.readInt32LE(0), readable: true, writable: false }),
+    writeEnd: ends.readInt32LE(4),
+  };
+};

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { seccompProgram } from "./seccomp.ts";
+
+/** What the kernel would answer: a reading of the same few instructions that does not share the builder. */
+const judge = (program: Buffer, arch: number, call: number, args: readonly number[] = []): number => {
+  const data = Buffer.alloc(64);
+  data.writeUInt32LE(call, 0);
+  data.writeUInt32LE(arch, 4);
+  args.forEach((value, index) => {
+    data.writeBigUInt64LE(BigInt(value), 16 + 8 * index);
+  });
+  let value = 0;
+  for (let at = 0; at < program.length; at += 8) {
+    const code = program.readUInt16LE(at);
+    const k = program.readUInt32LE(at + 4);
+    const jump = (isTrue: boolean): void => {
+      at += 8 * program.readUInt8(at + (isTrue ? 2 : 3));
+    };
+    if (code === 0x20) value = data.readUInt32LE(k);
+    else if (code === 0x54) value = (value & k) >>> 0;
+    else if (code === 0x15) jump(value === k);
+    else if (code === 0x35) jump(value >= k);
+    else if (code === 0x45) jump((value & k) !== 0);
+    else if (code === 0x06) return k;
+    else throw new Error(`unknown instruction ${code}`);
+  }
+  throw new Error("the program has no end");
+};
+
+const ALLOW = 0x7fff0000;
+const EPERM = 0x00050001;
+const EACCES = 0x0005000d;
+const ENOSYS = 0x00050026;
+const X64 = 0xc000003e;
+const ARM64 = 0xc00000b7;
+const gaps = { network: false, pid: 4321, isRoot: false, abi: 7 };
+
+describe("REQ-X10: the system call filter", () => {
+  test.each([
+    ["read", 0, [], ALLOW],
+    ["ptrace", 101, [], EPERM],
+    ["clone of a process", 56, [0x01200011], ALLOW],
+    ["clone with a user namespace", 56, [0x10000011], EPERM],
+    ["clone3", 435, [], ENOSYS],
+    ["ioctl TCGETS", 16, [0, 0x5401], ALLOW],
+    ["ioctl TIOCSTI", 16, [0, 0x5412], EPERM],
+    ["ioctl TIOCSTI with dirt above", 16, [0, 0x7_0000_5412], EPERM],
+    ["an x32 call", 0x40000000, [], ENOSYS],
+    ["socket", 41, [2], ALLOW],
+    ["chmod", 90, [], ALLOW],
+  ] as const)("%s, in namespaces", (_, call, args, verdict) => {
+    expect(judge(seccompProgram(undefined, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+  });
+
+  test.each([
+    ["socket", 41, [2], gaps, EACCES],
+    ["socket of the network, allowed", 41, [2], { ...gaps, network: true }, ALLOW],
+    ["Unix socket, network allowed", 41, [1], { ...gaps, network: true }, EACCES],
+    ["socketpair", 53, [1], gaps, ALLOW],
+    ["futimens", 280, [5, 0], gaps, ALLOW],
+    ["utimensat by a path", 280, [5, 0x1234], gaps, EPERM],
+    ["utimensat by a path whose low half is zero", 280, [5, 2 ** 32], gaps, EPERM],
+    ["reading the mark", 302, [0, 15, 0], gaps, ALLOW],
+    ["setting the mark", 302, [0, 15, 8], gaps, EPERM],
+    ["setting the mark, low half zero", 302, [0, 15, 2 ** 32], gaps, EPERM],
+    ["setting the mark the old way", 160, [15], gaps, EPERM],
+    ["setting another limit", 302, [0, 7, 8], gaps, ALLOW],
+    ["another process's limit", 302, [99, 7, 8], gaps, EPERM],
+    ["kill, scoped by the kernel", 62, [99], gaps, ALLOW],
+    ["kill, old kernel", 62, [99], { ...gaps, abi: 5 }, EPERM],
+    ["kill of itself, old kernel", 62, [4321], { ...gaps, abi: 5 }, ALLOW],
+    ["kill of everything, old kernel", 62, [0xffffffff], { ...gaps, abi: 5 }, EPERM],
+    ["truncate, old kernel", 76, [], { ...gaps, abi: 2 }, EPERM],
+    ["open to read and truncate, old kernel", 257, [0, 0, 0o1000], { ...gaps, abi: 2 }, EPERM],
+    ["open to write and truncate, old kernel", 257, [0, 0, 0o1101], { ...gaps, abi: 2 }, ALLOW],
+    ["fchmod", 91, [], gaps, ALLOW],
+    ["fchmod as root", 91, [], { ...gaps, isRoot: true }, EPERM],
+  ] as const)("%s, without namespaces", (_, call, args, given, verdict) => {
+    expect(judge(seccompProgram(given, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+  });
+
+  test("other machines: their own numbers, no calls of another word size, none where we know nothing", () => {
+    const program = seccompProgram(undefined, "arm64") ?? Buffer.alloc(0);
+    expect(judge(program, ARM64, 117)).toBe(EPERM);
+    expect(judge(program, ARM64, 101)).toBe(ALLOW);
+    expect(judge(program, 0x40000028, 117)).toBe(ENOSYS);
+    expect(seccompProgram(undefined, "riscv64")).toBeUndefined();
+  });
+});
