@@ -44,7 +44,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
   ],
-  host: ["@vscode/ripgrep"],
+  host: ["@vscode/ripgrep", "koffi"],
   tools: ["zod"],
   core: ["zod"],
   config: ["zod", "smol-toml", "toml-eslint-parser"],

@@ -77,6 +77,10 @@ const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace):
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
+/** Whether a home in memory has no place, because the real temporary folder is part of the ground. */
+export const sharesTemp = ({ writable }: CommandGround): boolean =>
+  writable.some((root) => isInside(TEMP, root));
+
 const bubblewrapArgs = (
   request: CommandRequest,
   ground: CommandGround,
@@ -92,9 +96,7 @@ const bubblewrapArgs = (
     "--cap-drop",
     "ALL",
     ...mountsFor(program, ground, place).flatMap((mount) => mount.args),
-    ...(ground.writable.some((root) => isInside(TEMP, root))
-      ? ["--bind", place.home, place.home]
-      : ["--dir", HOME]),
+    ...(sharesTemp(ground) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
     // Last, when everything that lies inside has its place.
     ...hiddenFolders.flatMap((path) => ["--remount-ro", path]),
     ...(place.seccompFile === undefined ? [] : ["--seccomp", "3"]),
@@ -124,8 +126,7 @@ export const bubblewrapLaunch = (
   place: PrivatePlace,
   mark: TreeMark,
 ): Launch => {
-  const sharesTemp = ground.writable.some((root) => isInside(TEMP, root));
-  const env = sharesTemp
+  const env = sharesTemp(ground)
     ? commandEnvironment(place.home, TEMP, request.env)
     : commandEnvironment(HOME, TEMP, request.env);
   const inner = ["bwrap", ...bubblewrapArgs(request, ground, place)] as const;

@@ -83,7 +83,7 @@ const launch = (spec: LandlockSpec): never => {
   installFilter(filter);
   return become(
     process.argv.slice(2),
-    Object.entries(process.env).map(([name, value]) => `${name}=${value ?? ""}`),
+    Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
   );
 };
 

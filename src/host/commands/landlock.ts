@@ -13,6 +13,7 @@ import { toolChainOf } from "./tool-chain.ts";
 /** What the launcher is told. */
 export interface LandlockSpec {
   readonly ground: CommandGround;
+  readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly string[];
   readonly privateFolders: readonly string[];
   readonly processLimit: number;
@@ -30,7 +31,7 @@ const isWithinSight = (program: string, ground: CommandGround): boolean =>
 
 /**
  * Rules of the kernel on the process itself, for machines that allow no namespaces. What it cannot do is written
- * in docs/decisions; above all, a folder that holds a protected name cannot get or lose entries of its own.
+ * in docs/decisions/005-three-tiers-for-commands.md; above all, a folder that holds a protected name cannot get or lose entries of its own.
  */
 export const landlockLaunch = (
   request: CommandRequest,
@@ -40,8 +41,13 @@ export const landlockLaunch = (
   maxAbi?: number,
 ): Launch => {
   const [program] = request.argv;
+  const env = {
+    ...commandEnvironment(place.home, place.temp, request.env),
+    LLMC_COMMAND_ID: mark.id,
+  };
   const spec: LandlockSpec = {
     ground,
+    env,
     readable: isWithinSight(program, ground) ? [] : [toolChainOf(program)],
     privateFolders: [place.home, place.temp],
     processLimit: processLimit(),
@@ -55,10 +61,7 @@ export const landlockLaunch = (
     file: process.execPath,
     args: ["--disable-warning=ExperimentalWarning", LAUNCHER, ...request.argv],
     cwd: request.cwd,
-    env: {
-      ...commandEnvironment(place.home, place.temp, request.env),
-      LLMC_COMMAND_ID: mark.id,
-    },
+    env,
     input: openSync(specFile, "r"),
     reports: true,
     mark,

@@ -18,7 +18,8 @@ export interface PrivatePlace {
 
 /** Files that every run shares, made once, and a folder for each run. */
 export interface PrivatePlaces {
-  open(): Promise<PrivatePlace>;
+  /** Folders are made only where the tier has none in memory: they cost more than a short command. */
+  open(needsFolders: boolean): Promise<PrivatePlace>;
   close(place: PrivatePlace): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -56,11 +57,11 @@ export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
   };
   let next = 0;
   return {
-    open: async () => {
+    open: async (needsFolders) => {
       const folder = join(base, `run-${next++}`);
       const home = join(folder, "home");
       const temp = join(folder, "tmp");
-      for (const path of [folder, home, temp]) await mkdir(path, { mode: 0o700 });
+      for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
       return { folder, home, temp, ...shared };
     },
     close: ({ folder }) => rm(folder, { recursive: true, force: true, maxRetries: 2 }),

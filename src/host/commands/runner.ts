@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
-import { bubblewrapLaunch, ranInside } from "./bubblewrap.ts";
+import { bubblewrapLaunch, ranInside, sharesTemp } from "./bubblewrap.ts";
 import type { CommandGround, CommandOutcome, CommandRequest, CommandRunner, Tier } from "./contract.ts";
 import { landlockLaunch } from "./landlock.ts";
 import { createMark } from "./limits.ts";
@@ -111,7 +111,8 @@ export const createCommandRunner = (options: RunnerOptions): CommandRunner & Asy
   ): Promise<CommandOutcome> => {
     if (places === undefined) sealDescriptors();
     places ??= createPrivatePlaces();
-    const place = await (await places).open();
+    const needsFolders = tier !== "bubblewrap" || sharesTemp(ground);
+    const place = await (await places).open(needsFolders);
     const missing = await watchMissing(ground);
     try {
       const { timeoutMs, maxOutputBytes } = request;
@@ -128,7 +129,7 @@ export const createCommandRunner = (options: RunnerOptions): CommandRunner & Asy
       const { report: _, ...told } = outcome;
       return { ...told, tier, setAside };
     } finally {
-      await (await places).close(place);
+      if (needsFolders) await (await places).close(place);
     }
   };
 
