@@ -13,7 +13,8 @@ interface Target {
   readonly lane: string;
   /** Against the fastest of these. */
   readonly against: readonly string[];
-  readonly atMost: number;
+  /** Left out: for information. */
+  readonly atMost: number | undefined;
 }
 
 interface Operation {
@@ -29,6 +30,9 @@ const PEER_LANES = [OFFICIAL, COMMANDER];
 const RG = "plain rg";
 
 const READ_LINES = 200;
+
+/** It takes a hundred times as long as the others, and what it waits for is no compiler. */
+const COMMANDER_WARM_UP = 5;
 
 const tool = (server: ServerProcess, name: string, args: ToolArguments) => ({
   once: () => server.call(name, args),
@@ -49,7 +53,8 @@ const commanderLane = (
   name = COMMANDER,
 ): readonly Lane[] => {
   const server = peers.get("commander");
-  return server === undefined ? [] : [{ name, once: once(server), batch: 1, restMs: COMMANDER_REST_MS }];
+  const pace = { warmUp: COMMANDER_WARM_UP, batch: 1, restMs: COMMANDER_REST_MS };
+  return server === undefined ? [] : [{ name, once: once(server), ...pace }];
 };
 
 const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): readonly Operation[] => {
@@ -59,6 +64,7 @@ const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
     calls: {
       readonly official: readonly [string, ToolArguments];
       readonly commander: readonly [string, ToolArguments];
+      /** The first has to meet the target. */
       readonly ours: readonly (readonly [string, ToolArguments])[];
     },
   ): Operation => ({
@@ -69,10 +75,10 @@ const fastOperations = (tree: Tree, ours: ServerProcess, peers: RunningPeers): r
       ...commanderLane(peers, (server) => () => server.call(...calls.commander)),
       ...calls.ours.map(([toolName, args]) => ({ name: `llmc ${toolName}`, ...tool(ours, toolName, args) })),
     ],
-    targets: calls.ours.map(([toolName]) => ({
+    targets: calls.ours.map(([toolName], at) => ({
       lane: `llmc ${toolName}`,
       against: PEER_LANES,
-      atMost: 1.25,
+      atMost: at === 0 ? 1.25 : undefined,
     })),
   });
   return [
@@ -171,9 +177,10 @@ const judge = (
     return { words: `${lane}: nothing to compare with`, ratio: undefined, base: against.join(" or ") };
   }
   const ratio = pairedRatio(own, base);
-  const verdict = ratio <= atMost ? "met" : "MISSED";
+  const verdict =
+    atMost === undefined ? "no target" : `target ≤ ${atMost}: ${ratio <= atMost ? "met" : "MISSED"}`;
   return {
-    words: `${lane}: ${ratio.toFixed(2)} times ${base.name} (quiet ${(own.quiet / base.quiet).toFixed(2)}), target ≤ ${atMost}: ${verdict}`,
+    words: `${lane}: ${ratio.toFixed(2)} times ${base.name} (quiet ${(own.quiet / base.quiet).toFixed(2)}), ${verdict}`,
     ratio,
     base: base.name,
   };
@@ -186,7 +193,7 @@ const figuresOf = (operation: Operation, results: readonly LaneResult[]): Figure
       const { ratio, base } = judge(target, results);
       return [
         `${target.lane} to ${base}`,
-        { target: target.atMost, paired_ratio: ratio === undefined ? null : round(ratio, 3) },
+        { target: target.atMost ?? null, paired_ratio: ratio === undefined ? null : round(ratio, 3) },
       ];
     }),
   ),
@@ -200,7 +207,7 @@ export const peers: Benchmark = {
     await using tree = await createTree();
     await using others = await startPeers(tree.path);
     const ours = startServer(llmc(program, tree.path, "--mode", "classic"));
-    const fastPlan = { warmUp: quick ? 5 : 100, rounds: quick ? 5 : 200, batch: 5 };
+    const fastPlan = { warmUp: quick ? 100 : 2000, rounds: quick ? 5 : 200, batch: 5 };
     const slowPlan = { warmUp: quick ? 1 : 3, rounds: quick ? 3 : 25, batch: 1, restMs: 20 };
     const measured: { pass: string; operation: Operation; results: readonly LaneResult[] }[] = [];
     const measure = async (pass: string, operation: Operation): Promise<void> => {

@@ -10,6 +10,7 @@ export interface Lane {
   /** Processor time that the thing has used so far, in milliseconds. */
   readonly cpuMs?: () => number;
   /** Where it needs others than the plan's. */
+  readonly warmUp?: number;
   readonly batch?: number;
   readonly restMs?: number;
 }
@@ -47,7 +48,7 @@ export interface LaneResult {
  * for all of them, so the ratios hold where the times do not.
  */
 export const runLanes = async (lanes: readonly Lane[], plan: Plan): Promise<readonly LaneResult[]> => {
-  for (const lane of lanes) for (let i = 0; i < plan.warmUp; i++) await lane.once();
+  for (const lane of lanes) for (let i = 0; i < (lane.warmUp ?? plan.warmUp); i++) await lane.once();
 
   const cpuBefore = lanes.map((lane) => lane.cpuMs?.());
   const batches = new Map<Lane, number[][]>(lanes.map((lane) => [lane, []]));

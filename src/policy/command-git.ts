@@ -44,19 +44,21 @@ const READING_CONFIG = "--get --get-all --get-regexp --get-urlmatch --get-color 
 const WRITING_CONFIG =
   "--add --replace-all --unset --unset-all --rename-section --remove-section -e --edit --comment";
 
-/** Settings are read by an option, by `get` or `list`, or by one name alone; a second word would set it. */
+/** Settings are read by an option, by `get` or `list`, or by one name alone; whatever comes after a name is its value. */
 const configNeeds = (rest: readonly string[]): Need[] => {
-  const { options, operands } = sortWords(rest, {
-    flags: "lz --global --system --local --worktree --show-origin",
+  const { options, operands, leading } = sortWords(rest, {
+    flags:
+      "lz --global --system --local --worktree --show-origin --show-scope --name-only --null --includes --bool --int",
+    values: "f",
+    longValues: "--file --blob --type --default",
   });
-  const written = optionNeeds(options, { config: WRITING_CONFIG, read: "-f --file --blob" }, undefined);
-  const [first] = operands;
-  const isReading =
-    options.some((option) => option.isSure && listed(READING_CONFIG).includes(option.name)) ||
-    rest[0] === "get" ||
-    rest[0] === "list" ||
-    (operands.length === 1 && first?.includes(".") === true);
-  return isReading ? written : [...written, { power: "config", because: "config" }];
+  const needs = optionNeeds(options, { config: WRITING_CONFIG, read: "-f --file --blob" }, undefined);
+  const reads = options
+    .slice(0, leading)
+    .some((option) => option.isSure && listed(READING_CONFIG).includes(option.name));
+  const isMode = rest[0] === "get" || rest[0] === "list";
+  const isName = operands.length === 1 && operands[0] === rest.at(-1) && operands[0]?.includes(".") === true;
+  return reads || isMode || isName ? needs : [...needs, { power: "config", because: "config" }];
 };
 
 const ruleNeeds = (subcommand: string, rest: readonly string[], rule: GitRule): Need[] => {

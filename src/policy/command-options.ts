@@ -24,6 +24,8 @@ export interface FoundOption {
 export interface SortedWords {
   readonly options: readonly FoundOption[];
   readonly operands: readonly string[];
+  /** How many of the options come before the first operand: some programs heed no others. */
+  readonly leading: number;
   /** No option is unknown, so no operand can be the value of one. */
   readonly isCertain: boolean;
 }
@@ -44,17 +46,27 @@ export const sortWords = (words: readonly string[], shape: OptionShape): SortedW
   // The word before may be an option that waits for a value, for all that is known: then `--` may be that value.
   let isOpen = false;
   let isCertain = true;
+  let leading: number | undefined;
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? "";
     const isSure = !isOpen;
+    // A word that may itself be a value may take none: then the next word is looked at all the same.
+    const skip = (): void => {
+      if (isSure) i++;
+      else isOpen = true;
+    };
     if (word === "--") {
-      if (isSure) return { options, operands: [...operands, ...words.slice(i + 1)], isCertain };
-      isOpen = false;
+      const rest = words.slice(i + 1);
+      // Where it may be a value, what follows is taken for both.
+      const more = isSure ? [] : sortWords(rest, shape).options.map((option) => ({ ...option, isSure }));
+      operands.push(...rest);
+      return { options: [...options, ...more], operands, leading: leading ?? options.length, isCertain };
     } else if (word.startsWith("--")) {
       const [name, written] = readLong(word);
       const takesNext = written === undefined && longValues.includes(name);
-      options.push({ name, value: takesNext ? words[++i] : written, isSure });
+      options.push({ name, value: takesNext ? words[i + 1] : written, isSure });
       isOpen = written === undefined && !takesNext && !longFlags.includes(name);
+      if (takesNext) skip();
     } else if (word.startsWith("-") && word !== "-") {
       isOpen = false;
       for (let at = 1; at < word.length; at++) {
@@ -62,21 +74,24 @@ export const sortWords = (words: readonly string[], shape: OptionShape): SortedW
         const takesValue = shape.values?.includes(letter) === true;
         const isAttached = shape.attached?.includes(letter) === true;
         const rest = word.slice(at + 1);
+        const taken = rest || words[i + 1];
         options.push({
           name: `-${letter}`,
-          value: takesValue ? rest || words[++i] : isAttached ? rest : undefined,
+          value: takesValue ? taken : isAttached ? rest : undefined,
           isSure,
         });
+        if (takesValue && rest === "") skip();
         if (takesValue || isAttached) break;
         isOpen = rest === "" && !letterFlags.includes(letter);
       }
     } else {
+      leading ??= options.length;
       operands.push(word);
       isOpen = false;
     }
     if (isOpen) isCertain = false;
   }
-  return { options, operands, isCertain };
+  return { options, operands, leading: leading ?? options.length, isCertain };
 };
 
 /**

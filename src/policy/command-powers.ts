@@ -54,14 +54,14 @@ const pathNeeds = (options: readonly FoundOption[], rule: ProgramRule, isInside:
     rule.plain,
   );
 
-const scriptNeeds = ({ options, operands, isCertain }: SortedWords, rule: ProgramRule): Need[] => {
+const scriptNeeds = ({ options, operands, leading, isCertain }: SortedWords, rule: ProgramRule): Need[] => {
   if (rule.script === undefined) return [];
   const judge = rule.script === "awk" ? judgeAwkText : judgeSedText;
-  const given = options.filter((option) => meansOneOf(option, listed(rule.scriptOptions), []));
-  const values = given.flatMap((option) => option.value ?? []);
-  // The text is the first operand that is left, and what an unknown option may have taken is not known.
-  const isElsewhere = given.length > 0 && values.length === given.length;
-  const texts = isCertain ? operands.slice(0, isElsewhere ? 0 : 1) : operands;
+  const isText = (option: FoundOption): boolean => meansOneOf(option, listed(rule.scriptOptions), []);
+  const values = options.filter(isText).flatMap((option) => option.value ?? []);
+  // Without such an option before it, the first operand is the text; what an unknown option may have taken is unknown.
+  const isGiven = options.slice(0, leading).some((option) => isText(option) && option.value !== undefined);
+  const texts = isCertain ? operands.slice(0, isGiven ? 0 : 1) : operands;
   return [...values, ...texts].flatMap((text) => {
     const power = judge(text);
     return power === undefined ? [] : [{ power, because: `the text ${brief(text)}` }];
@@ -104,9 +104,11 @@ export const findNeeds = (words: readonly string[], rule: ProgramRule, isInside:
   const said = (rule.words ?? []).flatMap(([power, pattern]) =>
     words.filter((word) => pattern.test(word)).map((word) => ({ power, because: brief(word) })),
   );
+  // Some implementations take no options after the first operand.
+  const files = operands.length === 0 ? [] : words.slice(words.indexOf(operands[0] ?? ""));
   const tooMany: Need[] =
-    rule.maxOperands !== undefined && operands.length > rule.maxOperands
-      ? [{ power: "write", because: `the file ${brief(operands[rule.maxOperands] ?? "")}` }]
+    rule.maxOperands !== undefined && files.length > rule.maxOperands
+      ? [{ power: "write", because: `the file ${brief(files[rule.maxOperands] ?? "")}` }]
       : [];
   const byDefault: Need[] =
     rule.readsWith === undefined || words.length === 0 || readsOnly(words, rule.readsWith, rule)

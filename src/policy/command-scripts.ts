@@ -18,21 +18,26 @@ export const judgeAwkText = (text: string): ScriptPower | undefined => {
 
 const ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:\\.|[^\\/\n])+/[IM]*)`;
 const DELIMITED = String.raw`(?:\\.|(?!\k<d>)[^\\\n])*\k<d>`;
+// No two parts in a row can take the same blanks, so that time is bounded by the length.
 const SED_COMMAND = new RegExp(
-  String.raw`[\s;]*(?:${ADDRESS}(?:,[ \t]*(?:${ADDRESS}|[+~]\d+))?)?[ \t]*!*[ \t]*(?:\{|` +
-    String.raw`(?:[}pdDPnNhHgGxz=]|[qQlL][ \t]*\d*|[bt:T][ \t]*[\w.-]*|#[^\n]*|[aic][ \t]*\\?[^\\\n]*` +
+  String.raw`(?:${ADDRESS}(?:,[ \t]*(?:${ADDRESS}|[+~]\d+))?)?[ \t]*(?:!+[ \t]*)?(?:\{|` +
+    String.raw`[aic](?:[ \t]*\\)?[^\\\n]*(?=$|\n)|#[^\n]*|` +
+    String.raw`(?:[}pdDPnNhHgGxz=]|[qQlL](?:[ \t]*\d+)?|[bt:T](?:[ \t]*[\w.-]+)?` +
     String.raw`|[sy](?<d>[/|,#:@!~%_+])${DELIMITED}${DELIMITED}[gpiImM\d]*)[ \t]*(?=$|[\n;}]))`,
   "y",
 );
+const BETWEEN = /[\s;]*/y;
 
 /** Passes only what a small, harmless part of the language spells; everything else may run or write. */
 export const judgeSedText = (text: string): ScriptPower | undefined => {
   let at = 0;
-  while (/[^\s;]/.test(text.slice(at))) {
+  for (;;) {
+    BETWEEN.lastIndex = at;
+    at += BETWEEN.exec(text)?.[0].length ?? 0;
+    if (at >= text.length) return undefined;
     SED_COMMAND.lastIndex = at;
-    const found = SED_COMMAND.exec(text);
-    if (found === null || found[0] === "") return "run";
-    at += found[0].length;
+    const found = SED_COMMAND.exec(text)?.[0] ?? "";
+    if (found === "") return "run";
+    at += found.length;
   }
-  return undefined;
 };

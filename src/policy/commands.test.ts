@@ -88,6 +88,9 @@ describe("FAIL-C3 REQ-X1 REQ-D15 options of the default programs that give them 
     ["sort -k -- -o out", "sort:write"],
     ["sort --ke -- --output=out", "sort:write"],
     ["sort --batch-size -- --output=out", "sort:write"],
+    ["sort --random-source --key -oout", "sort:write"],
+    ["sort --random-source --parallel --output=out", "sort:write"],
+    ["sort --random-source -k -oout", "sort:write"],
     ["sort -T /etc in", "sort:write"],
     ["sort --temporary-directory=/etc in", "sort:write"],
     ["sort --temp=/etc in", "sort:write"],
@@ -107,6 +110,9 @@ describe("FAIL-C3 REQ-X1 REQ-D15 options of the default programs that give them 
     ["uniq -f 1 in out", "uniq:write"],
     ["uniq -f -- in out", "uniq:write"],
     ["uniq -w5 in out", "uniq:write"],
+    ["uniq in -c", "uniq:write"],
+    ["uniq -1 -- in --skip-fields", "uniq:write"],
+    ["uniq --count -- in -f", "uniq:write"],
 
     ["diff -l a b", "diff:run"],
     ["diff -ul a b", "diff:run"],
@@ -239,6 +245,9 @@ describe("FAIL-C3 git: options and sub-commands beyond reading", () => {
     ["git config set a.b c", "git:config"],
     ["git config -f /etc/x --list", "git:read"],
     ["git config -- a.b c", "git:config"],
+    ["git config core.pager --get", "git:config"],
+    ["git config core.pager -x", "git:config"],
+    ["git config core.pager --list", "git:config"],
 
     ["git commit -m x", "git:write"],
     ["git add .", "git:write"],
@@ -324,6 +333,8 @@ describe("FAIL-C3 programs that an operator may add", () => {
     [`gawk --sou 'BEGIN{system("id")}'`, "gawk:run"],
     [`gawk --lint x 'BEGIN{system("id")}'`, "gawk:run"],
     [`awk -F : -v x=1 'BEGIN{system("id")}'`, "awk:run"],
+    [`awk 'BEGIN{system("id")}' -e 1`, "awk:run"],
+    ["sed 'e id' -e p f", "sed:run"],
     ["awk -f evil.awk x", "awk:run"],
     ["awk -fevil.awk x", "awk:run"],
     ["gawk --file=evil.awk", "gawk:run"],
@@ -732,6 +743,18 @@ describe("REQ-X9 a dangerous option is found wherever it stands", () => {
       }),
     );
   });
+});
+
+it("takes little time for the longest and most repetitive of texts", () => {
+  const start = performance.now();
+  for (const part of ["a ", "b ", "s/a", "p;", "1!", "/x/,", " ", "-- ", "|", "print>", "{", "\\\\", "q "]) {
+    const text = part.repeat(32_000 / part.length);
+    judge(`sed '${text}\\x'`);
+    judge(`sed 'b${text}\\x'`);
+    judge(`awk '${text}'`);
+    judge(`sort ${part.repeat(300)}`);
+  }
+  expect(performance.now() - start).toBeLessThan(2000);
 });
 
 describe("roots that are known", () => {

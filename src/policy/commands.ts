@@ -6,7 +6,7 @@ import { findNeeds, type IsInside, type Need, staysBelow } from "./command-power
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
 
 /** A program started under another name is another program: these go by the name alone. */
-export const MULTI_CALL: ReadonlySet<string> = new Set(["busybox", "toybox", "coreutils"]);
+const MULTI_CALL: ReadonlySet<string> = new Set(["busybox", "toybox", "coreutils"]);
 
 export interface CommandFacts {
   /** The program as it will be started, and its arguments. */

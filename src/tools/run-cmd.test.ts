@@ -94,6 +94,8 @@ describe("run_cmd", () => {
     });
     expect(await app.errorCode("run_cmd", { command: "cat .env" })).toBe("path_denied");
     expect(await app.errorCode("run_cmd", { command: "head --bytes=9 deep/id_rsa" })).toBe("path_denied");
+    expect(await app.errorCode("run_cmd", { command: "git show HEAD:.env" })).toBe("path_denied");
+    expect(await app.errorCode("run_cmd", { command: "grep -f.env a.txt" })).toBe("path_denied");
     const result = await app.ask("run_cmd", { command: "grep -r zebra ." });
     const text = JSON.stringify(result);
     expect(text).toContain("zebra-plain");
@@ -132,6 +134,18 @@ describe("run_cmd", () => {
     expect(await app.text("read_file", { path: `handle:${handle}`, offset: 19_999, limit: 1 })).toContain(
       "0123456789",
     );
+  });
+
+  test("REQ-D19: the sandbox can be switched off, is then named plain, and plain paths outside are refused", async () => {
+    const app = await openTestApp({
+      files: { "a.txt": "x" },
+      overrides: { "mcp.tools.command_sandbox": "off" },
+    });
+    expect(await app.ask("run_cmd", { command: "cat a.txt" })).toMatchObject({
+      structured: { data: { stdout: "x" }, meta: { tier: "plain" } },
+    });
+    expect(await app.errorCode("run_cmd", { command: "cat /etc/hostname" })).toBe("path_denied");
+    expect(await app.errorCode("run_cmd", { command: "ls ../.." })).toBe("path_denied");
   });
 
   test("refusals of the working directory", async () => {

@@ -45,12 +45,28 @@ const refuseDisabled = (): LlmcError =>
     hint: "The operator decides in mcp.tools.enable_run_cmd.",
   });
 
+/** What may be a path in a word: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
+const pathsIn = (word: string): readonly string[] =>
+  [
+    word,
+    ...(word.includes("=") ? [word.slice(word.indexOf("=") + 1)] : []),
+    ...(word.includes(":") ? [word.slice(word.indexOf(":") + 1)] : []),
+    ...(/^-[^-]./.test(word) ? [word.slice(2)] : []),
+  ].filter((path) => path !== "" && !path.includes("\0"));
+
 /** A secret that is named outright is refused in every tier; the sandbox keeps commands from the others. */
 const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithheld }: Surroundings): void => {
+  for (const path of words.flatMap(pathsIn)) {
+    if (isWithheld(posix.resolve(cwd, path))) throw pathDenied(path, "denylist", rules);
+  }
+};
+
+/** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
+const refuseOutside = (words: readonly string[], cwd: string, { rules }: Surroundings): void => {
   for (const word of words) {
-    const value = word.startsWith("-") ? word.slice(word.indexOf("=") + 1) : word;
-    if (value !== "" && !value.includes("\0") && isWithheld(posix.resolve(cwd, value)))
-      throw pathDenied(value, "denylist", rules);
+    const isPath = word.startsWith("/") || word.split("/").includes("..");
+    if (isPath && !insideRoots(posix.resolve(cwd, word), rules.roots))
+      throw pathDenied(word, "outside", rules);
   }
 };
 
@@ -90,10 +106,11 @@ export const createCommands = (options: CommandsOptions): Commands => {
           allowlist: settings.allowlist,
           dirs: FIXED_PATH,
           writableRoots: roots,
-          ripgrepPath: await findRipgrep(),
+          ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         });
         const [, ...rest] = words;
         refuseSecrets(rest, located.realPath, around);
+        if ((await options.runner.tier()) === "plain") refuseOutside(rest, located.realPath, around);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,
