@@ -174,9 +174,8 @@ export const WORKFLOWS: readonly Workflow[] = [
     id: "W7",
     says: "count a string in that log",
     ours: async (use, { log }) => {
-      const args = { root: log.path, pattern: log.word, context_lines: 0, max_results: 1 };
-      const { text } = await use("linux_search_content", args);
-      expect(text.includes(`of ${log.count} hits`), "the count");
+      const { text } = await use("run_cmd", { command: `grep -c ${log.word} ${log.path}` });
+      expect(text.includes(String(log.count)), "the count");
     },
     commander: async (use, { path, log }) => {
       const command = `grep -c ${log.word} ${path}/${log.path}`;
@@ -188,6 +187,21 @@ export const WORKFLOWS: readonly Workflow[] = [
     },
     official: async (use, { path, log }) => {
       await use("read_text_file", { path: `${path}/${log.path}` });
+    },
+  },
+  {
+    id: "W7 search",
+    says: "the same, by search where commands are not allowed",
+    isAside: true,
+    ours: async (use, { log }) => {
+      const args = { root: log.path, pattern: log.word, context_lines: 0, max_results: 1 };
+      const { text } = await use("linux_search_content", args);
+      expect(text.includes(`of ${log.count} hits`), "the count");
+    },
+    commander: async (use, { path, log }) => {
+      const args = { path: `${path}/${log.path}`, pattern: log.word, searchType: "content", contextLines: 0 };
+      const found = await searchCommander(use, args, log.count);
+      expect(found.includes(`(${log.count} matches)`), "the count");
     },
   },
   {
