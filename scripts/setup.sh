@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 stamp=node_modules/.llmc-installed
 if [ ! -x node_modules/node/bin/node ] || [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
   echo "llmc: installing dependencies" >&2
-  npm ci --no-audit --no-fund --loglevel=error >&2
+  # `npm ci` insists that the lock file names the binaries of every platform, which not every registry offers.
+  npm ci --no-audit --no-fund --loglevel=silent >&2 || npm install --no-save --no-audit --no-fund --loglevel=error >&2
   # Older npm versions skip unapproved install scripts; Node 24 itself arrives through one.
   [ -x node_modules/node/bin/node ] || npm rebuild node --loglevel=error >&2
   cp package-lock.json "$stamp"
