@@ -1,0 +1,16 @@
+import { linkSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { openTestApp } from "../app.ts";
+
+test("FAIL-A4: a secret is refused by its names; a hard link with another name is outside that promise, as SECURITY says", async () => {
+  const app = await openTestApp({ files: { ".env": "KEY=value\n" }, overrides: { "mcp.mode": "classic" } });
+  linkSync(join(app.root, ".env"), join(app.root, "copy.env"));
+  linkSync(join(app.root, ".env"), join(app.root, "notes.txt"));
+  expect(await app.errorCode("read_file", { path: ".env" })).toBe("path_denied");
+  expect(await app.errorCode("read_file", { path: "copy.env" })).toBe("path_denied");
+  expect(await app.text("read_file", { path: "notes.txt" })).toBe("KEY=value\n");
+  // No tool makes hard links, so a client cannot give a secret another name.
+  expect(await app.errorCode("linux_fs_move", { source: ".env", target: "plain.txt" })).toBe("INVALID_PATH");
+  expect(readFileSync(resolve(import.meta.dirname, "../../SECURITY.md"), "utf8")).toContain("hard link");
+});
