@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Launch, type ServerProcess, startServer } from "./server-process.ts";
@@ -38,6 +38,12 @@ interface Peer {
 const CACHE = fileURLToPath(new URL("../.peers", import.meta.url));
 const INSTALL_MS = 5 * 60_000;
 const START_MS = 30_000;
+
+/**
+ * Desktop Commander runs `python3 --version` before many of its answers, and waits for it. A version manager's shim in
+ * the way makes that ten times as long, and would be this machine's fault and not the server's.
+ */
+const PLAIN_PATH = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(delimiter);
 
 /** Nothing listens there: the server goes on without what it wanted to fetch. */
 const NOWHERE = "http://127.0.0.1:9/";
@@ -138,7 +144,8 @@ const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
 const startPeer = async (peer: Peer, root: string): Promise<RunningPeer> => {
   const entry = await install(peer);
   const home = await mkdtemp(join(tmpdir(), "llmc-peer-"));
-  const server = startServer(await peer.launch(entry, root, home));
+  const { env, ...launch } = await peer.launch(entry, root, home);
+  const server = startServer({ ...launch, env: { ...env, PATH: PLAIN_PATH } });
   const stop = async (): Promise<void> => {
     await server.close();
     await rm(home, { recursive: true, force: true });

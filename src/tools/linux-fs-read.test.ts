@@ -29,7 +29,7 @@ describe("linux_fs_read", () => {
       },
     });
     expect(await app.text("linux_fs_read", { path: "a.txt", offset_lines: 298 })).toBe(
-      "line 299\nline 300\n[lines 299-300 of 300]",
+      "line 299\nline 300\n",
     );
     expect(await app.text("linux.fs_read", { path: "a.txt", max_lines: 1 })).toBe(
       "line 1\n[lines 1-1 of 300]",
@@ -58,21 +58,29 @@ describe("linux_fs_read", () => {
     );
   });
 
+  test("a part of a file carries the hash of the whole, so that it need not be sent again either", async () => {
+    const app = await openTestApp({
+      ...classic,
+      files: { "big.txt": "words and more words\n".repeat(3000) },
+    });
+    const shown =
+      /\[lines 1-200 of 3000; sha256 ([0-9a-f]{12})\]$/.exec(
+        await app.text("linux_fs_read", { path: "big.txt" }),
+      )?.[1] ?? "";
+    expect(await app.text("linux_fs_read", { path: "big.txt", unless_sha256: shown })).toBe("[unchanged]");
+  });
+
   test("tail_lines gives the end", async () => {
     const app = await openTestApp({
       ...classic,
       files: { "log.txt": numbered(5000), "bare.txt": "a\nb\nc", "crlf.txt": "a\r\nb\r\n" },
     });
     expect(await app.text("linux_fs_read", { path: "log.txt", tail_lines: 2 })).toBe(
-      "line 4999\nline 5000\n[lines 4999-5000 of 5000]",
+      "line 4999\nline 5000\n",
     );
-    expect(await app.text("linux_fs_read", { path: "bare.txt", tail_lines: 2 })).toBe(
-      "b\nc\n[lines 2-3 of 3]",
-    );
+    expect(await app.text("linux_fs_read", { path: "bare.txt", tail_lines: 2 })).toBe("b\nc");
     expect(await app.text("linux_fs_read", { path: "bare.txt", tail_lines: 10 })).toBe("a\nb\nc");
-    expect(await app.text("linux_fs_read", { path: "crlf.txt", tail_lines: 1 })).toBe(
-      "b\r\n[lines 2-2 of 2]",
-    );
+    expect(await app.text("linux_fs_read", { path: "crlf.txt", tail_lines: 1 })).toBe("b\r\n");
   });
 
   test("FAIL-A14: the tail of a UTF-16 file, and of lines that are too long", async () => {
@@ -80,9 +88,7 @@ describe("linux_fs_read", () => {
       ...classic,
       files: { "long.txt": `first\n${"x".repeat(200_000)}\nlast\n` },
     });
-    expect(await app.text("linux_fs_read", { path: "long.txt", tail_lines: 2 })).toBe(
-      "last\n[lines 3-3 of 3]",
-    );
+    expect(await app.text("linux_fs_read", { path: "long.txt", tail_lines: 2 })).toBe("last\n");
     const { writeFileSync } = await import("node:fs");
     writeFileSync(join(app.root, "wide.txt"), Buffer.from(`\ufeff${numbered(50)}`, "utf16le"));
     expect(await app.text("linux_fs_read", { path: "wide.txt", tail_lines: 2 })).toMatch(

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { sameSha, shaInput, shortSha } from "./sha.ts";
 import { defineTool } from "./tool.ts";
 
-/** Keeps one answer near 16k tokens even when lines are long. */
-const MAX_BYTES = 65_536;
+/** Keeps one answer near 32k tokens even when as many lines as can be were asked for. */
+const MAX_BYTES = 131_072;
 /** Counting and hashing a whole file stops here; the first lines are not held up by the size of the rest. */
 const SURVEY_MS = 2000;
 /** A file whose content is shorter than this costs less to send again than its hash. */
@@ -71,14 +71,18 @@ export const linuxFsRead = defineTool({
     if (meta.unchanged) return "[unchanged]";
     if (content === "")
       return meta.total_lines === 0 ? "[empty file]" : `[no lines there: the file has ${meta.total_lines}]`;
-    const text = content.endsWith("\n") ? content : `${content}\n`;
-    const isWhole = !meta.truncated && meta.first_line === 0;
-    if (!isWhole) {
-      const total = meta.total_is_exact ? `${meta.total_lines}` : `over ${meta.total_lines}`;
-      return `${text}[lines ${meta.first_line + 1}-${meta.first_line + meta.lines} of ${total}]`;
-    }
-    return meta.sha256 !== undefined && content.length > WORTH_A_HASH_CHARS
-      ? `${text}[sha256 ${shortSha(meta.sha256)}]`
-      : content;
+    const hash =
+      meta.sha256 !== undefined && content.length > WORTH_A_HASH_CHARS
+        ? `sha256 ${shortSha(meta.sha256)}`
+        : "";
+    const total = meta.total_is_exact ? `${meta.total_lines}` : `over ${meta.total_lines}`;
+    const range = meta.truncated
+      ? `lines ${meta.first_line + 1}-${meta.first_line + meta.lines} of ${total}`
+      : "";
+    // The end of a file needs no note, and its hash none either: a tail is read to see what is new.
+    const notes = [range, ...(meta.first_line === 0 ? [hash] : [])].filter((note) => note !== "");
+    return notes.length === 0
+      ? content
+      : `${content}${content.endsWith("\n") ? "" : "\n"}[${notes.join("; ")}]`;
   },
 });
