@@ -61,7 +61,8 @@ export const COMMON_METHOD = "refresh_from_store";
 
 const capital = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
-export const nounOf = (dice: Dice): string => dice.pick(NOUNS);
+/** One of the first so many: a project has fewer folders than words. */
+export const nounOf = (dice: Dice, among = NOUNS.length): string => dice.pick(NOUNS.slice(0, among));
 
 const className = (dice: Dice): string =>
   `${capital(dice.pick(NOUNS))}${capital(dice.pick(NOUNS))}${dice.pick(KINDS)}`;

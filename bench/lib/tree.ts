@@ -137,17 +137,19 @@ export const createTree = async (): Promise<Tree> => {
     const top = i % 3 === 0 ? "tests" : "shop";
     const name = fresh(() => {
       const leaf = `${top === "tests" ? "test_" : ""}${dice.pick(LEAVES)}${dice.below(2) === 0 ? "" : `_${nounOf(dice)}`}.py`;
-      const deep = dice.below(3) === 0 ? `${nounOf(dice)}/` : "";
-      return `${top}/${nounOf(dice)}/${nounOf(dice)}/${deep}${leaf}`;
+      const deep = dice.below(6) === 0 ? `${nounOf(dice, 3)}/` : "";
+      return `${top}/${nounOf(dice, 30)}/${nounOf(dice, 12)}/${deep}${leaf}`;
     });
     write(name, pythonFile(dice, sizeOf(dice, 6000)));
   }
   for (let i = 0; i < TYPESCRIPT_FILES; i++) {
-    const name = fresh(() => `web/src/${nounOf(dice)}/${nounOf(dice)}/${nounOf(dice)}-${nounOf(dice)}.ts`);
+    const name = fresh(
+      () => `web/src/${nounOf(dice, 20)}/${nounOf(dice, 15)}/${nounOf(dice)}-${nounOf(dice)}.ts`,
+    );
     write(name, typescriptFile(dice, sizeOf(dice, 6000)));
   }
   for (let i = 0; i < MARKDOWN_FILES; i++) {
-    const name = fresh(() => `docs/${nounOf(dice)}/${nounOf(dice)}-${nounOf(dice)}.md`);
+    const name = fresh(() => `docs/${nounOf(dice, 30)}/${nounOf(dice)}-${nounOf(dice)}.md`);
     write(name, markdownFile(dice, sizeOf(dice, 5000)));
   }
 
