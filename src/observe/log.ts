@@ -24,7 +24,8 @@ export interface LiveLog extends Log {
 
 interface Line {
   readonly level: Level;
-  readonly time: string;
+  /** Milliseconds since the epoch; formatted when the line is printed. */
+  readonly time: number;
   readonly fields: Fields;
   readonly message: string;
 }
@@ -60,7 +61,10 @@ const loadPrinter = async (
     { write: (line: string) => stderr.write(format() === "text" ? asText(line) : line) },
   );
   return ({ level, time, fields, message }) =>
-    logger[level]({ time, ...(typeof fields === "function" ? fields() : fields) }, message);
+    logger[level](
+      { time: new Date(time).toISOString(), ...(typeof fields === "function" ? fields() : fields) },
+      message,
+    );
 };
 
 /** Lines wait this long to be written together: a write per call would wake the client once more for each answer. */
@@ -91,7 +95,7 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
 
   const note = (lineLevel: Level, fields: Fields, message: string): void => {
     if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
-    held.push({ level: lineLevel, time: new Date().toISOString(), fields, message });
+    held.push({ level: lineLevel, time: Date.now(), fields, message });
     const isUrgent = lineLevel === "warn" || lineLevel === "error" || held.length >= MAX_HELD;
     if (isUrgent) {
       clearTimeout(timer);
