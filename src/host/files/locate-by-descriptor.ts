@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import type { Locate, Located } from "./located.ts";
-import { createMountCheck, mountOf } from "./mounts.ts";
+import { createMountCheck, hasDistantMounts, mountOf } from "./mounts.ts";
 
 // Linux's own flag, which Node does not name: a descriptor that stands for the thing and opens nothing, so that not
 // even a FIFO or a device notices. The value is that of every architecture Node runs on.
@@ -61,6 +61,11 @@ const hold = (fd: number, realPath: string, stats: Located["stats"]): Located =>
 
 export const createLocateByDescriptor = (): Locate => {
   const isOurs = createMountCheck();
+  // Looking a name up on a local disk takes microseconds, and the thread pool some forty; a network that hangs would
+  // hold everybody up, so where one is mounted the pool it is.
+  const lookUp = hasDistantMounts()
+    ? (path: string) => openAsync(path, O_PATH)
+    : (path: string) => openSync(path, O_PATH);
 
   const nameOf = (fd: number): string => {
     const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
@@ -69,7 +74,7 @@ export const createLocateByDescriptor = (): Locate => {
   };
 
   return async (path, judge) => {
-    const fd = await openAsync(path, O_PATH);
+    const fd = await lookUp(path);
     try {
       let realPath = nameOf(fd);
       judge(realPath);

@@ -30,3 +30,17 @@ export const createMountCheck = (): ((mount: string) => boolean) => {
     return known.has(mount);
   };
 };
+
+/** File systems behind which there is a network, a user's program or a host that may not answer. */
+const DISTANT = /^(nfs|cifs|smb|9p|virtiofs|fuse|ceph|afs|gfs|lustre|glusterfs|autofs|davfs|vboxsf|prl_fs)/;
+
+export const hasDistantMounts = (): boolean => {
+  try {
+    const types = readFileSync("/proc/self/mounts", "utf8")
+      .split("\n")
+      .map((line) => line.split(" ")[2] ?? "");
+    return types.some((type) => DISTANT.test(type));
+  } catch {
+    return true;
+  }
+};
