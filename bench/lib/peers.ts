@@ -160,7 +160,7 @@ const startPeer = async (peer: Peer, root: string): Promise<RunningPeer> => {
   return { id: peer.id, name: `${peer.name} ${peer.version}`, server, [Symbol.asyncDispose]: stop };
 };
 
-/** The last line of what npm or the server said is the one that names the trouble often enough. */
+/** The first lines of what npm or the server said name the trouble. */
 const explain = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n").slice(0, 3).join(" / ");
 
@@ -172,7 +172,9 @@ export const startPeers = async (root: string): Promise<RunningPeers> => {
     try {
       running.push(await startPeer(peer, root));
     } catch (error) {
-      missing.push(`SKIPPED: ${peer.name} ${peer.version} could not be started: ${explain(error)}`);
+      missing.push(
+        `SKIPPED: ${peer.name} ${peer.version} could not be installed or started: ${explain(error)}`,
+      );
     }
   }
   return {

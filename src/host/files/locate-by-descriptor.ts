@@ -8,6 +8,7 @@ import {
   open,
   openSync,
   readdir,
+  readdirSync,
   readlinkSync,
 } from "node:fs";
 import { promisify } from "node:util";
@@ -38,7 +39,10 @@ const leadsTo = async (path: string, fd: number): Promise<boolean> => {
   }
 };
 
-const hold = (fd: number, realPath: string, stats: Located["stats"]): Located => {
+/** A directory this small on a local disk is read in less time than the thread pool takes to begin. */
+const SMALL_DIRECTORY_BYTES = 16 * 1024;
+
+const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: boolean): Located => {
   let content: number | undefined;
   const at = `/proc/self/fd/${fd}`;
   return {
@@ -50,7 +54,10 @@ const hold = (fd: number, realPath: string, stats: Located["stats"]): Located =>
       content ??= await openAsync(at, READ);
       return content;
     },
-    list: () => readdirAsync(at, { withFileTypes: true }),
+    list: async () =>
+      isLocal && stats.size <= SMALL_DIRECTORY_BYTES
+        ? readdirSync(at, { withFileTypes: true })
+        : readdirAsync(at, { withFileTypes: true }),
     close: () => {
       closeSync(fd);
       // Nobody waits for it, and a descriptor that was only read has nothing to lose on closing.
@@ -63,9 +70,8 @@ export const createLocateByDescriptor = (): Locate => {
   const isOurs = createMountCheck();
   // Looking a name up on a local disk takes microseconds, and the thread pool some forty; a network that hangs would
   // hold everybody up, so where one is mounted the pool it is.
-  const lookUp = hasDistantMounts()
-    ? (path: string) => openAsync(path, O_PATH)
-    : (path: string) => openSync(path, O_PATH);
+  const isLocal = !hasDistantMounts();
+  const lookUp = (path: string) => (isLocal ? openSync(path, O_PATH) : openAsync(path, O_PATH));
 
   const nameOf = (fd: number): string => {
     const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
@@ -83,7 +89,7 @@ export const createLocateByDescriptor = (): Locate => {
         realPath = realPath.slice(0, -DELETED.length);
         judge(realPath);
       }
-      return hold(fd, realPath, fstatSync(fd));
+      return hold(fd, realPath, fstatSync(fd), isLocal);
     } catch (error) {
       closeSync(fd);
       throw error;
