@@ -3,7 +3,7 @@ import type { Io } from "./io.ts";
 import { runLocks } from "./locks-command.ts";
 
 const HELD = {
-  key: "/work/a\u001b[2J.ts",
+  key: "/srv/a\u001b[2J.ts",
   pid: 42,
   fence: 7,
   acquiredAt: new Date(0),
@@ -27,10 +27,10 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
 };
 
 it("shows who holds what, without control characters", () => {
-  expect(shown([HELD, { ...HELD, key: "/work/b.ts", isDead: true }], false)).toBe(
+  expect(shown([HELD, { ...HELD, key: "/srv/b.ts", isDead: true }], false)).toBe(
     `PROCESS  SINCE                     UNTIL                     FENCE  FILE
-42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /work/a?[2J.ts
-42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /work/b.ts  (the process is gone; the next writer takes over)
+42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /srv/a?[2J.ts
+42       1970-01-01T00:00:00.000Z  1970-01-01T00:00:15.000Z  7      /srv/b.ts  (the process is gone; the next writer takes over)
 `,
   );
 });

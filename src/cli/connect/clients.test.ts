@@ -3,7 +3,7 @@ import { CLIENTS, findClient, type Machine } from "./clients.ts";
 import { buildEntry, type ConnectionRequest, locateTarget } from "./target.ts";
 
 const HOMES = { linux: "/home/u", darwin: "/Users/u", win32: "C:\\Users\\u" } as const;
-const WORKSPACES = { linux: "/work/app", darwin: "/work/app", win32: "D:\\app" } as const;
+const WORKSPACES = { linux: "/srv/app", darwin: "/srv/app", win32: "D:\\app" } as const;
 
 const request = (
   platform: keyof typeof HOMES,
@@ -35,16 +35,16 @@ describe("where each client keeps its servers (REQ-P3)", () => {
       "win32",
       "C:\\Users\\u\\AppData\\Roaming\\Claude\\claude_desktop_config.json",
     ],
-    ["claude-code", undefined, "linux", "/work/app/.mcp.json"],
+    ["claude-code", undefined, "linux", "/srv/app/.mcp.json"],
     ["claude-code", "user", "linux", "/home/u/.claude.json"],
     ["claude-code", "user", "darwin", "/Users/u/.claude.json"],
     ["claude-code", undefined, "win32", "D:\\app\\.mcp.json"],
     ["claude-code", "user", "win32", "C:\\Users\\u\\.claude.json"],
-    ["cursor", undefined, "linux", "/work/app/.cursor/mcp.json"],
+    ["cursor", undefined, "linux", "/srv/app/.cursor/mcp.json"],
     ["cursor", "user", "linux", "/home/u/.cursor/mcp.json"],
     ["cursor", "user", "darwin", "/Users/u/.cursor/mcp.json"],
     ["cursor", "user", "win32", "C:\\Users\\u\\.cursor\\mcp.json"],
-    ["vscode", undefined, "linux", "/work/app/.vscode/mcp.json"],
+    ["vscode", undefined, "linux", "/srv/app/.vscode/mcp.json"],
     ["vscode", undefined, "win32", "D:\\app\\.vscode\\mcp.json"],
     ["vscode", "user", "linux", "/home/u/.config/Code/User/mcp.json"],
     ["vscode", "user", "darwin", "/Users/u/Library/Application Support/Code/User/mcp.json"],
@@ -122,15 +122,15 @@ describe("the entry of each client (REQ-P3)", () => {
   const command = "/opt/llmc/bin/llmc";
 
   it.each([
-    ["claude-desktop", undefined, { command, args: root("/work/app") }],
-    ["claude-code", "project", { type: "stdio", command, args: root("/work/app") }],
-    ["claude-code", "user", { type: "stdio", command, args: root("/work/app") }],
+    ["claude-desktop", undefined, { command, args: root("/srv/app") }],
+    ["claude-code", "project", { type: "stdio", command, args: root("/srv/app") }],
+    ["claude-code", "user", { type: "stdio", command, args: root("/srv/app") }],
     ["cursor", "project", { type: "stdio", command, args: root(`\${workspaceFolder}`) }],
-    ["cursor", "user", { type: "stdio", command, args: root("/work/app") }],
+    ["cursor", "user", { type: "stdio", command, args: root("/srv/app") }],
     ["vscode", "project", { type: "stdio", command, args: root(`\${workspaceFolder}`) }],
-    ["vscode", "user", { type: "stdio", command, args: root("/work/app") }],
-    ["codex", undefined, { command, args: root("/work/app") }],
-    ["zed", undefined, { command, args: root("/work/app"), env: {} }],
+    ["vscode", "user", { type: "stdio", command, args: root("/srv/app") }],
+    ["codex", undefined, { command, args: root("/srv/app") }],
+    ["zed", undefined, { command, args: root("/srv/app"), env: {} }],
   ] as const)("%s, scope %s", (client, scope, entry) => {
     expect(buildEntry(request("linux", client, scope))).toEqual(entry);
   });
@@ -141,7 +141,7 @@ describe("the entry of each client (REQ-P3)", () => {
       extraArgs: ["--mode", "full"],
       env: { LLMC_LOG: "debug" },
     });
-    expect(entry.args.slice(-3)).toEqual(["/work/app", "--mode", "full"]);
+    expect(entry.args.slice(-3)).toEqual(["/srv/app", "--mode", "full"]);
     expect(entry.env).toEqual({ LLMC_LOG: "debug" });
   });
 });

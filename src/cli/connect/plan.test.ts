@@ -25,7 +25,7 @@ const memoryDisk = (files: Readonly<Record<string, string>> = {}) => {
 };
 
 const base = {
-  workspace: "/work/app",
+  workspace: "/srv/app",
   command: "/opt/llmc/bin/llmc",
   home: "/home/u",
   platform: "linux",
@@ -39,11 +39,11 @@ const CASES = [
     file: "/home/u/.config/Claude/claude_desktop_config.json",
     key: "mcpServers",
   },
-  { client: "claude-code", scope: "project", file: "/work/app/.mcp.json", key: "mcpServers" },
+  { client: "claude-code", scope: "project", file: "/srv/app/.mcp.json", key: "mcpServers" },
   { client: "claude-code", scope: "user", file: "/home/u/.claude.json", key: "mcpServers" },
-  { client: "cursor", scope: "project", file: "/work/app/.cursor/mcp.json", key: "mcpServers" },
+  { client: "cursor", scope: "project", file: "/srv/app/.cursor/mcp.json", key: "mcpServers" },
   { client: "cursor", scope: "user", file: "/home/u/.cursor/mcp.json", key: "mcpServers" },
-  { client: "vscode", scope: "project", file: "/work/app/.vscode/mcp.json", key: "servers" },
+  { client: "vscode", scope: "project", file: "/srv/app/.vscode/mcp.json", key: "servers" },
   { client: "vscode", scope: "user", file: "/home/u/.config/Code/User/mcp.json", key: "servers" },
   { client: "codex", scope: "user", file: "/home/u/.codex/config.toml", key: "mcp_servers" },
   { client: "zed", scope: "user", file: "/home/u/.config/zed/settings.json", key: "context_servers" },
