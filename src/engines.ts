@@ -1,5 +1,5 @@
 import type { Loaded } from "./config/load.ts";
-import { createCommands } from "./host/commands/commands.ts";
+import { createCommandGate, createCommands } from "./host/commands/commands.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
 import { createFiles } from "./host/files/files.ts";
 import { createHandles, newHandleId } from "./host/handles/handles.ts";
@@ -68,7 +68,7 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
     ],
   };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
-  const commands = createCommands({
+  const gate = createCommandGate({
     ...access,
     runner,
     protectedPaths: writing.protectedPaths,
@@ -80,6 +80,7 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
       timeoutSeconds: tools().exec_timeout,
     }),
   });
+  const commands = createCommands(gate, runner);
   const recovered = recoverWrites(writing).catch(() =>
     log.warn({}, "what a killed process left behind could not be looked at"),
   );

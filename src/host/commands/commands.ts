@@ -8,26 +8,53 @@ import { type AccessOptions, createAccess } from "../files/access.ts";
 import type { Surroundings } from "../files/explain-failure.ts";
 import { cacheByList, createPathRules } from "../files/path-rules.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
-import type { CommandOutcome, CommandRunner, Tier } from "./contract.ts";
+import type { CommandGround, CommandOutcome, CommandRequest, CommandRunner, Tier } from "./contract.ts";
 import { FIXED_PATH, resolveProgram } from "./resolve.ts";
 import { createSecretFinder } from "./secrets.ts";
 
 export interface CommandCall {
-  readonly command: string;
+  /** A command line with quotes, or the program and its arguments, which are then taken as they are. */
+  readonly command: string | readonly string[];
   /** As the caller wrote it; left out: the workspace. */
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
   readonly maxOutputBytes: number;
+  /** Told to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
+  readonly session?: CommandSession | undefined;
 }
 
-/** A caller's commands: the one gate for every way of running something. */
+export interface CommandSession {
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly model: string;
+}
+
+/** A caller's commands. */
 export interface Commands {
   run(call: CommandCall, signal?: AbortSignal): Promise<CommandOutcome>;
   tier(): Promise<Tier>;
 }
 
-interface CommandsOptions extends AccessOptions {
-  readonly runner: CommandRunner;
+/** What has passed the gate: nothing else is ever started. */
+export interface JudgedCommand {
+  readonly request: CommandRequest;
+  readonly ground: CommandGround;
+  /** As the caller wrote it, split into words. */
+  readonly words: readonly [string, ...string[]];
+}
+
+/** The one gate for every way of running something. */
+export interface CommandGate {
+  /** The working directory is held open while the work runs. */
+  pass<T>(
+    call: CommandCall,
+    signal: AbortSignal | undefined,
+    work: (judged: JudgedCommand) => Promise<T>,
+  ): Promise<T>;
+}
+
+interface GateOptions extends AccessOptions {
+  readonly runner: Pick<CommandRunner, "tier">;
   readonly settings: () => {
     readonly enabled: boolean;
     readonly allowlist: readonly string[];
@@ -70,7 +97,22 @@ const refuseOutside = (words: readonly string[], cwd: string, { rules }: Surroun
   }
 };
 
-export const createCommands = (options: CommandsOptions): Commands => {
+const wordsOf = (command: CommandCall["command"]): readonly [string, ...string[]] => {
+  if (typeof command === "string") return parseCommandLine(command);
+  const [program, ...rest] = command;
+  if (program === undefined || program === "")
+    throw new LlmcError("invalid_args", "The command has no program.", { details: { field: "args" } });
+  if (command.some((word) => word.includes("\0")))
+    throw new LlmcError("invalid_args", "The command has a NUL character.", { details: { field: "args" } });
+  return [program, ...rest];
+};
+
+const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string, string>> =>
+  session === undefined
+    ? {}
+    : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
+
+export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options);
   const currentRules = createPathRules(options.workspace, options.roots);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
@@ -92,11 +134,10 @@ export const createCommands = (options: CommandsOptions): Commands => {
   };
 
   return {
-    tier: options.runner.tier,
-    run: ({ command, cwd = ".", timeoutSeconds, maxOutputBytes }, signal) => {
+    pass: async ({ command, cwd = ".", timeoutSeconds, maxOutputBytes, session }, signal, work) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
-      const words = parseCommandLine(command);
+      const words = wordsOf(command);
       return access(cwd, signal, async (located, around) => {
         if (!located.stats.isDirectory()) {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
@@ -122,12 +163,16 @@ export const createCommands = (options: CommandsOptions): Commands => {
         if (!judged.allowed) throw commandDenied(judged);
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
         const ground = await groundOf(name, settings.network);
-        return options.runner.run(
-          { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes },
-          ground,
-          signal,
-        );
+        const env = sessionEnv(session);
+        const request = { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes, env };
+        return work({ request, ground, words });
       });
     },
   };
 };
+
+export const createCommands = (gate: CommandGate, runner: CommandRunner): Commands => ({
+  tier: runner.tier,
+  run: (call, signal) =>
+    gate.pass(call, signal, ({ request, ground }) => runner.run(request, ground, signal)),
+});
