@@ -58,7 +58,7 @@ export const readContent = async (
       ? { slice: await readTextSlice(fd, sizeBytes, bounds, signal), isWhole: true }
       : await readTail(fd, sizeBytes, tailLines, bounds.maxBytes, signal);
   if (slice === "binary") return slice;
-  const survey = surveyMs === undefined ? undefined : await surveyContent(fd, surveyMs, signal);
+  const survey = surveyMs === undefined ? undefined : await surveyContent(fd, sizeBytes, surveyMs, signal);
   const known = isWhole ? slice.totalLines : undefined;
   const totalLines = known ?? survey?.totalLines;
   const firstLine =

@@ -3,6 +3,7 @@ import { read } from "node:fs";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 
 const BLOCK_BYTES = 1024 * 1024;
+const SMALL_BLOCK_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 
 /** What is known of a whole file after one pass over it. */
@@ -22,12 +23,14 @@ const readBlock = (fd: number, buffer: Buffer, position: number): Promise<Buffer
 /** Hashes and counts a file in bounded memory; undefined when that takes longer than the budget. */
 export const surveyContent = async (
   fd: number,
+  sizeBytes: number,
   budgetMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Survey | undefined> => {
   const deadline = performance.now() + budgetMs;
   const hash = createHash("sha256");
-  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  // One byte over the size: a read that leaves it empty has seen the end. A large block for a small file is costly.
+  const buffer = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, Math.max(SMALL_BLOCK_BYTES, sizeBytes + 1)));
   let newlines = 0;
   let last = NEWLINE;
   for (let position = 0; ; ) {
@@ -39,6 +42,7 @@ export const surveyContent = async (
     for (let at = block.indexOf(NEWLINE); at >= 0; at = block.indexOf(NEWLINE, at + 1)) newlines++;
     last = block.at(-1) ?? last;
     position += block.length;
+    if (block.length < buffer.length && position >= sizeBytes) break;
   }
   return { sha256: hash.digest("hex"), totalLines: newlines + (last === NEWLINE ? 0 : 1) };
 };

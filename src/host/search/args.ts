@@ -113,9 +113,13 @@ export const contentArgs = (
   target,
 ];
 
+// Two walkers spend half their time waiting for each other; eight list a tree in half the time, also on two cores.
+const NAME_WALKERS = "--threads=8";
+
 export const nameArgs = (query: NameQuery, filter: FileFilter, rootPath: string): string[] => [
   ...walkArgs(query, rootPath),
   ...filter.args,
+  NAME_WALKERS,
   "--files",
   "--null",
   "--",
