@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { envelope } from "./envelope.ts";
 import { flood } from "./flood.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
@@ -8,11 +9,23 @@ import { memory } from "./memory.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
+import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
 import { workflows } from "./workflows.ts";
 
-const BENCHMARKS: readonly Benchmark[] = [start, noop, observe, memory, flood, tokens, peers, workflows];
+const BENCHMARKS: readonly Benchmark[] = [
+  start,
+  noop,
+  observe,
+  memory,
+  flood,
+  tokens,
+  envelope,
+  retrieval,
+  peers,
+  workflows,
+];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

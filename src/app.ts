@@ -49,11 +49,14 @@ export interface App {
 /** How long the last audit lines and spans may take at the end, in milliseconds. */
 const FLUSH_MS = 1000;
 
+/** Those that run something, or reach what runs. */
+const PROCESS_TOOLS = ["start", "read", "send", "stop", "kill"].map((verb) => `linux_proc_${verb}`);
+
 const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
   mode: mcp.mode,
   promotedTools: mcp.hybrid.promoted_tools,
   includeExecuteCode: mcp.hybrid.include_execute_code,
-  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd"],
+  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS],
   budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
   configVersion: mcp.config_version,
   timeoutMs: mcp.request_timeout_seconds * 1000,
@@ -162,12 +165,30 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   let engines: Promise<Engines> | undefined;
   const loadEngines = (): Promise<Engines> => {
     engines ??= import("./engines.ts").then(({ createEngines }) =>
-      createEngines({ root, config, configFile: () => store.current().lookedAt, log }),
+      createEngines({
+        root,
+        config,
+        configFile: () => store.current().lookedAt,
+        log,
+        onCommand: metrics.recordEnvelope,
+      }),
     );
     return engines;
   };
-  const port = <K extends "files" | "writes" | "search" | "handles" | "commands">(name: K): Engines[K] =>
-    lazyPort(async () => (await loadEngines())[name]);
+  const port = <
+    K extends
+      | "files"
+      | "writes"
+      | "search"
+      | "handles"
+      | "commands"
+      | "envelope"
+      | "processes"
+      | "system"
+      | "retrieval",
+  >(
+    name: K,
+  ): Engines[K] => lazyPort(async () => (await loadEngines())[name]);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
@@ -177,6 +198,10 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       search: port("search"),
       handles: port("handles"),
       commands: port("commands"),
+      envelope: port("envelope"),
+      processes: port("processes"),
+      system: port("system"),
+      retrieval: port("retrieval"),
     },
     metrics: metrics.snapshot,
     observer,

@@ -11,7 +11,8 @@ import type { Io } from "./cli/io.ts";
 import { type Actions, type CommonOptions, createProgram, runProgram } from "./cli/program.ts";
 import { createDisk } from "./host/disk.ts";
 import { requestOf, stderr } from "./request.ts";
-import { serveHttp, serveStdio } from "./serve.ts";
+import { serveStdio } from "./serve.ts";
+import { serveHttp } from "./serve-http.ts";
 import { VERSION } from "./version.ts";
 
 const launcher = fileURLToPath(new URL("../bin/llmc", import.meta.url));
@@ -49,6 +50,33 @@ const loadFor = async (options: CommonOptions) => {
   const { loadConfig } = await import("./config/load.ts");
   return loadConfig({ ...(await requestOf(options)), disk: createDisk() });
 };
+
+/** A command that is a tool call with other words for its arguments. */
+const callTool = async (
+  options: CommonOptions & { readonly json?: true },
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<void> => {
+  const { runCall } = await import("./cli/call-command.ts");
+  const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  try {
+    await runCall(app.core, io, {
+      tool,
+      json: JSON.stringify(args),
+      structured: options.json ?? false,
+      correlationId: randomUUID(),
+      signal: stop.signal,
+    });
+  } finally {
+    await app.close();
+  }
+};
+
+/** A number as typed; what is none is left for the tool to refuse, with its reasons. */
+const numberOf = (typed: string | undefined): unknown =>
+  typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
 
 const actions: Actions = {
   serve: async (options) => {
@@ -106,6 +134,19 @@ const actions: Actions = {
     runLocks(locks, io, { json: options.json ?? false });
     await app.close();
   },
+  usage: async (options) => {
+    const [{ runUsage }, { usageText }] = await Promise.all([
+      import("./cli/usage-command.ts"),
+      import("./envelope/usage-text.ts"),
+    ]);
+    const app = await createApp(quiet(await requestOf(options)));
+    try {
+      const { usage } = await app.engines();
+      runUsage({ summary: usage.summary, text: usageText }, io, options);
+    } finally {
+      await app.close();
+    }
+  },
   call: async (tool, options) => {
     const { runCall } = await import("./cli/call-command.ts");
     const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
@@ -116,6 +157,9 @@ const actions: Actions = {
         tool,
         json: options.json,
         structured: options.structured ?? false,
+        agent: options.agent,
+        session: options.session,
+        model: options.model,
         correlationId: randomUUID(),
         signal: stop.signal,
       });
@@ -146,6 +190,35 @@ const actions: Actions = {
       io,
     );
   },
+  index: async (options) => {
+    const { runIndex } = await import("./cli/index-command.ts");
+    const app = await createApp(quiet(await requestOf(options)));
+    const stop = new AbortController();
+    process.once("SIGINT", () => stop.abort());
+    try {
+      const { retrieval } = await app.engines();
+      await runIndex(retrieval, io, {
+        force: options.force ?? false,
+        json: options.json ?? false,
+        signal: stop.signal,
+        now: app.now,
+      });
+    } finally {
+      await app.close();
+    }
+  },
+  search: (query, options) =>
+    callTool(options, "rag_search", {
+      query,
+      scope: options.scope,
+      k: numberOf(options.k),
+      budget_tokens: numberOf(options.budget),
+      path_glob: options.path,
+      language: options.language,
+      kind: options.kind,
+    }),
+  whereUsed: (symbol, options) => callTool(options, "rag_where_used", { symbol }),
+  inspect: (target, options) => callTool(options, "inspect", { target }),
 };
 
 /** Every command but `serve --stdio`, which starts without all this. */

@@ -1,13 +1,26 @@
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { LlmcError, toLlmcError } from "./base/error.ts";
+import { tokenCounter } from "./base/tokens.ts";
 import type { Loaded } from "./config/load.ts";
+import { createEnvelope } from "./envelope/envelope.ts";
+import { envelopeSettings } from "./envelope/settings.ts";
+import { serveTeCommand } from "./envelope/te-command.ts";
 import { createCommandGate, createCommands } from "./host/commands/commands.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
 import { createFiles } from "./host/files/files.ts";
 import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import { createLocks } from "./host/locks/locks.ts";
+import { createProcesses } from "./host/processes/processes.ts";
 import { createSearch, renderHitLines } from "./host/search/search.ts";
 import { createStateDb } from "./host/state-db.ts";
+import { createSystem } from "./host/system/system.ts";
+import { createUsage } from "./host/usage/usage.ts";
 import { createFileWrites, recoverWrites } from "./host/writes/file-writes.ts";
 import type { Log } from "./observe/log.ts";
+import { createCallerRetrieval } from "./retrieve/caller-retrieval.ts";
+import { createThreadRetrieval } from "./retrieve/thread-retrieval.ts";
+import { VERSION } from "./version.ts";
 
 interface EngineParts {
   readonly root: string;
@@ -15,12 +28,20 @@ interface EngineParts {
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
   readonly log: Log;
+  /** Told of every command: how it was shown, and how long it took in all. */
+  readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
 
 const MIB = 1024 * 1024;
 
+/** More parsing threads than this wait for the disk and for each other. */
+const MAX_INDEX_THREADS = 8;
+
+/** A guide for agents that is longer than this is not read to its end. */
+const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
+
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = ({ root, config, configFile, log }: EngineParts) => {
+export const createEngines = ({ root, config, configFile, log, onCommand }: EngineParts) => {
   const tools = () => config().mcp.tools;
   const access = {
     workspace: root,
@@ -81,6 +102,79 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
     }),
   });
   const commands = createCommands(gate, runner);
+  const processes = createProcesses({
+    gate,
+    runner,
+    settings: () => ({
+      enabled: tools().enable_run_cmd,
+      idleMs: tools().idle_timeout * 1000,
+      maxProcesses: tools().max_processes,
+      maxPerSession: tools().max_processes_per_session,
+      killForeign: tools().kill_foreign_processes,
+    }),
+    now: () => performance.now(),
+  });
+  const system = createSystem({
+    roots: () => tools().allowed_roots.map((shown) => ({ shown, path: resolve(root, shown) })),
+  });
+  const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
+  const warned = new Set<string>();
+  const envelope = serveTeCommand({
+    envelope: createEnvelope({
+      launch: ({ words, onOutput, ...call }, signal) =>
+        // The envelope keeps the output; of what is kept here, only a launcher's own complaint is ever read.
+        gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, ground }) => {
+          const outcome = await runner.run({ ...request, onOutput }, ground, signal);
+          return { ...outcome, setAside: outcome.setAside.map(({ path }) => path) };
+        }),
+      handles,
+      usage,
+      settings: () => envelopeSettings(config().mcp.te, config().mcp.handles.max_each_mb),
+      onFailure: (what, error) => {
+        if (warned.has(what)) return;
+        warned.add(what);
+        log.warn({ what, code: toLlmcError(error).code }, "the envelope went on without a part of its own");
+      },
+      onDone: onCommand,
+    }),
+    handles,
+    usage,
+    isEnabled: () => config().mcp.te.enabled,
+    defaults: () => ({
+      agentId: config().mcp.session.default_agent_id,
+      model: config().mcp.session.default_model,
+    }),
+    version: VERSION,
+  });
+  const rag = () => config().mcp.rag;
+  const index = createThreadRetrieval({
+    workspace: root,
+    settings: () => ({
+      roots: tools().allowed_roots,
+      denylist: tools().denylist_globs,
+      maxFileBytes: rag().max_file_kb * 1024,
+      watch: rag().watch,
+      threads: rag().index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),
+    }),
+    onWarning: (reason) => log.warn({ reason }, "index"),
+  });
+  const retrieval = createCallerRetrieval({
+    engine: index,
+    limits: () => ({
+      topK: rag().top_k,
+      tokenBudget: rag().token_budget,
+      defaultScope: rag().default_scope,
+    }),
+    readText: async (path, signal) => {
+      try {
+        return (await files.readText(path, MAX_GUIDE, signal)).text;
+      } catch (thrown) {
+        if (thrown instanceof LlmcError && thrown.code !== "cancelled") return undefined;
+        throw thrown;
+      }
+    },
+    countTokens: tokenCounter,
+  });
   const recovered = recoverWrites(writing).catch(() =>
     log.warn({}, "what a killed process left behind could not be looked at"),
   );
@@ -92,8 +186,15 @@ export const createEngines = ({ root, config, configFile, log }: EngineParts) =>
     handles,
     locks,
     commands,
+    processes,
+    system,
+    envelope,
+    usage,
+    retrieval,
     close: async () => {
       await recovered;
+      await index.close();
+      await processes[Symbol.asyncDispose]();
       await runner[Symbol.asyncDispose]();
       state.close();
     },

@@ -44,12 +44,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
   ],
-  host: ["@vscode/ripgrep", "koffi"],
+  host: ["@lydell/node-pty", "@vscode/ripgrep", "koffi"],
+  retrieve: ["picomatch", "usearch", "tree-sitter-wasm", "web-tree-sitter"],
   tools: ["zod"],
   core: ["zod"],
   config: ["zod", "smol-toml", "toml-eslint-parser"],
   mcp: ["@modelcontextprotocol/server"],
-  http: ["fastify", "@modelcontextprotocol/fastify", "@modelcontextprotocol/node", "zod"],
+  http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],
   cli: ["commander", "smol-toml", "toml-eslint-parser"],
 };
 

@@ -196,6 +196,15 @@ export const ERROR_TABLE = {
     false,
     "The file or request is larger than the limit.",
   ),
+  unsupported_media: row(
+    "INVALID_ARGS",
+    "VALIDATION_ERROR",
+    "BAD_ARGS",
+    415,
+    2,
+    false,
+    "The request body is of a type or encoding that is not read.",
+  ),
   budget_exceeded: row(
     "OUTPUT_TOO_LARGE",
     "SERVICE_UNAVAILABLE",

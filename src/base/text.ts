@@ -10,6 +10,12 @@ export const quoteForMessage = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
   `"${ellipsize(text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?"), 120)}"`;
 
+const MAX_NAME_CHARS = 100;
+
+/** A name that a client gave itself goes into logs, the environment of commands and terminals: printable, and short. */
+export const cleanName = (name: string): string =>
+  name.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_CHARS);
+
 const distance = (a: string, b: string): number => {
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
+import { cleanName } from "../base/text.ts";
 import { EFFECTS } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Io } from "./io.ts";
@@ -8,6 +9,10 @@ interface CallOptions {
   readonly tool: string;
   readonly json: string;
   readonly structured: boolean;
+  /** Who calls, as far as the flags say. */
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  readonly model?: string | undefined;
   readonly correlationId: string;
   readonly signal: AbortSignal;
 }
@@ -32,9 +37,9 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
     correlationId: options.correlationId,
     signal: options.signal,
     caller: {
-      agentId: defaultAgentId,
-      sessionId: options.correlationId,
-      model: defaultModel,
+      agentId: cleanName(options.agent ?? defaultAgentId),
+      sessionId: cleanName(options.session ?? options.correlationId),
+      model: cleanName(options.model ?? defaultModel),
       transport: "cli",
       may: new Set<string>(EFFECTS),
     },

@@ -26,6 +26,30 @@ export interface ConnectFlags extends CommonOptions {
   readonly yes?: true;
 }
 
+export interface UsageFlags extends CommonOptions {
+  readonly json?: true;
+  readonly days?: string;
+  readonly session?: string;
+}
+
+export interface CallFlags extends CommonOptions {
+  readonly json: string;
+  readonly structured?: true;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly model?: string;
+}
+
+export interface SearchFlags extends CommonOptions {
+  readonly json?: true;
+  readonly scope?: string;
+  readonly k?: string;
+  readonly budget?: string;
+  readonly path?: string;
+  readonly language?: string;
+  readonly kind?: string;
+}
+
 /** What the commands do; the program that wires everything provides it. */
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
@@ -36,11 +60,13 @@ export interface Actions {
   doctor(options: CommonOptions & { readonly json?: true }): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
   locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
-  call(
-    tool: string,
-    options: CommonOptions & { readonly json: string; readonly structured?: true },
-  ): Promise<void>;
+  usage(options: UsageFlags): Promise<void>;
+  call(tool: string, options: CallFlags): Promise<void>;
   connect(client: string, options: ConnectFlags): Promise<void>;
+  index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;
+  search(query: string, options: SearchFlags): Promise<void>;
+  whereUsed(symbol: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+  inspect(target: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
 }
 
 const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
@@ -107,7 +133,18 @@ export const createProgram = (actions: Actions, version: string): Command => {
   )
     .option("--json <arguments>", "the arguments as a JSON object, or - to read them from stdin", "{}")
     .option("--structured", "print the structured result as JSON")
+    .option("--agent <name>", "who calls (default: mcp.session.default_agent_id)")
+    .option("--session <name>", "session that the call belongs to")
+    .option("--model <name>", "model that calls (default: mcp.session.default_model)")
     .action((tool, options) => actions.call(tool, options));
+
+  withCommon(
+    program.command("usage").description("show what commands have cost in tokens, and what te has saved"),
+  )
+    .option("--json", "as JSON")
+    .option("--days <number>", "only the last days")
+    .option("--session <name>", "only one session")
+    .action((options) => actions.usage(options));
 
   withCommon(program.command("locks").description("show which process is writing which file"))
     .option("--json", "as JSON")
@@ -125,6 +162,41 @@ export const createProgram = (actions: Actions, version: string): Command => {
     .option("--print", "only print what to paste")
     .option("--yes", "write without asking")
     .action((client, options) => actions.connect(client, options));
+
+  withCommon(program.command("index").description("bring the index of the workspace up to date"))
+    .option("--force", "read and parse every file again")
+    .option("--json", "as JSON")
+    .action((options) => actions.index(options));
+
+  withCommon(
+    program.command("search").description("find code and documents by meaning or name").argument("<query>"),
+  )
+    .addOption(new Option("--scope <scope>", "where to look").choices(["repo", "docs", "both"]))
+    .option("--k <number>", "most snippets (held to mcp.rag.top_k)")
+    .option("--budget <tokens>", "most tokens (held to mcp.rag.token_budget)")
+    .option("--path <glob>", "only files that match")
+    .option("--language <name>", "only this language")
+    .addOption(new Option("--kind <kind>", "only this kind").choices(["code", "prose", "data", "text"]))
+    .option("--json", "as JSON, the same as the tool rag_search gives")
+    .action((query, options) => actions.search(query, options));
+
+  withCommon(
+    program
+      .command("where-used")
+      .description("show where a symbol is used")
+      .argument("<symbol>", "Name, Class.method or path:line"),
+  )
+    .option("--json", "as JSON")
+    .action((symbol, options) => actions.whereUsed(symbol, options));
+
+  withCommon(
+    program
+      .command("inspect")
+      .description("show the definition, documentation and neighbours of a symbol or file")
+      .argument("<target>", "Name, Class.method, path or path:line"),
+  )
+    .option("--json", "as JSON")
+    .action((target, options) => actions.inspect(target, options));
 
   for (const command of [program, ...program.commands, ...config.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });

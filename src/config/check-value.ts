@@ -63,6 +63,10 @@ export const checkValue = (option: Option, raw: unknown): Checked => {
   if (kind.is === "text" && typeof value === "string") {
     return { complaint: parsed.error.issues[0]?.message ?? "not a value that fits", item: undefined };
   }
+  const [issue] = parsed.error.issues;
+  if (kind.is === "list" && issue?.code === "invalid_format" && typeof issue.path[0] === "number") {
+    return { complaint: issue.message, item: issue.path[0] };
+  }
   const { got, item } = describeGot(kind, value);
   return complain(kind, got, item);
 };

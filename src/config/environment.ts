@@ -24,8 +24,12 @@ export const readEnvironment = (env: Environment): Layer => {
 const TOKEN_VARIABLE = String(ENTRIES.get("mcp.auth.token_env")?.option.default);
 
 /** A misspelt variable would otherwise leave a default in force without a word. */
-export const unknownVariables = (env: Environment, tokenVariable = TOKEN_VARIABLE): string[] => {
-  const known = new Set([...ENTRIES.values()].map(({ variable }) => variable).concat(tokenVariable));
+export const unknownVariables = (
+  env: Environment,
+  tokenVariable = TOKEN_VARIABLE,
+  further: readonly string[] = [],
+): string[] => {
+  const known = new Set([...ENTRIES.values()].map(({ variable }) => variable).concat(tokenVariable, further));
   return Object.keys(env)
     .filter((name) => name.startsWith(VARIABLE_PREFIX) && env[name] !== undefined && !known.has(name))
     .sort()

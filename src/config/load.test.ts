@@ -232,6 +232,21 @@ describe("the environment", () => {
     expect(message).not.toContain("s3cret");
   });
 
+  it("REQ-H2: so are the variables of further tokens", async () => {
+    await write('[mcp.auth]\ntokens = ["ci read env:LLMC_MCP_CI_SECRET"]\n');
+    expect((await load({ env: { LLMC_MCP_CI_SECRET: "x" } })).config.mcp.auth.tokens).toHaveLength(1);
+    await expect(load({ env: { LLMC_MCP_OTHER_SECRET: "x" } })).rejects.toThrow("LLMC_MCP_OTHER_SECRET");
+  });
+
+  it("REQ-H2: a secret in the file itself is refused, and not shown", async () => {
+    await write('[mcp.auth]\ntokens = ["ci read env:A", "ci read hunter2hunter2"]\n');
+    const refused = load({});
+    await expect(refused).rejects.toThrow(
+      'llmc.toml:2: mcp.auth.tokens: expected "NAME SCOPE,SCOPE env:VARIABLE"',
+    );
+    await expect(refused).rejects.not.toThrow("hunter2");
+  });
+
   it("a broken file does not make the token's variable unknown", async () => {
     await write('mcp.auth.token_env = "LLMC_MCP_MY_TOKEN"\n[');
     expect((await refusal({ env: { LLMC_MCP_MY_TOKEN: "x" } })).message).not.toContain("unknown variable");

@@ -88,6 +88,10 @@ const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): st
   return warnings;
 };
 
+/** Variables that hold further tokens. */
+const variablesOf = (entries: unknown): readonly string[] =>
+  (Array.isArray(entries) ? entries.map(String) : []).flatMap((entry) => /env:(\w+)$/.exec(entry)?.[1] ?? []);
+
 export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   const path =
     request.configPath === undefined
@@ -103,11 +107,14 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   ]);
 
   const named = settings.get("mcp.auth.token_env")?.value;
+  const further = settings.get("mcp.auth.tokens")?.value;
   const problems = [
     ...(file?.problems ?? []),
     ...environment.problems,
     // A file that cannot be parsed may have named the token's variable.
-    ...(file?.broken ? [] : unknownVariables(request.env, typeof named === "string" ? named : undefined)),
+    ...(file?.broken
+      ? []
+      : unknownVariables(request.env, typeof named === "string" ? named : undefined, variablesOf(further))),
     ...overrides.problems,
   ];
   if (problems.length > 0) throw refuse(problems);

@@ -27,9 +27,11 @@ const ofKind = (kind: Kind): fc.Arbitrary<unknown> => {
   }
 };
 const valid = (option: Option) => {
-  // A text with a pattern of its own: its default is the one that is known to fit.
-  const isFree = kindOf(option).is !== "text" || option.schema.safeParse("").success;
-  const values = isFree ? ofKind(kindOf(option)) : fc.constant(option.default);
+  // A text, or list of texts, with a pattern of its own: its default is the one that is known to fit.
+  const kind = kindOf(option);
+  const odd: Partial<Record<Kind["is"], unknown>> = { text: "", list: [""] };
+  const isFree = !(kind.is in odd) || option.schema.safeParse(odd[kind.is]).success;
+  const values = isFree ? ofKind(kind) : fc.constant(option.default);
   return option.default === null ? fc.option(values) : values;
 };
 const anyValues = fc.record(

@@ -1,12 +1,12 @@
 import type { Observer } from "../observe/observer.ts";
-import type { Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
+import type { CallContext, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthView, Ports, Tool } from "../tools/tool.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
 import { loadCustomModules, type ModuleKit, type ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import { createGate } from "./gate.ts";
-import { createGuard } from "./guard.ts";
+import { createGuard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode, ModeSettings } from "./modes.ts";
@@ -32,6 +32,10 @@ export type ListKind = "tools" | "prompts" | "resources";
 /** The core as doors see it. */
 export interface Core extends Documents {
   readonly call: Call;
+  /** The same pipe over all tools, whatever the mode shows: for endpoints of their own, which name the tool themselves. */
+  readonly callInAnyMode: Call;
+  /** Work of a door's own, under the same guard as tools: place, deadline, record. */
+  serve<T>(name: string, origin: Origin, work: (context: CallContext) => Promise<T>): Promise<T>;
   listTools(): readonly PublishedTool[];
   /** What clients would see in another mode. */
   preview(mode: Mode): readonly PublishedTool[];
@@ -82,6 +86,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   };
   let custom: Registered = NOTHING_REGISTERED;
   let catalogue: Catalogue;
+  let everything: Catalogue;
 
   const sendsStructured = () => catalogue.settings.mode === "classic";
   const listTools = () =>
@@ -132,6 +137,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const build = async (): Promise<void> => {
     custom = await loadCustom();
     catalogue = catalogueOf(settings().mode);
+    everything = catalogueOf("classic");
     announce(catalogue);
   };
 
@@ -174,12 +180,12 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     observer,
     now,
   });
-  const call = createCall({
-    catalogue: () => catalogue,
+  const pipe = {
     settings,
     ports: { ...parts.engines, server: { health, metrics: parts.metrics, instructions } },
     guard,
-  });
+  };
+  const call = createCall({ ...pipe, catalogue: () => catalogue });
   const documents = createDocuments({
     catalogue: () => catalogue,
     resources,
@@ -190,6 +196,13 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
 
   return {
     call,
+    callInAnyMode: createCall({ ...pipe, catalogue: () => everything }),
+    serve: (name, origin, work) =>
+      guard.serve(
+        { kind: name, input: () => "", origin, timeoutMs: settings().timeoutMs },
+        JSON.stringify,
+        work,
+      ),
     ...documents,
     listTools,
     preview: (mode) =>

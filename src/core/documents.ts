@@ -1,12 +1,6 @@
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import {
-  type PromptMessage,
-  QuestionsAsked,
-  type Resource,
-  type ResourceContent,
-  type ResourceTemplate,
-} from "../tools/contract.ts";
+import type { PromptMessage, Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
 
@@ -25,29 +19,13 @@ const lengthOf = (content: ResourceContent): string => ("text" in content ? cont
 
 /** Resources, prompts and suggestions for their arguments, under the same guard as tools: deadline, place, record. */
 export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchTemplate }: DocumentParts) => {
-  const guarded = async <T>(
+  const guarded = <T>(
     kind: string,
     name: string,
     origin: Origin,
     text: (value: T) => string,
     work: Parameters<typeof guard.run<T>>[2],
-  ): Promise<T> => {
-    const close = guard.open(origin);
-    const input = () => name;
-    try {
-      const value = await guard.run(origin, timeoutMs(), work);
-      close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
-      return value;
-    } catch (thrown) {
-      if (thrown instanceof QuestionsAsked) {
-        close(kind, undefined, { truncated: false, texts: { input, output: () => "" } });
-        throw thrown;
-      }
-      const error = toLlmcError(thrown);
-      close(kind, error, { truncated: false, texts: { input, output: () => error.message } });
-      throw error;
-    }
-  };
+  ): Promise<T> => guard.serve({ kind, input: () => name, origin, timeoutMs: timeoutMs() }, text, work);
 
   const findTemplate = (
     uri: string,

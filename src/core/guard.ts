@@ -32,6 +32,14 @@ export interface Measured {
   readonly texts: CallTexts;
 }
 
+interface Served {
+  /** What it is called in logs and metrics. */
+  readonly kind: string;
+  readonly input: () => string;
+  readonly origin: Origin;
+  readonly timeoutMs: number;
+}
+
 interface GuardParts {
   readonly gate: Gate;
   readonly observer: Observer;
@@ -105,7 +113,29 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
     };
   };
 
-  return { run, open };
+  /** Runs work that is no tool call, and records it. */
+  const serve = async <T>(
+    { kind, input, origin, timeoutMs }: Served,
+    text: (value: T) => string,
+    work: (context: CallContext) => Promise<T>,
+  ): Promise<T> => {
+    const close = open(origin);
+    try {
+      const value = await run(origin, timeoutMs, work);
+      close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
+      return value;
+    } catch (thrown) {
+      if (thrown instanceof QuestionsAsked) {
+        close(kind, undefined, { truncated: false, texts: { input, output: () => "" } });
+        throw thrown;
+      }
+      const error = toLlmcError(thrown);
+      close(kind, error, { truncated: false, texts: { input, output: () => error.message } });
+      throw error;
+    }
+  };
+
+  return { run, open, serve };
 };
 
 export type Guard = ReturnType<typeof createGuard>;

@@ -1,3 +1,5 @@
+import type { TestReport } from "./test-runners/contract.ts";
+
 /** A command that has ended, as an enricher sees it. */
 export interface Ran {
   /** As the caller wrote it; the first word is the program's name without its folder. */
@@ -26,6 +28,8 @@ export interface Enriched {
   readonly matchCount: number | null;
   /** Something of the output is not in `text`, so a handle to the whole is needed. */
   readonly truncated: boolean;
+  /** Of a test run, what it says of itself. */
+  readonly tests?: TestReport;
 }
 
 /** One way of telling a program's output in fewer tokens. One file and its test each; `enrich/all.ts` is the list. */
@@ -33,6 +37,8 @@ export interface Enricher {
   readonly name: string;
   /** Program names that it knows, such as `grep` and `rg`. */
   readonly programs: readonly string[];
+  /** Where not all of a long output can be kept, its end is what it needs: totals come last. */
+  readonly readsEnd?: true;
   /** Undefined: this call is none of its business, the output passes through as it is. */
   enrich(ran: Ran, limits: EnrichLimits): Enriched | undefined;
 }

@@ -1,26 +1,110 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import { LlmcError } from "../base/error.ts";
+import type { KeyPair } from "./key-pair.ts";
 
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
 }
 
-/** Bounds a client that sends its headers or body drop by drop, in milliseconds. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
+interface ServerLimits {
+  readonly maxHeaderBytes: number;
+  readonly maxConnections: number;
+  /** For the headers of a request, and for all of it, to arrive. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** For a connection between requests. */
+  readonly idleTimeoutMs: number;
+}
 
-export const createHttpServer = (handler: RequestListener, maxHeaderBytes: number): Server =>
-  createServer(
-    {
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: 5000,
-    },
-    handler,
-  );
+/** How often Node looks for requests that are overdue: they may take this much longer. */
+const CHECK_MS = 1000;
+const HANDSHAKE_MS = 10_000;
+
+/**
+ * Bounds the connections. When all are taken, the one that has been idle longest makes room: whoever opens thousands
+ * and says nothing loses them to those who speak. One that sends its headers drop by drop counts as idle.
+ */
+const boundConnections = (server: Server, maxConnections: number): void => {
+  /** Requests under way by connection. */
+  const open = new Map<Socket, number>();
+  /** In the order in which they became idle. */
+  const idle = new Set<Socket>();
+
+  const change = (socket: Socket, by: 1 | -1): void => {
+    const before = open.get(socket);
+    if (before === undefined) return;
+    open.set(socket, before + by);
+    if (before + by > 0) idle.delete(socket);
+    else idle.add(socket);
+  };
+  const forget = (socket: Socket): void => {
+    open.delete(socket);
+    idle.delete(socket);
+  };
+  const makeRoom = (): boolean => {
+    const [oldest] = idle;
+    if (oldest === undefined) return false;
+    forget(oldest);
+    oldest.destroy();
+    return true;
+  };
+
+  // Before a TLS handshake as well: the bound is on what the kernel holds for us.
+  server.on("connection", (socket: Socket) => {
+    if (open.size >= maxConnections && !makeRoom()) {
+      socket.destroy();
+      return;
+    }
+    open.set(socket, 0);
+    idle.add(socket);
+    socket.once("close", () => forget(socket));
+  });
+  const beneath = (socket: Socket): Socket =>
+    "_parent" in socket && socket._parent !== null ? (socket._parent as Socket) : socket;
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const socket = beneath(request.socket);
+    change(socket, 1);
+    response.once("close", () => change(socket, -1));
+  });
+  // What follows an upgrade has a heartbeat of its own.
+  server.on("upgrade", (request: IncomingMessage) => change(beneath(request.socket), 1));
+};
+
+export const createHttpServer = (
+  handler: RequestListener,
+  limits: ServerLimits,
+  keyPair: KeyPair | undefined,
+): Server => {
+  const options = {
+    maxHeaderSize: limits.maxHeaderBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
+    keepAliveTimeout: limits.idleTimeoutMs,
+    connectionsCheckingInterval: CHECK_MS,
+  };
+  const server =
+    keyPair === undefined
+      ? createServer(options, handler)
+      : createTlsServer(
+          { ...options, ...keyPair, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS },
+          handler,
+        );
+  boundConnections(server, limits.maxConnections);
+  return server;
+};
+
+/** Serves new connections with another certificate; those that are open keep theirs. */
+export const renewKeyPair = (server: Server, keyPair: KeyPair): void =>
+  (server as TlsServer).setSecureContext(keyPair);
 
 const explain = (error: NodeJS.ErrnoException, { host, port }: ListenOptions): LlmcError => {
   if (error.code === "EADDRINUSE") {

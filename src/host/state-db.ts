@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync, statSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { STATE_DIR } from "../policy/paths.ts";
 import { HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
+import { USAGE_TABLES } from "./usage/schema.ts";
 
 /** The program's own memory in `.llmc/state.db`, shared by every process that works on the workspace. */
 export interface StateDb {
@@ -36,8 +37,8 @@ export interface StateDbOptions {
 }
 
 /** Each brings the database from its index to the next version; those that were released never change. */
-const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`];
-const TABLES = ["leases", "fences", "blobs", "chunks", "handles"];
+const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`, USAGE_TABLES];
+const TABLES = ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"];
 
 // SQLite waits this long by itself, with the process; longer waits are ours.
 const BUSY_TIMEOUT_MS = 20;
@@ -102,6 +103,8 @@ const damage = (what: string): Error => Object.assign(new Error(what), { errcode
 const createFile = (dir: string, path: string): void => {
   try {
     mkdirSync(dir, { mode: 0o700 });
+    // Whoever works in a repository does not find our state among their own changes.
+    writeFileSync(join(dir, ".gitignore"), "*\n", { mode: 0o600 });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }

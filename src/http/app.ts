@@ -1,73 +1,89 @@
-import { hostHeaderValidation, originValidation } from "@modelcontextprotocol/fastify";
-import { type FetchLikeMcpHandler, toNodeHandler } from "@modelcontextprotocol/node";
-import { type FastifyInstance, type FastifyServerFactory, fastify } from "fastify";
-import { LlmcError, renderForHttp, toLlmcError } from "../base/error.ts";
-import { ERROR_TABLE } from "../base/error-table.ts";
+import type { FetchLikeMcpHandler } from "@modelcontextprotocol/node";
+import { type FastifyInstance, type FastifyReply, type FastifyServerFactory, fastify } from "fastify";
+import { LlmcError, renderForHttp } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
-import { type AuthSettings, createAuthenticator } from "./auth.ts";
+import type { Core } from "../core/core.ts";
+import { createAdmission, type Drop } from "./admission.ts";
+import type { AuthSettings } from "./auth.ts";
+import type { Door } from "./door.ts";
+import { createGuesses } from "./guesses.ts";
+import { createLanes, type LaneLimits } from "./lanes.ts";
+import type { RateLimit, RateStore } from "./rate.ts";
+import { createErrorHandler, parserRefusal, unsupported } from "./refusals.ts";
+import { addAgentRoute } from "./routes/agent.ts";
+import { addDescriptionRoutes } from "./routes/description.ts";
+import { addHealthRoutes, type Page } from "./routes/health.ts";
+import { addMcpRoute } from "./routes/mcp.ts";
+import { addRagRoutes, type BootloadPort } from "./routes/rag.ts";
+import { addToolRoute } from "./routes/tool.ts";
+import { targetOf } from "./target.ts";
+import type { Token } from "./tokens.ts";
+import { createVisits, type Visits } from "./visits.ts";
+import { addWebSocket } from "./web-socket.ts";
 
-interface HttpParts {
+export interface HttpParts {
+  readonly core: Core;
+  readonly version: string;
   readonly mcp: FetchLikeMcpHandler;
-  readonly health: () => { readonly ok: boolean; readonly version: string };
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  readonly bootload: BootloadPort | undefined;
+  readonly metrics: () => Promise<Page>;
   readonly metricsPath: string | undefined;
+  readonly metricsOpen: boolean;
   readonly auth: () => AuthSettings;
-  readonly token: string | undefined;
-  /** Names accepted in Host and Origin, beside loopback. */
+  readonly tokens: () => readonly Token[];
   readonly allowedHosts: readonly string[];
+  /** Whether this address is a proxy that is believed about X-Forwarded-For. */
+  readonly trustsProxy: (address: string) => boolean;
   readonly maxRequestBytes: number;
+  readonly rates: RateStore;
+  readonly rateLimit: () => RateLimit;
+  readonly laneLimits: () => LaneLimits;
+  readonly wrongTokensPerMinute: () => number;
   readonly newId: () => string;
+  /** Milliseconds that only move forward. */
+  readonly now: () => number;
   /** The listener's factory: only the host room opens sockets. */
   readonly serverFactory: FastifyServerFactory;
-  readonly onAuthFailure: () => void;
-  readonly onError: (error: LlmcError, correlationId: string) => void;
+  readonly onDrop: (why: Drop, fields: Readonly<Record<string, string>>) => void;
+  readonly onAnswered: (route: string, status: number, durationMs: number) => void;
+  readonly onInternalError: (error: LlmcError, correlationId: string) => void;
 }
 
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
+export interface HttpApp {
+  readonly app: FastifyInstance;
+  readonly visits: Visits;
+  /** Ends every WebSocket. */
+  closeSockets(): void;
+}
+
+/** Only well-formed ids are taken over from a caller. */
 const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** Fastify's own refusals, in our words. */
-const translate = (thrown: unknown): LlmcError => {
-  const status =
-    typeof thrown === "object" && thrown !== null && "statusCode" in thrown ? thrown.statusCode : undefined;
-  if (status === 413)
-    return new LlmcError("file_too_large", "The request body is too large.", {
-      hint: "Raise mcp.limits.max_request_bytes.",
-    });
-  if (status === 415) return new LlmcError("invalid_args", "The body must be application/json.");
-  if (status === 400) return new LlmcError("invalid_args", "The request is malformed.");
-  return toLlmcError(thrown);
-};
+const givenId = (...candidates: readonly unknown[]): string | undefined =>
+  candidates.find((id): id is string => typeof id === "string" && CORRELATION_ID.test(id));
 
-/** The HTTP door: `/mcp`, `/health` and the metrics. */
-export const createHttpApp = (parts: HttpParts): FastifyInstance => {
-  const app = fastify({
+const createFastify = (parts: HttpParts): FastifyInstance =>
+  fastify({
     serverFactory: parts.serverFactory,
     bodyLimit: parts.maxRequestBytes,
-    genReqId: (request) => {
-      const given = request.headers["x-correlation-id"];
-      return typeof given === "string" && CORRELATION_ID.test(given) ? given : parts.newId();
-    },
+    trustProxy: parts.trustsProxy,
+    genReqId: ({ headers }) => givenId(headers["x-correlation-id"], headers["x-request-id"]) ?? parts.newId(),
     requestIdHeader: false,
+    rewriteUrl: targetOf,
+    routerOptions: { ignoreTrailingSlash: false },
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable && error.code !== "ECONNRESET")
+        socket.write(parserRefusal(error.code, parts.newId()));
+      socket.destroy(error);
+    },
+    frameworkErrors: (_error, { id }, reply: FastifyReply) => {
+      reply.code(422).send(renderForHttp(new LlmcError("invalid_args", "The address is malformed."), id));
+    },
     logger: false,
   });
-  const authenticate = createAuthenticator(parts.auth, parts.token);
-  const names = [...LOOPBACK_NAMES, ...parts.allowedHosts];
 
-  app.addHook("onRequest", hostHeaderValidation(names));
-  app.addHook("onRequest", originValidation(names));
-  app.addHook("onRequest", async (request, reply) => {
-    reply.header("x-correlation-id", request.id);
-    if (request.routeOptions.url === "/health") return;
-    try {
-      authenticate(request);
-    } catch (thrown) {
-      parts.onAuthFailure();
-      reply.header("www-authenticate", "Bearer");
-      throw thrown;
-    }
-  });
-
+/** JSON alone, checked before it is parsed; compressed bodies are not read, so none can be a bomb. */
+const takeJsonOnly = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
     try {
@@ -76,48 +92,92 @@ export const createHttpApp = (parts: HttpParts): FastifyInstance => {
       done(thrown as Error);
     }
   });
-
-  app.setErrorHandler((thrown, request, reply) => {
-    const error = translate(thrown);
-    if (error.code === "internal_error") parts.onError(error, request.id);
-    if (request.routeOptions.url === "/mcp" && error.code === "invalid_args") {
-      return reply
-        .code(400)
-        .send({ jsonrpc: "2.0", id: null, error: { code: -32700, message: error.message } });
-    }
-    return reply.code(ERROR_TABLE[error.code].status).send(renderForHttp(error, request.id));
+  app.addHook("preParsing", (request, _reply, _payload, done) => {
+    const encoding = request.headers["content-encoding"];
+    if (encoding === undefined || encoding === "identity") done();
+    else done(unsupported("Compressed request bodies are not read."));
   });
-  app.setNotFoundHandler((request, reply) =>
-    reply
-      .code(404)
-      .send(
-        renderForHttp(new LlmcError("resource_not_found", "There is nothing at this address."), request.id),
-      ),
-  );
+};
 
-  app.get("/health", async () => {
-    const { ok, version } = parts.health();
-    return { ok, version };
-  });
+const addAdmission = (parts: HttpParts, door: Door, visits: Visits): void => {
+  const { app, admission } = door;
+  app.decorateRequest("visit");
+  app.decorateRequest("identity", undefined);
 
-  if (parts.metricsPath !== undefined) {
-    app.get(parts.metricsPath, async (_request, reply) => {
-      const { contentType, body } = await parts.metrics();
-      return reply.type(contentType).send(body);
+  app.addHook("onRequest", (request, reply, done) => {
+    const startedAt = parts.now();
+    const visit = visits.begin();
+    request.visit = visit;
+    reply.header("x-correlation-id", request.id);
+    reply.header("x-content-type-options", "nosniff");
+    reply.header("cache-control", "no-store");
+    const route = request.routeOptions.url ?? "other";
+    const { raw } = reply;
+    raw.once("close", () => {
+      visit.end(!raw.writableFinished);
+      parts.onAnswered(route, raw.statusCode, parts.now() - startedAt);
     });
-  }
-
-  const handleMcp = toNodeHandler(parts.mcp, { maxRequestBodySize: parts.maxRequestBytes });
-  app.route({
-    method: ["GET", "POST", "DELETE"],
-    url: "/mcp",
-    handler: async (request, reply) => {
-      reply.hijack();
-      reply.raw.setHeader("x-correlation-id", request.id);
-      // The handler reads the id from the request, so that both sides log the same one.
-      request.raw.headers["x-correlation-id"] = request.id;
-      await handleMcp(request.raw as Parameters<typeof handleMcp>[0], reply.raw, request.body);
-    },
+    const { open, duringDrain } = request.routeOptions.config;
+    try {
+      if (visits.isDraining()) reply.header("connection", "close");
+      if (duringDrain !== true) admission.checkDraining();
+      admission.checkPlace(request.headers);
+      if (open === true) return done();
+      const identity = admission.identify(request.headers, request.ip);
+      request.identity = identity;
+      const charged = admission.charge(identity);
+      if (charged instanceof Promise) charged.then(() => done(), done);
+      else done();
+    } catch (thrown) {
+      done(thrown as Error);
+    }
   });
-  return app;
+};
+
+const addNotFound = (app: FastifyInstance): void => {
+  const methods = new Map<string, string[]>();
+  app.addHook("onRoute", ({ url, method }) => {
+    methods.set(url, [...(methods.get(url) ?? []), ...(Array.isArray(method) ? method : [method])]);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const others = methods.get(request.url.split("?", 1)[0] ?? "");
+    if (others !== undefined) {
+      const error = new LlmcError("invalid_args", `This address takes ${others.join(", ")} only.`);
+      return reply.code(405).header("allow", others.join(", ")).send(renderForHttp(error, request.id));
+    }
+    const error = new LlmcError("resource_not_found", "There is nothing at this address.", {
+      hint: "GET /openapi.json describes what there is.",
+    });
+    return reply.code(404).send(renderForHttp(error, request.id));
+  });
+};
+
+/** The HTTP door. Nothing listens yet. */
+export const createHttpApp = (parts: HttpParts): HttpApp => {
+  const app = createFastify(parts);
+  const visits = createVisits();
+  const door: Door = {
+    app,
+    core: parts.core,
+    lanes: createLanes(parts.laneLimits, (token) => parts.onDrop("lane", { token })),
+    admission: createAdmission({
+      ...parts,
+      visits,
+      guesses: createGuesses(parts.now, parts.wrongTokensPerMinute),
+    }),
+    onInternalError: parts.onInternalError,
+  };
+  addNotFound(app);
+  takeJsonOnly(app);
+  addAdmission(parts, door, visits);
+  app.setErrorHandler(createErrorHandler(parts.onInternalError));
+
+  addHealthRoutes(door, { ...parts, isDraining: visits.isDraining });
+  addToolRoute(door);
+  addAgentRoute(door);
+  addRagRoutes(door, parts.bootload);
+  addMcpRoute(door, parts.mcp, parts.maxRequestBytes);
+  addDescriptionRoutes(door, parts);
+  const closeSockets = addWebSocket(door, { ...parts, visits, server: app.server });
+  return { app, visits, closeSockets };
 };

@@ -1,54 +1,61 @@
-import { createHash, timingSafeEqual } from "node:crypto";
-import type { FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
 import { LlmcError } from "../base/error.ts";
+import { ANYBODY, digestOf, findToken, type Identity, type Token } from "./tokens.ts";
 
 export interface AuthSettings {
   readonly mode: "token" | "none";
   readonly header: string;
 }
 
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-
-/** Compares digests, so that neither content nor length shows in the time taken. */
-const sameSecret = (given: string, expected: Buffer): boolean => timingSafeEqual(digest(given), expected);
-
-const tokenIn = (request: FastifyRequest, header: string): string | undefined => {
-  const own = request.headers[header.toLowerCase()];
+const secretIn = (headers: IncomingHttpHeaders, header: string): string | undefined => {
+  const own = headers[header.toLowerCase()];
   if (typeof own === "string") return own;
-  const bearer = request.headers.authorization;
-  return bearer?.startsWith("Bearer ") ? bearer.slice("Bearer ".length) : undefined;
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "");
+  return bearer?.[1];
 };
 
-/** Refuses a request that does not carry the token. A token in the address counts for nothing: addresses are logged. */
-export const createAuthenticator = (settings: () => AuthSettings, token: string | undefined) => {
-  const expected = token === undefined ? undefined : digest(token);
-  return (request: FastifyRequest): void => {
-    const { mode, header } = settings();
-    if (mode === "none") return;
-    const given = tokenIn(request, header);
-    if (given === undefined || expected === undefined || !sameSecret(given, expected)) {
-      throw new LlmcError(
-        "auth_failed",
-        given === undefined ? "A token is required." : "The token is wrong.",
-        {
-          hint: `Send it in the ${header} header, or as Authorization: Bearer.`,
-        },
-      );
-    }
-  };
+export type Authenticated =
+  | { readonly kind: "known"; readonly identity: Identity }
+  | { readonly kind: "missing" }
+  /** The digest of what was sent instead. */
+  | { readonly kind: "wrong"; readonly digest: Buffer };
+
+/** Who sends these headers. A token in the address counts for nothing: addresses are logged. */
+export const authenticate = (
+  headers: IncomingHttpHeaders,
+  { mode, header }: AuthSettings,
+  tokens: readonly Token[],
+): Authenticated => {
+  if (mode === "none") return { kind: "known", identity: ANYBODY };
+  const secret = secretIn(headers, header);
+  if (secret === undefined) return { kind: "missing" };
+  const digest = digestOf(secret);
+  const token = findToken(tokens, digest);
+  return token === undefined ? { kind: "wrong", digest } : { kind: "known", identity: token };
 };
+
+export const refuseAuth = (kind: "missing" | "wrong", header: string): LlmcError =>
+  new LlmcError("auth_failed", kind === "missing" ? "A token is required." : "The token is wrong.", {
+    hint: `Send it in the ${header} header, or as Authorization: Bearer.`,
+  });
 
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
-/** The door does not open where it would be unguarded. */
+/** The door does not open where it would be unguarded, nor where a guard that was asked for is missing. */
 export const checkAuthPosture = (options: {
   readonly mode: "token" | "none";
   readonly host: string;
   readonly allowUnauthenticated: boolean;
   readonly tokenEnv: string;
-  readonly token: string | undefined;
+  readonly tokens: readonly Token[];
+  readonly problems: readonly string[];
 }): void => {
-  if (options.mode === "token" && (options.token === undefined || options.token === "")) {
+  if (options.mode === "token" && options.problems.length > 0) {
+    throw new LlmcError("config_invalid", options.problems.join("\n"), {
+      hint: "Set the variable, or take the entry out of mcp.auth.tokens.",
+    });
+  }
+  if (options.mode === "token" && options.tokens.length === 0) {
     throw new LlmcError("config_invalid", `The HTTP door needs a token: ${options.tokenEnv} is not set.`, {
       hint: `Set ${options.tokenEnv}, or add --generate-token to make and keep one.`,
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
+import { TOKEN_ENTRY } from "./scopes.ts";
 
 /** A token pasted here by mistake would be printed with the configuration: only what can name a variable is taken. */
 const TOKEN_VARIABLE: Option<string> = {
@@ -10,14 +11,48 @@ const TOKEN_VARIABLE: Option<string> = {
   restart: true,
 };
 
+const NAMED_TOKENS: Option<readonly string[]> = {
+  schema: z.array(
+    z
+      .string()
+      .regex(TOKEN_ENTRY, 'expected "NAME SCOPE,SCOPE env:VARIABLE" or "NAME SCOPE,SCOPE sha256:DIGEST"'),
+  ),
+  default: [],
+  says: 'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and where its secret is: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
+  planned: false,
+  restart: false,
+};
+
 export const httpSections = [
   section("mcp.server", "Where the HTTP door listens.", {
     host: text("127.0.0.1", "Address to listen on.", { restart: true }),
     port: whole(8080, 0, 65_535, "Port to listen on; 0 picks a free one.", { restart: true }),
-    tls_enabled: flag(false, "Serve HTTPS.", { planned: true, restart: true }),
+    tls_enabled: flag(false, "Serve HTTPS.", { restart: true }),
+    tls_cert_file: text("", "PEM file with the certificate and its chain; read again when it changes.", {
+      restart: true,
+    }),
+    tls_key_file: text("", "PEM file with the private key; read again when it changes.", { restart: true }),
     allowed_hosts: list([], "Host names accepted in the Host and Origin headers, beside loopback names.", {
       restart: true,
     }),
+    trusted_proxies: list(
+      [],
+      "Addresses or networks of reverse proxies that are believed about X-Forwarded-For. Empty: nobody is.",
+      { restart: true },
+    ),
+    max_connections: whole(
+      1024,
+      8,
+      100_000,
+      "Connections at the same time; a further one takes the place of the one that has been idle longest.",
+      { restart: true },
+    ),
+    drain_timeout_seconds: whole(
+      25,
+      0,
+      3600,
+      "How long requests under way may take once the server was told to stop; then they are ended.",
+    ),
   }),
   section("mcp.auth", "Who may use the HTTP door.", {
     mode: oneOf(
@@ -28,19 +63,41 @@ export const httpSections = [
     ),
     header: text("X-LLMC-Token", "Header that carries the token; Authorization: Bearer is accepted too."),
     token_env: TOKEN_VARIABLE,
+    tokens: NAMED_TOKENS,
+    metrics_open: flag(false, "Serve the metrics without a token.", { restart: true }),
     allow_unauthenticated: flag(false, "Allow mode none on an address that is not loopback.", {
       restart: true,
     }),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
-    rate_limit_rps: whole(10, 1, 1_000_000, "Requests a second that one token may send over time.", {
-      planned: true,
-    }),
-    rate_limit_burst: whole(20, 1, 1_000_000, "Requests that one token may send at once.", { planned: true }),
-    concurrency_per_token: whole(8, 1, 100_000, "Calls of one token that run at the same time.", {
-      planned: true,
-    }),
+    rate_limit_rps: whole(10, 1, 1_000_000, "Requests a second that one token may send over time."),
+    rate_limit_burst: whole(20, 1, 1_000_000, "Requests that one token may send at once."),
+    concurrency_per_token: whole(
+      8,
+      1,
+      100_000,
+      "Calls of one token that run at the same time; further ones wait.",
+    ),
+    queue_per_token: whole(
+      32,
+      0,
+      100_000,
+      "Calls of one token that may wait for a place; one more is refused as rate limited.",
+    ),
+    wrong_tokens_per_minute: whole(
+      30,
+      1,
+      1_000_000,
+      "Different wrong tokens that one address may try in a minute; then it is refused for a while.",
+    ),
     max_request_bytes: whole(262_144, 1024, 104_857_600, "Largest HTTP request body.", { restart: true }),
     max_header_bytes: whole(16_384, 1024, 1_048_576, "Largest HTTP request header block.", { restart: true }),
+    header_timeout_seconds: whole(10, 1, 3600, "Time for the headers of a request to arrive.", {
+      restart: true,
+    }),
+    body_timeout_seconds: whole(30, 1, 3600, "Time for a whole request to arrive.", { restart: true }),
+    idle_timeout_seconds: whole(60, 1, 3600, "How long a connection may stay open between requests.", {
+      restart: true,
+    }),
   }),
 ] as const;

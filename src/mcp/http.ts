@@ -1,4 +1,4 @@
-import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { createMcpHandler, type HandleRequestOptions, isLegacyRequest } from "@modelcontextprotocol/server";
 import { EFFECTS } from "../core/contract.ts";
 import { refuseParamHeaders } from "./param-headers.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
@@ -30,7 +30,7 @@ export const createMcpHttp = (parts: McpHttpParts) => {
     parts.core.onResourceUpdated((uri) => modern.notify.resourceUpdated(uri)),
   ];
   return {
-    fetch: async (request: Request, options: { readonly parsedBody?: unknown } = {}): Promise<Response> => {
+    fetch: async (request: Request, options: HandleRequestOptions = {}): Promise<Response> => {
       if (await isLegacyRequest(request, options.parsedBody)) return sessions.handle(request, options);
       return (
         refuseParamHeaders(parts.core.listTools, options.parsedBody, request.headers) ??

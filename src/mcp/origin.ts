@@ -4,6 +4,7 @@ import {
   type ClientCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { cleanName } from "../base/text.ts";
 import type { Caller, LogLevel, Question } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
@@ -16,9 +17,6 @@ export interface Connection {
   readonly may: ReadonlySet<string>;
   newCorrelationId(): string;
 }
-
-/** Names come from the client and go into logs and the audit: printable, and short. */
-const clean = (name: string): string => name.replace(/[^\x20-\x7e]/g, "?").slice(0, 100);
 
 /** Said with each request in the 2026 revision, and once for the session before. */
 const clientNameOf = (context: ServerContext, ofSession: string | undefined): string | undefined => {
@@ -36,13 +34,19 @@ const callerOf = (
   clientName: string | undefined,
 ): Caller => {
   const { defaultAgentId, defaultModel } = core.settings();
-  const model = context.mcpReq._meta?.["llmc/model"];
+  const said = (name: string): string | undefined => {
+    const value = context.mcpReq._meta?.[`llmc/${name}`];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  const authInfo = context.http?.authInfo;
   return {
-    agentId: clean(clientNameOf(context, clientName) ?? defaultAgentId),
-    sessionId: context.sessionId ?? connection.id,
-    model: typeof model === "string" ? clean(model) : defaultModel,
+    agentId: cleanName(said("agent_id") ?? clientNameOf(context, clientName) ?? defaultAgentId),
+    // One connection can carry several conversations; only the client can tell them apart.
+    sessionId: cleanName(said("session_id") ?? context.sessionId ?? connection.id),
+    model: cleanName(said("model") ?? defaultModel),
     transport: connection.transport,
-    may: connection.may,
+    // Asked with every request: a session may outlive a change of what its token is good for.
+    may: authInfo === undefined ? connection.may : new Set(authInfo.scopes),
   };
 };
 

@@ -13,6 +13,8 @@ interface SessionParts extends McpParts {
 }
 
 interface Session {
+  /** Name of the token that opened it; nobody else finds it. */
+  readonly owner: string | undefined;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   lastUsedMs: number;
   /** Requests under way and streams open: such a session is not idle. */
@@ -68,7 +70,7 @@ export const createSessions = (parts: SessionParts) => {
     for (const [id, session] of sessions) if (session.active === 0 && session.lastUsedMs < oldest) drop(id);
   };
 
-  const open = async (): Promise<Session> => {
+  const open = async (owner: string | undefined): Promise<Session> => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: parts.newId,
       eventStore: createEventStore(),
@@ -76,7 +78,7 @@ export const createSessions = (parts: SessionParts) => {
       onsessioninitialized: (id) => void sessions.set(id, session),
       onsessionclosed: (id) => void sessions.delete(id),
     });
-    const session: Session = { transport, lastUsedMs: parts.now(), active: 0 };
+    const session: Session = { owner, transport, lastUsedMs: parts.now(), active: 0 };
     const connection = {
       transport: "http",
       id: parts.newId(),
@@ -87,21 +89,27 @@ export const createSessions = (parts: SessionParts) => {
     return session;
   };
 
-  const find = async (request: Request, body: unknown): Promise<Session | Response> => {
+  const find = async (
+    request: Request,
+    { parsedBody, authInfo }: HandleRequestOptions,
+  ): Promise<Session | Response> => {
     const id = request.headers.get("mcp-session-id");
-    if (id !== null)
-      return sessions.get(id) ?? refuse(404, -32001, "Session not found: initialize a new one.");
-    if (!isInitializeRequest(body))
+    if (id !== null) {
+      const session = sessions.get(id);
+      if (session !== undefined && session.owner === authInfo?.clientId) return session;
+      return refuse(404, -32001, "Session not found: initialize a new one.");
+    }
+    if (!isInitializeRequest(parsedBody))
       return refuse(400, -32000, "A session id is required: send initialize first.");
     dropIdle();
     if (sessions.size >= MAX_SESSIONS)
       return refuse(503, -32000, "Too many sessions are open: try again later.");
-    return open();
+    return open(authInfo?.clientId);
   };
 
   return {
     handle: async (request: Request, options: HandleRequestOptions): Promise<Response> => {
-      const session = await find(request, options.parsedBody);
+      const session = await find(request, options);
       if (session instanceof Response) return session;
       const ended = (): void => {
         session.active--;

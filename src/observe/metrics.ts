@@ -2,7 +2,13 @@ import type { CallRecord } from "./records.ts";
 
 export interface Metrics {
   recordCall(record: CallRecord, charactersIn: number, charactersOut: number): void;
+  /** A command that went through the Tool Envelope. */
+  recordEnvelope(mode: string, durationMs: number): void;
   countAuthFailure(): void;
+  /** An HTTP request that was answered, by its route (never its address, which callers choose). */
+  recordRequest(route: string, status: number, durationMs: number): void;
+  /** A request that was turned away: by its token's rate, its token's lane, or its address's guesses. */
+  countDrop(reason: string): void;
   /** Exact token counts, known while the token audit is on. */
   countTokens(input: number, output: number): void;
   /** Prometheus text format, and its content type. */
@@ -19,32 +25,51 @@ const BUCKETS = [
 /** Latencies kept exactly per tool, for percentiles without bucket error; older ones fall out. */
 const RECENT = 1024;
 
-interface ToolFigures {
+interface Latencies {
   count: number;
   seconds: number;
-  readonly byCode: Map<string, number>;
   /** Calls per bucket, each counted once in the first that holds it; the last is for those beyond all. */
   readonly buckets: number[];
+}
+
+interface ToolFigures extends Latencies {
+  readonly byCode: Map<string, number>;
   readonly recentMs: number[];
+}
+
+interface RouteFigures extends Latencies {
+  readonly byStatus: Map<number, number>;
 }
 
 interface Figures {
   readonly tools: Map<string, ToolFigures>;
+  /** By mode. */
+  readonly envelope: Map<string, Latencies>;
   readonly characters: { in: number; out: number };
   readonly tokens: { in: number; out: number };
   authFailures: number;
+  readonly requests: Map<string, RouteFigures>;
+  readonly drops: Map<string, number>;
 }
+
+const noLatencies = (): Latencies => ({
+  count: 0,
+  seconds: 0,
+  buckets: new Array(BUCKETS.length + 1).fill(0),
+});
+
+const observe = (own: Latencies, seconds: number): void => {
+  own.count++;
+  own.seconds += seconds;
+  const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
+  const at = bucket < 0 ? BUCKETS.length : bucket;
+  own.buckets[at] = (own.buckets[at] ?? 0) + 1;
+};
 
 const figuresOf = (figures: Figures, tool: string): ToolFigures => {
   const known = figures.tools.get(tool);
   if (known !== undefined) return known;
-  const fresh = {
-    count: 0,
-    seconds: 0,
-    byCode: new Map(),
-    buckets: new Array(BUCKETS.length + 1).fill(0),
-    recentMs: [],
-  };
+  const fresh = { ...noLatencies(), byCode: new Map(), recentMs: [] };
   figures.tools.set(tool, fresh);
   return fresh;
 };
@@ -66,17 +91,18 @@ interface Sample {
   readonly metricName?: string;
 }
 
-const histogramSamples = (name: string, figures: Figures): Sample[] =>
-  [...figures.tools].flatMap(([tool, { buckets, seconds, count }]) => {
+const histogramSamples = (name: string, label: string, figures: Map<string, Latencies>): Sample[] =>
+  [...figures].flatMap(([value, { buckets, seconds, count }]) => {
+    const own = { [label]: value };
     let below = 0;
     const samples: Sample[] = [...BUCKETS, "+Inf"].map((le, i) => {
       below += buckets[i] ?? 0;
-      return { metricName: `${name}_bucket`, labels: { le, tool }, value: below };
+      return { metricName: `${name}_bucket`, labels: { le, ...own }, value: below };
     });
     return [
       ...samples,
-      { metricName: `${name}_sum`, labels: { tool }, value: seconds },
-      { metricName: `${name}_count`, labels: { tool }, value: count },
+      { metricName: `${name}_sum`, labels: own, value: seconds },
+      { metricName: `${name}_count`, labels: own, value: count },
     ];
   });
 
@@ -106,7 +132,13 @@ const createRegistry = async (figures: Figures) => {
     ),
   );
   const duration = "llmc_call_duration_seconds";
-  add(duration, "Time from request to result.", "histogram", () => histogramSamples(duration, figures));
+  add(duration, "Time from request to result.", "histogram", () =>
+    histogramSamples(duration, "tool", figures.tools),
+  );
+  const envelope = "llmc_te_duration_seconds";
+  add(envelope, "Time of commands in the Tool Envelope, by mode.", "histogram", () =>
+    histogramSamples(envelope, "mode", figures.envelope),
+  );
   add("llmc_call_characters_total", "Characters of arguments and results.", "counter", () =>
     byDirection(figures.characters),
   );
@@ -119,6 +151,18 @@ const createRegistry = async (figures: Figures) => {
   add("llmc_auth_failures_total", "Requests with a missing or wrong token.", "counter", () => [
     { labels: {}, value: figures.authFailures },
   ]);
+  add("llmc_http_requests_total", "HTTP requests by route and status.", "counter", () =>
+    [...figures.requests].flatMap(([route, { byStatus }]) =>
+      [...byStatus].map(([status, value]) => ({ labels: { route, status }, value })),
+    ),
+  );
+  const request = "llmc_http_request_duration_seconds";
+  add(request, "Time from the request's headers to the end of its answer, by route.", "histogram", () =>
+    histogramSamples(request, "route", figures.requests),
+  );
+  add("llmc_http_drops_total", "HTTP requests turned away by a limit, by reason.", "counter", () =>
+    [...figures.drops].map(([reason, value]) => ({ labels: { reason }, value })),
+  );
   return registry;
 };
 
@@ -127,28 +171,43 @@ export const createMetrics = (now: () => number): Metrics => {
   const startedAt = now();
   const figures: Figures = {
     tools: new Map(),
+    envelope: new Map(),
     characters: { in: 0, out: 0 },
     tokens: { in: 0, out: 0 },
     authFailures: 0,
+    requests: new Map(),
+    drops: new Map(),
   };
   let registry: ReturnType<typeof createRegistry> | undefined;
   return {
     recordCall: ({ tool, durationMs, errorCode }, charactersIn, charactersOut) => {
       const own = figuresOf(figures, tool);
       const code = errorCode ?? "ok";
-      const seconds = durationMs / 1000;
       own.recentMs[own.count % RECENT] = durationMs;
-      own.count++;
-      own.seconds += seconds;
+      observe(own, durationMs / 1000);
       own.byCode.set(code, (own.byCode.get(code) ?? 0) + 1);
-      const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
-      const at = bucket < 0 ? BUCKETS.length : bucket;
-      own.buckets[at] = (own.buckets[at] ?? 0) + 1;
       figures.characters.in += charactersIn;
       figures.characters.out += charactersOut;
     },
+    recordEnvelope: (mode, durationMs) => {
+      const own = figures.envelope.get(mode) ?? noLatencies();
+      figures.envelope.set(mode, own);
+      observe(own, durationMs / 1000);
+    },
     countAuthFailure: () => {
       figures.authFailures++;
+    },
+    recordRequest: (route, status, durationMs) => {
+      let own = figures.requests.get(route);
+      if (own === undefined) {
+        own = { ...noLatencies(), byStatus: new Map() };
+        figures.requests.set(route, own);
+      }
+      observe(own, durationMs / 1000);
+      own.byStatus.set(status, (own.byStatus.get(status) ?? 0) + 1);
+    },
+    countDrop: (reason) => {
+      figures.drops.set(reason, (figures.drops.get(reason) ?? 0) + 1);
     },
     countTokens: (input, output) => {
       figures.tokens.in += input;

@@ -46,6 +46,10 @@ export interface Definition {
   readonly endLine: number;
   /** Can be named from other files. */
   readonly exported: boolean;
+  /** Index in `definitions` of the one around it; -1 at the top of the file. */
+  readonly parent: number;
+  /** What its value is, or what a call of it gives, in the words of `graph/expression.ts`; empty where nothing says so. */
+  readonly type: string;
 }
 
 export type ReferenceKind = "call" | "type" | "inherit" | "import" | "read" | "write" | "decorate";
@@ -58,6 +62,10 @@ export interface Reference {
   readonly receiver: string;
   /** Index in `definitions` of the innermost one that holds it; -1 for the file itself. */
   readonly inside: number;
+  /** Index in `definitions` of what it means, where the scopes of this file decide it; otherwise -1. */
+  readonly target: number;
+  /** `receiver` with locals replaced by what is known of them, in the words of `graph/expression.ts`; empty for a plain name. */
+  readonly via: string;
 }
 
 export interface Import {
@@ -65,9 +73,11 @@ export interface Import {
   readonly source: string;
   /** Name in the other file; `*` for all of it, empty for the module itself. */
   readonly name: string;
-  /** Name in this file. */
+  /** Name in this file; `*` where every name comes in. */
   readonly local: string;
   readonly line: number;
+  /** Handed on to those who import this file. An empty `source` then means a name of this file. */
+  readonly exported: boolean;
 }
 
 /** What one file says about symbols, before anything is resolved across files. Plain data: it is stored and sent between threads. */
@@ -75,6 +85,8 @@ export interface FileSymbols {
   readonly definitions: readonly Definition[];
   readonly references: readonly Reference[];
   readonly imports: readonly Import[];
+  /** Package or namespace that the file says it belongs to; empty where it says none. */
+  readonly module: string;
 }
 
 /** What parsing one file gives. */

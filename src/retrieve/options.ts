@@ -3,10 +3,16 @@ import { flag, oneOf, section, whole } from "../base/option.ts";
 export const retrieveSections = [
   section("mcp.rag", "Retrieval over code and documents.", {
     jit_context_enabled: flag(true, "Add retrieved context to agent calls.", { planned: true }),
-    default_scope: oneOf(["repo", "docs", "both"], "repo", "Where to look when a query names no scope.", {
-      planned: true,
-    }),
-    top_k: whole(3, 1, 50, "Most snippets of one answer.", { planned: true }),
-    token_budget: whole(600, 1, 200_000, "Most tokens of one answer.", { planned: true }),
+    default_scope: oneOf(["repo", "docs", "both"], "repo", "Where to look when a query names no scope."),
+    top_k: whole(3, 1, 50, "Most snippets of one answer."),
+    token_budget: whole(600, 1, 200_000, "Most tokens of one answer."),
+    max_file_kb: whole(2048, 1, 65_536, "Larger files are left out of the index, and told in rag_stats."),
+    watch: flag(true, "Follow changes of files as they happen; false looks for them before each answer."),
+    index_threads: whole(
+      0,
+      0,
+      64,
+      "Threads that parse; 0 takes as many as the machine has cores, 8 at most.",
+    ),
   }),
 ] as const;

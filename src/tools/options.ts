@@ -49,9 +49,18 @@ export const toolsSections = [
       "Deadline of a command in seconds, and the most that a call may ask for.",
     ),
     read_timeout: whole(10, 1, 3600, "Deadline of a file or search operation, in seconds."),
-    idle_timeout: whole(60, 1, 86_400, "Seconds after which an idle process of a client is ended.", {
-      planned: true,
-    }),
+    idle_timeout: whole(
+      60,
+      1,
+      86_400,
+      "Seconds after which an idle process of a client is ended: nothing read, sent or written.",
+    ),
+    max_processes: whole(32, 0, 1000, "Processes of clients that may run at once."),
+    max_processes_per_session: whole(8, 0, 1000, "Processes that one session may have running at once."),
+    kill_foreign_processes: flag(
+      false,
+      "Let linux_proc_kill signal any process of the server's user, not only those that it started.",
+    ),
     command_sandbox: oneOf(
       ["auto", "require", "off"],
       "auto",

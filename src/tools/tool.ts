@@ -1,8 +1,12 @@
+import type { Envelope } from "../envelope/port.ts";
 import type { Commands } from "../host/commands/commands.ts";
 import type { Files } from "../host/files/files.ts";
 import type { Handles } from "../host/handles/handles.ts";
+import type { Processes } from "../host/processes/contract.ts";
 import type { Search } from "../host/search/search.ts";
+import type { System } from "../host/system/system.ts";
 import type { FileWrites } from "../host/writes/contract.ts";
+import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
 
 /** What the engines offer to tools. A tool has no other way to the outside. */
@@ -12,6 +16,10 @@ export interface Ports {
   readonly search: Search;
   readonly handles: Handles;
   readonly commands: Commands;
+  readonly envelope: Envelope;
+  readonly processes: Processes;
+  readonly system: System;
+  readonly retrieval: CallerRetrieval;
   readonly server: ServerView;
 }
 

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { UNLIMITED } from "../doors/http-door.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 /** The HTTP door of the real program, on a free port. */
@@ -20,7 +21,7 @@ const STOP_MS = 1000;
 export const openDoor = async (root: string, args: readonly string[] = []): Promise<Door> => {
   const child = spawn(
     launcher,
-    ["serve", "--http", "--port", "0", "--root", root, "--set", "mcp.auth.mode=none", ...args],
+    ["serve", "--http", "--port", "0", "--root", root, "--set", "mcp.auth.mode=none", ...UNLIMITED, ...args],
     { cwd: root, env: cleanEnv(), stdio: ["ignore", "pipe", "pipe"] },
   );
   const ended = once(child, "close");

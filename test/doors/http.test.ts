@@ -1,42 +1,19 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
-
-const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmc");
-const TOKEN = "a-test-value-that-nobody-guesses";
-
-interface Door {
-  readonly url: string;
-  readonly root: string;
-  readonly process: ChildProcess;
-  logs(): string;
-  out(): string;
-}
+import { launcher } from "../workspace.ts";
+import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
 
 const openDoor = async (
   args: readonly string[] = [],
   env: Record<string, string> = { LLMC_MCP_TOKEN: TOKEN },
-): Promise<Door> => {
-  const root = tempWorkspace({ "a.txt": "hello" });
-  const child = spawn(LAUNCHER, ["serve", "--http", "--port", "0", "--root", root, ...args], {
-    env: { PATH: process.env["PATH"], ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let out = "";
-  let logs = "";
-  child.stdout.on("data", (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    logs += chunk;
-  });
-  await expect.poll(() => out + (child.exitCode ?? ""), { timeout: 10_000 }).toMatch(/\/mcp/);
-  const url = /http:\/\/[^/\s]+/.exec(out)?.[0] ?? "";
-  return { url, root, process: child, logs: () => logs, out: () => out };
+): Promise<HttpDoor> => {
+  const door = await openHttpDoor({ args, env });
+  onTestFinished(() => door[Symbol.asyncDispose]());
+  return door;
 };
 
 const INITIALIZE = {
@@ -46,7 +23,7 @@ const INITIALIZE = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
 };
 
-const post = (door: Door, body: string, headers: Record<string, string> = {}) =>
+const post = (door: HttpDoor, body: string, headers: Record<string, string> = {}) =>
   fetch(`${door.url}/mcp`, {
     method: "POST",
     body,
@@ -59,7 +36,7 @@ const post = (door: Door, body: string, headers: Record<string, string> = {}) =>
   });
 
 /** `fetch` does not let a caller choose the Host header. */
-const withHost = (door: Door, headers: Record<string, string>): Promise<number> =>
+const withHost = (door: HttpDoor, headers: Record<string, string>): Promise<number> =>
   new Promise((done, failed) => {
     const { hostname, port } = new URL(door.url);
     request({ hostname, port, path: "/health", headers }, (response) =>
@@ -97,7 +74,7 @@ describe("the HTTP door", () => {
 
   test("REQ-H2: it does not start without a token, and says what to do", async () => {
     const root = tempWorkspace();
-    const child = spawn(LAUNCHER, ["serve", "--http", "--port", "0", "--root", root], {
+    const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root], {
       env: { PATH: process.env["PATH"] },
     });
     let err = "";
@@ -134,7 +111,7 @@ describe("the HTTP door", () => {
       "--root",
       root,
     ];
-    const child = spawn(LAUNCHER, args, { env: { PATH: process.env["PATH"] } });
+    const child = spawn(launcher, args, { env: { PATH: process.env["PATH"] } });
     const code = await new Promise((done) => child.once("close", done));
     expect(code).toBe(3);
   });
@@ -163,7 +140,7 @@ describe("the HTTP door", () => {
     expect(large.status).toBe(413);
     expect(await large.json()).toMatchObject({ code: "TOO_LARGE" });
     expect((await post(door, "a=b", { "content-type": "application/x-www-form-urlencoded" })).status).toBe(
-      400,
+      415,
     );
     expect((await fetch(`${door.url}/health`, { headers: { "x-big": "y".repeat(20_000) } })).status).toBe(
       431,

@@ -2,7 +2,7 @@ import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs
 import { dirname } from "node:path";
 import type { CommandGround, CommandRequest } from "./contract.ts";
 import { commandEnvironment } from "./environment.ts";
-import { limited } from "./limits.ts";
+import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
 import type { Launch } from "./process-tree.ts";
@@ -86,13 +86,14 @@ const bubblewrapArgs = (
   ground: CommandGround,
   place: PrivatePlace,
 ): readonly string[] => {
-  const [program, ...args] = request.argv;
+  const [program] = request.argv;
   const hiddenFolders = ground.hidden.filter((path) => existsSync(path) && statSync(path).isDirectory());
   return [
     "--unshare-all",
     ...(ground.network ? ["--share-net"] : []),
     "--die-with-parent",
-    "--new-session",
+    // A program that controls a terminal makes its session itself; the terminal is ours, never the user's.
+    ...(request.terminal === true ? [] : ["--new-session"]),
     "--cap-drop",
     "ALL",
     ...mountsFor(program, ground, place).flatMap((mount) => mount.args),
@@ -105,8 +106,7 @@ const bubblewrapArgs = (
     "--chdir",
     request.cwd,
     "--",
-    program,
-    ...args,
+    ...withTerminal(request.argv, request.terminal),
   ];
 };
 

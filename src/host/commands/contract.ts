@@ -9,8 +9,12 @@ export interface CommandRequest {
   readonly timeoutMs: number;
   /** Of each stream; the rest is read, counted and dropped. */
   readonly maxOutputBytes: number;
+  /** Sees every byte as it comes, also beyond the bound; must be quick, and keep what it wants to keep. */
+  readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether its streams are a terminal, which it is to control. */
+  readonly terminal?: boolean;
 }
 
 export interface SetAside {

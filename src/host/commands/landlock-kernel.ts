@@ -11,6 +11,7 @@ const prctlPointer = libc.func("prctl", "int", ["int", "ulong", "void *", "ulong
 const capset = libc.func("capset", "int", ["void *", "void *"]);
 const prlimit = libc.func("prlimit", "int", ["int", "int", "void *", "void *"]);
 const fcntl = libc.func("fcntl", "int", ["int", "int", "int"]);
+const ioctl = libc.func("ioctl", "int", ["int", "ulong", "int"]);
 const signal = libc.func("signal", "void *", ["int", "size_t"]);
 const execve = libc.func("execve", "int", ["str", "str *", "str *"]);
 
@@ -94,6 +95,13 @@ export const installFilter = (program: Buffer): void => {
 export const keepOnlyStandardStreams = (): void => {
   for (const descriptor of [0, 1, 2]) must("fcntl", fcntl(descriptor, 2, 0));
   sealDescriptors();
+};
+
+const TIOCSCTTY = 0x540e;
+
+/** Makes the terminal that is our stdin the one of our session, which has none yet. */
+export const controlTerminal = (): void => {
+  must("TIOCSCTTY", ioctl(0, TIOCSCTTY, 0));
 };
 
 /** Node ignores SIGPIPE, and what is ignored stays so in the program: `yes | head` would not end. */

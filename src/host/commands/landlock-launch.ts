@@ -4,6 +4,7 @@ import type { LandlockSpec } from "./landlock.ts";
 import {
   allowBeneath,
   become,
+  controlTerminal,
   dieWithParent,
   dropCapabilities,
   forbidNewPrivileges,
@@ -58,7 +59,7 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
   ])
     grantPath(grant, path, READ);
   if (spec.ground.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
-  for (const path of DEVICES) grantPath(grant, path, DEVICE);
+  for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
   for (const path of readable) grantTree(grant, path, READ, { readOnly, hidden });
   for (const path of writable) grantTree(grant, path, fullRights(abi), { readOnly, hidden });
   for (const path of spec.privateFolders) grantPath(grant, path, fullRights(abi));
@@ -94,6 +95,7 @@ try {
   closeSync(3);
   // The server ended before the kernel was asked to end us with it.
   if (process.ppid !== spec.parent) process.exit(1);
+  if (spec.terminal) controlTerminal();
   launch(spec);
 } catch (thrown) {
   const { step, errno } = thrown instanceof KernelRefusal ? thrown : { step: String(thrown), errno: 0 };

@@ -19,6 +19,8 @@ export interface LandlockSpec {
   readonly processLimit: number;
   readonly realtimeLimit: string | undefined;
   readonly parent: number;
+  /** Whether the standard streams are a terminal to be controlled. */
+  readonly terminal: boolean;
   /** As if the kernel were older. */
   readonly maxAbi: number | undefined;
 }
@@ -53,6 +55,7 @@ export const landlockLaunch = (
     processLimit: processLimit(),
     realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,
     parent: process.pid,
+    terminal: request.terminal === true,
     maxAbi,
   };
   const specFile = join(place.folder, "spec.json");

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { accessSync, constants, readFileSync } from "node:fs";
+import { LlmcError } from "../../base/error.ts";
 import type { TreeMark } from "./process-scan.ts";
 
 /** Processes and threads that a command may add to those that run already. */
@@ -33,8 +34,8 @@ export const canMarkByLimit = (): boolean => {
   }
 };
 
-export const findPrlimit = (): string | undefined =>
-  ["/usr/bin/prlimit", "/bin/prlimit"].find((path) => {
+const findSystemProgram = (name: string): string | undefined =>
+  [`/usr/bin/${name}`, `/bin/${name}`].find((path) => {
     try {
       accessSync(path, constants.X_OK);
       return true;
@@ -42,6 +43,22 @@ export const findPrlimit = (): string | undefined =>
       return false;
     }
   });
+
+export const findPrlimit = (): string | undefined => findSystemProgram("prlimit");
+
+/** The program behind `setsid`, where it is to control the terminal that its streams are. */
+export const withTerminal = (
+  argv: readonly [string, ...string[]],
+  terminal: boolean | undefined,
+): readonly [string, ...string[]] => {
+  if (terminal !== true) return argv;
+  const setsid = findSystemProgram("setsid");
+  if (setsid === undefined)
+    throw new LlmcError("unavailable", "A terminal needs the program setsid, which this machine lacks.", {
+      hint: "Start the process without pty, or install util-linux.",
+    });
+  return [setsid, "-c", ...argv];
+};
 
 /** The program behind `prlimit`, where there is one: no core files, a bound on processes, the tree's mark. */
 export const limited = (

@@ -10,13 +10,26 @@ export interface Pipe {
   readonly writeEnd: number;
 }
 
+/** The other way round: for a child's input. */
+export interface InputPipe {
+  readonly writer: Socket;
+  readonly readEnd: number;
+}
+
 /** A real pipe: Node's own are sockets, and a script that opens `/dev/stderr` fails on those. */
-export const openPipe = (): Pipe => {
+const openEnds = (): readonly [readEnd: number, writeEnd: number] => {
   const ends = Buffer.alloc(8);
   if (Number(pipe2(ends, O_CLOEXEC)) !== 0)
     throw Object.assign(new Error("No pipe could be opened."), { code: "EMFILE" });
-  return {
-    reader: new Socket({ fd: ends.readInt32LE(0), readable: true, writable: false }),
-    writeEnd: ends.readInt32LE(4),
-  };
+  return [ends.readInt32LE(0), ends.readInt32LE(4)];
+};
+
+export const openPipe = (): Pipe => {
+  const [fd, writeEnd] = openEnds();
+  return { reader: new Socket({ fd, readable: true, writable: false }), writeEnd };
+};
+
+export const openInputPipe = (): InputPipe => {
+  const [readEnd, fd] = openEnds();
+  return { writer: new Socket({ fd, readable: false, writable: true }), readEnd };
 };

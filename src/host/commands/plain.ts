@@ -1,6 +1,6 @@
 import type { CommandRequest } from "./contract.ts";
 import { commandEnvironment } from "./environment.ts";
-import { limited } from "./limits.ts";
+import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
 import type { Launch } from "./process-tree.ts";
@@ -10,7 +10,7 @@ import type { Launch } from "./process-tree.ts";
  * environment, resets its limits and leaves its session on purpose can outlive the call here.
  */
 export const plainLaunch = (request: CommandRequest, place: PrivatePlace, mark: TreeMark): Launch => ({
-  ...limited(request.argv, mark, place.prlimit),
+  ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit),
   cwd: request.cwd,
   env: {
     ...commandEnvironment(place.home, place.temp, request.env),
@@ -18,4 +18,5 @@ export const plainLaunch = (request: CommandRequest, place: PrivatePlace, mark: 
   },
   reports: false,
   mark,
+  ownSession: request.terminal === true,
 });

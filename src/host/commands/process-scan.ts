@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Names one process for good: an id alone is used again by the system. */
 export interface ProcessKey {
@@ -91,5 +92,25 @@ export const sendSignal = (key: ProcessKey, signal: NodeJS.Signals): void => {
     process.kill(key.pid, signal);
   } catch {
     // Gone in between, or no longer ours to signal.
+  }
+};
+
+/** Only a process that the kernel itself holds up, as on a dead network disk, is waited for in vain. */
+const MAX_END_MS = 5000;
+
+export const untilTrue = async (claim: () => boolean): Promise<void> => {
+  const giveUpAt = performance.now() + MAX_END_MS;
+  for (let waitMs = 1; !claim() && performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 50))
+    await sleep(waitMs);
+};
+
+/** A process that forks while the list is read can be missed once, hence two empty lists in a row. */
+export const killUntilGone = async (find: () => readonly ProcessKey[]): Promise<void> => {
+  const giveUpAt = performance.now() + MAX_END_MS;
+  for (let empty = 0; empty < 2 && performance.now() < giveUpAt; ) {
+    const found = find();
+    empty = found.length === 0 ? empty + 1 : 0;
+    for (const key of found) sendSignal(key, "SIGKILL");
+    if (found.length > 0) await untilTrue(() => !found.some(isAlive));
   }
 };

@@ -2,8 +2,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openPipe, type Pipe } from "./pipe.ts";
-import { findTree, identify, isAlive, type ProcessKey, sendSignal, type TreeMark } from "./process-scan.ts";
+import { openPipe } from "./pipe.ts";
+import {
+  findTree,
+  identify,
+  isAlive,
+  killUntilGone,
+  type ProcessKey,
+  sendSignal,
+  type TreeMark,
+  untilTrue,
+} from "./process-scan.ts";
 
 /** One program to start, with nothing between it and us but the tier's own launcher. */
 export interface Launch {
@@ -18,32 +27,17 @@ export interface Launch {
   readonly mark: TreeMark | undefined;
   /** From what the launcher told: the first process of the command's own PID namespace, whose end ends all. */
   readonly namespaceInit?: (report: string) => number | undefined;
+  /** Whether the program makes its session itself, because it takes a terminal with it. */
+  readonly ownSession?: boolean;
 }
 
-export interface TreeLimits {
-  readonly timeoutMs: number;
-  readonly maxOutputBytes: number;
-  readonly signal: AbortSignal | undefined;
-}
+/** What a child gets as its first three descriptors; numbers are closed here once it has them. */
+export type TreeStdio = readonly [input: number | "ignore", output: number, errors: number];
 
-export interface TreeOutcome {
-  readonly exitCode: number | undefined;
-  readonly signal: string | undefined;
-  readonly timedOut: boolean;
-  readonly stdout: Buffer;
-  readonly stderr: Buffer;
-  readonly stdoutBytes: number;
-  readonly stderrBytes: number;
-  readonly durationMs: number;
-  readonly report: string;
-}
-
-const GRACE_MS = 300;
-/** Everything that could write has ended: what is left is in the pipe's buffer. */
-const DRAIN_MS = 1000;
 const MAX_REPORT = 16_384;
+const MAX_ENTER_MS = 5000;
 
-interface Output {
+export interface Output {
   readonly ended: Promise<void>;
   bytes(): Buffer;
   total(): number;
@@ -51,12 +45,13 @@ interface Output {
 }
 
 /** Keeps the first bytes, reads and counts the rest: a writer is never blocked, memory never grows. */
-const collect = (stream: Readable, maxBytes: number): Output => {
+export const collect = (stream: Readable, maxBytes: number, onChunk?: (chunk: Buffer) => void): Output => {
   const kept: Buffer[] = [];
   let total = 0;
   let keptBytes = 0;
   stream.on("data", (chunk: Buffer) => {
     total += chunk.length;
+    onChunk?.(chunk);
     if (keptBytes >= maxBytes) return;
     // A copy, so that a few kept bytes do not hold the whole read buffer.
     const part = Buffer.from(chunk.subarray(0, maxBytes - keptBytes));
@@ -70,59 +65,65 @@ const collect = (stream: Readable, maxBytes: number): Output => {
   return { ended, bytes: () => Buffer.concat(kept), total: () => total, stop: () => void stream.destroy() };
 };
 
-/** Only a process that the kernel itself holds up, as on a dead network disk, is waited for in vain. */
-const MAX_END_MS = 5000;
-
-const until = async (claim: () => boolean): Promise<void> => {
-  const giveUpAt = performance.now() + MAX_END_MS;
-  for (let waitMs = 1; !claim() && performance.now() < giveUpAt; waitMs = Math.min(waitMs * 2, 50))
-    await sleep(waitMs);
-};
-
-const open = (launch: Launch, pipes: readonly Pipe[]): ChildProcess => {
-  const [out, err, report] = pipes.map(({ writeEnd }) => writeEnd);
-  try {
-    return spawn(launch.file, launch.args, {
-      cwd: launch.cwd,
-      env: launch.env,
-      // A session of its own: no terminal, and a group that can be signalled as one.
-      detached: true,
-      stdio: ["ignore", out ?? "ignore", err ?? "ignore", launch.input ?? "ignore", report ?? "ignore"],
-    });
-  } finally {
-    for (const { writeEnd } of pipes) closeSync(writeEnd);
-    if (launch.input !== undefined) closeSync(launch.input);
-  }
+const closeAll = (descriptors: readonly (number | string | undefined)[]): void => {
+  for (const descriptor of new Set(descriptors)) if (typeof descriptor === "number") closeSync(descriptor);
 };
 
 const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
 /** A started launch and the processes that came of it. */
-class Tree {
+export class ProcessTree {
   readonly child: ChildProcess;
   readonly exited: Promise<void>;
-  readonly outputs: readonly Output[];
   /** Whether the program had to be killed: it did not end in the time of grace. */
   wasKilled = false;
   readonly #launch: Launch;
+  readonly #report: Output | undefined;
   #init: ProcessKey | "gone" | undefined;
   #ending: Promise<void> | undefined;
 
-  constructor(launch: Launch, maxOutputBytes: number) {
+  constructor(launch: Launch, stdio: TreeStdio) {
     this.#launch = launch;
-    const pipes = [openPipe(), openPipe(), ...(launch.reports ? [openPipe()] : [])];
-    this.outputs = pipes.map(({ reader }, index) =>
-      collect(reader, index === 2 ? MAX_REPORT : maxOutputBytes),
-    );
-    this.child = open(launch, pipes);
+    let reportEnd: number | undefined;
+    try {
+      const pipe = launch.reports ? openPipe() : undefined;
+      reportEnd = pipe?.writeEnd;
+      this.#report = pipe === undefined ? undefined : collect(pipe.reader, MAX_REPORT);
+      this.child = spawn(launch.file, launch.args, {
+        cwd: launch.cwd,
+        env: launch.env,
+        // A session of its own: no terminal but its own, and a group that can be signalled as one.
+        detached: launch.ownSession !== true,
+        stdio: [...stdio, launch.input ?? "ignore", reportEnd ?? "ignore"],
+      });
+      pipe?.reader.on("data", () => this.#readReport());
+    } catch (thrown) {
+      this.#report?.stop();
+      throw thrown;
+    } finally {
+      closeAll([...stdio, launch.input, reportEnd]);
+    }
     this.exited = new Promise((resolve) => {
       this.child.once("exit", () => resolve());
     });
-    pipes[2]?.reader.on("data", () => this.#readReport());
   }
 
+  /** What the launcher told so far. */
   get report(): string {
-    return this.outputs[2]?.bytes().toString() ?? "";
+    return this.#report?.bytes().toString() ?? "";
+  }
+
+  /** What its processes are known by, for whoever has to end them in our place. */
+  get mark(): TreeMark | undefined {
+    return this.#launch.mark;
+  }
+
+  get hasNamespace(): boolean {
+    return this.#launch.namespaceInit !== undefined;
+  }
+
+  get hasExited(): boolean {
+    return hasExited(this.child);
   }
 
   #readReport(): void {
@@ -137,26 +138,49 @@ class Tree {
     });
   }
 
-  #find(): readonly ProcessKey[] {
-    return findTree(this.child.pid ?? 0, hasExited(this.child), this.#launch.mark);
+  /** Until the launcher has nothing more to tell. */
+  async reported(maxMs: number): Promise<void> {
+    if (this.#report === undefined) return;
+    await Promise.race([this.#report.ended, sleep(maxMs, undefined, { ref: false })]);
+  }
+
+  /** Until the launcher has done its part, as far as it tells: the program runs, or will never. */
+  async entered(): Promise<void> {
+    if (this.hasNamespace) await untilTrue(() => this.#init !== undefined || this.hasExited);
+    else await this.reported(MAX_ENTER_MS);
+  }
+
+  /** The living processes of the command. */
+  find(): readonly ProcessKey[] {
+    return findTree(this.child.pid ?? 0, this.hasExited, this.#launch.mark);
+  }
+
+  /** To the command's processes, not to its launcher, whose end would be the end of all, at once. */
+  send(signal: NodeJS.Signals): void {
+    const init = this.#init === "gone" ? undefined : this.#init;
+    for (const key of this.find()) {
+      const isLauncher = this.hasNamespace && (key.pid === this.child.pid || key.pid === init?.pid);
+      if (!isLauncher) sendSignal(key, signal);
+    }
   }
 
   /** Asks, then kills; the same promise however often it is called. */
-  end(): Promise<void> {
-    this.#ending ??= this.#askThenKill();
+  end(graceMs: number): Promise<void> {
+    this.#ending ??= this.#askThenKill(graceMs);
     return this.#ending;
   }
 
-  async #askThenKill(): Promise<void> {
-    const init = this.#init === "gone" ? undefined : this.#init;
-    for (const key of this.#find()) {
-      // Their end would be the end of all, at once.
-      const isLauncher =
-        this.#launch.namespaceInit !== undefined && (key.pid === this.child.pid || key.pid === init?.pid);
-      if (!isLauncher) sendSignal(key, "SIGTERM");
+  /** Until an end that is under way has come; at once where nobody asked for one. */
+  async settled(): Promise<void> {
+    await this.#ending;
+  }
+
+  async #askThenKill(graceMs: number): Promise<void> {
+    if (graceMs > 0) {
+      this.send("SIGTERM");
+      await Promise.race([this.exited, sleep(graceMs)]);
     }
-    await Promise.race([this.exited, sleep(GRACE_MS)]);
-    this.wasKilled = !hasExited(this.child);
+    this.wasKilled = !this.hasExited;
     await this.sweep();
   }
 
@@ -167,64 +191,14 @@ class Tree {
       if (init === "gone") return;
       // The kernel ends all of a PID namespace before its first process is gone.
       sendSignal(init, "SIGKILL");
-      await until(() => !isAlive(init));
+      await untilTrue(() => !isAlive(init));
       if (!isAlive(init)) return;
     }
-    // A process that forks while the list is read can be missed once, hence two empty lists in a row.
-    const giveUpAt = performance.now() + MAX_END_MS;
-    for (let empty = 0; empty < 2 && performance.now() < giveUpAt; ) {
-      const found = this.#find();
-      empty = found.length === 0 ? empty + 1 : 0;
-      for (const key of found) sendSignal(key, "SIGKILL");
-      if (found.length > 0) await until(() => !found.some(isAlive));
-    }
+    await killUntilGone(() => this.find());
   }
 
-  async drained(maxMs: number, outputs = this.outputs): Promise<void> {
-    const ended = Promise.all(outputs.map(({ ended }) => ended));
-    await Promise.race([ended, sleep(maxMs, undefined, { ref: false })]);
+  /** To be called when everything has ended. */
+  close(): void {
+    this.#report?.stop();
   }
 }
-
-/** Runs one launch to the end of its whole tree: by itself, at the deadline, or when the caller gives up. */
-export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeOutcome> => {
-  const startedAt = performance.now();
-  const tree = new Tree(launch, limits.maxOutputBytes);
-  let timedOut = false;
-  const abort = (): void => void tree.end();
-  const deadline = setTimeout(() => {
-    timedOut = true;
-    abort();
-  }, limits.timeoutMs);
-  try {
-    await tree.started();
-    limits.signal?.addEventListener("abort", abort, { once: true });
-    if (limits.signal?.aborted === true) abort();
-    await tree.exited;
-    const endedAt = performance.now();
-    clearTimeout(deadline);
-    // The launcher's words may still be in the pipe, and they name what is to be ended.
-    if (launch.namespaceInit !== undefined) await tree.drained(DRAIN_MS, tree.outputs.slice(2));
-    if (timedOut || limits.signal?.aborted === true) await tree.end();
-    await tree.sweep();
-    await tree.drained(DRAIN_MS);
-    const [stdout, stderr] = tree.outputs;
-    const { exitCode, signalCode } = tree.child;
-    const killedBehindLauncher = tree.wasKilled && launch.namespaceInit !== undefined;
-    return {
-      exitCode: killedBehindLauncher ? undefined : (exitCode ?? undefined),
-      signal: killedBehindLauncher ? "SIGKILL" : (signalCode ?? undefined),
-      timedOut,
-      stdout: stdout?.bytes() ?? Buffer.alloc(0),
-      stderr: stderr?.bytes() ?? Buffer.alloc(0),
-      stdoutBytes: stdout?.total() ?? 0,
-      stderrBytes: stderr?.total() ?? 0,
-      durationMs: endedAt - startedAt,
-      report: tree.report,
-    };
-  } finally {
-    clearTimeout(deadline);
-    limits.signal?.removeEventListener("abort", abort);
-    for (const output of tree.outputs) output.stop();
-  }
-};

@@ -1,16 +1,23 @@
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
-import { bubblewrapLaunch, ranInside, sharesTemp } from "./bubblewrap.ts";
-import type { CommandGround, CommandOutcome, CommandRequest, CommandRunner, Tier } from "./contract.ts";
+import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
+import type {
+  CommandGround,
+  CommandOutcome,
+  CommandRequest,
+  CommandRunner,
+  SetAside,
+  Tier,
+} from "./contract.ts";
 import { landlockLaunch } from "./landlock.ts";
 import { createMark } from "./limits.ts";
 import { plainLaunch } from "./plain.ts";
 import { createPrivatePlaces, type PrivatePlace } from "./private-place.ts";
-import { type Launch, runTree, type TreeOutcome } from "./process-tree.ts";
+import { type Launch, ProcessTree, type TreeStdio } from "./process-tree.ts";
 import { watchMissing } from "./protected-names.ts";
+import { runTree } from "./run-tree.ts";
 import { sealDescriptors } from "./seal-descriptors.ts";
+import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
 
 export type SandboxMode = "auto" | "require" | "off";
 
@@ -23,70 +30,25 @@ export interface RunnerOptions {
   readonly maxLandlockAbi?: number;
 }
 
+/** A command that runs on while others are served. */
+export interface StartedCommand {
+  readonly tree: ProcessTree;
+  readonly tier: Tier;
+  /** To be called once, when every process of it is gone. */
+  finish(): Promise<readonly SetAside[]>;
+}
+
+export interface CommandStarter {
+  /** Returns when the launcher runs; the descriptors are opened at the last moment and closed in any case. */
+  start(request: CommandRequest, ground: CommandGround, openStdio: () => TreeStdio): Promise<StartedCommand>;
+}
+
 const ALL_TIERS: readonly Tier[] = ["bubblewrap", "landlock", "plain"];
 
-const checkRequest = async ({ argv, cwd }: CommandRequest): Promise<void> => {
-  const folder = await stat(cwd).catch(() => undefined);
-  if (folder?.isDirectory() !== true)
-    throw new LlmcError("not_a_directory", "The working directory is not a directory.", {
-      details: { field: "cwd" },
-    });
-  const program = await stat(argv[0]).catch(() => undefined);
-  if (program === undefined) throw new LlmcError("file_not_found", "The program is no longer there.");
-  const isExecutable =
-    program.isFile() &&
-    (await access(argv[0], constants.X_OK).then(
-      () => true,
-      () => false,
-    ));
-  if (!isExecutable) throw new LlmcError("permission_denied", "The program is not an executable file.");
-};
-
-const ENOENT = 2;
-const EACCES = 13;
-
-const cannotStart = (errno: number | undefined, cause: string): LlmcError => {
-  if (errno === ENOENT)
-    return new LlmcError("file_not_found", "The program, or the interpreter it names, is not there.", {
-      hint: "In the sandbox, only the system's folders, the workspace and the program's own tool chain are visible.",
-      cause,
-    });
-  if (errno === EACCES)
-    return new LlmcError("permission_denied", "The program, or its interpreter, cannot be executed.", {
-      cause,
-    });
-  return new LlmcError("unavailable", "The command's sandbox could not be set up.", {
-    hint: "Run `llmc doctor` to see which sandbox this machine has.",
-    cause,
-  });
-};
-
-const BWRAP_ERRNO: Readonly<Record<string, number>> = {
-  "No such file or directory": ENOENT,
-  "Permission denied": EACCES,
-};
-
-/** A launcher that failed before the program ran is our failure, not the command's. */
-const checkStarted = (tier: Tier, outcome: TreeOutcome, wasEnded: boolean): void => {
-  if (wasEnded || tier === "plain") return;
-  if (tier === "bubblewrap" && !ranInside(outcome.report)) {
-    const said = outcome.stderr.toString("utf8", 0, 2000);
-    const why = /bwrap: execvp .*: (.*)$/m.exec(said)?.[1] ?? "";
-    throw cannotStart(BWRAP_ERRNO[why], said);
-  }
-  if (tier === "landlock" && outcome.report !== "") {
-    const { step, errno } = JSON.parse(outcome.report) as { step: string; errno: number };
-    throw cannotStart(step === "execve" ? errno : undefined, outcome.report);
-  }
-};
-
-const systemErrno = (thrown: unknown): number | undefined => {
-  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-  return code === "ENOENT" ? ENOENT : code === "EACCES" ? EACCES : undefined;
-};
-
 /** Runs commands in the best tier that works here; the caller has judged them before. */
-export const createCommandRunner = (options: RunnerOptions): CommandRunner & AsyncDisposable => {
+export const createCommandRunner = (
+  options: RunnerOptions,
+): CommandRunner & CommandStarter & AsyncDisposable => {
   const order = options.tiers ?? ALL_TIERS;
   let places: ReturnType<typeof createPrivatePlaces> | undefined;
   let best: Promise<Tier> | undefined;
@@ -103,33 +65,63 @@ export const createCommandRunner = (options: RunnerOptions): CommandRunner & Asy
     return plainLaunch(request, place, mark);
   };
 
+  const prepare = async (tier: Tier, request: CommandRequest, ground: CommandGround) => {
+    if (places === undefined) sealDescriptors();
+    places ??= createPrivatePlaces();
+    const shared = await places;
+    const needsFolders = tier !== "bubblewrap" || sharesTemp(ground);
+    const place = await shared.open(needsFolders);
+    const { setAside } = await watchMissing(ground);
+    const launch = (): Launch => launchFor(tier, request, ground, place);
+    return { launch, setAside, close: async () => (needsFolders ? shared.close(place) : undefined) };
+  };
+
+  const startIn = async (
+    tier: Tier,
+    request: CommandRequest,
+    ground: CommandGround,
+    openStdio: () => TreeStdio,
+  ): Promise<StartedCommand> => {
+    const ready = await prepare(tier, request, ground);
+    try {
+      const tree = new ProcessTree(ready.launch(), openStdio());
+      await tree.started();
+      const finish = async () => {
+        try {
+          return await ready.setAside();
+        } finally {
+          tree.close();
+          await ready.close();
+        }
+      };
+      return { tree, tier, finish };
+    } catch (thrown) {
+      await ready.close();
+      throw explainStart(thrown);
+    }
+  };
+
   const runIn = async (
     tier: Tier,
     request: CommandRequest,
     ground: CommandGround,
     signal: AbortSignal | undefined,
   ): Promise<CommandOutcome> => {
-    if (places === undefined) sealDescriptors();
-    places ??= createPrivatePlaces();
-    const needsFolders = tier !== "bubblewrap" || sharesTemp(ground);
-    const place = await (await places).open(needsFolders);
-    const missing = await watchMissing(ground);
+    const ready = await prepare(tier, request, ground);
     try {
-      const { timeoutMs, maxOutputBytes } = request;
-      const launch = launchFor(tier, request, ground, place);
-      const outcome = await runTree(launch, { timeoutMs, maxOutputBytes, signal }).catch(
+      const { timeoutMs, maxOutputBytes, onOutput } = request;
+      const outcome = await runTree(ready.launch(), { timeoutMs, maxOutputBytes, signal, onOutput }).catch(
         (thrown: unknown) => {
-          const errno = systemErrno(thrown);
-          throw errno === undefined ? thrown : cannotStart(errno, String(thrown));
+          throw explainStart(thrown);
         },
       );
-      const setAside = await missing.setAside();
+      const setAside = await ready.setAside();
       stopIfAborted(signal);
-      checkStarted(tier, outcome, outcome.timedOut);
+      if (!outcome.timedOut) checkStarted(tier, outcome.report, outcome.stderr);
       const { report: _, ...told } = outcome;
       return { ...told, tier, setAside };
     } finally {
-      if (needsFolders) await (await places).close(place);
+      await ready.close();
     }
   };
 
@@ -173,6 +165,10 @@ export const createCommandRunner = (options: RunnerOptions): CommandRunner & Asy
       stopIfAborted(signal);
       await checkRequest(request);
       return runIn(await tier(), request, ground, signal);
+    },
+    start: async (request, ground, openStdio) => {
+      await checkRequest(request);
+      return startIn(await tier(), request, ground, openStdio);
     },
     [Symbol.asyncDispose]: async () => {
       if (places !== undefined) await (await places).dispose();

@@ -1,0 +1,27 @@
+/** A use of a definition as a compiler sees it. Lines are counted from 1, paths are relative to the project. */
+export interface OracleUse {
+  readonly path: string;
+  readonly line: number;
+  readonly target: OraclePlace;
+  /** The outermost function, or the method of a class, around a call; undefined where it is no call or stands in none. */
+  readonly caller: OraclePlace | undefined;
+}
+
+export interface OraclePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly name: string;
+}
+
+export interface OracleAnswer {
+  /** Functions, methods, classes, interfaces, types and enums that the project defines. */
+  readonly definitions: readonly OraclePlace[];
+  readonly uses: readonly OracleUse[];
+}
+
+export interface Project {
+  readonly name: string;
+  readonly folder: string;
+  /** Relative to the folder. */
+  readonly paths: readonly string[];
+}

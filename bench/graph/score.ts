@@ -1,0 +1,134 @@
+import type { Definition, FileSymbols } from "../../src/retrieve/contract.ts";
+import type { Graph } from "../../src/retrieve/graph/graph.ts";
+import type { OracleAnswer, OraclePlace } from "./oracle.ts";
+
+export interface Score {
+  readonly right: number;
+  readonly predicted: number;
+  readonly expected: number;
+  readonly precision: number;
+  readonly recall: number;
+}
+
+export interface Difference {
+  readonly kind: "missing" | "wrong";
+  readonly symbol: string;
+  readonly at: string;
+}
+
+const scoreOf = (predicted: ReadonlySet<string>, expected: ReadonlySet<string>): Score => {
+  let right = 0;
+  for (const key of predicted) if (expected.has(key)) right++;
+  return {
+    right,
+    predicted: predicted.size,
+    expected: expected.size,
+    precision: predicted.size === 0 ? 1 : right / predicted.size,
+    recall: expected.size === 0 ? 1 : right / expected.size,
+  };
+};
+
+const COUNTED = new Set(["function", "method", "class", "interface", "type", "enum"]);
+
+const key = ({ path, line, name }: OraclePlace): string => `${path}:${line}:${name}`;
+
+interface Files {
+  readonly symbols: ReadonlyMap<string, FileSymbols>;
+}
+
+/** Overloads and merged declarations are one symbol: all of them stand under the first. */
+const createOnes = ({ symbols }: Files) => {
+  const first = new Map<string, string>();
+  for (const [path, { definitions }] of symbols) {
+    const seen = new Map<string, string>();
+    for (const { name, qualified, line } of definitions) {
+      const place = key({ path, line, name });
+      const known = seen.get(qualified);
+      if (known === undefined) seen.set(qualified, place);
+      first.set(place, known ?? place);
+    }
+  }
+  return (place: OraclePlace): string => first.get(key(place)) ?? key(place);
+};
+
+/** The outermost function or the method of a class that a definition is part of, as the oracle counts callers. */
+const callerOf = (definitions: readonly Definition[], index: number): Definition | undefined => {
+  if (/^(?:class|interface|enum|type|module)$/.test(definitions[index]?.kind ?? "")) return undefined;
+  let found: Definition | undefined;
+  for (let at = index; at >= 0; at = definitions[at]?.parent ?? -1) {
+    const definition = definitions[at];
+    if (definition === undefined) break;
+    const holder = definitions[definition.parent];
+    if (holder?.kind === "class" || holder?.kind === "enum" || holder?.kind === "interface")
+      return definition;
+    if (definition.kind === "function" || definition.kind === "method") found = definition;
+  }
+  return found;
+};
+
+/** Uses of every definition, and call edges between definitions, beside those of the oracle. */
+export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
+  const one = createOnes(files);
+  const expectedUses = new Set<string>();
+  const expectedEdges = new Set<string>();
+  const declared = new Set(oracle.definitions.map((place) => `${place.path}:${place.line}`));
+  for (const { path, line, target, caller } of oracle.uses) {
+    expectedUses.add(`${one(target)} <- ${path}:${line}`);
+    if (caller !== undefined) expectedEdges.add(`${one(caller)} -> ${one(target)}`);
+  }
+  const counted = new Set(oracle.definitions.map(one));
+  const predictedUses = new Set<string>();
+  const predictedEdges = new Set<string>();
+  let known = 0;
+  for (const [path, { definitions }] of files.symbols)
+    for (const [index, definition] of definitions.entries()) {
+      const place = { path, line: definition.line, name: definition.name };
+      const self = one(place);
+      if (counted.has(self)) {
+        known += counted.delete(self) ? 1 : 0;
+        if (self === key(place) && (COUNTED.has(definition.kind) || definition.kind === "constant"))
+          for (const use of graph.whereUsed(`${path}:${definition.qualified}`, {
+            limit: Number.MAX_SAFE_INTEGER,
+          }).uses)
+            predictedUses.add(`${self} <- ${use.path}:${use.line}`);
+      }
+      const caller = callerOf(definitions, index);
+      if (caller === undefined) continue;
+      const lineage = graph.lineage(`${path}:${definition.qualified}`, {
+        direction: "callees",
+        depth: 1,
+        limit: 1000,
+      });
+      for (const { from, to } of lineage.edges) {
+        const source = lineage.nodes[from];
+        const target = lineage.nodes[to];
+        if (source === undefined || target === undefined) continue;
+        const fits = declared.has(`${target.path}:${target.line}`);
+        if (fits)
+          predictedEdges.add(`${one({ path, line: caller.line, name: caller.name })} -> ${one(target)}`);
+      }
+    }
+  const differences: Difference[] = [
+    ...[...expectedUses]
+      .filter((entry) => !predictedUses.has(entry))
+      .map((entry) => difference("missing", entry)),
+    ...[...predictedUses]
+      .filter((entry) => !expectedUses.has(entry))
+      .map((entry) => difference("wrong", entry)),
+  ];
+  return {
+    definitions: { known, expected: new Set(oracle.definitions.map(one)).size },
+    uses: scoreOf(predictedUses, expectedUses),
+    edges: scoreOf(predictedEdges, expectedEdges),
+    differences,
+    edgeDifferences: [
+      ...[...expectedEdges].filter((entry) => !predictedEdges.has(entry)).map((entry) => `missing ${entry}`),
+      ...[...predictedEdges].filter((entry) => !expectedEdges.has(entry)).map((entry) => `wrong ${entry}`),
+    ],
+  };
+};
+
+const difference = (kind: Difference["kind"], entry: string): Difference => {
+  const [symbol = "", at = ""] = entry.split(" <- ");
+  return { kind, symbol, at };
+};

@@ -1,0 +1,203 @@
+import { writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+import {
+  API,
+  type Checker,
+  type Symbol as CompilerSymbol,
+  SymbolFlags,
+  type Project as TypeScriptProject,
+} from "typescript/unstable/sync";
+import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
+
+const BATCH = 2000;
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: "esnext",
+    module: "esnext",
+    moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    strict: true,
+    skipLibCheck: true,
+    jsx: "preserve",
+    types: [],
+    lib: ["esnext", "dom"],
+  },
+};
+
+const NAMED_DEFINITIONS: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.FunctionDeclaration,
+  SyntaxKind.ClassDeclaration,
+  SyntaxKind.InterfaceDeclaration,
+  SyntaxKind.TypeAliasDeclaration,
+  SyntaxKind.EnumDeclaration,
+  SyntaxKind.MethodDeclaration,
+  SyntaxKind.MethodSignature,
+]);
+
+const isFunction = (node: Node | undefined): boolean =>
+  node !== undefined &&
+  (node.kind === SyntaxKind.ArrowFunction ||
+    node.kind === SyntaxKind.FunctionExpression ||
+    node.kind === SyntaxKind.ClassExpression);
+
+const nameOf = (node: Node): Node | undefined => (node as { name?: Node }).name;
+const initializerOf = (node: Node): Node | undefined => (node as { initializer?: Node }).initializer;
+
+/** What the benchmark counts: functions, methods, classes and types; not variables, fields and parameters. */
+const isCounted = (node: Node): boolean => {
+  if (node.kind === SyntaxKind.MethodDeclaration && node.parent.kind === SyntaxKind.ObjectLiteralExpression)
+    return false;
+  if (NAMED_DEFINITIONS.has(node.kind)) return true;
+  return node.kind === SyntaxKind.VariableDeclaration && isFunction(initializerOf(node));
+};
+
+const isCalled = (node: Node): boolean => {
+  const above = node.parent;
+  const holder = above.kind === SyntaxKind.PropertyAccessExpression && nameOf(above) === node ? above : node;
+  const call = holder.parent as (Node & { expression?: Node }) | undefined;
+  if (call === undefined) return false;
+  return (
+    (call.kind === SyntaxKind.CallExpression || call.kind === SyntaxKind.NewExpression) &&
+    call.expression === holder
+  );
+};
+
+/** The outermost function, or the member of a class, that holds a node. */
+const callerOf = (node: Node): Node | undefined => {
+  let found: Node | undefined;
+  for (let at: Node | undefined = node.parent; at !== undefined; at = at.parent) {
+    const isMember = at.parent?.kind === SyntaxKind.ClassDeclaration && nameOf(at) !== undefined;
+    const isFunctionLike =
+      at.kind === SyntaxKind.FunctionDeclaration ||
+      (at.kind === SyntaxKind.VariableDeclaration && isFunction(initializerOf(at)));
+    if (isFunctionLike || isMember) found = at;
+    if (isMember) return found;
+  }
+  return found;
+};
+
+const identifiersOf = (file: SourceFile): readonly Node[] => {
+  const found: Node[] = [];
+  const visit = (node: Node): void => {
+    if (node.kind === SyntaxKind.Identifier) found.push(node);
+    node.forEachChild((child) => {
+      visit(child);
+    });
+  };
+  visit(file);
+  return found;
+};
+
+const lineIn = (file: SourceFile, cache: Map<string, readonly number[]>): ((position: number) => number) => {
+  let starts = cache.get(file.fileName);
+  if (starts === undefined) {
+    const list = [0];
+    for (let at = file.text.indexOf("\n"); at >= 0; at = file.text.indexOf("\n", at + 1)) list.push(at + 1);
+    starts = list;
+    cache.set(file.fileName, starts);
+  }
+  const lines = starts;
+  return (position) => {
+    let low = 0;
+    let high = lines.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((lines[middle] ?? 0) <= position) low = middle;
+      else high = middle - 1;
+    }
+    return low + 1;
+  };
+};
+
+const meant = (
+  checker: Checker,
+  node: Node,
+  symbol: CompilerSymbol | undefined,
+): CompilerSymbol | undefined => {
+  let found = symbol;
+  if (node.parent.kind === SyntaxKind.ShorthandPropertyAssignment)
+    found = checker.getShorthandAssignmentValueSymbol(node.parent) ?? found;
+  if (found !== undefined && (found.flags & SymbolFlags.Alias) !== 0) found = checker.getAliasedSymbol(found);
+  return found;
+};
+
+/** Every identifier of the project, and what the TypeScript compiler says it means. */
+export const typescriptOracle = (project: Project, configFile: string | undefined): OracleAnswer => {
+  const config = configFile ?? join(project.folder, "tsconfig.json");
+  if (configFile === undefined) writeFileSync(config, JSON.stringify({ ...TSCONFIG, files: project.paths }));
+  const api = new API({ cwd: project.folder });
+  try {
+    const snapshot = api.updateSnapshot({ openProjects: [config] });
+    const [opened] = snapshot.getProjects();
+    if (opened === undefined) throw new Error(`The TypeScript compiler did not open ${config}.`);
+    return answer(project, opened);
+  } finally {
+    api.close();
+  }
+};
+
+const answer = (project: Project, { program, checker, ...rest }: TypeScriptProject): OracleAnswer => {
+  const opened = { program, checker, ...rest } as TypeScriptProject;
+  const lines = new Map<string, readonly number[]>();
+  const own = new Map(project.paths.map((path) => [join(project.folder, path).toLowerCase(), path]));
+  const pathOf = (name: string): string | undefined =>
+    own.get(name.toLowerCase()) ??
+    own.get(join(project.folder, relative(project.folder, name)).toLowerCase());
+  const definitions: OraclePlace[] = [];
+  const uses: OracleUse[] = [];
+  const placeOf = (node: Node): OraclePlace | undefined => {
+    const file = node.getSourceFile();
+    const path = pathOf(file.fileName);
+    const name = nameOf(node);
+    if (path === undefined || name === undefined) return undefined;
+    return { path, line: lineIn(file, lines)(name.getStart(file)), name: name.getText(file) };
+  };
+  const targets = new Map<number, readonly OraclePlace[]>();
+  const targetsOf = (symbol: CompilerSymbol): readonly OraclePlace[] => {
+    const known = targets.get(symbol.id);
+    if (known !== undefined) return known;
+    const found = symbol.declarations.flatMap((handle) => {
+      if (pathOf(handle.path) === undefined) return [];
+      const node = handle.resolve(opened);
+      const place = node === undefined || !isCounted(node) ? undefined : placeOf(node);
+      return place === undefined ? [] : [place];
+    });
+    targets.set(symbol.id, found);
+    return found;
+  };
+  for (const path of project.paths) {
+    const name = join(project.folder, path);
+    const file = program.getSourceFile(name);
+    if (file === undefined) continue;
+    const nodes = identifiersOf(file);
+    const line = lineIn(file, lines);
+    for (let from = 0; from < nodes.length; from += BATCH) {
+      const batch = nodes.slice(from, from + BATCH);
+      const symbols = checker.getSymbolAtPosition(
+        name,
+        batch.map((node) => node.getStart(file)),
+      );
+      for (const [index, node] of batch.entries()) {
+        if (nameOf(node.parent) === node && isCounted(node.parent)) {
+          const place = placeOf(node.parent);
+          if (place !== undefined) definitions.push(place);
+          continue;
+        }
+        const symbol = meant(checker, node, symbols[index]);
+        const [target] = symbol === undefined ? [] : targetsOf(symbol);
+        if (target === undefined) continue;
+        const around = isCalled(node) ? callerOf(node) : undefined;
+        uses.push({
+          path,
+          line: line(node.getStart(file)),
+          target,
+          caller: around === undefined ? undefined : placeOf(around),
+        });
+      }
+    }
+  }
+  return { definitions, uses };
+};

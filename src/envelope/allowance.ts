@@ -1,0 +1,45 @@
+import { LlmcError } from "../base/error.ts";
+import type { Grant, Usage } from "../host/usage/usage.ts";
+import type { Session } from "./contract.ts";
+import { pageTokens } from "./page.ts";
+
+/** What a session may be shown by one command; undefined where nothing limits it. */
+export interface Allowance {
+  readonly pageTokens: number;
+  /** Taken from the budget before the run; what was not shown goes back. */
+  readonly reserved: number | undefined;
+  /** Of the budget, before this command. */
+  readonly left: number | undefined;
+}
+
+interface AllowanceOptions {
+  readonly usage: Pick<Usage, "reserve"> | undefined;
+  /** 0: no cap. */
+  readonly budgetTokens: number;
+  readonly usualTokens: number;
+  /** A state that cannot be asked caps nobody, unless the operator wants to know. */
+  readonly tolerate: (work: () => Promise<Grant>) => Promise<Grant | undefined>;
+}
+
+/** Refuses a session that has spent its budget; a command without a session has none. */
+export const allow = async (
+  { sessionId }: Session,
+  { usage, budgetTokens, usualTokens, tolerate }: AllowanceOptions,
+): Promise<Allowance> => {
+  if (usage === undefined || budgetTokens === 0 || sessionId === "")
+    return { pageTokens: usualTokens, reserved: undefined, left: undefined };
+  const grant = await tolerate(() =>
+    usage.reserve(sessionId, budgetTokens, (left) => pageTokens(usualTokens, budgetTokens, left)),
+  );
+  if (grant?.granted === 0) {
+    throw new LlmcError(
+      "budget_exceeded",
+      `This session has been shown its ${budgetTokens} tokens of command output.`,
+      {
+        hint: "What was kept can still be read by its handle. The operator can raise mcp.te.session_token_budget; a new session starts afresh.",
+        details: { budget_tokens: budgetTokens },
+      },
+    );
+  }
+  return { pageTokens: grant?.granted ?? usualTokens, reserved: grant?.granted, left: grant?.left };
+};

@@ -1,0 +1,35 @@
+import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { tellAnyProgram } from "./any-program.ts";
+import { cat } from "./cat.ts";
+import { find } from "./find.ts";
+import { git } from "./git.ts";
+import { grep } from "./grep.ts";
+import { ls } from "./ls.ts";
+import { settle } from "./settle.ts";
+import { tests } from "./tests.ts";
+import { tree } from "./tree.ts";
+
+/** Every program whose output we know how to tell in fewer tokens. */
+export const enrichers: readonly Enricher[] = [grep, cat, find, ls, tree, git, tests];
+
+/** Enrichers know programs without the version in their names: python3.11. */
+export const enricherFor = ([program]: Ran["argv"]): Enricher | undefined => {
+  const name = program.slice(program.lastIndexOf("/") + 1);
+  const bare = name.replace(/[-.]?\d+(?:\.\d+){0,3}$/, "");
+  return enrichers.find(({ programs }) => programs.includes(name) || programs.includes(bare));
+};
+
+/** What a model needs first of an output, or undefined: then the output passes through as it is. Never throws. */
+export const enrich = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+  const attempt = (tell: (ran: Ran, limits: EnrichLimits) => Enriched | undefined): Enriched | undefined => {
+    try {
+      const told = tell(ran, limits);
+      return told === undefined ? undefined : settle(ran, told, limits);
+    } catch {
+      // An output that surprises its enricher is still told like any other program's.
+      return undefined;
+    }
+  };
+  const enricher = enricherFor(ran.argv);
+  return (enricher === undefined ? undefined : attempt(enricher.enrich)) ?? attempt(tellAnyProgram);
+};

@@ -1,0 +1,38 @@
+import type { Enriched, EnrichLimits, Ran } from "../contract.ts";
+import { fits } from "./budget.ts";
+import { headAndTail } from "./head-and-tail.ts";
+import { looksBinary, plainText, splitLines } from "./lines.ts";
+
+const MATTERS =
+  /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;
+
+/** How much of the budget complaints may take from what was asked for. */
+const STDERR_SHARE = 0.4;
+
+export const tellLongText = (text: string, limits: EnrichLimits): { text: string; truncated: boolean } => {
+  if (looksBinary(text)) {
+    return { text: `[binary, about ${text.length} bytes, not shown]`, truncated: true };
+  }
+  return headAndTail(splitLines(plainText(text)), limits, { head: 0.5, matters: MATTERS });
+};
+
+/** Complaints that take too much; undefined where they may stand. */
+export const tellLongStderr = (stderr: string, limits: EnrichLimits): string | undefined => {
+  const share = { ...limits, maxTokens: Math.floor(limits.maxTokens * STDERR_SHARE) };
+  return fits(stderr, share) ? undefined : tellLongText(stderr, share).text;
+};
+
+/** For every program that has no enricher of its own: only a text that is too long is touched. */
+export const tellAnyProgram = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+  const stderr = tellLongStderr(ran.stderr, limits);
+  if (stderr === undefined && fits(ran.stdout, limits)) return undefined;
+  const told = fits(ran.stdout, limits)
+    ? { text: ran.stdout, truncated: false }
+    : tellLongText(ran.stdout, limits);
+  return {
+    text: told.text,
+    ...(stderr === undefined ? {} : { stderr }),
+    matchCount: null,
+    truncated: told.truncated || stderr !== undefined,
+  };
+};

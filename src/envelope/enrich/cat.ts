@@ -1,0 +1,28 @@
+import type { Enricher } from "../contract.ts";
+import { fits } from "./budget.ts";
+import { headAndTail } from "./head-and-tail.ts";
+import { counted, looksBinary, splitLines } from "./lines.ts";
+
+/** What comes first matters in a file; what comes last, where only the end was asked for. */
+const HEAD_SHARE = { cat: 0.75, head: 0.85, tail: 0.15 };
+
+export const cat: Enricher = {
+  name: "cat",
+  programs: ["cat", "head", "tail", "tac", "nl"],
+  enrich: (ran, limits) => {
+    if (looksBinary(ran.stdout)) {
+      return {
+        text: `[binary, about ${ran.stdout.length} bytes, not shown]`,
+        matchCount: null,
+        truncated: true,
+      };
+    }
+    if (fits(ran.stdout, limits)) return undefined;
+    const lines = splitLines(ran.stdout);
+    const program = ran.argv[0].slice(ran.argv[0].lastIndexOf("/") + 1);
+    const head = program === "tail" ? HEAD_SHARE.tail : program === "head" ? HEAD_SHARE.head : HEAD_SHARE.cat;
+    const title = `[${ran.cut ? "at least " : ""}${counted(lines.length, "line")}]`;
+    const { text } = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head });
+    return { text: `${title}\n${text}`, matchCount: null, truncated: true };
+  },
+};

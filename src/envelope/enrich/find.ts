@@ -1,0 +1,39 @@
+import type { Enricher } from "../contract.ts";
+import { counted, plainText, splitLines } from "./lines.ts";
+import { tellPaths } from "./path-list.ts";
+
+/** With these the output is something else than one path on each line. */
+const OTHER_OUTPUT = new Set([
+  "-printf",
+  "-fprintf",
+  "-ls",
+  "-exec",
+  "-execdir",
+  "-ok",
+  "-okdir",
+  "-print0",
+  "-quit",
+]);
+const FD_OTHER_OUTPUT = new Set([
+  "-x",
+  "--exec",
+  "-X",
+  "--exec-batch",
+  "-l",
+  "--list-details",
+  "--format",
+  "-0",
+]);
+
+export const find: Enricher = {
+  name: "find",
+  programs: ["find", "fd", "fdfind"],
+  enrich: (ran, limits) => {
+    const [program, ...words] = ran.argv;
+    const others = program.endsWith("find") ? OTHER_OUTPUT : FD_OTHER_OUTPUT;
+    if (words.some((word) => others.has(word))) return undefined;
+    const paths = splitLines(plainText(ran.stdout));
+    const title = `${ran.cut ? "at least " : ""}${counted(paths.length, "path")}`;
+    return { ...tellPaths(paths, limits, title), matchCount: paths.length };
+  },
+};

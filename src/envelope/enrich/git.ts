@@ -1,0 +1,119 @@
+import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { fits } from "./budget.ts";
+import { cat } from "./cat.ts";
+import { tellBlame } from "./git-blame.ts";
+import { tellDiff } from "./git-diff.ts";
+import { readLog, tellCommit, tellLog } from "./git-log.ts";
+import { tellShortStatus, tellStatus } from "./git-status.ts";
+import { tellSearch } from "./grep.ts";
+import { headAndTail } from "./head-and-tail.ts";
+import { counted, plainText, shorten, splitLines } from "./lines.ts";
+import { tellPaths } from "./path-list.ts";
+
+/** Options before the sub-command that take the next word. */
+const VALUED = new Set([
+  "-C",
+  "-c",
+  "--git-dir",
+  "--work-tree",
+  "--namespace",
+  "--exec-path",
+  "--config-env",
+]);
+
+const splitArgs = (words: readonly string[]): readonly [string, readonly string[]] => {
+  let at = 0;
+  while (at < words.length && words[at]?.startsWith("-")) at += VALUED.has(words[at] ?? "") ? 2 : 1;
+  return [words[at] ?? "", words.slice(at + 1)];
+};
+
+const isPatch = (line: string | undefined): boolean => /^diff --(?:git|cc|combined) /.test(line ?? "");
+
+const status = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
+  const told = tellStatus(lines, limits) ?? tellShortStatus(lines, limits);
+  return told === undefined
+    ? undefined
+    : { text: told.text, matchCount: told.count, truncated: told.truncated };
+};
+
+const diff = (
+  lines: readonly string[],
+  args: readonly string[],
+  limits: EnrichLimits,
+): Enriched | undefined => {
+  if (isPatch(lines[0])) {
+    const { text, files, truncated } = tellDiff(lines, limits);
+    return { text, matchCount: files, truncated };
+  }
+  return args.includes("--name-only")
+    ? { ...tellPaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length }
+    : undefined;
+};
+
+/** One commit: its whole message, then what it changed. */
+const show = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
+  const commits = readLog(lines);
+  const [commit] = commits ?? [];
+  if (commits === undefined || commit === undefined) return undefined;
+  if (commits.length > 1) return { ...tellLog(commits, limits), matchCount: commits.length };
+  const body = commit.message.slice(1).join("\n").trim();
+  const head = [tellCommit(commit, false), ...(body === "" ? [] : [body])].join("\n");
+  const room = { ...limits, maxTokens: limits.maxTokens - limits.countTokens(shorten(head, 4000)) };
+  if (!isPatch(commit.rest[0])) {
+    const { text, truncated } = headAndTail(commit.rest, room, { head: 0.7 });
+    return { text: `${head}\n${text}`, matchCount: null, truncated };
+  }
+  const told = tellDiff(commit.rest, room);
+  return { text: `${head}\n${told.text}`, matchCount: told.files, truncated: told.truncated };
+};
+
+/** Other forms of a log have one line for each commit, mostly: the first ones are the newest. */
+const log = (
+  lines: readonly string[],
+  args: readonly string[],
+  limits: EnrichLimits,
+): Enriched | undefined => {
+  const commits = readLog(lines);
+  if (commits?.length === 1) return show(lines, limits);
+  if (commits !== undefined) return { ...tellLog(commits, limits), matchCount: commits.length };
+  if (!args.includes("--oneline") || args.includes("--graph")) return undefined;
+  const isCommit = (line: string): boolean => /^[0-9a-f]{4,64} /.test(line);
+  if (!lines.every(isCommit)) return undefined;
+  const title = `[${counted(lines.length, "commit")}]`;
+  const told = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head: 0.9 });
+  return { text: `${title}\n${told.text}`, matchCount: lines.length, truncated: told.truncated };
+};
+
+const tell = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+  const [command, args] = splitArgs(ran.argv.slice(1));
+  const text = plainText(ran.stdout);
+  const lines = splitLines(text);
+  if (lines.length === 0) return undefined;
+  switch (command) {
+    case "status":
+      return status(lines, limits);
+    case "diff":
+      return diff(lines, args, limits);
+    case "log":
+    case "reflog":
+      return log(lines, args, limits);
+    case "show":
+      if (isPatch(lines[0])) return diff(lines, args, limits);
+      return show(lines, limits) ?? (fits(text, limits) ? undefined : cat.enrich(ran, limits));
+    case "blame":
+    case "annotate": {
+      const told = tellBlame(lines, limits);
+      return told === undefined ? undefined : { ...told, matchCount: lines.length };
+    }
+    case "grep":
+      return tellSearch("git", args, ran, limits);
+    case "ls-files":
+      return args.some((arg) => /^-(?:s|-stage|-eol|z|t|v)$/.test(arg))
+        ? undefined
+        : { ...tellPaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length };
+    default:
+      return undefined;
+  }
+};
+
+export const git: Enricher = { name: "git", programs: ["git"], enrich: tell };

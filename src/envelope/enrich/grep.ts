@@ -1,0 +1,191 @@
+import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { countFitting, firstThatFits } from "./budget.ts";
+import { type GrepLines, type Hit, readGrepLines, readHeadings, readJsonEvents } from "./grep-lines.ts";
+import { counted, plainText, shorten, splitLines } from "./lines.ts";
+import { tellFolders, tellPaths } from "./path-list.ts";
+import { hasAny, sortWords, type Words } from "./words.ts";
+
+const GREP_VALUES =
+  "efABCmdD regexp file after-context before-context context max-count include exclude exclude-dir binary-files color";
+const RG_VALUES =
+  "efABCmgtTMjrEd regexp file after-context before-context context max-count glob iglob type type-not max-columns " +
+  "threads replace encoding max-depth sort sortr max-filesize color colors pre";
+
+const isRecursive = (words: Words): boolean => hasAny(words, "r R recursive dereference-recursive");
+
+/** Whether the lines begin with file names: told by the options, and for one operand by the lines themselves. */
+const namesFiles = (program: string, words: Words, lines: readonly string[]): boolean => {
+  if (hasAny(words, program === "rg" ? "I no-filename" : "h no-filename")) return false;
+  if (hasAny(words, "H with-filename vimgrep null") || program === "git") return true;
+  const given = words.operands.length - (hasAny(words, "e f regexp file") ? 0 : 1);
+  if (program !== "rg") return given > 1 || isRecursive(words);
+  const [place = ""] = words.operands.slice(-1);
+  const below = `${place.replace(/\/+$/, "")}/`;
+  return given !== 1 || lines.every((line) => line === "--" || line.startsWith(below));
+};
+
+const read = (program: string, words: Words, lines: readonly string[]): GrepLines | undefined => {
+  const hasNumber = hasAny(words, "n line-number vimgrep column b byte-offset p pretty");
+  if (program === "rg" && hasAny(words, "json")) return readJsonEvents(lines);
+  if (hasAny(words, "heading p pretty")) return readHeadings(lines, hasNumber);
+  return readGrepLines(lines, {
+    hasName: namesFiles(program, words, lines),
+    hasNumber,
+    // grep takes a number for an option: -3 is -C 3.
+    hasContext: hasAny(words, "A B C context after-context before-context 1 2 3 4 5 6 7 8 9"),
+  });
+};
+
+interface FileHits {
+  readonly path: string;
+  readonly hits: readonly Hit[];
+  readonly matches: number;
+}
+
+const byFile = (hits: readonly Hit[]): FileHits[] => {
+  const files = new Map<string, Hit[]>();
+  for (const hit of hits) {
+    const list = files.get(hit.path);
+    if (list === undefined) files.set(hit.path, [hit]);
+    else list.push(hit);
+  }
+  return [...files].map(([path, list]) => ({
+    path,
+    hits: list,
+    matches: list.reduce((sum, { isMatch }) => sum + (isMatch ? 1 : 0), 0),
+  }));
+};
+
+/** Of the places where the same line stands, so many are named. */
+const MAX_PLACES = 8;
+
+const placesOf = (numbers: readonly string[]): string =>
+  numbers.length <= MAX_PLACES
+    ? numbers.join(",")
+    : `${numbers.slice(0, MAX_PLACES).join(",")},+${numbers.length - MAX_PLACES}`;
+
+/** The same text in one file is shown once, with all its line numbers; among neighbours the order says more. */
+const tellHits = (hits: readonly Hit[], most: number, maxChars: number): string[] => {
+  const rows = new Map<string, { readonly hit: Hit; readonly numbers: string[] }>();
+  const isOrdered = hits.some(({ isMatch }) => !isMatch);
+  let rest = 0;
+  for (const [at, hit] of hits.entries()) {
+    const key = isOrdered ? String(at) : hit.text;
+    const row = rows.get(key);
+    if (row !== undefined) row.numbers.push(hit.number);
+    else if (rows.size < most) rows.set(key, { hit, numbers: [hit.number] });
+    else rest++;
+  }
+  const told = [...rows.values()].map(({ hit, numbers }) => {
+    const text = shorten(hit.text, maxChars);
+    if (hit.number !== "") return `${placesOf(numbers)}${hit.isMatch ? ":" : "-"}${text}`;
+    return numbers.length > 1 ? `${text} [×${numbers.length}]` : text;
+  });
+  return rest === 0 ? told : [...told, `[+${rest} lines]`];
+};
+
+const tellFile = ({ path, hits }: FileHits, most: number, maxChars: number): string => {
+  const rows = tellHits(hits, most, maxChars);
+  const [row = ""] = rows;
+  if (path === "") return rows.join("\n");
+  return rows.length === 1 ? `${path}:${row}` : [path, ...rows].join("\n");
+};
+
+/** Hits of one file that are shown at most, and the length of a line, from generous to scarce. */
+const WAYS = [
+  [Number.POSITIVE_INFINITY, 240],
+  [20, 200],
+  [8, 160],
+  [3, 120],
+] as const;
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
+
+const foldersOf = (files: readonly FileHits[]) =>
+  files.map(({ path, matches }) => [folderOf(path), matches] as const);
+
+/** The first files with their first hits, and where the others are. */
+const tellMany = (files: readonly FileHits[], head: string, limits: EnrichLimits): string => {
+  // A file costs some tokens at least, so that more of them need not be told.
+  const told = files.slice(0, limits.maxTokens / 3).map((file) => tellFile(file, 3, 120));
+  const room = limits.maxTokens - 50;
+  const places = tellFolders(foldersOf(files), room * 0.3, limits);
+  const shown = countFitting(told, room - limits.countTokens(places), limits);
+  const rest = files.slice(shown);
+  if (rest.length === 0) return [head, ...told].join("\n");
+  return [
+    head,
+    ...told.slice(0, shown),
+    `[in ${counted(rest.length, "more file")}; matches by folder:]`,
+    tellFolders(foldersOf(rest), room * 0.3, limits),
+  ].join("\n");
+};
+
+const tellMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut: boolean): Enriched => {
+  const files = byFile(hits);
+  const total = files.reduce((sum, { matches }) => sum + matches, 0);
+  const isNamed = files.some(({ path }) => path !== "");
+  const head = `[${cut ? "at least " : ""}${counted(total, "match", "matches")}${isNamed ? ` in ${counted(files.length, "file")}` : ""}]`;
+  const ways = (files.length * 3 > limits.maxTokens ? [] : WAYS).map(
+    ([most, maxChars]) =>
+      () =>
+        [head, ...others.slice(0, 5), ...files.map((file) => tellFile(file, most, maxChars))].join("\n"),
+  );
+  const [text, way] = firstThatFits([...ways, () => tellMany(files, head, limits)], limits);
+  const isShort =
+    ways.length > 0 && way === 0 && others.length <= 5 && hits.every((hit) => shorten(hit.text) === hit.text);
+  return { text, matchCount: total, truncated: !isShort };
+};
+
+/** `path:count`; files without a match say nothing that the total does not. */
+const tellCounts = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
+  const rows = lines.map((line) => {
+    const colon = Math.max(line.lastIndexOf(":"), line.lastIndexOf("\0"));
+    return { path: line.slice(0, Math.max(0, colon)), count: Number(line.slice(colon + 1)) };
+  });
+  if (rows.some(({ count }) => !Number.isInteger(count))) return undefined;
+  const total = rows.reduce((sum, { count }) => sum + count, 0);
+  const [only] = rows;
+  if (rows.length === 1 && only?.path === "")
+    return { text: lines.join("\n"), matchCount: total, truncated: false };
+  const found = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
+  const told = found.map(({ path, count }) => `${path}:${count}`);
+  const empty = rows.length - found.length;
+  const head = `[${counted(total, "match", "matches")} in ${counted(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
+  const shown = countFitting(told, limits.maxTokens - 60, limits);
+  const rest = told.length === shown ? [] : [`[and ${counted(told.length - shown, "more file")}]`];
+  return {
+    text: [head, ...told.slice(0, shown), ...rest].join("\n"),
+    matchCount: total,
+    truncated: empty > 0 || rest.length > 0,
+  };
+};
+
+/** The output of a search, whichever program wrote it. `program` decides how its options read. */
+export const tellSearch = (
+  program: "grep" | "rg" | "git",
+  args: readonly string[],
+  ran: Ran,
+  limits: EnrichLimits,
+): Enriched | undefined => {
+  const words = sortWords(args, program === "rg" ? RG_VALUES : GREP_VALUES);
+  const lines = splitLines(plainText(ran.stdout));
+  if (lines.length === 0) return { text: "", matchCount: 0, truncated: false };
+  const listsFiles = "l files-with-matches L files-without-match name-only";
+  if (hasAny(words, program === "rg" ? "l files-with-matches files-without-match files" : listsFiles)) {
+    const paths = lines.flatMap((line) => line.split("\0")).filter((path) => path !== "");
+    return { ...tellPaths(paths, limits, counted(paths.length, "file")), matchCount: paths.length };
+  }
+  if (hasAny(words, "c count count-matches")) return tellCounts(lines, limits);
+  const found = read(program, words, lines);
+  return found === undefined ? undefined : tellMatches(found, limits, ran.cut);
+};
+
+export const grep: Enricher = {
+  name: "grep",
+  programs: ["grep", "egrep", "fgrep", "rg", "ripgrep", "zgrep"],
+  enrich: (ran, limits) => {
+    const isRipgrep = /(?:^|\/)(?:rg|ripgrep)$/.test(ran.argv[0]);
+    return tellSearch(isRipgrep ? "rg" : "grep", ran.argv.slice(1), ran, limits);
+  },
+};

@@ -1,0 +1,96 @@
+import type { Enriched, Enricher, EnrichLimits } from "../contract.ts";
+import { firstThatFits } from "./budget.ts";
+import { counted, plainText, splitLines } from "./lines.ts";
+import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
+import { tellPaths } from "./path-list.ts";
+import { hasAny, sortWords, type Words } from "./words.ts";
+
+const VALUES = "ITw ignore tabsize width sort time color format hide block-size indicator-style time-style";
+
+const quote = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
+
+const isExecutable = (mode: string): boolean => mode.startsWith("-") && /[xs]/.test(mode.slice(1));
+
+/** `name/`, `name 120`, `name* 120`, `name -> target`; the time only where the order is by time. */
+const tellEntry = (entry: LongEntry, isTimed: boolean): string => {
+  const { mode, size, name, time } = entry;
+  const when = isTimed ? ` ${time}` : "";
+  if (mode.startsWith("d")) return `${quote(name.replace(/\/$/, ""))}/${when}`;
+  if (mode.startsWith("l")) return `${name}${when}`;
+  if (!mode.startsWith("-")) return `${quote(name)} (${mode[0]})${when}`;
+  return `${quote(name)}${isExecutable(mode) ? "*" : ""} ${size}${when}`;
+};
+
+const isDots = ({ name }: LongEntry): boolean =>
+  name === "." || name === ".." || name === "./" || name === "../";
+
+/** What most entries have in common is said once. */
+const usualMode = (entries: readonly LongEntry[], type: string): string => {
+  const modes = new Set(entries.filter(({ mode }) => mode.startsWith(type)).map(({ mode }) => mode.slice(1)));
+  return modes.size === 1 ? ([...modes][0] ?? "") : "";
+};
+
+interface LongListing {
+  readonly folder: string;
+  readonly entries: readonly LongEntry[];
+}
+
+/** Undefined where a line is no entry: then the output is not what the options promise. */
+const readLong = ({ folder, lines }: Listing): LongListing | undefined => {
+  const entries: LongEntry[] = [];
+  for (const line of lines) {
+    if (/^total \d/.test(line)) continue;
+    const entry = readLongEntry(line);
+    if (entry === undefined) return undefined;
+    if (!isDots(entry)) entries.push(entry);
+  }
+  return { folder, entries };
+};
+
+const tellLong = (listings: readonly LongListing[], words: Words, limits: EnrichLimits): Enriched => {
+  const all = listings.flatMap(({ entries }) => entries);
+  const owners = new Set(all.map(({ owner }) => owner));
+  const isTimed = hasAny(words, "t u c time sort full-time time-style");
+  const same = [
+    owners.size === 1 ? `all of ${[...owners][0]}` : "",
+    usualMode(all, "d") === "" ? "" : `folders ${usualMode(all, "d")}`,
+    usualMode(all, "-") === "" ? "" : `files ${usualMode(all, "-")}`,
+  ].filter((part) => part !== "");
+  const head = `[${[counted(all.length, "entry", "entries"), ...same].join("; ")}]`;
+  const rows = (most: number): string[] =>
+    listings.flatMap(({ folder, entries }) => {
+      const told = entries.slice(0, most).map((entry) => tellEntry(entry, isTimed));
+      const rest = entries.length > most ? [`[+${entries.length - most}]`] : [];
+      return [...(folder === "" ? [] : [`${folder}:`]), ...told, ...rest];
+    });
+  const [text] = firstThatFits(
+    [Number.POSITIVE_INFINITY, 60, 25, 10, 4, 0].map((most) => () => [head, ...rows(most)].join("\n")),
+    limits,
+  );
+  return { text, matchCount: all.length, truncated: true };
+};
+
+const tellNames = (listings: readonly Listing[], limits: EnrichLimits): Enriched => {
+  const names = listings.flatMap(({ folder, lines }) =>
+    lines
+      .filter((name) => name !== "." && name !== "..")
+      .map((name) => (folder === "" ? name : `${folder.replace(/\/$/, "")}/${name}`)),
+  );
+  return { ...tellPaths(names, limits, counted(names.length, "entry", "entries")), matchCount: names.length };
+};
+
+/** These give the lines another form. */
+const OTHER_OUTPUT = "i inode s size Z context C x m format zero";
+
+export const ls: Enricher = {
+  name: "ls",
+  programs: ["ls"],
+  enrich: (ran, limits) => {
+    const words = sortWords(ran.argv.slice(1), VALUES);
+    if (hasAny(words, OTHER_OUTPUT)) return undefined;
+    const listings = splitListings(splitLines(plainText(ran.stdout)));
+    if (!hasAny(words, "l o g n full-time")) return tellNames(listings, limits);
+    const long = listings.map(readLong);
+    return long.every((each) => each !== undefined) ? tellLong(long, words, limits) : undefined;
+  },
+};

@@ -1,0 +1,104 @@
+import type { EnrichLimits } from "../contract.ts";
+import { countFitting, firstThatFits } from "./budget.ts";
+import { counted } from "./lines.ts";
+
+interface Folder {
+  readonly names: string[];
+}
+
+const quote = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
+
+const group = (paths: readonly string[]): Map<string, Folder> => {
+  const folders = new Map<string, Folder>();
+  for (const path of paths) {
+    const end = path.endsWith("/") ? path.length - 1 : path.length;
+    const slash = path.lastIndexOf("/", end - 1);
+    const dir = path.slice(0, slash + 1);
+    const folder = folders.get(dir) ?? { names: [] };
+    folder.names.push(path.slice(slash + 1));
+    folders.set(dir, folder);
+  }
+  return folders;
+};
+
+/** The folder that all of them are in. */
+const commonFolder = (dirs: readonly string[]): string => {
+  let common = dirs[0] ?? "";
+  for (const dir of dirs) {
+    while (common !== "" && !dir.startsWith(common))
+      common = common.slice(0, common.lastIndexOf("/", common.length - 2) + 1);
+  }
+  return common;
+};
+
+const fold = (dir: string, depth: number): string => `${dir.split("/", depth).join("/")}/`;
+
+const tally = (dirs: Iterable<readonly [string, number]>): Map<string, number> => {
+  const sums = new Map<string, number>();
+  for (const [dir, count] of dirs) sums.set(dir, (sums.get(dir) ?? 0) + count);
+  return sums;
+};
+
+/** Beyond these, sorted by what they hold, a folder tells nobody where to look. */
+const MAX_FOLDERS = 80;
+const FEW_FOLDERS = 4;
+
+/** Where things are, by folder, as deep as there is room for. */
+export const tellFolders = (
+  folders: readonly (readonly [dir: string, count: number])[],
+  maxTokens: number,
+  limits: EnrichLimits,
+): string => {
+  const whole = [...tally(folders)];
+  const rows = (depth: number): string[] => {
+    const sums = tally(whole.map(([dir, count]) => [fold(dir, depth).replace(/\/+$/, "/"), count]));
+    return [...sums]
+      .sort((a, b) => b[1] - a[1])
+      .map(([dir, count]) => `${dir === "/" ? "./" : dir} ${count}`);
+  };
+  const cutTo = (all: readonly string[]): string => {
+    const shown = countFitting(all.slice(0, MAX_FOLDERS), maxTokens - 12, limits);
+    const rest = all.length === shown ? [] : [`[and ${counted(all.length - shown, "more folder")}]`];
+    return [...all.slice(0, shown), ...rest].join("\n");
+  };
+  let deeper = rows(99);
+  for (const depth of [5, 4, 3, 2, 1]) {
+    if (deeper.length <= MAX_FOLDERS && !cutTo(deeper).endsWith("]")) break;
+    const all = rows(depth);
+    // Too few to tell anything: the largest of the deeper ones say more.
+    if (all.length < FEW_FOLDERS) break;
+    deeper = all;
+  }
+  return cutTo(deeper);
+};
+
+/** How many names of a folder are shown, from generous to none. */
+const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 30, 12, 5, 2];
+
+/** Many paths, by folder: `src/: a.ts b.ts`. */
+export const tellPaths = (
+  paths: readonly string[],
+  limits: EnrichLimits,
+  title: string,
+): { readonly text: string; readonly truncated: boolean } => {
+  const isDotted = paths.every((path) => path === "." || path.startsWith("./"));
+  const bare = isDotted ? paths.map((path) => (path === "." ? path : path.slice(2))) : paths;
+  const folders = group(bare);
+  const common = folders.size > 1 ? commonFolder([...folders.keys()]) : "";
+  const places =
+    folders.size > 1 ? `, ${folders.size} folders${common === "" ? "" : `, all below ${common}`}` : "";
+  const head = `[${title}${places}]`;
+  const rows = (most: number): string[] =>
+    [...folders].map(([dir, { names }]) => {
+      const label = dir === "" ? "" : `${dir.slice(common.length) || "./"}: `;
+      const shown = names.slice(0, most).map(quote).join(" ");
+      return `${label}${shown}${names.length > most ? ` [+${names.length - most}]` : ""}`;
+    });
+  const [text, way] = firstThatFits(
+    NAMES_SHOWN.map((most) => () => [head, ...rows(most)].join("\n")),
+    limits,
+  );
+  if (way < NAMES_SHOWN.length - 1) return { text, truncated: way > 0 };
+  const counts = [...folders].map(([dir, { names }]) => [dir, names.length] as const);
+  return { text: `${head}\n${tellFolders(counts, limits.maxTokens - 40, limits)}`, truncated: true };
+};

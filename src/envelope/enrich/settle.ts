@@ -1,0 +1,35 @@
+import type { Enriched, EnrichLimits, Ran } from "../contract.ts";
+import { tellLongStderr } from "./any-program.ts";
+import { countFitting, countTokens, fits } from "./budget.ts";
+import { shorten, splitLines } from "./lines.ts";
+
+/** A summary that leaves something out brings the name of a handle along, which must pay for itself. */
+const HANDLE_TOKENS = 40;
+
+const CUT = "[more left out]";
+
+/** No enricher may pass the budget, whatever it read. */
+const bound = (told: Enriched, limits: EnrichLimits): Enriched => {
+  if (fits(told.text, limits)) return told;
+  const lines = splitLines(told.text).map((line) => shorten(line));
+  const shown = countFitting(lines, limits.maxTokens - 10, limits);
+  return { ...told, text: [...lines.slice(0, shown), CUT].join("\n"), truncated: true };
+};
+
+const boundStderr = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched => {
+  const stderr = tellLongStderr(told.stderr ?? ran.stderr, limits);
+  return stderr === undefined ? told : { ...told, stderr, truncated: true };
+};
+
+/** Takes a summary only where it is cheaper than the output itself; what was counted is kept either way. */
+export const settle = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched | undefined => {
+  const bounded = boundStderr(ran, bound(told, limits), limits);
+  const raw = countTokens(ran.stdout, limits) + countTokens(ran.stderr, limits);
+  const stderr = bounded.stderr ?? ran.stderr;
+  const cost =
+    countTokens(bounded.text, limits) + countTokens(stderr, limits) + (bounded.truncated ? HANDLE_TOKENS : 0);
+  if (cost < raw) return bounded;
+  const { matchCount, tests } = told;
+  if (matchCount === null && tests === undefined) return undefined;
+  return { text: ran.stdout, matchCount, truncated: false, ...(tests === undefined ? {} : { tests }) };
+};

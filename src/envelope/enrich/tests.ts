@@ -1,0 +1,93 @@
+import type { Enricher, EnrichLimits } from "../contract.ts";
+import type { TestFailure, TestReport } from "../test-runners/contract.ts";
+import { parsersFor } from "../test-runners/which.ts";
+import { tellLongText } from "./any-program.ts";
+import { countFitting } from "./budget.ts";
+import { counted, plainText } from "./lines.ts";
+
+/** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
+const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {
+  const totals = [
+    ...(errors > 0 ? [counted(errors, "error")] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    `${passed} passed`,
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ];
+  return `${runner}: ${[totals.join(", "), ...notes.filter((note) => note !== "")].join("; ")}`;
+};
+
+const tellFailure = ({ name, file, line, message }: TestFailure): string => {
+  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
+  // A pytest id begins with the file, which the place has said.
+  const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
+  return `FAIL ${place}${short === file ? "" : short}\n${message}`.trimEnd();
+};
+
+/** Failures first, passes only counted. */
+export const tellTests = (report: TestReport, limits: EnrichLimits): string => {
+  const failures = report.failures.map(tellFailure);
+  const shown = countFitting(failures, limits.maxTokens - 80, limits);
+  const rest = report.failures.slice(shown).map(({ name }) => name);
+  const names = rest.slice(0, 20).map((name) => name.slice(0, 120));
+  return [
+    tellTotals(report),
+    ...failures.slice(0, shown),
+    ...(rest.length === 0
+      ? []
+      : [`[and ${counted(rest.length, "more failure")}: ${names.join("; ").slice(0, 200)}]`]),
+  ].join("\n");
+};
+
+export const tests: Enricher = {
+  name: "tests",
+  programs: [
+    "pytest",
+    "py.test",
+    "python",
+    "pypy",
+    "vitest",
+    "jest",
+    "react-scripts",
+    "node",
+    "nodejs",
+    "cargo",
+    "go",
+    "npm",
+    "npx",
+    "pnpm",
+    "pnpx",
+    "yarn",
+    "bun",
+    "bunx",
+    "uv",
+    "uvx",
+    "poetry",
+    "pdm",
+    "hatch",
+    "pipenv",
+  ],
+  readsEnd: true,
+  enrich: (ran, limits) => {
+    const parsers = parsersFor(ran.argv);
+    if (parsers.length === 0) return undefined;
+    // Some runners write failures, or all they have to say, to the error stream.
+    const output = plainText(`${ran.stdout}\n${ran.stderr}`);
+    for (const parse of parsers) {
+      const report = parse(output);
+      if (report === undefined) continue;
+      const isTold = ran.exitCode === 0 || report.failed + report.errors > 0;
+      // It failed for a reason that is no test's: what was said is all there is to go by.
+      const said = isTold
+        ? ""
+        : `\n${tellLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;
+      return {
+        text: `${tellTests(report, limits)}${said}`,
+        ...(isTold ? { stderr: "" } : {}),
+        matchCount: report.failed + report.errors,
+        truncated: true,
+        tests: report,
+      };
+    }
+    return undefined;
+  },
+};

@@ -1,0 +1,60 @@
+import type { Enricher } from "../contract.ts";
+import { firstThatFits } from "./budget.ts";
+import { plainText, shorten, splitLines } from "./lines.ts";
+
+// Drawn with lines of three kinds of characters, four to a level, non-breaking spaces among them.
+const BRANCH = /^((?:[│|\u00a0 ][\u00a0 ]{3}){0,200})(?:├──|└──|\|--|`--)[ \u00a0]/;
+
+interface Row {
+  readonly depth: number;
+  readonly text: string;
+}
+
+const readRow = (line: string): Row | undefined => {
+  const branch = BRANCH.exec(line);
+  if (branch === null) return undefined;
+  const [whole, before = ""] = branch;
+  return { depth: before.length / 4 + 1, text: line.slice(whole.length) };
+};
+
+const SUMMARY = /^\d+ director(?:y|ies)(?:, \d+ files?)?$/;
+
+const INDENT = " ";
+
+/** What lies deeper is counted on the folder that holds it. */
+const tellTo = (rows: readonly Row[], maxDepth: number): string[] => {
+  const told: string[] = [];
+  let hidden = 0;
+  const flush = (): void => {
+    if (hidden > 0) told[told.length - 1] = `${told.at(-1) ?? ""} [+${hidden}]`;
+    hidden = 0;
+  };
+  for (const { depth, text } of rows) {
+    if (depth > maxDepth) hidden++;
+    else {
+      flush();
+      told.push(`${INDENT.repeat(depth)}${shorten(text)}`);
+    }
+  }
+  flush();
+  return told;
+};
+
+export const tree: Enricher = {
+  name: "tree",
+  programs: ["tree"],
+  enrich: (ran, limits) => {
+    const lines = splitLines(plainText(ran.stdout)).filter((line) => line !== "");
+    const summary = lines.findLast((line) => SUMMARY.test(line));
+    const [root = "", ...rest] = lines.filter((line) => line !== summary);
+    const rows = rest.map(readRow);
+    if (rows.length === 0 || !rows.every((row) => row !== undefined)) return undefined;
+    const head = summary === undefined ? [root] : [`${root} [${summary}]`];
+    const depths = [200, 8, 6, 5, 4, 3, 2, 1];
+    const [text, way] = firstThatFits(
+      depths.map((depth) => () => [...head, ...tellTo(rows, depth)].join("\n")),
+      limits,
+    );
+    return { text, matchCount: rows.length, truncated: way > 0 };
+  },
+};

@@ -1,0 +1,150 @@
+import { toLlmcError } from "../base/error.ts";
+import type { Handles } from "../host/handles/handles.ts";
+import type { Usage, UsageRecord } from "../host/usage/usage.ts";
+import { allow } from "./allowance.ts";
+import { quoteWords } from "./command-label.ts";
+import type { Session } from "./contract.ts";
+import { exitStatus, type Launch, type Launched, type Words, wordsOf } from "./launch.ts";
+import { createOutput, type Output } from "./output.ts";
+import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
+import type { EnvelopeSettings } from "./settings.ts";
+import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
+import { figuresOf, recordOf } from "./telemetry.ts";
+
+export interface EnvelopeParts {
+  readonly launch: Launch;
+  /** Undefined where there is no place to keep anything. */
+  readonly handles: Pick<Handles, "put"> | undefined;
+  readonly usage: Pick<Usage, "reserve" | "record"> | undefined;
+  readonly settings: () => EnvelopeSettings;
+  /** Something of the envelope's own failed, and the command went on without it. */
+  readonly onFailure: (what: string, error: unknown) => void;
+  readonly onDone?: ((mode: string, latencyMs: number) => void) | undefined;
+}
+
+/** Of an output that nobody summarizes, because the envelope is switched off. */
+const UNSUMMARIZED_TOKENS = 5000;
+const RAW_AT_ONCE = 25;
+
+interface Told {
+  readonly shown: Shown;
+  readonly handle: string | null;
+}
+
+export const createEnvelope = (parts: EnvelopeParts): Envelope => {
+  /** The envelope's own work: where it fails, the command's answer does not, unless the operator wants to know. */
+  const tolerate = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!parts.settings().passthroughOnFailure) throw error;
+      parts.onFailure(what, error);
+      return undefined;
+    }
+  };
+
+  const allowanceOf = (session: Session, raw: boolean) => {
+    const { enabled, firstPageTokens, sessionTokenBudget } = parts.settings();
+    // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
+    const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
+    const rawTokens = Math.min(PLAIN_TOKENS, Math.max(firstPageTokens, Math.floor(share)));
+    const usualTokens = raw ? rawTokens : enabled ? firstPageTokens : UNSUMMARIZED_TOKENS;
+    return allow(session, {
+      usage: enabled ? parts.usage : undefined,
+      budgetTokens: sessionTokenBudget,
+      usualTokens,
+      tolerate: (work) => tolerate("budget", work),
+    });
+  };
+
+  /** The page that is shown, and the handle to the whole; without a place for the whole, as much as one answer holds. */
+  const tell = async (
+    words: Words,
+    launched: Launched,
+    output: Output,
+    raw: boolean,
+    maxTokens: number,
+  ): Promise<Told> => {
+    const plain = raw ? "raw" : "passthrough";
+    const isPlain = raw || !parts.settings().enabled;
+    const summary = isPlain
+      ? undefined
+      : await tolerate("summary", async () => {
+          const name = words[0].slice(words[0].lastIndexOf("/") + 1);
+          const ran = { argv: [name, ...words.slice(1)] as Words, exitCode: exitStatus(launched) };
+          return summarize(ran, output, launched.timedOut, maxTokens);
+        });
+    const shown = summary ?? plainPage(output, maxTokens, plain);
+    if (!shown.truncated) return { shown, handle: null };
+    const { handles } = parts;
+    const handle = handles && (await tolerate("handle", () => handles.put("output", "", output.lines())));
+    if (handle !== undefined) return { shown, handle };
+    return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), handle: null };
+  };
+
+  const record = async (row: UsageRecord, reserved: number | undefined): Promise<void> => {
+    const { usage } = parts;
+    parts.onDone?.(row.mode, row.latencyMs);
+    if (usage === undefined || !parts.settings().enabled) return;
+    await tolerate("telemetry", () => usage.record(row, reserved));
+  };
+
+  const run = async (call: EnvelopeCall, session: Session, signal?: AbortSignal): Promise<EnvelopeResult> => {
+    const startedAt = performance.now();
+    const settings = parts.settings();
+    const words = wordsOf(call.command);
+    const raw = call.raw ?? false;
+    const allowance = await allowanceOf(session, raw);
+    const output = createOutput(settings.maxHandleBytes);
+    const base = recordOf(words, session, settings);
+    try {
+      const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
+      const launched = await parts.launch(
+        { words, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
+        signal,
+      );
+      const { shown, handle } = await tell(words, launched, output, raw, allowance.pageTokens);
+      const figures = figuresOf(shown, output, settings);
+      const latencyMs = performance.now() - startedAt;
+      const exitCode = exitStatus(launched);
+      await record({ ...base, ...figures, exitCode, latencyMs }, allowance.reserved);
+      const { left } = allowance;
+      return {
+        document: {
+          success: exitCode === 0,
+          mode: shown.mode,
+          command: typeof call.command === "string" ? call.command : quoteWords(words),
+          stdout: shown.stdout,
+          stderr: shown.stderr,
+          exit_code: exitCode,
+          enrichment: {
+            match_count: shown.matchCount,
+            truncated: shown.truncated,
+            handle,
+            tokens_estimate: figures.shownTokens,
+          },
+          telemetry: {
+            latency_ms: Math.round(latencyMs * 10) / 10,
+            agent_id: session.agentId,
+            budget_remaining: left === undefined ? null : Math.max(0, left - figures.shownTokens),
+          },
+        },
+        tests: shown.tests,
+        tier: launched.tier,
+        durationMs: latencyMs,
+        timedOut: launched.timedOut,
+        setAside: launched.setAside,
+      };
+    } catch (error) {
+      const latencyMs = performance.now() - startedAt;
+      const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
+      // What is recorded of a failure must not take the place of the failure itself.
+      await record({ ...failed, latencyMs }, allowance.reserved).catch(() => {});
+      throw error;
+    } finally {
+      output.close();
+    }
+  };
+
+  return { run };
+};

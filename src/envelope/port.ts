@@ -1,0 +1,30 @@
+import type { Tier } from "../host/commands/contract.ts";
+import type { Enriched, EnvelopeDocument, Session } from "./contract.ts";
+
+export interface EnvelopeCall {
+  /** A command line with quotes (no shell), or the program and its arguments, taken as they are. */
+  readonly command: string | readonly string[];
+  /** As the caller wrote it; left out: the workspace. */
+  readonly cwd?: string | undefined;
+  /** Left out: `mcp.te.timeout`; at most `mcp.tools.exec_timeout`. */
+  readonly timeoutSeconds?: number | undefined;
+  /** No summary: the output as it is, with the whole behind a handle where it is long. */
+  readonly raw?: boolean | undefined;
+}
+
+export interface EnvelopeResult {
+  readonly document: EnvelopeDocument;
+  /** Of a test run, what it says of itself. */
+  readonly tests: Enriched["tests"];
+  /** Null where nothing was started, as for `te --handle`, or nothing confines it. */
+  readonly tier: Tier | null;
+  readonly durationMs: number;
+  readonly timedOut: boolean;
+  /** Protected names that came into being during the run and were renamed. */
+  readonly setAside: readonly string[];
+}
+
+/** Runs commands and tells what came of them in few tokens. */
+export interface Envelope {
+  run(call: EnvelopeCall, session: Session, signal?: AbortSignal): Promise<EnvelopeResult>;
+}

@@ -1,0 +1,44 @@
+/** What the configuration says about the envelope. */
+export interface EnvelopeSettings {
+  readonly enabled: boolean;
+  /** Deadline of a command that names none. */
+  readonly timeoutSeconds: number;
+  readonly passthroughOnFailure: boolean;
+  /** What the first answer about a command may cost; the whole is behind a handle. */
+  readonly firstPageTokens: number;
+  /** What a session's commands may show in all; 0: no cap. */
+  readonly sessionTokenBudget: number;
+  readonly logCommands: boolean;
+  readonly keepOutput: boolean;
+  /** Largest output kept behind one handle. */
+  readonly maxHandleBytes: number;
+}
+
+/** Defaults, for options.ts and for `te` where no configuration is written: loading all of it would cost more than most commands. */
+export const TE_DEFAULTS = {
+  enabled: true,
+  timeout: 30,
+  passthrough_on_failure: true,
+  first_page_tokens: 2000,
+  session_token_budget: 1_000_000,
+  log_commands: false,
+  keep_output: false,
+  retention_days: 90,
+} as const;
+
+export type TeValues = {
+  readonly [K in keyof typeof TE_DEFAULTS]: (typeof TE_DEFAULTS)[K] extends boolean ? boolean : number;
+};
+
+const MIB = 1024 * 1024;
+
+export const envelopeSettings = (te: TeValues, maxHandleMib: number): EnvelopeSettings => ({
+  enabled: te.enabled,
+  timeoutSeconds: te.timeout,
+  passthroughOnFailure: te.passthrough_on_failure,
+  firstPageTokens: te.first_page_tokens,
+  sessionTokenBudget: te.session_token_budget,
+  logCommands: te.log_commands,
+  keepOutput: te.keep_output,
+  maxHandleBytes: maxHandleMib * MIB,
+});

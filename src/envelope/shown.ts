@@ -1,0 +1,59 @@
+import type { Enriched, EnvelopeDocument, Ran } from "./contract.ts";
+import { enrich, enricherFor } from "./enrich/all.ts";
+import type { Output } from "./output.ts";
+import { cutToTokens } from "./page.ts";
+import { estimateTokens } from "./token-estimate.ts";
+
+export interface Shown {
+  readonly mode: EnvelopeDocument["mode"];
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly matchCount: number | null;
+  readonly truncated: boolean;
+  readonly tests: Enriched["tests"];
+}
+
+/** Of output that goes out as it is, what one answer holds: about what a client takes at all. */
+export const PLAIN_TOKENS = 50_000;
+
+/** They are told from their start, in which nothing may be missing; of anything else the end tells how it went. */
+const LISTINGS = new Set(["grep", "cat", "find", "ls", "tree", "git"]);
+
+/** The output as it is, from its beginning. Complaints come second and get what is left. */
+export const plainPage = (output: Output, maxTokens: number, mode: Shown["mode"]): Shown => {
+  const stdout = cutToTokens(output.stdout(false), maxTokens);
+  const left = Math.max(Math.floor(maxTokens / 4), maxTokens - estimateTokens(stdout.text));
+  const stderr = cutToTokens(output.stderr(), left);
+  return {
+    mode,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    matchCount: null,
+    truncated: output.isLong || stdout.truncated || stderr.truncated,
+    tests: undefined,
+  };
+};
+
+/** What a model needs first of an output. */
+export const summarize = (
+  ran: Omit<Ran, "stdout" | "stderr" | "cut">,
+  output: Output,
+  wasStopped: boolean,
+  maxTokens: number,
+): Shown => {
+  const enricher = enricherFor(ran.argv);
+  const stderr = output.stderr();
+  const stdout = output.stdout(enricher === undefined || !LISTINGS.has(enricher.name));
+  const cut = output.isLong || wasStopped;
+  const told = enrich({ ...ran, stdout, stderr, cut }, { maxTokens, countTokens: estimateTokens });
+  if (told === undefined) return plainPage(output, maxTokens, "passthrough");
+  return {
+    mode: enricher === undefined ? "passthrough" : "enriched",
+    // A summary ends its last line where the output did.
+    stdout: stdout.endsWith("\n") && !/(^|\n)$/.test(told.text) ? `${told.text}\n` : told.text,
+    stderr: told.stderr ?? stderr,
+    matchCount: told.matchCount,
+    truncated: told.truncated || output.isLong,
+    tests: told.tests,
+  };
+};

@@ -1,0 +1,91 @@
+import { cleanName } from "../base/text.ts";
+import type { Handles } from "../host/handles/handles.ts";
+import type { Usage } from "../host/usage/usage.ts";
+import { quoteWords } from "./command-label.ts";
+import type { Session } from "./contract.ts";
+import { wordsOf } from "./launch.ts";
+import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
+import { answerTe } from "./te-answers.ts";
+import { parseTe, TE_HELP, type TeWho } from "./te-args.ts";
+import { estimateTokens } from "./token-estimate.ts";
+
+interface TeCommandParts {
+  readonly envelope: Envelope;
+  readonly handles: Pick<Handles, "readChunk" | "list">;
+  readonly usage: Pick<Usage, "summary">;
+  readonly isEnabled: () => boolean;
+  /** What stands where nobody said who runs a command. */
+  readonly defaults: () => { readonly agentId: string; readonly model: string };
+  readonly version: string;
+}
+
+/** What the transport said stands; arguments fill in only what it left open, and never the session that a budget is for. */
+const fillIn = (session: Session, who: TeWho, defaults: { agentId: string; model: string }): Session => ({
+  ...session,
+  ...(who.agent !== undefined && session.agentId === defaults.agentId
+    ? { agentId: cleanName(who.agent) }
+    : {}),
+  ...(who.model !== undefined && session.model === defaults.model ? { model: cleanName(who.model) } : {}),
+});
+
+const told = (command: string, stdout: string, session: Session, startedAt: number): EnvelopeResult => {
+  const durationMs = performance.now() - startedAt;
+  return {
+    document: {
+      success: true,
+      mode: "passthrough",
+      command,
+      stdout,
+      stderr: "",
+      exit_code: 0,
+      enrichment: {
+        match_count: null,
+        truncated: false,
+        handle: null,
+        tokens_estimate: estimateTokens(stdout),
+      },
+      telemetry: {
+        latency_ms: Math.round(durationMs * 10) / 10,
+        agent_id: session.agentId,
+        budget_remaining: null,
+      },
+    },
+    tests: undefined,
+    tier: null,
+    durationMs,
+    timedOut: false,
+    setAside: [],
+  };
+};
+
+/** Serves a command line whose program is `te` here: the command that it wraps goes the same way as any other. */
+export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
+  run: async (call: EnvelopeCall, session: Session, signal?: AbortSignal) => {
+    const [program, ...argv] = wordsOf(call.command);
+    if (program !== "te" || !parts.isEnabled()) return parts.envelope.run(call, session, signal);
+    const startedAt = performance.now();
+    const request = parseTe(argv);
+    const command = quoteWords([program, ...argv]);
+    const answer = (text: string): EnvelopeResult => told(command, text, session, startedAt);
+    if (request.kind === "help") return answer(TE_HELP);
+    if (request.kind === "version") return answer(`${parts.version}\n`);
+    if (request.kind !== "run") {
+      const { text, note } = await answerTe(
+        request,
+        { ...parts, session: session.sessionId, bars: false },
+        signal,
+      );
+      return answer(note === "" || text.endsWith("\n") ? `${text}${note}` : `${text}\n${note}`);
+    }
+    const { words, json, who } = request;
+    const raw = request.raw || (call.raw ?? false);
+    const result = await parts.envelope.run(
+      { ...call, command: words, raw },
+      fillIn(session, who, parts.defaults()),
+      signal,
+    );
+    if (!json) return result;
+    const stdout = `${JSON.stringify(result.document)}\n`;
+    return { ...result, document: { ...result.document, stdout, stderr: "" } };
+  },
+});

@@ -1,0 +1,58 @@
+import type { UsageRecord } from "../host/usage/usage.ts";
+import { commandHash, commandLabel, quoteWords } from "./command-label.ts";
+import type { Session } from "./contract.ts";
+import type { Words } from "./launch.ts";
+import type { Output } from "./output.ts";
+import { cutToTokens } from "./page.ts";
+import type { EnvelopeSettings } from "./settings.ts";
+import type { Shown } from "./shown.ts";
+import { estimateTokens } from "./token-estimate.ts";
+
+const MAX_KEPT_OUTPUT_TOKENS = 16_384;
+
+/** What is remembered of a command before anything is known of how it went. */
+export const recordOf = (
+  words: Words,
+  session: Session,
+  { logCommands }: Pick<EnvelopeSettings, "logCommands">,
+): Omit<UsageRecord, "latencyMs" | "mode"> => ({
+  agent: session.agentId,
+  session: session.sessionId,
+  model: session.model,
+  command: commandLabel(words),
+  lineHash: commandHash(words),
+  line: logCommands ? quoteWords(words) : null,
+  output: null,
+  exitCode: null,
+  errorCode: null,
+  rawBytes: 0,
+  shownBytes: 0,
+  rawTokens: 0,
+  shownTokens: 0,
+});
+
+/** What the whole output would have cost; where only a part of it is at hand, as much more as it is longer. */
+const rawTokensOf = (output: Output): number => {
+  const stdout = output.stdout(false);
+  const stderr = output.stderr();
+  const tokens = estimateTokens(stdout) + estimateTokens(stderr);
+  const seen = Buffer.byteLength(stdout) + Buffer.byteLength(stderr);
+  return output.isLong && seen > 0 ? Math.round((tokens * output.bytes) / seen) : tokens;
+};
+
+/** What came of it. */
+export const figuresOf = (
+  shown: Shown,
+  output: Output,
+  { keepOutput }: Pick<EnvelopeSettings, "keepOutput">,
+) => {
+  const shownTokens = estimateTokens(shown.stdout) + estimateTokens(shown.stderr);
+  return {
+    output: keepOutput ? cutToTokens(`${shown.stdout}${shown.stderr}`, MAX_KEPT_OUTPUT_TOKENS).text : null,
+    mode: shown.mode,
+    rawBytes: output.bytes,
+    shownBytes: Buffer.byteLength(shown.stdout) + Buffer.byteLength(shown.stderr),
+    rawTokens: shown.truncated || shown.mode === "enriched" ? rawTokensOf(output) : shownTokens,
+    shownTokens,
+  };
+};

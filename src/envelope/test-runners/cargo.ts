@@ -1,0 +1,76 @@
+import type { ParseTests, TestFailure } from "./contract.ts";
+import { clipMessage, MAX_FAILURES, numberBefore, readPlace } from "./message.ts";
+
+const RESULT = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;/;
+const NEXTEST = /^\s*Summary \[\s*[\d.]+s\] .*\d+ tests? run: /;
+const BLOCK = /^---- (\S.{0,1000}?) stdout ----$/;
+const NEXTEST_BLOCK = /^\s*--- STD(?:OUT|ERR): +(\S.{0,1000}?) ---$/;
+const PANIC = /panicked at (?:'(.{0,2000})', )?([^\s,]{1,1000}:\d+:\d+):?$/;
+const COMPILE_ERROR = /^error(?:\[E\d{4}\])?: (.{1,2000})$/;
+
+const readPanic = (name: string, body: readonly string[]): TestFailure => {
+  const at = body.findIndex((line) => PANIC.test(line));
+  const panic = at < 0 ? null : PANIC.exec(body[at] ?? "");
+  const place = readPlace(panic?.[2] ?? "");
+  const rest = body.slice(at + 1);
+  const end = rest.findIndex((line) => /^(?:stack backtrace:|note: )/.test(line));
+  const said = panic?.[1] === undefined ? [] : [panic[1]];
+  return {
+    name,
+    file: place?.file ?? null,
+    line: place?.line ?? null,
+    message: clipMessage([...said, ...(end < 0 ? rest : rest.slice(0, end))]),
+  };
+};
+
+const readFailures = (lines: readonly string[]): TestFailure[] => {
+  const failures = new Map<string, TestFailure>();
+  for (let i = 0; i < lines.length && failures.size < MAX_FAILURES; i++) {
+    const name = (BLOCK.exec(lines[i] ?? "") ?? NEXTEST_BLOCK.exec(lines[i] ?? ""))?.[1];
+    if (name === undefined) continue;
+    let end = i + 1;
+    while (
+      end < lines.length &&
+      !/^(?:---- |failures:$|test result: |\s*--- STD|\s*Summary \[)/.test(lines[end] ?? "")
+    )
+      end++;
+    const failure = readPanic(name, lines.slice(i + 1, end));
+    if (failures.get(name)?.line == null) failures.set(name, failure);
+    i = end - 1;
+  }
+  return [...failures.values()];
+};
+
+/** Code that does not compile: `error[E0308]: mismatched types`, the place on the line after it. */
+const readCompileErrors = (lines: readonly string[]): TestFailure[] =>
+  lines.flatMap((line, at) => {
+    const message = COMPILE_ERROR.exec(line)?.[1];
+    const arrow = /^\s*--> (\S{1,1000})$/.exec(lines[at + 1] ?? "")?.[1];
+    const place = readPlace(arrow ?? "");
+    if (message === undefined || place === undefined) return [];
+    return [{ name: "does not compile", file: place.file, line: place.line, message: clipMessage([line]) }];
+  });
+
+/** `cargo test` and `cargo nextest run`; a workspace has several results, which are added up. */
+export const parseCargo: ParseTests = (output) => {
+  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+  const results = lines.flatMap((line) => RESULT.exec(line) ?? []);
+  const totals = lines.flatMap((line) => {
+    const found = RESULT.exec(line);
+    return found === null ? [] : [found.slice(1, 4).map(Number)];
+  });
+  const summary = lines.findLast((line) => NEXTEST.test(line));
+  const errors = readCompileErrors(lines);
+  if (results.length === 0 && summary === undefined && errors.length === 0) return undefined;
+  const sum = (column: number): number => totals.reduce((all, row) => all + (row[column] ?? 0), 0);
+  const of = (word: string): number => (summary === undefined ? 0 : numberBefore(summary, word));
+  return {
+    runner: "cargo",
+    passed: sum(0) + of("passed"),
+    failed: sum(1) + of("failed"),
+    skipped: sum(2) + of("skipped"),
+    errors: errors.length,
+    failures: [...errors, ...readFailures(lines)],
+    notes: totals.length > 1 ? [`${totals.length} test binaries`] : [],
+  };
+};

@@ -1,0 +1,27 @@
+export type RunnerName = "pytest" | "vitest" | "jest" | "node:test" | "cargo" | "go";
+
+/** A test that did not pass. */
+export interface TestFailure {
+  readonly name: string;
+  /** Null where the runner did not say. */
+  readonly file: string | null;
+  readonly line: number | null;
+  /** What was expected, and what came instead; a few lines at most. */
+  readonly message: string;
+}
+
+/** What a test run says of itself. */
+export interface TestReport {
+  readonly runner: RunnerName;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** What kept tests from running: files that do not load, code that does not compile. */
+  readonly errors: number;
+  readonly failures: readonly TestFailure[];
+  /** Beyond totals and failures: duration, warnings, hints of the runner. */
+  readonly notes: readonly string[];
+}
+
+/** Undefined: this is no output of that runner. */
+export type ParseTests = (output: string) => TestReport | undefined;

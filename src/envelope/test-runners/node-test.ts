@@ -1,0 +1,115 @@
+import type { ParseTests, TestFailure } from "./contract.ts";
+import { clipMessage, MAX_FAILURES, readPlace } from "./message.ts";
+
+/** Both reporters end with the same totals: `ℹ pass 2` and `# pass 2`. */
+const totalOf = (lines: readonly string[], word: string): number | undefined => {
+  const line = lines.findLast((each) => each.startsWith(`ℹ ${word} `) || each.startsWith(`# ${word} `));
+  const count = Number(line?.slice(word.length + 3));
+  return line === undefined || Number.isNaN(count) ? undefined : count;
+};
+
+const TITLE = /^\s*✖ (.{1,2000}?) \([\d.]+ms\)/;
+const FRAME = /^\s+at (?:.{0,500}\()?((?:file:\/\/)?[^\s():][^\s()]{0,1000}:\d+:\d+)\)?(?: \{)?$/;
+
+/** The detail at the end of the spec reporter: `test at FILE:LINE:COL`, the name, then the error as it was thrown. */
+const readSpec = (lines: readonly string[]): TestFailure[] => {
+  const start = lines.findLastIndex((line) => /^✖ failing tests:/.test(line));
+  if (start < 0) return [];
+  const failures: TestFailure[] = [];
+  for (let i = start + 1; i < lines.length && failures.length < MAX_FAILURES; i++) {
+    const at = /^test at (.{1,1000})$/.exec(lines[i] ?? "")?.[1];
+    if (at === undefined) continue;
+    const title = TITLE.exec(lines[i + 1] ?? "")?.[1] ?? (lines[i + 1] ?? "").replace(/^\s*✖ /, "");
+    let end = i + 2;
+    while (end < lines.length && !(lines[end] ?? "").startsWith("test at ")) end++;
+    const body = lines.slice(i + 2, end);
+    const stack = body.findIndex((line) => /^\s+at /.test(line));
+    const place = readPlace(at);
+    const frame = body
+      .flatMap((line) => readPlace(FRAME.exec(line)?.[1] ?? "") ?? [])
+      .find(({ file }) => place !== undefined && file.endsWith(place.file));
+    failures.push({
+      name: title,
+      file: place?.file ?? null,
+      line: frame?.line ?? place?.line ?? null,
+      message: clipMessage(stack < 0 ? body : body.slice(0, stack)),
+    });
+    i = end - 1;
+  }
+  return failures;
+};
+
+const unquote = (value: string): string =>
+  value
+    .trim()
+    .replace(/^'(.*)'$/, "$1")
+    .replaceAll("\\'", "'");
+
+/** Of one failure, what is read at most: hostile output has no end of a block. */
+const MAX_BLOCK_LINES = 400;
+
+/** A block of YAML below `not ok`: only the keys that are wanted, without a parser. */
+const readTapBlock = (lines: readonly string[], start: number, indent: number) => {
+  const values = new Map<string, string[]>();
+  let current: string[] = [];
+  for (let i = start; i < Math.min(lines.length, start + MAX_BLOCK_LINES); i++) {
+    const text = (lines[i] ?? "").slice(indent);
+    if (text.startsWith("...")) break;
+    const [, key, value = ""] = /^(\w{1,40}):(.*)$/.exec(text) ?? [];
+    if (key === undefined) current.push(text);
+    else {
+      current = /^ [|>]/.test(value) ? [] : [unquote(value)];
+      values.set(key, current);
+    }
+  }
+  return (key: string): readonly string[] => values.get(key) ?? [];
+};
+
+/** In a stack of TAP the frames stand without `at`. */
+const TAP_FRAME = /^\s*(?:.{0,500}\()?((?:file:\/\/)?[^\s():][^\s()]{0,1000}:\d+:\d+)\)?$/;
+
+const readTap = (lines: readonly string[]): TestFailure[] => {
+  const failures: TestFailure[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (failures.length >= MAX_FAILURES) break;
+    const [, indent = "", name] = /^( {0,400})not ok \d+ - (.{0,2000})$/.exec(line) ?? [];
+    if (name === undefined || / # (?:TODO|SKIP)\b/i.test(name)) continue;
+    const value = readTapBlock(lines, at + 2, indent.length + 2);
+    // Suites fail with their tests, which are told themselves.
+    if (value("failureType")[0] === "subtestsFailed") continue;
+    const place = readPlace(value("location")[0] ?? "");
+    const frame = value("stack")
+      .flatMap((each) => readPlace(TAP_FRAME.exec(each)?.[1] ?? "") ?? [])
+      .find(({ file }) => file === place?.file);
+    failures.push({
+      name,
+      file: place?.file ?? null,
+      line: frame?.line ?? place?.line ?? null,
+      message: clipMessage(value("error")),
+    });
+  }
+  return failures;
+};
+
+/** `node --test`, spec and TAP. */
+export const parseNodeTest: ParseTests = (output) => {
+  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+  const passed = totalOf(lines, "pass");
+  const failed = totalOf(lines, "fail");
+  if (passed === undefined || failed === undefined || totalOf(lines, "tests") === undefined) return undefined;
+  const cancelled = totalOf(lines, "cancelled") ?? 0;
+  const isTap = lines.some((line) => line.startsWith("TAP version"));
+  const duration = totalOf(lines, "duration_ms");
+  return {
+    runner: "node:test",
+    passed,
+    failed: failed + cancelled,
+    skipped: (totalOf(lines, "skipped") ?? 0) + (totalOf(lines, "todo") ?? 0),
+    errors: 0,
+    failures: isTap ? readTap(lines) : readSpec(lines),
+    notes: [
+      ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
+      duration === undefined ? "" : `${Math.round(duration)}ms`,
+    ],
+  };
+};

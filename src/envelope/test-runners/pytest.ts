@@ -1,0 +1,124 @@
+import type { ParseTests, TestFailure } from "./contract.ts";
+import { clipMessage, MAX_FAILURES, numberBefore } from "./message.ts";
+
+const TOTALS =
+  /^=* ?(?:no tests ran|\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)\b.{0,300}) in [\d.]+s\b/;
+const SECTION = /^=+ (.{1,200}) =+$/;
+const HEADING = /^_{2,} (.{1,1000}) _{2,}$/;
+const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
+const PLACE =
+  /^([^\s:][^:]{0,500}):(\d{1,9}): (?:in |[\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
+const NATIVE_PLACE = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
+
+interface Block {
+  readonly heading: string;
+  readonly lines: string[];
+}
+
+interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
+const placesIn = (lines: readonly string[]): Place[] =>
+  lines.flatMap((line) => {
+    const found = PLACE.exec(line) ?? NATIVE_PLACE.exec(line);
+    return found === null ? [] : [{ file: found[1] ?? "", line: Number(found[2]) }];
+  });
+
+/** The complaint has an E in front; without one (native tracebacks), the last lines tell it. */
+const messageIn = (lines: readonly string[]): string => {
+  const complaint = lines
+    .filter((line) => /^E(?: |$)/.test(line))
+    .map((line) => line.replace(/^E {0,3}/, ""));
+  if (complaint.length > 0) return clipMessage(complaint);
+  const captured = lines.findIndex((line) => /^-+ Captured /.test(line));
+  return clipMessage((captured < 0 ? lines : lines.slice(0, captured)).slice(-3));
+};
+
+const readSections = (lines: readonly string[]) => {
+  const blocks: Block[] = [];
+  const named: { readonly id: string; readonly reason: string }[] = [];
+  let section = "";
+  for (const line of lines) {
+    const title = SECTION.exec(line)?.[1];
+    if (title !== undefined) {
+      section = title;
+      continue;
+    }
+    const isDetail = section === "FAILURES" || section === "ERRORS";
+    const heading = isDetail ? HEADING.exec(line)?.[1] : undefined;
+    if (heading !== undefined) blocks.push({ heading, lines: [] });
+    else if (isDetail) blocks.at(-1)?.lines.push(line);
+    const summary = isDetail ? undefined : SUMMARY.exec(line)?.[2];
+    if (summary !== undefined && (section === "short test summary info" || section === "")) {
+      const dash = summary.indexOf(" - ");
+      const id = dash < 0 ? summary : summary.slice(0, dash);
+      // Progress of -v is `path::test FAILED`, so a line that begins with the word is the summary's.
+      named.push({ id, reason: dash < 0 ? "" : summary.slice(dash + 3) });
+    }
+  }
+  return { blocks, named };
+};
+
+const bareName = (heading: string): string =>
+  heading.replace(/^ERROR (?:at (?:setup|teardown) of|collecting) /, "");
+
+const readBlock = ({ heading, lines }: Block, ids: ReadonlyMap<string, string>): TestFailure => {
+  const name = bareName(heading);
+  const id = ids.get(name) ?? name;
+  const places = placesIn(lines);
+  const ownFile = id.includes("::")
+    ? id.slice(0, id.indexOf("::"))
+    : heading.startsWith("ERROR collecting")
+      ? name
+      : "";
+  // Where the test itself was when it failed; what it called may lie anywhere.
+  const place =
+    places.findLast(({ file }) => ownFile !== "" && (file === ownFile || file.endsWith(`/${ownFile}`))) ??
+    places.at(-1);
+  return {
+    name: id,
+    file: ownFile === "" ? (place?.file ?? null) : ownFile,
+    line: place?.line ?? null,
+    message: messageIn(lines),
+  };
+};
+
+/** pytest, with any kind of traceback. */
+export const parsePytest: ParseTests = (output) => {
+  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+  const totals = lines.findLast((line) => TOTALS.test(line));
+  if (totals === undefined) return undefined;
+  const { blocks, named } = readSections(lines);
+  const ids = new Map(
+    named.map(({ id }) => [
+      id.includes("::") ? id.slice(id.indexOf("::") + 2).replaceAll("::", ".") : id,
+      id,
+    ]),
+  );
+  const detailed = blocks.slice(0, MAX_FAILURES).map((block) => readBlock(block, ids));
+  const seen = new Set(detailed.map(({ name }) => name));
+  const others = named
+    .filter(({ id }) => !seen.has(id))
+    .slice(0, MAX_FAILURES)
+    .map(({ id, reason }) => ({ name: id, file: id.split("::", 1)[0] ?? null, line: null, message: reason }));
+  const xpassed = numberBefore(totals, "xpassed");
+  const xfailed = numberBefore(totals, "xfailed");
+  const deselected = numberBefore(totals, "deselected");
+  return {
+    runner: "pytest",
+    passed: numberBefore(totals, "passed"),
+    failed: numberBefore(totals, "failed"),
+    skipped: numberBefore(totals, "skipped"),
+    errors: numberBefore(totals, "errors?"),
+    failures: [...detailed, ...others],
+    notes: [
+      ...(xfailed > 0 ? [`${xfailed} xfailed`] : []),
+      ...(xpassed > 0 ? [`${xpassed} xpassed`] : []),
+      ...(deselected > 0 ? [`${deselected} deselected`] : []),
+      ...(totals.includes("no tests ran") ? ["no tests ran"] : []),
+      /in ([\d.]+s)/.exec(totals)?.[1] ?? "",
+    ],
+  };
+};

@@ -1,0 +1,78 @@
+import { parseCargo } from "./cargo.ts";
+import type { ParseTests } from "./contract.ts";
+import { parseGo } from "./go.ts";
+import { parseJest } from "./jest.ts";
+import { parseNodeTest } from "./node-test.ts";
+import { parsePytest } from "./pytest.ts";
+import { parseVitest } from "./vitest.ts";
+
+/** Programs that only start another, named after these words. */
+const PREFIXES: Readonly<Record<string, readonly string[]>> = {
+  npx: [""],
+  bunx: [""],
+  pnpx: [""],
+  uvx: [""],
+  uv: ["run"],
+  poetry: ["run"],
+  pdm: ["run"],
+  hatch: ["run"],
+  pipenv: ["run"],
+  pnpm: ["exec", "dlx"],
+  yarn: ["exec", "dlx"],
+  npm: ["exec", "x"],
+};
+
+const base = (word: string): string => word.slice(word.lastIndexOf("/") + 1);
+
+const skipOptions = (words: readonly string[]): readonly string[] => {
+  const at = words.findIndex((word) => !word.startsWith("-"));
+  return at < 0 ? [] : words.slice(at);
+};
+
+const JS_PARSERS: readonly ParseTests[] = [parseVitest, parseJest, parseNodeTest];
+
+const SCRIPT_RUNNERS = new Set(["npm", "pnpm", "yarn", "bun"]);
+
+const isTestScript = (words: readonly string[]): boolean => {
+  const [first = "", second = ""] = skipOptions(words);
+  const script = first === "run" || first === "run-script" ? second : first;
+  return script === "t" || script === "tst" || /^test(?:$|[:\-_])/.test(script);
+};
+
+const byProgram = (name: string, rest: readonly string[]): readonly ParseTests[] => {
+  if (name === "pytest" || name === "py.test") return [parsePytest];
+  if (/^(?:python|pypy)[\d.]*$/.test(name)) {
+    const at = rest.indexOf("-m");
+    return at >= 0 && /^(?:pytest|py\.test)$/.test(rest[at + 1] ?? "") ? [parsePytest] : [];
+  }
+  if (/^vitest(?:\.mjs)?$/.test(name)) return [parseVitest];
+  if (/^jest(?:\.js)?$/.test(name) || name === "react-scripts") return [parseJest];
+  if (name === "cargo") {
+    const [command = ""] = rest.filter((word) => !/^[-+]/.test(word));
+    return /^(?:test|t|nextest)$/.test(command) ? [parseCargo] : [];
+  }
+  return name === "go" && rest[0] === "test" ? [parseGo] : [];
+};
+
+/** The ways to read the output of a command, where it is plainly a test run. */
+export const parsersFor = (argv: readonly string[]): readonly ParseTests[] => {
+  const [program = "", ...rest] = argv;
+  const name = base(program);
+  const starts = PREFIXES[name];
+  if (SCRIPT_RUNNERS.has(name) && isTestScript(rest)) return [...JS_PARSERS, parsePytest];
+  if (starts !== undefined) {
+    const words = skipOptions(rest);
+    const inner = starts.includes("")
+      ? words
+      : starts.includes(words[0] ?? "")
+        ? skipOptions(words.slice(1))
+        : [];
+    return inner.length === 0 ? [] : parsersFor(inner);
+  }
+  if (name === "node" || name === "nodejs") {
+    if (rest.includes("--test")) return [parseNodeTest];
+    const [script = "", ...others] = skipOptions(rest);
+    return script.includes("/") ? byProgram(base(script), others) : [];
+  }
+  return byProgram(name, rest);
+};

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isatty } from "node:tty";
+import { openFifos } from "./fifo.ts";
+
+export interface DirectCall {
+  readonly words: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Takes the output; left out, it goes where ours goes. */
+  readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+}
+
+export interface DirectOutcome {
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  /** What could not be started, in a shell's words. */
+  readonly failure?: string;
+}
+
+/** Passed on, so that whoever stops us stops the command; its end is ours. */
+const FORWARDED = [
+  "SIGINT",
+  "SIGTERM",
+  "SIGHUP",
+  "SIGQUIT",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGCONT",
+  "SIGWINCH",
+] as const;
+/** A terminal sends them to the command itself: twice would be once too often. */
+const FROM_TERMINAL = new Set<string>(["SIGINT", "SIGQUIT", "SIGWINCH"]);
+/** A daemon that the command left behind may hold its output open: what stays silent for two rounds has ended. */
+const DRAIN_ROUND_MS = 100;
+const DRAIN_ROUNDS = 20;
+
+const forwardSignals = (child: ChildProcess): (() => void) => {
+  const hasTerminal = isatty(0) || isatty(1) || isatty(2);
+  const stops = FORWARDED.map((name) => {
+    const pass = (): void => {
+      if (!(hasTerminal && FROM_TERMINAL.has(name))) child.kill(name);
+    };
+    process.on(name, pass);
+    return () => void process.off(name, pass);
+  });
+  return () => {
+    for (const stop of stops) stop();
+  };
+};
+
+const explain = (program: string, error: unknown): DirectOutcome => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "ENOENT")
+    return { exitCode: 127, signal: undefined, failure: `${program}: command not found` };
+  const why = code === "EACCES" ? "Permission denied" : `cannot be started (${code})`;
+  return { exitCode: 126, signal: undefined, failure: `${program}: ${why}` };
+};
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly exited: Promise<void>;
+  readonly streams: readonly Readable[];
+}
+
+/** Descriptors 1 and 2 become pipes where they are to be read; the others are ours. */
+const start = async (
+  { words: [program, ...args], env }: DirectCall,
+  piped: readonly number[],
+): Promise<Started> => {
+  const pipes = piped.length === 0 ? [] : openFifos(piped.length);
+  // Node's own pipes are sockets: nearly as good, but a script that opens `/dev/stderr` fails on them.
+  const ours = (fd: number): number | "pipe" => {
+    const at = piped.indexOf(fd);
+    return at < 0 ? fd : (pipes?.[at]?.writeEnd ?? "pipe");
+  };
+  try {
+    const child = spawn(program, args, { env: { ...env }, stdio: [0, ours(1), ours(2)] });
+    const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", reject);
+    });
+    const sockets = piped.map((fd) => (fd === 1 ? child.stdout : child.stderr));
+    const streams = pipes?.map(({ reader }) => reader) ?? sockets.filter((one) => one !== null);
+    return { child, exited, streams };
+  } catch (error) {
+    for (const { reader } of pipes ?? []) reader.destroy();
+    throw error;
+  } finally {
+    for (const { writeEnd } of pipes ?? []) closeSync(writeEnd);
+  }
+};
+
+const outcomeOf = ({ exitCode, signalCode }: ChildProcess): DirectOutcome => ({
+  exitCode: exitCode ?? undefined,
+  signal: signalCode ?? undefined,
+});
+
+const closed = async (streams: readonly Readable[]): Promise<"closed"> => {
+  await Promise.all(streams.map((stream) => new Promise<void>((resolve) => stream.once("close", resolve))));
+  return "closed";
+};
+
+/** The end of the output as far as it is the command's own. */
+const drained = async (streams: readonly Readable[], allClosed: Promise<"closed">): Promise<void> => {
+  let bytes = 0;
+  for (const stream of streams) {
+    stream.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+  }
+  for (let round = 0, silent = 0; round < DRAIN_ROUNDS && silent < 2; round++) {
+    const before = bytes;
+    if ((await Promise.race([allClosed, sleep(DRAIN_ROUND_MS)])) === "closed") break;
+    silent = bytes === before ? silent + 1 : 0;
+  }
+  for (const stream of streams) stream.destroy();
+};
+
+/** Whether our stdout can be counted on its way without anybody noticing. */
+const isStdoutApart = (): boolean => {
+  if (isatty(1)) return false;
+  const [out, err] = [fstatSync(1), fstatSync(2)];
+  return out.dev !== err.dev || out.ino !== err.ino;
+};
+
+/**
+ * Runs a command for the person at this terminal: their environment, their stdin, no gate. Everything that can go wrong
+ * with starting it is an exit code, as in a shell.
+ */
+export const runDirect = async (call: DirectCall): Promise<DirectOutcome> => {
+  const { onOutput } = call;
+  let started: Started;
+  try {
+    started = await start(call, onOutput === undefined ? [] : [1, 2]);
+  } catch (error) {
+    return explain(call.words[0], error);
+  }
+  const { child, exited, streams } = started;
+  const stop = forwardSignals(child);
+  streams.forEach((stream, i) => {
+    stream.on("data", (chunk: Buffer) => onOutput?.(i === 0 ? "stdout" : "stderr", chunk));
+  });
+  const allClosed = closed(streams);
+  try {
+    await exited;
+    await drained(streams, allClosed);
+    return outcomeOf(child);
+  } finally {
+    stop();
+  }
+};
+
+/** The same with its output going straight through; the callback sees stdout where that can be done unnoticed. */
+export const runThrough = async (
+  call: Omit<DirectCall, "onOutput">,
+  onStdout: (chunk: Buffer) => void,
+): Promise<DirectOutcome & { readonly isCounted: boolean }> => {
+  const isCounted = isStdoutApart();
+  if (!isCounted) return { ...(await runDirect(call)), isCounted };
+  let started: Started;
+  try {
+    started = await start(call, [1]);
+  } catch (error) {
+    return { ...explain(call.words[0], error), isCounted };
+  }
+  const { child, exited, streams } = started;
+  const stop = forwardSignals(child);
+  for (const stream of streams) {
+    stream.on("data", onStdout);
+    stream.pipe(process.stdout, { end: false });
+    // Whoever read us has gone: so has the command's reader, and it learns of it as it would without us.
+    process.stdout.once("error", () => stream.destroy());
+  }
+  try {
+    // Our own reader, too, would wait for all who hold the pipe.
+    await Promise.all([exited, closed(streams)]);
+    return { ...outcomeOf(child), isCounted };
+  } finally {
+    stop();
+  }
+};

@@ -1,0 +1,85 @@
+import type { CommandSession } from "../commands/commands.ts";
+import type { Tier } from "../commands/contract.ts";
+
+export interface ProcessCall {
+  readonly command: string;
+  /** As the caller wrote it; left out: the workspace. */
+  readonly cwd: string | undefined;
+  /** Whether it gets a terminal of its own. */
+  readonly pty: boolean;
+}
+
+/** Whose processes these are; nobody else finds them. */
+export type ProcessOwner = CommandSession;
+
+export type ProcessState = "running" | "ended";
+
+export interface ProcessView {
+  readonly id: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly tier: Tier;
+  readonly pty: boolean;
+  readonly state: ProcessState;
+  readonly runtimeMs: number;
+  readonly outputBytes: number;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  /** Why we ended it, where we did. */
+  readonly reason: string | undefined;
+}
+
+export interface ProcessOutput extends ProcessView {
+  readonly text: string;
+  /** Where the next output begins: bytes since the start. */
+  readonly next: number;
+  /** Bytes that were asked for and are no longer kept. */
+  readonly lostBytes: number;
+}
+
+export interface ReadRequest {
+  /** Byte to begin with; left out: where the last read ended. */
+  readonly from?: number | undefined;
+  /** Only the last lines of what is kept. */
+  readonly lines?: number | undefined;
+  /** How long to wait for output that has not come yet. */
+  readonly waitMs: number;
+}
+
+export interface SendRequest {
+  /** A line; its end is added. */
+  readonly input?: string | undefined;
+  /** A key by name, such as `ctrl-c`, or one character, which is sent without a line end. */
+  readonly key?: string | undefined;
+  readonly waitMs: number;
+}
+
+export type KillTarget = { readonly id: string } | { readonly pid: number };
+
+/** Long-running and interactive processes of clients. */
+export interface Processes {
+  start(call: ProcessCall, owner: ProcessOwner, waitMs: number, signal?: AbortSignal): Promise<ProcessOutput>;
+  read(id: string, request: ReadRequest, owner: ProcessOwner, signal?: AbortSignal): Promise<ProcessOutput>;
+  send(id: string, request: SendRequest, owner: ProcessOwner, signal?: AbortSignal): Promise<ProcessOutput>;
+  /** SIGTERM, and after a time of grace the end of the whole tree. */
+  stop(id: string, owner: ProcessOwner): Promise<ProcessOutput>;
+  /** SIGKILL reaches the whole tree at once, another signal its processes; a bare pid only that process. */
+  kill(target: KillTarget, signal: NodeJS.Signals, owner: ProcessOwner): Promise<ProcessView | undefined>;
+  list(owner: ProcessOwner): Promise<readonly ProcessView[]>;
+}
+
+/** The streams of one process, seen from our side. */
+export interface Channel {
+  /** What the child gets; handed out once, and closed by whoever takes it. */
+  childStdio(): readonly [number, number, number];
+  onData(listener: (chunk: Buffer) => void): void;
+  /** Nothing more will come. */
+  readonly ended: Promise<void>;
+  /** Queues without waiting. False: too much waits already, and nothing was taken. */
+  write(bytes: Buffer): boolean;
+  /** No more input. */
+  endInput(): void;
+  pause(): void;
+  resume(): void;
+  close(): void;
+}

@@ -1,0 +1,34 @@
+import { LlmcError } from "../../base/error.ts";
+import { identify, sendSignal } from "../commands/process-scan.ts";
+import type { ProcessTree } from "../commands/process-tree.ts";
+
+const INIT = 1;
+
+const notFound = (pid: number): LlmcError =>
+  new LlmcError("resource_not_found", `There is no process ${pid} that may be signalled.`, {
+    hint: "Only processes that this session started may be, unless mcp.tools.kill_foreign_processes says otherwise.",
+  });
+
+/** One process by its number: of the caller's own trees, or of anybody's where the operator allows that. */
+export const killPid = (
+  pid: number,
+  signal: NodeJS.Signals,
+  own: readonly ProcessTree[],
+  killForeign: boolean,
+): void => {
+  const ours = own.flatMap((tree) => tree.find()).find((key) => key.pid === pid);
+  if (ours !== undefined) {
+    sendSignal(ours, signal);
+    return;
+  }
+  if (!killForeign) throw notFound(pid);
+  // Whoever ends these ends the server, and every session with it.
+  if (pid === INIT || pid === process.pid || pid === process.ppid)
+    throw new LlmcError("forbidden", "That is the server itself, or what it runs in.");
+  if (identify(pid) === undefined) throw notFound(pid);
+  try {
+    process.kill(pid, signal);
+  } catch (cause) {
+    throw new LlmcError("permission_denied", `The system does not let us signal process ${pid}.`, { cause });
+  }
+};

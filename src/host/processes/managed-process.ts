@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LlmcError, toLlmcError } from "../../base/error.ts";
+import type { SetAside } from "../commands/contract.ts";
+import { DRAIN_MS, exitOf } from "../commands/run-tree.ts";
+import type { StartedCommand } from "../commands/runner.ts";
+import { checkStarted } from "../commands/start-checks.ts";
+import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
+import { createOutputRing } from "./output-ring.ts";
+import { settledLength, terminalText } from "./terminal-text.ts";
+import { createThrottle } from "./throttle.ts";
+
+/** Kept of each process's output. */
+const RING_BYTES = 524_288;
+
+interface ProcessParts {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly command: string;
+  readonly pty: boolean;
+  readonly channel: Channel;
+  readonly now: () => number;
+}
+
+const lastLines = (text: string, lines: number): string => {
+  const all = text.split("\n");
+  const hasEnd = all.at(-1) === "";
+  return all.slice(-(hasEnd ? lines + 1 : lines)).join("\n");
+};
+
+const asideNote = (setAside: readonly SetAside[]): string =>
+  setAside.map(({ path, movedTo }) => `[protected: ${path} is now ${movedTo}]\n`).join("");
+
+/** One process of a client: its tree, its streams, and what is kept of its output. */
+export class ManagedProcess {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly pty: boolean;
+  readonly channel: Channel;
+  /** When it was last read from, written to, or wrote. */
+  activeAt: number;
+  endedAt: number | undefined;
+  /** Why we ended it. */
+  reason: string | undefined;
+  failure: LlmcError | undefined;
+  /** Set when every process of it is gone and nothing more comes. */
+  readonly gone: Promise<void>;
+  readonly #parts: ProcessParts;
+  readonly #started: StartedCommand;
+  readonly #startedAt: number;
+  readonly #ring = createOutputRing(RING_BYTES);
+  readonly #throttle: ReturnType<typeof createThrottle>;
+  readonly #listeners = new Set<() => void>();
+  #cursor = 0;
+
+  constructor(parts: ProcessParts, started: StartedCommand) {
+    this.#parts = parts;
+    this.#started = started;
+    this.id = parts.id;
+    this.ownerId = parts.ownerId;
+    this.pty = parts.pty;
+    this.channel = parts.channel;
+    this.#startedAt = parts.now();
+    this.activeAt = this.#startedAt;
+    this.#throttle = createThrottle(parts.channel);
+    this.channel.onData((chunk) => {
+      this.#ring.push(chunk);
+      this.#throttle.count(chunk.length);
+      this.activeAt = parts.now();
+      this.#tell();
+    });
+    this.gone = this.#untilGone();
+  }
+
+  get tree(): StartedCommand["tree"] {
+    return this.#started.tree;
+  }
+
+  get isRunning(): boolean {
+    return this.endedAt === undefined;
+  }
+
+  get hasUnread(): boolean {
+    return this.#ring.end > this.#cursor;
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  async #untilGone(): Promise<void> {
+    const { tree, tier } = this.#started;
+    await tree.exited;
+    if (tree.hasNamespace) await tree.reported(DRAIN_MS);
+    // A stop that is under way gives the others their time of grace, too.
+    await tree.settled();
+    await tree.sweep();
+    this.#throttle.stop();
+    await Promise.race([this.channel.ended, sleep(DRAIN_MS, undefined, { ref: false })]);
+    this.channel.close();
+    try {
+      if (this.reason === undefined) checkStarted(tier, tree.report, this.#ring.from(0));
+    } catch (thrown) {
+      this.failure = toLlmcError(thrown);
+    }
+    const setAside = await this.#started.finish().catch(() => []);
+    if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
+    this.endedAt = this.#parts.now();
+    this.#tell();
+  }
+
+  view(): ProcessView {
+    const { command, now } = this.#parts;
+    const { exitCode, signal } = this.isRunning
+      ? { exitCode: undefined, signal: undefined }
+      : exitOf(this.tree);
+    return {
+      id: this.id,
+      pid: this.tree.child.pid ?? 0,
+      command,
+      tier: this.#started.tier,
+      pty: this.pty,
+      state: this.isRunning ? "running" : "ended",
+      runtimeMs: (this.endedAt ?? now()) - this.#startedAt,
+      outputBytes: this.#ring.end,
+      exitCode,
+      signal,
+      reason: this.reason,
+    };
+  }
+
+  /** Until output has come and paused for a moment, the process has ended, or the time is up. */
+  settle(since: number | undefined, waitMs: number, quietMs: number, signal?: AbortSignal): Promise<void> {
+    const from = since ?? this.#cursor;
+    return new Promise((resolve) => {
+      let quiet: NodeJS.Timeout | undefined;
+      const done = (): void => {
+        clearTimeout(deadline);
+        clearTimeout(quiet);
+        this.#listeners.delete(check);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const check = (): void => {
+        clearTimeout(quiet);
+        if (!this.isRunning) done();
+        else if (this.#ring.end > from) quiet = setTimeout(done, quietMs);
+      };
+      const deadline = setTimeout(done, waitMs);
+      signal?.addEventListener("abort", done, { once: true });
+      this.#listeners.add(check);
+      if (signal?.aborted === true || waitMs === 0) done();
+      else check();
+    });
+  }
+
+  read({ from, lines }: Pick<ReadRequest, "from" | "lines">): ProcessOutput {
+    this.activeAt = this.#parts.now();
+    const position = lines === undefined ? (from ?? this.#cursor) : 0;
+    const first = Math.min(Math.max(position, this.#ring.begin), this.#ring.end);
+    const bytes = this.#ring.from(first);
+    const length = this.isRunning ? settledLength(bytes, this.pty) : bytes.length;
+    const decoded = bytes.toString("utf8", 0, length);
+    const text = this.pty ? terminalText(decoded) : decoded;
+    this.#cursor = first + length;
+    return {
+      ...this.view(),
+      text: lines === undefined ? text : lastLines(text, lines),
+      next: this.#cursor,
+      lostBytes: lines === undefined ? Math.max(0, first - position) : 0,
+    };
+  }
+
+  /** Ends all of it; the first reason stands. */
+  async end(reason: string, graceMs: number): Promise<void> {
+    if (this.isRunning) this.reason ??= reason;
+    await this.tree.end(graceMs);
+    await this.gone;
+  }
+}

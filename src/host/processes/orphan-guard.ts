@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { extname, join } from "node:path";
+import { identify } from "../commands/process-scan.ts";
+import type { ProcessTree } from "../commands/process-tree.ts";
+
+/** Beside this file, and built like it. */
+const PROGRAM = join(import.meta.dirname, `orphan-guard-main${extname(import.meta.filename)}`);
+
+/** One line to the guard. */
+export interface GuardOrder {
+  readonly pid: number;
+  readonly startedAt: string;
+  /** Left out: that tree is gone. */
+  readonly mark?: ProcessTree["mark"];
+}
+
+/**
+ * Ends processes whose server was killed. Bubblewrap's end with it; in the other tiers nothing of the kernel's
+ * reaches a whole tree, so a small program of ours waits for our end and then looks for their marks.
+ */
+export const createOrphanGuard = () => {
+  let child: ChildProcess | undefined;
+  const watched = new Map<ProcessTree, GuardOrder>();
+
+  const open = (): ChildProcess => {
+    const made = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PROGRAM], {
+      cwd: "/",
+      env: {},
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    // Without it everything still works, except after a kill of the server.
+    made.once("error", () => {});
+    made.stdin?.on("error", () => {});
+    made.unref();
+    (made.stdin as unknown as { unref?(): void } | null)?.unref?.();
+    return made;
+  };
+
+  const tell = (order: GuardOrder): void => {
+    child?.stdin?.write(`${JSON.stringify(order)}\n`);
+  };
+
+  const close = (): void => {
+    child?.stdin?.end();
+    child = undefined;
+  };
+
+  return {
+    watch: (tree: ProcessTree): void => {
+      const key = tree.hasNamespace ? undefined : identify(tree.child.pid ?? 0);
+      if (key === undefined) return;
+      const order = { ...key, mark: tree.mark };
+      if (child !== undefined && child.exitCode !== null) child = undefined;
+      child ??= open();
+      watched.set(tree, order);
+      tell(order);
+    },
+    forget: (tree: ProcessTree): void => {
+      const order = watched.get(tree);
+      if (order === undefined) return;
+      watched.delete(tree);
+      tell({ pid: order.pid, startedAt: order.startedAt });
+      if (watched.size === 0) close();
+    },
+    close,
+  };
+};

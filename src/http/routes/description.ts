@@ -1,0 +1,39 @@
+import type { AuthSettings } from "../auth.ts";
+import type { Door } from "../door.ts";
+import { describeApi } from "../openapi.ts";
+import { TRY_PAGE, TRY_PAGE_POLICY } from "../try-page.ts";
+
+interface DescriptionParts {
+  readonly version: string;
+  readonly metricsPath: string | undefined;
+  readonly auth: () => AuthSettings;
+}
+
+/** `/openapi.json`, and at `/docs` a page to try what it describes. */
+export const addDescriptionRoutes = ({ app, core }: Door, parts: DescriptionParts): void => {
+  app.get("/openapi.json", async () => {
+    const { mode, header } = parts.auth();
+    const outputs = core
+      .preview("classic")
+      .flatMap(({ name, outputSchema }) =>
+        outputSchema === undefined ? [] : [[name, outputSchema] as const],
+      );
+    return describeApi({
+      version: parts.version,
+      tools: core.listTools(),
+      outputs: new Map(outputs),
+      header,
+      needsToken: mode === "token",
+      metricsPath: parts.metricsPath,
+    });
+  });
+
+  // Open: a browser that follows a link cannot send a token. The page holds none, and asks for it.
+  app.get("/docs", { config: { open: true } }, async (_request, reply) =>
+    reply
+      .type("text/html; charset=utf-8")
+      .header("content-security-policy", TRY_PAGE_POLICY)
+      .header("referrer-policy", "no-referrer")
+      .send(TRY_PAGE),
+  );
+};

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { authenticate } from "./auth.ts";
+import { digestOf, resolveTokens } from "./tokens.ts";
+
+const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
+const AUTH = { mode: "token", header: "X-LLMC-Token" } as const;
+
+describe("REQ-H2: tokens", () => {
+  test("the plain one may do everything, named ones what their scopes say", () => {
+    const { tokens, problems } = resolveTokens({
+      plain: "one",
+      entries: ["ci read,execute env:CI", `bot read sha256:${sha("three")}`, "root admin env:CI2"],
+      env: { CI: "two", CI2: "four" },
+    });
+    expect(problems).toEqual([]);
+    const who = (secret: string) => {
+      const found = authenticate({ "x-llmc-token": secret }, AUTH, tokens);
+      return found.kind === "known" ? [found.identity.name, [...found.identity.scopes].join()] : found.kind;
+    };
+    expect(who("one")).toEqual(["default", "read,write,execute,egress,metrics,admin"]);
+    expect(who("two")).toEqual(["ci", "read,execute"]);
+    expect(who("three")).toEqual(["bot", "read"]);
+    expect(who("four")).toEqual(["root", "read,write,execute,egress,metrics,admin"]);
+    expect(who("five")).toBe("wrong");
+    expect(who(sha("three"))).toBe("wrong");
+  });
+
+  test("an empty or missing secret opens nothing, and is said", () => {
+    const { tokens, problems } = resolveTokens({
+      plain: "",
+      entries: ["ci read env:CI", "other read env:EMPTY"],
+      env: { EMPTY: "" },
+    });
+    expect(tokens).toEqual([]);
+    expect(problems).toEqual([
+      "mcp.auth.tokens: ci has no token, because CI is not set",
+      "mcp.auth.tokens: other has no token, because EMPTY is not set",
+    ]);
+    expect(authenticate({ "x-llmc-token": "" }, AUTH, tokens).kind).toBe("wrong");
+  });
+
+  test.each(["default", "anonymous", "twice"])("the name %s is not given a second time", (name) => {
+    const entry = `${name} read sha256:${sha("x")}`;
+    const { problems } = resolveTokens({
+      plain: "one",
+      entries: [`twice read sha256:${sha("y")}`, entry],
+      env: {},
+    });
+    expect(problems).toEqual([`mcp.auth.tokens: the name ${name} is taken`]);
+  });
+
+  test.each([
+    [{ authorization: "Bearer s3cret" }, "known"],
+    [{ authorization: "bearer s3cret" }, "known"],
+    [{ authorization: "Basic s3cret" }, "missing"],
+    [{ authorization: "s3cret" }, "missing"],
+    [{ "x-llmc-token": "s3cret" }, "known"],
+    [{ "x-llmc-token": "wrong", authorization: "Bearer s3cret" }, "wrong"],
+    [{}, "missing"],
+  ])("%j is %s", (headers, kind) => {
+    const { tokens } = resolveTokens({ plain: "s3cret", entries: [], env: {} });
+    expect(authenticate(headers, AUTH, tokens).kind).toBe(kind);
+  });
+
+  test("no secret is kept", () => {
+    const { tokens } = resolveTokens({ plain: "s3cret-s3cret", entries: [], env: {} });
+    expect(JSON.stringify(tokens)).not.toContain("s3cret");
+    expect(tokens[0]?.digest.equals(digestOf("s3cret-s3cret"))).toBe(true);
+  });
+});

@@ -1,0 +1,78 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { LlmcError } from "../base/error.ts";
+import { SCOPES, type Scope, TOKEN_ENTRY } from "./scopes.ts";
+
+/** Whom a request comes from, once its token is known. */
+export interface Identity {
+  /** The token's name: it keys limits and, where nothing else does, names the agent. */
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export interface Token extends Identity {
+  /** SHA-256 of the secret: the secret itself is kept nowhere. */
+  readonly digest: Buffer;
+}
+
+/** Name of the one token of the plain configuration, and of whoever calls where nobody is asked for one. */
+const DEFAULT_NAME = "default";
+const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
+
+export const ANYBODY: Identity = { name: "anonymous", scopes: EVERYTHING };
+
+export const digestOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+
+interface TokenSources {
+  /** Secret of the plain configuration (`token_env`), if it is set. */
+  readonly plain: string | undefined;
+  /** Entries of `mcp.auth.tokens`, already checked against their pattern. */
+  readonly entries: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const widen = (scopes: readonly string[]): ReadonlySet<Scope> =>
+  scopes.includes("admin") ? EVERYTHING : new Set(scopes as readonly Scope[]);
+
+/** The tokens in force, and what is wrong with those that are not. */
+export const resolveTokens = ({ plain, entries, env }: TokenSources) => {
+  const tokens: Token[] = [];
+  const problems: string[] = [];
+  if (plain !== undefined && plain !== "") {
+    tokens.push({ name: DEFAULT_NAME, scopes: EVERYTHING, digest: digestOf(plain) });
+  }
+  const seen = new Set([DEFAULT_NAME, ANYBODY.name]);
+  for (const entry of entries) {
+    const { name = "", scopes = "", variable, digest } = TOKEN_ENTRY.exec(entry)?.groups ?? {};
+    const secret = variable === undefined ? undefined : env[variable];
+    if (seen.has(name)) problems.push(`mcp.auth.tokens: the name ${name} is taken`);
+    else if (variable !== undefined && (secret === undefined || secret === ""))
+      problems.push(`mcp.auth.tokens: ${name} has no token, because ${variable} is not set`);
+    else {
+      tokens.push({
+        name,
+        scopes: widen(scopes.split(",")),
+        digest: secret === undefined ? Buffer.from(digest ?? "", "hex") : digestOf(secret),
+      });
+    }
+    seen.add(name);
+  }
+  return { tokens, problems };
+};
+
+/** Looks at every token, whichever fits: the time taken says nothing about which, nor how nearly. */
+export const findToken = (tokens: readonly Token[], given: Buffer): Token | undefined => {
+  let found: Token | undefined;
+  for (const token of tokens) if (timingSafeEqual(token.digest, given)) found = token;
+  return found;
+};
+
+export const refuseScope = ({ name, scopes }: Identity, needed: Scope): void => {
+  if (scopes.has(needed)) return;
+  throw new LlmcError(
+    "forbidden",
+    `The token ${name} is not good for this: it lacks the scope "${needed}".`,
+    {
+      hint: "The operator grants scopes in mcp.auth.tokens.",
+    },
+  );
+};

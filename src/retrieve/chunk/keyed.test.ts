@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { cutKeyed } from "./keyed.ts";
+import type { Sizes } from "./sizes.ts";
+
+const SMALL: Sizes = { targetChars: 40, targetRows: 3, maxChars: 120, maxRows: 8 };
+
+const outline = (text: string, language: string): string[] =>
+  cutKeyed(text, language, SMALL).chunks.map((chunk) => `${chunk.startLine}-${chunk.endLine} ${chunk.name}`);
+
+test("YAML is cut at its top-level keys, comments with what follows, small ones together", () => {
+  const text = `name: x\non: push\n\n# about jobs\njobs:\n  build:\n    runs-on: linux\n\n"quoted key":\n  - a: 1\n    url: http://x\n`;
+  expect(outline(text, "yaml")).toEqual(["1-2 name", "4-7 jobs", "9-11 quoted key"]);
+});
+
+test("TOML and INI are cut at their tables", () => {
+  const text = `top = 1\n\n[package]\nname = "x"\nversion = "1"\n\n[[bin]]\nname = "tool"\npath = "a.rs"\n`;
+  expect(outline(text, "toml")).toEqual(["1-5 package", "7-9 bin"]);
+  expect(outline("[a]\nx=1\ny=2\nz=3\n[b]\nx=1\ny=2\nz=3\n", "ini")).toEqual(["1-4 a", "5-8 b"]);
+});

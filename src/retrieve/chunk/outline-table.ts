@@ -1,0 +1,303 @@
+import type { Grammar } from "../parse/language-table.ts";
+
+/**
+ * How a kind of node gives a name, where the `name` field or the first identifier do not.
+ * `field:x` takes that field; the others are told in `names.ts`.
+ */
+export type NameRule =
+  | "default"
+  | "declarator"
+  | "function-declarator"
+  | "constant"
+  | "infix"
+  | "bodied"
+  | "assigned"
+  | "impl"
+  | "receiver"
+  | "first-line"
+  | "labels"
+  | "lisp"
+  | "elixir"
+  | "function-field"
+  | "selector"
+  | `field:${string}`;
+
+export interface OutlineRow {
+  /** Definitions, and whether others are looked for inside of them. */
+  readonly defines?: string;
+  readonly scopes?: string;
+  /** Definitions only where they stand in no other: variables. */
+  readonly top?: string;
+  /** Nodes that are looked through: wrappers and bodies. */
+  readonly through?: string;
+  readonly names?: Readonly<Record<string, NameRule>>;
+  /** Nodes that belong to what follows them, beside comments. */
+  readonly leading?: string;
+  /** Starts a comment, where the grammar puts comments into the node before what they are about. */
+  readonly strayComment?: string;
+  /** Deeper ones are not looked for. */
+  readonly maxDepth?: number;
+}
+
+const TYPESCRIPT: OutlineRow = {
+  scopes: "class_declaration abstract_class_declaration interface_declaration internal_module module",
+  defines:
+    "function_declaration generator_function_declaration function_signature method_definition abstract_method_signature method_signature public_field_definition type_alias_declaration enum_declaration",
+  top: "variable_declarator assignment_expression",
+  through:
+    "export_statement ambient_declaration lexical_declaration variable_declaration expression_statement class_body interface_body statement_block object_type",
+  names: { public_field_definition: "function-field", assignment_expression: "assigned" },
+  leading: "decorator",
+};
+const C: OutlineRow = {
+  defines:
+    "function_definition preproc_def preproc_function_def struct_specifier union_specifier enum_specifier type_definition",
+  top: "declaration",
+  through:
+    "preproc_ifdef preproc_if preproc_else preproc_elif preproc_elifdef linkage_specification declaration_list",
+  names: {
+    function_definition: "declarator",
+    type_definition: "declarator",
+    declaration: "declarator",
+  },
+};
+const CPP: OutlineRow = {
+  ...C,
+  scopes: "class_specifier struct_specifier union_specifier",
+  defines:
+    "function_definition preproc_def preproc_function_def enum_specifier type_definition alias_declaration concept_definition field_declaration",
+  through: `${C.through ?? ""} namespace_definition template_declaration field_declaration_list`,
+  names: { ...C.names, field_declaration: "function-declarator" },
+};
+const lisp = (list: "list" | "list_lit", ...more: readonly "defun"[]): OutlineRow => ({
+  defines: [list, ...more].join(" "),
+  names: { list: "lisp", list_lit: "lisp", defun: "lisp" },
+});
+const OCAML: OutlineRow = {
+  scopes: "module_binding class_binding module_type_definition",
+  defines:
+    "let_binding type_binding exception_definition external value_specification method_definition method_specification",
+  through:
+    "value_definition module_definition type_definition class_definition structure signature object_expression class_type_definition",
+  names: { let_binding: "field:pattern" },
+};
+const HCL: OutlineRow = { defines: "block", through: "body", names: { block: "labels" } };
+
+/** By grammar. A grammar without a row is still cut by its tree; its chunks have no names. */
+export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
+  python: {
+    scopes: "class_definition",
+    defines: "function_definition type_alias_statement",
+    top: "assignment",
+    through:
+      "decorated_definition expression_statement block if_statement else_clause elif_clause try_statement except_clause finally_clause with_statement",
+    names: { assignment: "assigned", type_alias_statement: "field:left" },
+  },
+  typescript: TYPESCRIPT,
+  tsx: TYPESCRIPT,
+  javascript: {
+    ...TYPESCRIPT,
+    scopes: "class_declaration",
+    defines: "function_declaration generator_function_declaration method_definition field_definition",
+    through:
+      "export_statement lexical_declaration variable_declaration expression_statement class_body statement_block",
+    names: { field_definition: "function-field", assignment_expression: "assigned" },
+  },
+  go: {
+    defines: "function_declaration method_declaration type_spec type_alias const_spec",
+    top: "var_spec",
+    through: "type_declaration const_declaration var_declaration var_spec_list",
+    names: { method_declaration: "receiver" },
+  },
+  rust: {
+    scopes: "impl_item trait_item mod_item",
+    defines:
+      "function_item function_signature_item struct_item enum_item union_item const_item static_item type_item macro_definition associated_type",
+    through: "declaration_list foreign_mod_item",
+    names: { impl_item: "impl", mod_item: "bodied" },
+    leading: "attribute_item inner_attribute_item",
+  },
+  java: {
+    scopes:
+      "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration",
+    defines:
+      "method_declaration constructor_declaration compact_constructor_declaration annotation_type_element_declaration",
+    through: "class_body interface_body enum_body enum_body_declarations annotation_type_body",
+  },
+  kotlin: {
+    scopes: "class_declaration object_declaration",
+    defines: "function_declaration type_alias",
+    top: "property_declaration",
+    through: "class_body enum_class_body companion_object",
+    names: { property_declaration: "field:variable_declaration" },
+  },
+  c: C,
+  cpp: CPP,
+  cuda: CPP,
+  arduino: CPP,
+  glsl: C,
+  objc: {
+    ...C,
+    scopes: "class_interface class_implementation protocol_declaration",
+    defines: `${C.defines ?? ""} method_declaration method_definition`,
+    through: `${C.through ?? ""} implementation_definition`,
+  },
+  c_sharp: {
+    scopes: "class_declaration interface_declaration struct_declaration record_declaration enum_declaration",
+    defines:
+      "method_declaration constructor_declaration property_declaration delegate_declaration local_function_statement event_declaration",
+    through:
+      "namespace_declaration file_scoped_namespace_declaration declaration_list global_statement preproc_if preproc_else",
+  },
+  ruby: {
+    scopes: "class module",
+    defines: "method singleton_method assignment",
+    through: "body_statement singleton_class",
+    names: { assignment: "constant" },
+  },
+  php: {
+    scopes: "class_declaration interface_declaration trait_declaration enum_declaration",
+    defines: "method_declaration function_definition const_element",
+    through:
+      "declaration_list enum_declaration_list const_declaration compound_statement namespace_definition if_statement",
+  },
+  swift: {
+    scopes: "class_declaration protocol_declaration",
+    defines: "function_declaration protocol_function_declaration typealias_declaration init_declaration",
+    top: "property_declaration",
+    through: "class_body enum_class_body protocol_body",
+    names: { init_declaration: "first-line" },
+  },
+  scala: {
+    scopes: "class_definition object_definition trait_definition enum_definition package_object",
+    defines: "function_definition function_declaration type_definition given_definition",
+    top: "val_definition var_definition",
+    through: "template_body enum_body extension_definition package_clause",
+    names: { val_definition: "field:pattern", var_definition: "field:pattern" },
+  },
+  elixir: { scopes: "call", through: "do_block", names: { call: "elixir" }, leading: "unary_operator" },
+  haskell: {
+    scopes: "class",
+    defines:
+      "function bind data_type newtype type_synomym type_family data_family signature foreign_import pattern_synonym",
+    through: "declarations class_declarations",
+    names: { function: "infix" },
+    leading: "signature haddock pragma",
+    strayComment: "--",
+  },
+  lua: {
+    defines: "function_declaration",
+    top: "assignment_statement",
+    through: "variable_declaration do_statement",
+    names: { assignment_statement: "assigned" },
+  },
+  zig: {
+    scopes: "variable_declaration",
+    defines: "function_declaration test_declaration",
+    through: "struct_declaration enum_declaration union_declaration opaque_declaration",
+  },
+  bash: {
+    defines: "function_definition",
+    top: "variable_assignment",
+    through: "declaration_command if_statement",
+  },
+  sql: {
+    defines:
+      "create_table create_view create_materialized_view create_index create_function create_trigger create_type create_schema create_sequence create_database create_role create_extension",
+    through: "statement block transaction",
+  },
+  css: {
+    defines: "rule_set keyframes_statement",
+    through: "media_statement supports_statement block at_rule",
+    names: { rule_set: "selector" },
+  },
+  dart: {
+    scopes: "class_definition mixin_declaration extension_declaration enum_declaration",
+    defines: "function_signature getter_signature setter_signature constructor_signature type_alias",
+    through: "class_body extension_body enum_body method_signature declaration",
+  },
+  perl: {
+    scopes: "package_statement",
+    defines: "subroutine_declaration_statement method_declaration_statement class_statement",
+    through: "block block_statement",
+  },
+  julia: {
+    scopes: "module_definition",
+    defines:
+      "function_definition macro_definition struct_definition abstract_definition primitive_definition assignment",
+    through: "block const_statement",
+    names: { assignment: "first-line" },
+  },
+  r: { top: "binary_operator", names: { binary_operator: "assigned" } },
+  ocaml: OCAML,
+  ocaml_interface: OCAML,
+  rescript: {
+    scopes: "module_binding",
+    defines: "let_binding type_binding",
+    through: "let_declaration module_declaration type_declaration block",
+    names: { let_binding: "field:pattern" },
+  },
+  proto: {
+    scopes: "message service",
+    defines: "enum rpc",
+    through: "message_body extend",
+  },
+  graphql: {
+    defines:
+      "object_type_definition input_object_type_definition enum_type_definition interface_type_definition union_type_definition scalar_type_definition directive_definition operation_definition fragment_definition object_type_extension",
+    through:
+      "document definition type_system_definition type_definition executable_definition type_system_extension type_extension",
+  },
+  hcl: HCL,
+  terraform: HCL,
+  erlang: {
+    defines: "fun_decl record_decl pp_define type_alias opaque",
+    names: { pp_define: "field:lhs" },
+  },
+  clojure: lisp("list_lit"),
+  commonlisp: lisp("list_lit", "defun"),
+  scheme: lisp("list"),
+  racket: lisp("list"),
+  elisp: { defines: "function_definition macro_definition special_form" },
+  groovy: {
+    scopes: "class_definition",
+    defines: "function_definition function_declaration",
+    through: "closure",
+    names: { function_definition: "field:function", function_declaration: "field:function" },
+  },
+  powershell: {
+    scopes: "class_statement",
+    defines: "function_statement class_method_definition enum_statement",
+    through: "statement_list",
+  },
+  solidity: {
+    scopes: "contract_declaration interface_declaration library_declaration",
+    defines:
+      "function_definition event_definition modifier_definition struct_declaration enum_declaration error_declaration",
+    through: "contract_body",
+  },
+  make: { defines: "rule define_directive", top: "variable_assignment", names: { rule: "first-line" } },
+  cmake: { defines: "function_def macro_def", names: { function_def: "lisp", macro_def: "lisp" } },
+  gdscript: {
+    scopes: "class_definition",
+    defines: "function_definition signal_statement enum_definition class_name_statement",
+    top: "variable_statement const_statement",
+    through: "class_body",
+  },
+  elm: {
+    defines: "type_declaration type_alias_declaration value_declaration port_annotation",
+    leading: "type_annotation",
+  },
+  gleam: { defines: "function type_definition type_alias constant" },
+  d: {
+    scopes:
+      "class_declaration struct_declaration interface_declaration union_declaration template_declaration",
+    defines: "function_declaration enum_declaration alias_declaration",
+    through: "module_def aggregate_body",
+  },
+  vim: { defines: "function_definition command_statement" },
+  prisma: { defines: "model_declaration enum_declaration type_declaration view_declaration" },
+  matlab: { scopes: "class_definition", defines: "function_definition", through: "methods" },
+  dockerfile: { defines: "from_instruction", names: { from_instruction: "field:as" } },
+  json: { scopes: "pair", through: "object document", names: { pair: "field:key" }, maxDepth: 2 },
+};

@@ -1,0 +1,59 @@
+/** A definition or a heading, as far as chunks need to know it. Rows are counted from 0, inclusive. */
+export interface OutlineEntry {
+  readonly name: string;
+  /** With what stands around it. */
+  readonly qualified: string;
+  /** How many entries it is inside of. */
+  readonly depth: number;
+  readonly nameRow: number;
+  readonly startRow: number;
+  readonly endRow: number;
+}
+
+export interface Naming {
+  readonly name: string;
+  readonly defines: readonly string[];
+}
+
+/** More names say no more of a chunk; a table of constants has hundreds. */
+const MAX_DEFINES = 64;
+
+/** Names chunks, asked in the order of the file. */
+export const createNamer = (outline: readonly OutlineEntry[]): ((from: number, to: number) => Naming) => {
+  const entries = [...outline].sort((a, b) => a.nameRow - b.nameRow || a.depth - b.depth);
+  let next = 0;
+  /** Entries that began above and may still be open. */
+  let open: OutlineEntry[] = [];
+  return (from, to) => {
+    const inside: OutlineEntry[] = [];
+    open = open.filter((entry) => entry.endRow >= from);
+    for (let entry = entries[next]; entry !== undefined && entry.nameRow <= to; entry = entries[++next])
+      if (entry.nameRow >= from) inside.push(entry);
+      else if (entry.endRow >= from) open.push(entry);
+    const rowsOf = (entry: OutlineEntry): number =>
+      Math.min(entry.endRow, to) - Math.max(entry.startRow, from);
+    const ordered = [...inside].sort((a, b) => a.depth - b.depth || a.nameRow - b.nameRow);
+    const around = open.reduce<OutlineEntry | undefined>(
+      (deepest, entry) => (deepest === undefined || entry.depth >= deepest.depth ? entry : deepest),
+      undefined,
+    );
+    const outermost = ordered.filter((entry) => entry.depth === ordered[0]?.depth);
+    const largest = outermost.reduce<OutlineEntry | undefined>(
+      (most, entry) => (most === undefined || rowsOf(entry) > rowsOf(most) ? entry : most),
+      undefined,
+    );
+    // A function that goes on from above and fills more of the chunk than what starts in it.
+    const continued =
+      around !== undefined &&
+      (largest === undefined ||
+        (rowsOf(around) > 2 * rowsOf(largest) &&
+          largest.depth >= around.depth &&
+          largest.startRow > around.endRow));
+    open.push(...inside.filter((entry) => entry.endRow > to));
+    const main = continued ? around : largest;
+    return {
+      name: main?.qualified ?? "",
+      defines: [...new Set(ordered.map((entry) => entry.name))].slice(0, MAX_DEFINES),
+    };
+  };
+};

@@ -1,0 +1,158 @@
+import type { Node, Tree } from "web-tree-sitter";
+import { type Atom, addRows, CUT } from "./atoms.ts";
+import type { Lines } from "./lines.ts";
+import type { OutlineEntry } from "./outline.ts";
+import type { Sizes } from "./sizes.ts";
+import type { OutlineRules } from "./syntax-outline.ts";
+
+/** Chains of calls nest one level per call; deeper than this rows decide. */
+const MAX_DEPTH = 100;
+/** Costs grow with the depth no further than this. */
+const MAX_PRICED_DEPTH = 6;
+
+/** The end of a class or a long function reads badly in one chunk with what comes after it. */
+const JOIN_AFTER_SPLIT = 0.15;
+
+/** Rows of a child, with what leads it; the node is kept where it is too large for one atom. */
+interface Segment {
+  from: number;
+  to: number;
+  node: Node | undefined;
+}
+
+/** What a cut costs at the rows where definitions start. */
+const definitionPrices = (outline: readonly OutlineEntry[]): ReadonlyMap<number, number> => {
+  const prices = new Map<number, number>();
+  let above = "";
+  for (const { qualified, depth, startRow } of outline) {
+    // The next clause of a function that began above belongs to it.
+    const price = qualified === above ? CUT.paragraph : CUT.definition + CUT.nested * depth;
+    prices.set(startRow, Math.min(price, prices.get(startRow) ?? price));
+    above = qualified;
+  }
+  return prices;
+};
+
+export const syntaxAtoms = (
+  tree: Tree,
+  lines: Lines,
+  rules: OutlineRules,
+  outline: readonly OutlineEntry[],
+  sizes: Sizes,
+): Atom[] => {
+  const prices = definitionPrices(outline);
+  /** By row, the first at or below it where a definition starts. */
+  const nextStart = new Int32Array(lines.count + 1).fill(lines.count);
+  for (let row = lines.count - 1; row >= 0; row--)
+    nextStart[row] = prices.has(row) ? row : (nextStart[row + 1] ?? lines.count);
+  const tooLarge = (from: number, to: number): boolean =>
+    lines.chars(from, to) > sizes.maxChars || to - from + 1 > sizes.maxRows;
+
+  /** Rows that no node of the tree stands on, but something else of the file: the markup around a script. */
+  const hasText = (from: number, to: number): boolean => {
+    for (let row = from; row <= to; row++) if (!lines.blank(row)) return true;
+    return false;
+  };
+
+  /** The children of a node as rows from `from` to `to`: each row belongs to the first child that has something on it. */
+  const segmentsOf = (parent: Node, from: number, to: number, atRoot: boolean): Segment[] => {
+    const segments: Segment[] = [];
+    const cursor = parent.walk();
+    let covered = from - 1;
+    /** Where comments and the like began that lead the next child. */
+    let lead = -1;
+    if (cursor.gotoFirstChild()) {
+      do {
+        const startRow = cursor.startPosition.row;
+        const end = cursor.endPosition;
+        const endRow = Math.min(to, end.column === 0 && end.row > startRow ? end.row - 1 : end.row);
+        if (endRow <= covered) continue;
+        if (rules.leading.has(cursor.nodeTypeId)) {
+          if (startRow <= covered) {
+            // Begins beside what stands before: it is about that.
+            const last = segments.at(-1);
+            if (last !== undefined) last.to = endRow;
+          } else {
+            const apart = lead >= 0 && startRow > covered + 1;
+            if (apart) segments.push({ from: lead, to: covered, node: undefined });
+            if (lead < 0 || apart) lead = covered + 1;
+          }
+          covered = endRow;
+          continue;
+        }
+        const apart =
+          lead >= 0 && (startRow > covered + 1 || lines.chars(lead, covered) > sizes.maxChars / 2);
+        if (apart) {
+          segments.push({ from: lead, to: covered, node: undefined });
+          lead = -1;
+        }
+        if (atRoot && lead < 0 && hasText(covered + 1, startRow - 1)) {
+          segments.push({ from: covered + 1, to: startRow - 1, node: undefined });
+          covered = startRow - 1;
+        }
+        const start = lead >= 0 ? lead : covered + 1;
+        lead = -1;
+        const last = segments.at(-1);
+        if (!cursor.nodeIsNamed && startRow === endRow && last !== undefined) last.to = endRow;
+        else
+          segments.push({
+            from: start,
+            to: endRow,
+            node: tooLarge(start, endRow) ? cursor.currentNode : undefined,
+          });
+        covered = endRow;
+      } while (cursor.gotoNextSibling());
+    }
+    cursor.delete();
+    if (lead >= 0) segments.push({ from: lead, to: covered, node: undefined });
+    const last = segments.at(-1);
+    if (last === undefined) return [{ from, to, node: undefined }];
+    if (atRoot && hasText(last.to + 1, to)) segments.push({ from: last.to + 1, to, node: undefined });
+    else last.to = to;
+    return segments;
+  };
+
+  /** Hands comments at the end of a segment to the one that they are about. */
+  const handOver = (segments: readonly Segment[]): readonly Segment[] => {
+    const { strayComment } = rules;
+    if (strayComment === undefined) return segments;
+    segments.forEach((segment, i) => {
+      const next = segments[i + 1];
+      if (next === undefined || next.from !== segment.to + 1) return;
+      while (segment.to > segment.from && lines.slice(segment.to, segment.to).startsWith(strayComment))
+        next.from = segment.to--;
+    });
+    return segments;
+  };
+
+  const atoms: Atom[] = [];
+  const priceOf = (from: number, to: number, depth: number): number => {
+    const start = nextStart[from] ?? lines.count;
+    if (start <= to) return prices.get(start) ?? CUT.statement;
+    if (depth === 0) return CUT.statement;
+    const apart = from > 0 && (lines.blank(from) || lines.blank(from - 1));
+    const priced = Math.min(depth, MAX_PRICED_DEPTH);
+    return (apart ? CUT.paragraph : CUT.inside) + CUT.nested * priced;
+  };
+
+  const visit = (parent: Node, from: number, to: number, depth: number): void => {
+    let afterSplit = false;
+    for (const segment of handOver(segmentsOf(parent, from, to, depth === 0))) {
+      let start = segment.from;
+      while (start < segment.to && lines.blank(start)) start++;
+      if (lines.blank(start)) continue;
+      const cut = priceOf(start, segment.to, depth);
+      const join = afterSplit && cut < CUT.paragraph ? JOIN_AFTER_SPLIT : 0;
+      const at = atoms.length;
+      afterSplit = tooLarge(start, segment.to) && start < segment.to;
+      if (!afterSplit) atoms.push({ from: start, to: segment.to, cut, join });
+      else if (segment.node !== undefined && depth < MAX_DEPTH)
+        visit(segment.node, start, segment.to, depth + 1);
+      else addRows(atoms, lines, start, segment.to, CUT.paragraph);
+      const head = atoms[at];
+      if (head !== undefined) atoms[at] = { ...head, cut, join };
+    }
+  };
+  if (lines.count > 0) visit(tree.rootNode, 0, lines.count - 1, 0);
+  return atoms;
+};

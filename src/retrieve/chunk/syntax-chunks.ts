@@ -1,0 +1,37 @@
+import type { Tree } from "web-tree-sitter";
+import type { ChunkKind } from "../contract.ts";
+import type { Grammar } from "../parse/language-table.ts";
+import { type Atom, CUT, rowAtoms } from "./atoms.ts";
+import { toLines } from "./lines.ts";
+import { mostlyErrors } from "./mostly-errors.ts";
+import { SIZES, type Sizes } from "./sizes.ts";
+import { syntaxAtoms } from "./syntax-atoms.ts";
+import { outlineRules, syntaxOutline } from "./syntax-outline.ts";
+import { type Cut, toChunks } from "./to-chunks.ts";
+
+export interface SyntaxCut extends Cut {
+  /** The tree was of no use for boundaries: rows gave them. */
+  readonly broken: boolean;
+}
+
+/** Chunks at the boundaries of the syntax tree, named by the definitions in them. */
+export const cutSyntax = (
+  tree: Tree,
+  grammar: Grammar,
+  text: string,
+  kind: ChunkKind,
+  sizes: Sizes = SIZES,
+): SyntaxCut => {
+  const lines = toLines(text);
+  const rules = outlineRules(grammar, tree.language);
+  const outline = syntaxOutline(tree, rules);
+  const broken = mostlyErrors(tree, text.length);
+  let atoms: Atom[];
+  if (broken) {
+    const starts = new Set(outline.map((entry) => entry.startRow));
+    atoms = rowAtoms(lines, 0, lines.count - 1).map((atom) =>
+      starts.has(atom.from) ? { ...atom, cut: CUT.statement } : atom,
+    );
+  } else atoms = syntaxAtoms(tree, lines, rules, outline, sizes);
+  return { ...toChunks({ lines, atoms, outline, kind, sizes, defining: kind === "code" }), broken };
+};

@@ -1,0 +1,112 @@
+import type { Language, Node, Tree } from "web-tree-sitter";
+import type { Grammar } from "../parse/language-table.ts";
+import { nameOf, nameParts } from "./names.ts";
+import type { OutlineEntry } from "./outline.ts";
+import { type NameRule, OUTLINE_TABLE } from "./outline-table.ts";
+
+interface Rule {
+  readonly defines: boolean;
+  readonly scope: boolean;
+  readonly topOnly: boolean;
+  readonly name: NameRule;
+}
+
+export interface OutlineRules {
+  readonly rules: ReadonlyMap<number, Rule>;
+  readonly leading: ReadonlySet<number>;
+  readonly maxDepth: number;
+  readonly strayComment: string | undefined;
+}
+
+/** Definitions nest a few levels; more is hostile. */
+const MAX_DEPTH = 24;
+/** A file with more is generated, and the first say what it is. */
+const MAX_ENTRIES = 20_000;
+
+/** tree-sitter's number for what it could not read, the same in all grammars. */
+const ERROR_TYPE = 65_535;
+
+const compiled = new WeakMap<Language, OutlineRules>();
+
+const words = (list: string | undefined): string[] => (list ?? "").split(" ").filter(Boolean);
+
+/** The table's row as numbers of the grammar: comparing numbers needs no strings out of WASM memory. */
+export const outlineRules = (grammar: Grammar, language: Language): OutlineRules => {
+  const known = compiled.get(language);
+  if (known !== undefined) return known;
+  const row = OUTLINE_TABLE[grammar] ?? {};
+  const rules = new Map<number, Rule>();
+  const leading = new Set<number>();
+  const add = (list: string | undefined, rule: Omit<Rule, "name">): void => {
+    for (const type of words(list)) {
+      const rest = { ...rule, name: row.names?.[type] ?? "default" };
+      language.types.forEach((name, id) => {
+        if (name === type && language.nodeTypeIsNamed(id)) rules.set(id, rest);
+      });
+    }
+  };
+  add(row.through, { defines: false, scope: true, topOnly: false });
+  add(row.top, { defines: true, scope: false, topOnly: true });
+  add(row.defines, { defines: true, scope: false, topOnly: false });
+  add(row.scopes, { defines: true, scope: true, topOnly: false });
+  // What stands inside of an error may be whole: macros that wrap a file make all of it one.
+  if (rules.size > 0) rules.set(ERROR_TYPE, { defines: false, scope: true, topOnly: false, name: "default" });
+  const lead = new Set(words(row.leading));
+  language.types.forEach((name, id) => {
+    if (lead.has(name) || /comment/.test(name)) leading.add(id);
+  });
+  const made = { rules, leading, maxDepth: row.maxDepth ?? MAX_DEPTH, strayComment: row.strayComment };
+  compiled.set(language, made);
+  return made;
+};
+
+const lastRow = (node: Node): number => {
+  const { row, column } = node.endPosition;
+  return column === 0 && row > node.startPosition.row ? row - 1 : row;
+};
+
+/** The definitions of a file that can be named from outside of functions, in the order of the file. */
+export const syntaxOutline = (tree: Tree, { rules, maxDepth }: OutlineRules): OutlineEntry[] => {
+  const entries: OutlineEntry[] = [];
+  if (rules.size === 0) return entries;
+  const cursor = tree.walk();
+
+  const visit = (scope: readonly string[], depth: number, level: number): void => {
+    if (level > MAX_DEPTH || depth > maxDepth || entries.length >= MAX_ENTRIES || !cursor.gotoFirstChild())
+      return;
+    do {
+      const rule = rules.get(cursor.nodeTypeId);
+      if (rule === undefined || (rule.topOnly && depth > 0)) continue;
+      if (!rule.defines) {
+        visit(scope, depth, level + 1);
+        continue;
+      }
+      const node = cursor.currentNode;
+      const found = nameOf(node, rule.name);
+      const parts = found === undefined ? [] : nameParts(found.text);
+      const name = parts.at(-1);
+      if (found === undefined || name === undefined) {
+        if (rule.scope) visit(scope, depth, level + 1);
+        continue;
+      }
+      const qualified = [...scope, ...parts];
+      entries.push({
+        name,
+        qualified: qualified.join("."),
+        depth,
+        nameRow: found.row,
+        startRow: node.startPosition.row,
+        endRow: lastRow(node),
+      });
+      if (rule.scope) visit(qualified, depth + 1, level + 1);
+    } while (cursor.gotoNextSibling());
+    cursor.gotoParent();
+  };
+
+  try {
+    visit([], 0, 0);
+  } finally {
+    cursor.delete();
+  }
+  return entries;
+};

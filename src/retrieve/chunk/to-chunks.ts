@@ -1,0 +1,79 @@
+import type { Chunk, ChunkKind } from "../contract.ts";
+import type { Atom } from "./atoms.ts";
+import type { Lines } from "./lines.ts";
+import { createNamer, type OutlineEntry } from "./outline.ts";
+import { pack } from "./pack.ts";
+import {
+  HUGE_FILE_CHARS,
+  MAX_CHUNKS,
+  MAX_CHUNKS_OF_HUGE,
+  MAX_PIECES_OF_FILE,
+  MAX_PIECES_OF_LINE,
+  type Sizes,
+} from "./sizes.ts";
+
+export interface Cut {
+  readonly chunks: readonly Chunk[];
+  /** The file is larger than what is kept of one. */
+  readonly partial: boolean;
+}
+
+/** A line in pieces, cut after a character that ends something where there is one near, never inside a code point. */
+const pieces = (line: string, maxChars: number, maxPieces: number): string[] => {
+  const found: string[] = [];
+  const back = Math.min(200, Math.floor(maxChars / 2));
+  for (let at = 0; at < line.length && found.length < maxPieces; ) {
+    let end = Math.min(line.length, at + maxChars);
+    if (end < line.length) {
+      const near = line.slice(end - back, end);
+      const break_ = Math.max(
+        near.lastIndexOf(";"),
+        near.lastIndexOf("}"),
+        near.lastIndexOf(","),
+        near.lastIndexOf(" "),
+      );
+      if (break_ >= 0) end = end - back + break_ + 1;
+      else if (/[\uD800-\uDBFF]/.test(line[end - 1] ?? "")) end -= 1;
+    }
+    found.push(line.slice(at, end));
+    at = end;
+  }
+  return found.filter((piece) => piece.trim() !== "");
+};
+
+export interface CutRequest {
+  readonly lines: Lines;
+  readonly atoms: readonly Atom[];
+  readonly outline: readonly OutlineEntry[];
+  readonly kind: ChunkKind;
+  readonly sizes: Sizes;
+  /** Headings name chunks but define nothing. */
+  readonly defining: boolean;
+}
+
+export const toChunks = ({ lines, atoms, outline, kind, sizes, defining }: CutRequest): Cut => {
+  const nameOf = createNamer(outline);
+  const chunks: Chunk[] = [];
+  let ofLines = 0;
+  let partial = false;
+  const most = lines.text.length > HUGE_FILE_CHARS ? MAX_CHUNKS_OF_HUGE : MAX_CHUNKS[kind];
+  for (const span of pack(lines, atoms, sizes)) {
+    const { from } = span;
+    let { to } = span;
+    while (to > from && lines.blank(to)) to--;
+    if (chunks.length >= most) return { chunks, partial: true };
+    const { name, defines } = nameOf(from, to);
+    const base = { startLine: from + 1, endLine: to + 1, kind, name, defines: defining ? defines : [] };
+    const text = lines.slice(from, to);
+    if (text.length <= sizes.maxChars) {
+      chunks.push({ ...base, text });
+      continue;
+    }
+    const room = Math.min(MAX_PIECES_OF_LINE, MAX_PIECES_OF_FILE - ofLines);
+    const found = pieces(text, sizes.maxChars, room);
+    ofLines += found.length;
+    if (found.reduce((sum, piece) => sum + piece.length, 0) < text.trimEnd().length) partial = true;
+    chunks.push(...found.map((piece) => ({ ...base, text: piece })));
+  }
+  return { chunks, partial };
+};

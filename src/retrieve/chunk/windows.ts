@@ -1,0 +1,12 @@
+import type { ChunkKind } from "../contract.ts";
+import { rowAtoms } from "./atoms.ts";
+import { toLines } from "./lines.ts";
+import { SIZES, type Sizes } from "./sizes.ts";
+import { type Cut, toChunks } from "./to-chunks.ts";
+
+/** Plain windows of lines, cut where blank lines and indents say that something starts: for what no parser reads. */
+export const cutWindows = (text: string, kind: ChunkKind, sizes: Sizes = SIZES): Cut => {
+  const lines = toLines(text);
+  const atoms = rowAtoms(lines, 0, lines.count - 1);
+  return toChunks({ lines, atoms, outline: [], kind, sizes, defining: false });
+};

@@ -1,0 +1,58 @@
+/**
+ * What an expression stands for, as far as its text and the scopes of its file tell, in one short string:
+ *
+ *   store            a name that other files or an import of this file explain
+ *   #12              definition 12 of this file
+ *   this, super      the class around it, its parent
+ *   <Store>          an instance of that type (`<ns.Store>`, `<#12>`)
+ *   {E}              a collection of E
+ *   E.name  E()  E[] member, result of a call, element
+ *   ?                nothing is known
+ *   !                something that is not ours: text, a number
+ */
+export type Expression = string;
+
+export const UNKNOWN = "?";
+export const FOREIGN = "!";
+
+/** Longer chains carry no more knowledge than they cost. */
+const MAX_LENGTH = 160;
+
+export const bounded = (expression: Expression): Expression =>
+  expression.length > MAX_LENGTH ? UNKNOWN : expression;
+
+export const instanceOf = (type: string): Expression => (type === "" ? UNKNOWN : bounded(`<${type}>`));
+
+export const collectionOf = (element: Expression): Expression => bounded(`{${element || UNKNOWN}}`);
+
+const closes: Readonly<Record<string, string>> = { "<": ">", "{": "}" };
+
+/** End of the base of an expression: what comes before the first step. */
+export const endOfBase = (expression: Expression): number => {
+  const open = expression[0] ?? "";
+  const close = closes[open];
+  if (close === undefined) {
+    const found = expression.search(/[.([]/);
+    return found < 0 ? expression.length : found;
+  }
+  let depth = 0;
+  for (let at = 0; at < expression.length; at++) {
+    if (expression[at] === open) depth++;
+    else if (expression[at] === close && --depth === 0) return at + 1;
+  }
+  return expression.length;
+};
+
+/** `.name`, `()` and `[]`, in order. */
+export const stepsOf = (steps: string): readonly string[] => steps.match(/\.[^.([]+|\(\)|\[\]/g) ?? [];
+
+const last = (expression: Expression): string => stepsOf(expression).at(-1) ?? "";
+
+/** A step on what is unknown leaves it unknown; on what is not ours, not ours. */
+export const step = (expression: Expression, next: string): Expression => {
+  if (expression === "" || expression.startsWith(UNKNOWN)) return UNKNOWN;
+  if (expression.startsWith(FOREIGN)) return FOREIGN;
+  // `a[][]…`: generated tables; one element is as good as another.
+  if (next === "[]" && last(expression) === "[]" && expression.length > MAX_LENGTH / 2) return UNKNOWN;
+  return bounded(expression + next);
+};

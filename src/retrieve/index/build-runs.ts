@@ -1,0 +1,142 @@
+import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import type { IndexProgress, IndexReport } from "../engine.ts";
+
+interface Run {
+  readonly force: boolean;
+  readonly startedMs: number;
+  readonly controller: AbortController;
+  readonly listeners: Set<(progress: IndexProgress) => void>;
+  progress: IndexProgress;
+  holders: number;
+  readonly promise: Promise<IndexReport>;
+}
+
+/** Indexing runs of this process: one at a time, which everybody who asks for one shares. */
+export interface BuildRuns {
+  /** Joins the run that is on, or starts one; it is stopped when the last who joined has left. */
+  join(
+    force: boolean,
+    signal: AbortSignal | undefined,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<IndexReport>;
+  /** Makes sure that one is on, for nobody in particular: it runs to its end. */
+  startForNobody(): void;
+  /** Waits for the run that is on, until it is so old: whoever comes late to a long one does not wait. */
+  waitUntilAge(ageMs: number, signal: AbortSignal | undefined): Promise<void>;
+  current(): IndexProgress | undefined;
+  close(): Promise<void>;
+}
+
+type Work = (
+  force: boolean,
+  signal: AbortSignal,
+  tell: (progress: IndexProgress) => void,
+) => Promise<IndexReport>;
+
+/** Settles with the promise, or sooner: when the signal says so, or after a time, then with undefined. */
+const whileWaiting = <T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  limitMs?: number,
+): Promise<T | undefined> =>
+  new Promise((resolve, reject) => {
+    const leave = (): void => {
+      try {
+        stopIfAborted(signal);
+      } catch (error) {
+        settle(() => reject(error));
+      }
+    };
+    const timer =
+      limitMs === undefined ? undefined : setTimeout(() => settle(() => resolve(undefined)), limitMs);
+    const settle = (finish: () => void): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", leave);
+      finish();
+    };
+    signal?.addEventListener("abort", leave, { once: true });
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error: unknown) => settle(() => reject(error)),
+    );
+  });
+
+export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void): BuildRuns => {
+  let run: Run | undefined;
+  let isClosed = false;
+
+  const start = (force: boolean): Run => {
+    const controller = new AbortController();
+    const listeners = new Set<(progress: IndexProgress) => void>();
+    const tell = (progress: IndexProgress): void => {
+      started.progress = progress;
+      for (const listener of listeners) listener(progress);
+    };
+    const promise = Promise.resolve()
+      .then(() => work(force, controller.signal, tell))
+      .finally(() => {
+        run = undefined;
+      });
+    // Whoever waits gets the failure; where nobody does, it must not end the process.
+    promise.catch(() => {});
+    const started: Run = {
+      force,
+      startedMs: performance.now(),
+      controller,
+      listeners,
+      progress: { phase: "list", done: 0, total: 0 },
+      holders: 0,
+      promise,
+    };
+    run = started;
+    return started;
+  };
+
+  const leave = (one: Run): void => {
+    one.holders--;
+    if (one.holders === 0) one.controller.abort();
+  };
+
+  return {
+    join: async (force, signal, onProgress) => {
+      stopIfAborted(signal);
+      // One that only looks for changes, or was given up, is not what was asked for.
+      while (run !== undefined && ((force && !run.force) || run.controller.signal.aborted))
+        await whileWaiting(
+          run.promise.then(
+            () => {},
+            () => {},
+          ),
+          signal,
+        );
+      const joined = run ?? start(force);
+      joined.holders++;
+      if (onProgress !== undefined) joined.listeners.add(onProgress);
+      try {
+        const report = await whileWaiting(joined.promise, signal);
+        if (report === undefined) throw new Error("a run without a limit ended without a report");
+        return report;
+      } finally {
+        if (onProgress !== undefined) joined.listeners.delete(onProgress);
+        leave(joined);
+      }
+    },
+    startForNobody: () => {
+      if (isClosed || (run !== undefined && !run.controller.signal.aborted)) return;
+      const started = start(false);
+      started.holders++;
+      started.promise.catch(onFailure);
+    },
+    waitUntilAge: async (ageMs, signal) => {
+      if (run === undefined) return;
+      const leftMs = run.startedMs + ageMs - performance.now();
+      if (leftMs > 0) await whileWaiting(run.promise, signal, leftMs);
+    },
+    current: () => run?.progress,
+    close: async () => {
+      isClosed = true;
+      run?.controller.abort();
+      await run?.promise.catch(() => {});
+    },
+  };
+};

@@ -1,0 +1,67 @@
+import type { Embedder, SearchRequest, Snippet } from "../contract.ts";
+import type { RankedChunk } from "../rank/chunk-index.ts";
+import { selectSnippets } from "../rank/select-snippets.ts";
+import type { CurrentLines } from "./current-lines.ts";
+import { textOfChunk } from "./file-entry.ts";
+import type { Keeper } from "./keeper.ts";
+import type { LoadedIndex } from "./loaded-index.ts";
+
+export interface FreshSearchParts {
+  readonly loaded: LoadedIndex;
+  readonly keeper: Keeper;
+  readonly lines: CurrentLines;
+  readonly embedder: Embedder;
+  readonly countTokens: (text: string) => number;
+}
+
+/** Candidates beyond those asked for: some are gone from the disk, or do not fit the budget. */
+const SPARE = 10;
+const PER_WANTED = 2;
+/** A file that changes faster than it is read is left out in the end. */
+const MAX_ROUNDS = 3;
+
+/**
+ * Searches, and reads every file that the answer quotes. One that is not what is indexed is indexed on the spot, and the
+ * search done again, so that text and lines are always those on the disk.
+ */
+export const createFreshSearch = (parts: FreshSearchParts) => {
+  const { loaded, keeper, lines, embedder, countTokens } = parts;
+
+  const rank = (request: SearchRequest): readonly RankedChunk[] => {
+    const { query, scope, k, pathGlobs, language, kind } = request;
+    return loaded.chunks.search({
+      query,
+      vector: embedder.embedQuery(query),
+      scope,
+      limit: k * PER_WANTED + SPARE,
+      ...(pathGlobs === undefined ? {} : { pathGlobs }),
+      ...(language === undefined ? {} : { language }),
+      ...(kind === undefined ? {} : { kind }),
+    });
+  };
+
+  return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
+    for (let round = 1; ; round++) {
+      const ranked = rank(request);
+      // Taken at once: while the files are read, others may bring newer content into the index.
+      const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
+      const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));
+      const read = new Map<string, readonly string[] | undefined>();
+      let wanted = new Set(ranked.slice(0, request.k).map(({ path }) => path));
+      let snippets: readonly Snippet[] = [];
+      while (wanted.size > 0) {
+        for (const path of wanted) read.set(path, await lines.read(path, hashes.get(path) ?? "", signal));
+        wanted = new Set();
+        const textOf = ({ id, path, startLine, endLine }: RankedChunk) => {
+          if (!read.has(path)) wanted.add(path);
+          const text = textOfChunk(read.get(path) ?? [], { startLine, endLine, part: partOf.get(id) });
+          return text === undefined ? undefined : { text, startLine, endLine };
+        };
+        snippets = selectSnippets(ranked, request, textOf, countTokens);
+      }
+      const stale = [...read].filter(([, found]) => found === undefined).map(([path]) => path);
+      if (stale.length === 0 || round === MAX_ROUNDS) return snippets;
+      await keeper.refresh(stale, signal);
+    }
+  };
+};

@@ -1,0 +1,107 @@
+import { createGraph, type Graph } from "../graph/graph.ts";
+import type { CurrentLines } from "./current-lines.ts";
+import type { Keeper } from "./keeper.ts";
+import type { LoadedIndex } from "./loaded-index.ts";
+import type { Store } from "./store.ts";
+
+/** Asks the symbol graph, which is loaded with the first question and then kept up to date. */
+export type AskGraph = <T>(question: (graph: Graph) => T, signal: AbortSignal | undefined) => Promise<T>;
+
+export interface GraphParts {
+  readonly store: Store;
+  readonly loaded: LoadedIndex;
+  readonly keeper: Keeper;
+  readonly lines: CurrentLines;
+}
+
+const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
+/** The first question may find files that have changed, the second texts that it needs. */
+const MAX_ROUNDS = 4;
+
+/** All that an answer says about files has the key `path`. */
+const pathsIn = (value: unknown, found: Set<string> = new Set()): Set<string> => {
+  if (Array.isArray(value)) for (const item of value) pathsIn(item, found);
+  else if (typeof value === "object" && value !== null)
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === "path" && typeof inner === "string") found.add(inner);
+      else pathsIn(inner, found);
+    }
+  return found;
+};
+
+export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts): AskGraph => {
+  const configs = new Map<string, string>();
+  const dirty = new Set<string>();
+  // Of the question that is being asked: questions take turns, since each is answered without a pause.
+  let texts: ReadonlyMap<string, string> = new Map();
+  let missing = new Set<string>();
+  let graph: Graph | undefined;
+  loaded.onChange((path) => {
+    if (path === undefined) graph = undefined;
+    else if (graph !== undefined) dirty.add(path);
+  });
+
+  const readText = (path: string): string | undefined => {
+    const text = texts.get(path);
+    if (text === undefined && loaded.files.has(path)) missing.add(path);
+    return text;
+  };
+
+  /** The text of a file that is what is indexed of it. */
+  const textOf = async (path: string, signal: AbortSignal | undefined): Promise<string | undefined> =>
+    (await lines.read(path, loaded.files.get(path)?.hash ?? "", signal))?.join("\n");
+
+  const readConfigs = async (paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void> => {
+    for (const path of paths) {
+      if (!CONFIG.test(path)) continue;
+      const text = await textOf(path, signal);
+      if (text === undefined) configs.delete(path);
+      else configs.set(path, text);
+    }
+  };
+
+  const upToDate = async (signal: AbortSignal | undefined): Promise<Graph> => {
+    if (graph === undefined) {
+      await readConfigs(loaded.files.keys(), signal);
+      dirty.clear();
+      const made = createGraph({ readConfig: (path) => configs.get(path), readText });
+      store.symbols((path, language, packed) => made.put(path, language, packed));
+      graph = made;
+    }
+    const current = graph;
+    const changed = [...dirty];
+    await readConfigs(changed, signal);
+    for (const path of changed) {
+      dirty.delete(path);
+      const found = store.symbolsOf(path);
+      if (found === undefined) current.remove(path);
+      else current.put(path, found.language, found.packed);
+    }
+    return current;
+  };
+
+  const staleOf = async (paths: Iterable<string>, signal: AbortSignal | undefined): Promise<string[]> => {
+    const stale: string[] = [];
+    for (const path of paths) {
+      const known = loaded.files.get(path);
+      if (known === undefined || !(await lines.isCurrent(path, known, signal))) stale.push(path);
+    }
+    return stale;
+  };
+
+  return async (question, signal) => {
+    const own = new Map<string, string>();
+    for (let round = 1; ; round++) {
+      const current = await upToDate(signal);
+      texts = own;
+      missing = new Set();
+      const value = question(current);
+      const wanted = missing;
+      const stale = await staleOf(pathsIn(value), signal);
+      if (round === MAX_ROUNDS || (stale.length === 0 && wanted.size === 0)) return value;
+      if (stale.length > 0) await keeper.refresh(stale, signal);
+      for (const path of stale) own.delete(path);
+      for (const path of wanted) own.set(path, (await textOf(path, signal)) ?? "");
+    }
+  };
+};

@@ -1,0 +1,137 @@
+import type { ChunkIndex } from "../rank/chunk-index.ts";
+import { chunksOf, type FileEntry, type StoredChunk } from "./file-entry.ts";
+import type { Look } from "./look.ts";
+import type { FileRow, Store } from "./store.ts";
+
+export interface LoadedFile extends FileRow {
+  readonly chunkIds: readonly number[];
+}
+
+/** The index in memory, ready to search, and kept equal to the store. */
+export interface LoadedIndex {
+  readonly files: ReadonlyMap<string, LoadedFile>;
+  readonly chunks: ChunkIndex;
+  /** Of a chunk that is only a part of its line. */
+  partOf(chunkId: number): StoredChunk["part"];
+  /** Takes over what other processes have written since. */
+  sync(): void;
+  /** To be asked for before files are looked at: the time of a look. */
+  beginLook(): number;
+  /** Stores what was seen. A look that began before one that was stored already is old news, and is left out. */
+  write(looks: readonly Look[], lookBegan: number): void;
+  /** Told about every path whose content may have changed; all of them where there is no path. */
+  onChange(listener: (path: string | undefined) => void): void;
+}
+
+export interface LoadedIndexOptions {
+  readonly store: Store;
+  readonly dimensions: number;
+  readonly createChunks: () => ChunkIndex;
+}
+
+export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedIndexOptions): LoadedIndex => {
+  const files = new Map<string, LoadedFile>();
+  const parts = new Map<number, StoredChunk["part"]>();
+  const writtenAt = new Map<string, number>();
+  const listeners: ((path: string | undefined) => void)[] = [];
+  let chunks = createChunks();
+  let identity = "";
+  let dataVersion = -1;
+  let generation = 0;
+  let lastId = 0;
+  let looks = 0;
+
+  const tell = (path: string | undefined): void => {
+    for (const listener of listeners) listener(path);
+  };
+
+  const drop = (path: string): void => {
+    for (const id of files.get(path)?.chunkIds ?? []) {
+      chunks.remove(id);
+      parts.delete(id);
+    }
+    files.delete(path);
+  };
+
+  const put = (row: FileRow, entry: Pick<FileEntry, "chunks" | "terms" | "vectors"> | undefined): void => {
+    drop(row.path);
+    const { path, language } = row;
+    const chunkIds = (entry === undefined ? [] : chunksOf(entry, dimensions)).map(({ part, ...chunk }) => {
+      const id = ++lastId;
+      if (part !== undefined) parts.set(id, part);
+      chunks.add({ ...chunk, id, path, language });
+      return id;
+    });
+    files.set(path, { ...row, chunkIds });
+  };
+
+  const reset = (): void => {
+    files.clear();
+    parts.clear();
+    writtenAt.clear();
+    chunks = createChunks();
+    generation = 0;
+    tell(undefined);
+  };
+
+  const load = (): void => {
+    const told = generation > 0;
+    const now = store.since(
+      generation,
+      (path) => {
+        drop(path);
+        if (told) tell(path);
+      },
+      (row, entry) => {
+        put(row, entry);
+        if (told) tell(row.path);
+      },
+    );
+    if (now !== undefined) {
+      generation = now;
+      return;
+    }
+    reset();
+    load();
+  };
+
+  return {
+    files,
+    get chunks() {
+      return chunks;
+    },
+    partOf: (id) => parts.get(id),
+    onChange: (listener) => void listeners.push(listener),
+    beginLook: () => ++looks,
+
+    sync: () => {
+      const identityNow = store.db.identity();
+      const versionNow = store.db.dataVersion();
+      if (identityNow === identity && versionNow === dataVersion) return;
+      if (identityNow !== identity) reset();
+      load();
+      identity = identityNow;
+      dataVersion = versionNow;
+    },
+
+    write: (all, lookBegan) => {
+      const news = all.filter(({ path }) => (writtenAt.get(path) ?? 0) <= lookBegan);
+      if (news.length === 0) return;
+      const { generation: now, written } = store.write(news);
+      // Somebody else has written in between: their part is still to be loaded.
+      if (now <= generation + 1) generation = now;
+      else dataVersion = -1;
+      for (const one of written) {
+        const path = one.kind === "put" ? one.row.path : one.path;
+        writtenAt.set(path, lookBegan);
+        if (one.kind === "put") put(one.row, one.entry);
+        else if (one.kind === "removed") drop(path);
+        else {
+          const known = files.get(path);
+          if (known !== undefined) files.set(path, { ...known, stamp: one.stamp });
+        }
+        if (one.kind !== "stamp") tell(path);
+      }
+    },
+  };
+};

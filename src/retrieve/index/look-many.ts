@@ -1,0 +1,147 @@
+import { extname, join } from "node:path";
+import type { EmbedderFiles } from "../../host/assets.ts";
+import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { createThreadPool } from "../../host/threads/thread-pool.ts";
+import type { Look, Looker, Wanted } from "./look.ts";
+import type { ParseThreadMethods } from "./parse-thread.ts";
+import type { IndexSettings } from "./settings.ts";
+
+/** With size and stamp as listed. */
+export interface ListedWanted extends Wanted {
+  readonly size: number;
+  readonly stamp: string;
+}
+
+/** Looks at many files, on all cores where that pays. */
+export interface LookMany {
+  /** `take` gets the results in pieces, in no certain order, and is called by one at a time. */
+  run(
+    wanted: readonly ListedWanted[],
+    settings: IndexSettings,
+    take: (looks: readonly Look[]) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Beside this file, and built like it. */
+const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filename)}`);
+
+// A thread takes some 150 ms to start and to load its first grammar: less work than that is done here.
+const FEW_FILES = 24;
+const FEW_BYTES = 256 * 1024;
+
+// Large enough that messages cost nothing beside the work, small enough that a stop is noticed within a second.
+const BATCH_FILES = 32;
+const BATCH_BYTES = 256 * 1024;
+
+// A batch takes some 50 ms; the parser itself gives up after two seconds a file.
+const JOB_TIMEOUT_MS = 60_000;
+const IDLE_MS = 10_000;
+const MAX_HEAP_MB = 512;
+
+const inBatches = (wanted: readonly ListedWanted[]): (readonly ListedWanted[])[] => {
+  const batches: ListedWanted[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const one of wanted) {
+    let last = batches.at(-1);
+    if (last === undefined || last.length >= BATCH_FILES || bytes + one.size > BATCH_BYTES) {
+      last = [];
+      batches.push(last);
+      bytes = 0;
+    }
+    last.push(one);
+    bytes += one.size;
+  }
+  return batches;
+};
+
+const isSmall = (wanted: readonly ListedWanted[]): boolean =>
+  wanted.length <= FEW_FILES && wanted.reduce((sum, { size }) => sum + size, 0) <= FEW_BYTES;
+
+/** Gives the event loop a turn: messages, timers and cancellations get through between two files. */
+const takeBreath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, looker: Looker): LookMany => {
+  let pool: ReturnType<typeof createThreadPool<ParseThreadMethods>> | undefined;
+
+  const getPool = (size: number) => {
+    pool ??= createThreadPool<ParseThreadMethods>({
+      entry: ENTRY,
+      name: "parse",
+      data: { workspace, embedderFiles },
+      size,
+      maxHeapMb: MAX_HEAP_MB,
+      jobTimeoutMs: JOB_TIMEOUT_MS,
+      idleMs: IDLE_MS,
+    });
+    return pool;
+  };
+
+  /** A file that brings its thread down must not take its neighbours with it. */
+  const lookSingly = async (
+    wanted: readonly ListedWanted[],
+    settings: IndexSettings,
+    signal: AbortSignal,
+  ): Promise<readonly Look[]> => {
+    const threads = getPool(settings.threads);
+    const looks: Look[] = [];
+    for (const { path, hash, size, stamp } of wanted) {
+      const reason = "parsing brought its thread down";
+      const attempts = [
+        () => threads.run("look", { wanted: [{ path, hash }], settings }, signal).then(([look]) => look),
+        () => threads.run("lookPlainly", { path, reason, settings }, signal),
+      ];
+      let found: Look | undefined;
+      for (const attempt of attempts) {
+        found ??= await attempt().catch(() => {
+          stopIfAborted(signal);
+          return undefined;
+        });
+      }
+      // Where threads cannot work at all, no file is to blame.
+      if (found === undefined) await threads.run("look", { wanted: [], settings }, signal);
+      looks.push(found ?? { path, kind: "failed", reason, size, stamp });
+    }
+    return looks;
+  };
+
+  const runInThreads: LookMany["run"] = async (wanted, settings, take, signal) => {
+    const threads = getPool(settings.threads);
+    const batches = inBatches(wanted);
+    // The first failure stops all: there is no use in parsing what cannot be stored.
+    const failure = new AbortController();
+    const stop = signal === undefined ? failure.signal : AbortSignal.any([signal, failure.signal]);
+    const work = async (): Promise<void> => {
+      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+        const plain = batch.map(({ path, hash }) => ({ path, hash }));
+        const listed = batch;
+        const looks = await threads.run("look", { wanted: plain, settings }, stop).catch(() => {
+          stopIfAborted(stop);
+          return lookSingly(listed, settings, stop);
+        });
+        stopIfAborted(stop);
+        take(looks);
+      }
+    };
+    const first: { error?: unknown } = {};
+    const note = (error: unknown): void => {
+      first.error ??= error;
+      failure.abort();
+    };
+    await Promise.all(Array.from({ length: settings.threads + 1 }, () => work().catch(note)));
+    if (first.error !== undefined) throw first.error;
+  };
+
+  return {
+    run: async (wanted, settings, take, signal) => {
+      if (settings.threads > 0 && !isSmall(wanted)) return runInThreads(wanted, settings, take, signal);
+      for (const one of wanted) {
+        stopIfAborted(signal);
+        take([await looker.look(one, settings, signal)]);
+        await takeBreath();
+      }
+    },
+    close: async () => pool?.close(),
+  };
+};

@@ -1,0 +1,40 @@
+import { hash } from "node:crypto";
+import { TERMS_VERSION } from "../lexical/chunk-terms.ts";
+
+/** Counts up whenever the tables below, or the chunks and symbols of a file, would be others. */
+const INDEX_VERSION = 1;
+
+/** What an index is valid for, as the number that SQLite keeps with a database: one of another number is begun anew. */
+export const indexVersion = (embedderId: string): number =>
+  1 +
+  (Number.parseInt(hash("sha256", `${INDEX_VERSION}/${TERMS_VERSION}/${embedderId}`).slice(0, 8), 16) %
+    0x7ffffffe);
+
+export const INDEX_TABLES = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    -- indexed, binary, large or failed.
+    state TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    -- Of the file as it was read; empty where it cannot be trusted.
+    stamp TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    language TEXT NOT NULL,
+    fallback TEXT,
+    chunk_count INTEGER NOT NULL,
+    -- The write that last changed what is indexed of it.
+    generation INTEGER NOT NULL
+  );
+  CREATE INDEX files_by_generation ON files (generation);
+  -- Apart from the files, so that a new stamp does not rewrite them.
+  CREATE TABLE entries (
+    file INTEGER PRIMARY KEY,
+    chunks TEXT NOT NULL,
+    terms BLOB NOT NULL,
+    vectors BLOB NOT NULL
+  );
+  CREATE TABLE symbols (file INTEGER PRIMARY KEY, data BLOB NOT NULL);
+  -- Files that were removed, for processes that still have them in memory.
+  CREATE TABLE gone (file INTEGER PRIMARY KEY, path TEXT NOT NULL, generation INTEGER NOT NULL);`;

@@ -1,0 +1,134 @@
+import { type Scored, topScored } from "../rank/top-scored.ts";
+import { hashTerm, type PackedTerms } from "./packed-terms.ts";
+import { createPostings } from "./postings.ts";
+
+/** How soon more of the same term stops counting, and how much long chunks are held back: the usual values, of Robertson and Zaragoza, 2009. */
+export const BM25_K1 = 1.2;
+export const BM25_B = 0.75;
+
+export interface LexicalIndex {
+  readonly size: number;
+  /** Replaces a chunk of the same id. Ids are whole numbers. */
+  add(chunkId: number, terms: PackedTerms): void;
+  remove(chunkId: number): void;
+  /** The best chunks, best first, ties by id. Each query term weighs as often as it is given, or what `weights` say. */
+  search(
+    queryTerms: readonly string[] | ReadonlyMap<string, number>,
+    limit: number,
+    isWanted?: (chunkId: number) => boolean,
+  ): readonly Scored[];
+  /** The same best chunks, and after them those of `others` that are not among them; 0 for one without any of the terms. */
+  searchWith(
+    queryTerms: readonly string[] | ReadonlyMap<string, number>,
+    limit: number,
+    others: readonly number[],
+    isWanted?: (chunkId: number) => boolean,
+  ): readonly Scored[];
+}
+
+const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+  if (!Array.isArray(terms)) return terms as ReadonlyMap<string, number>;
+  const counts = new Map<string, number>();
+  for (const term of terms as readonly string[]) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return counts;
+};
+
+/** Exact BM25 in memory: what it answers depends on the chunks in it, never on the order they came or went. */
+export const createLexicalIndex = (): LexicalIndex => {
+  const postings = createPostings();
+  const slotOf = new Map<number, number>();
+  let idOf = new Float64Array(1024);
+  let lengths = new Uint32Array(1024);
+  let slots = 0;
+  let totalLength = 0;
+  let scores = new Float64Array(0);
+
+  const grow = (): void => {
+    const ids = new Float64Array(idOf.length * 2);
+    ids.set(idOf);
+    idOf = ids;
+    const longer = new Uint32Array(lengths.length * 2);
+    longer.set(lengths);
+    lengths = longer;
+  };
+
+  const remove = (chunkId: number): void => {
+    const slot = slotOf.get(chunkId);
+    if (slot === undefined) return;
+    slotOf.delete(chunkId);
+    totalLength -= lengths[slot] ?? 0;
+    postings.bury(slot);
+  };
+
+  /** Slots of removed chunks are given out again only here, when no posting names them any more. */
+  const compact = (): void => {
+    const moved = new Int32Array(slots).fill(-1);
+    const kept = [...slotOf].sort(([, a], [, b]) => a - b);
+    kept.forEach(([id, slot], to) => {
+      moved[slot] = to;
+      idOf[to] = id;
+      lengths[to] = lengths[slot] ?? 0;
+      slotOf.set(id, to);
+    });
+    slots = kept.length;
+    postings.compact(moved);
+  };
+
+  const scoreAll = (queryTerms: readonly string[] | ReadonlyMap<string, number>): number[] => {
+    if (postings.isUntidy()) compact();
+    if (scores.length < slots) scores = new Float64Array(Math.max(slots, 1024) * 2);
+    const count = slotOf.size;
+    const averageLength = Math.max(1, totalLength / Math.max(1, count));
+    const touched: number[] = [];
+    for (const [term, weight] of countTerms(queryTerms)) {
+      const found = postings.find(hashTerm(term));
+      const idf = weight * Math.log(1 + (count - found.length + 0.5) / (found.length + 0.5));
+      for (let i = 0; i < found.length; i++) {
+        const slot = found.slots[i] ?? 0;
+        const frequency = found.counts[i] ?? 0;
+        const held = BM25_K1 * (1 - BM25_B + (BM25_B * (lengths[slot] ?? 0)) / averageLength);
+        if (scores[slot] === 0) touched.push(slot);
+        scores[slot] = (scores[slot] ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + held);
+      }
+    }
+    return touched;
+  };
+
+  const searchWith: LexicalIndex["searchWith"] = (queryTerms, limit, others, isWanted) => {
+    const touched = scoreAll(queryTerms);
+    const top = topScored(limit);
+    for (const slot of touched) {
+      const id = idOf[slot] ?? 0;
+      const score = scores[slot] ?? 0;
+      if (top.takes(id, score) && (isWanted === undefined || isWanted(id))) top.add(id, score);
+    }
+    const found = [...top.sorted()];
+    const ids = new Set(found.map(({ id }) => id));
+    for (const id of others) {
+      if (ids.has(id)) continue;
+      ids.add(id);
+      found.push({ id, score: scores[slotOf.get(id) ?? -1] ?? 0 });
+    }
+    for (const slot of touched) scores[slot] = 0;
+    return found;
+  };
+
+  return {
+    get size() {
+      return slotOf.size;
+    },
+    add: (chunkId, terms) => {
+      remove(chunkId);
+      if (slots === idOf.length) grow();
+      const slot = slots++;
+      slotOf.set(chunkId, slot);
+      idOf[slot] = chunkId;
+      const length = postings.add(slot, terms);
+      lengths[slot] = length;
+      totalLength += length;
+    },
+    remove,
+    search: (queryTerms, limit, isWanted) => searchWith(queryTerms, limit, [], isWanted),
+    searchWith,
+  };
+};

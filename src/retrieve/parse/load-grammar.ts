@@ -1,0 +1,57 @@
+import { setFlagsFromString } from "node:v8";
+import { getWasmPath } from "tree-sitter-wasm";
+import { Parser, Language as Syntax } from "web-tree-sitter";
+import type { Grammar } from "./language-table.ts";
+
+/**
+ * Grammars whose lexer is one function of megabytes. V8's optimising compiler needs from 300 MB to 3 GB for one of those,
+ * and may end the process ("Fatal process out of memory: Zone"); its baseline compiler needs 10 MB, and the code is hardly
+ * slower. Measured with Node 24 on the grammars of tree-sitter-wasm 2.0.2.
+ */
+const BASELINE_ONLY: ReadonlySet<Grammar> = new Set<Grammar>([
+  "arduino",
+  "bash",
+  "cpp",
+  "cuda",
+  "d",
+  "elixir",
+  "fortran",
+  "julia",
+  "kotlin",
+  "objc",
+  "perl",
+  "powershell",
+  "swift",
+  "vim",
+]);
+
+const BASELINE_FLAGS = ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"];
+const USUAL_FLAGS = ["no-liftoff-only", "wasm-tier-up", "wasm-dynamic-tiering"];
+
+/** Functions are compiled when they are first called, with the flags of that moment, for all threads of the process. */
+const warmUp = (syntax: Syntax): void => {
+  const parser = new Parser();
+  parser.setLanguage(syntax);
+  for (const flag of BASELINE_FLAGS) setFlagsFromString(`--${flag}`);
+  try {
+    parser.parse("a b\n")?.delete();
+  } finally {
+    for (const flag of USUAL_FLAGS) setFlagsFromString(`--${flag}`);
+    parser.delete();
+  }
+};
+
+const load = async (grammar: Grammar): Promise<Syntax> => {
+  const syntax = await Syntax.load(getWasmPath(grammar));
+  if (BASELINE_ONLY.has(grammar)) warmUp(syntax);
+  return syntax;
+};
+
+/** Grammars of one thread are shared: each costs up to 10 MB of WASM. */
+const loaded = new Map<Grammar, Promise<Syntax>>();
+
+export const loadGrammar = (grammar: Grammar): Promise<Syntax> => {
+  const known = loaded.get(grammar) ?? load(grammar);
+  loaded.set(grammar, known);
+  return known;
+};

@@ -1,0 +1,164 @@
+import picomatch from "picomatch";
+import type { Chunk, ChunkKind, Scope } from "../contract.ts";
+import type { NearestRows } from "../embed/nearest-rows.ts";
+import { createVectorIndex } from "../embed/vector-index.ts";
+import { createLexicalIndex } from "../lexical/lexical-index.ts";
+import type { PackedTerms } from "../lexical/packed-terms.ts";
+import { createNameIndex } from "./name-index.ts";
+import { type QueryShape, shapeOf } from "./query-shape.ts";
+import { type Candidate, rankChunks } from "./rank-chunks.ts";
+import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
+
+/** What the index keeps of a chunk, beside its terms and its vector. */
+export interface ChunkFacts extends Omit<Chunk, "text"> {
+  readonly id: number;
+  readonly path: string;
+  readonly language: string;
+}
+
+export interface IndexedChunk extends ChunkFacts {
+  readonly terms: PackedTerms;
+  readonly vector: Int8Array;
+}
+
+export interface RankedChunk extends ChunkFacts {
+  /** 0 to 1, comparable within one answer. */
+  readonly score: number;
+}
+
+export interface ChunkQuery {
+  readonly query: string;
+  readonly vector: Int8Array;
+  readonly scope: Scope;
+  readonly limit: number;
+  readonly pathGlobs?: readonly string[] | undefined;
+  readonly language?: string | undefined;
+  readonly kind?: ChunkKind | undefined;
+  readonly centrality?: ((path: string) => number) | undefined;
+  readonly weights?: RankWeights;
+}
+
+export interface ChunkIndex {
+  readonly size: number;
+  /** Replaces a chunk of the same id. Terms and vector are copied. */
+  add(chunk: IndexedChunk): void;
+  remove(id: number): void;
+  search(query: ChunkQuery): readonly RankedChunk[];
+}
+
+/** Plain text of no known kind belongs to both. */
+const IN_SCOPE: Readonly<Record<Scope, readonly ChunkKind[]>> = {
+  repo: ["code", "data", "text"],
+  docs: ["prose", "text"],
+  both: ["code", "data", "text", "prose"],
+};
+
+const filterOf = (
+  query: ChunkQuery,
+  factsOf: ReadonlyMap<number, ChunkFacts>,
+): ((id: number) => boolean) | undefined => {
+  const { scope, kind, language, pathGlobs } = query;
+  if (scope === "both" && kind === undefined && language === undefined && !pathGlobs?.length)
+    return undefined;
+  const kinds = new Set(IN_SCOPE[scope].filter((one) => kind === undefined || one === kind));
+  const isPath = pathGlobs?.length ? picomatch([...pathGlobs], { dot: true }) : undefined;
+  const wantedPaths = new Map<string, boolean>();
+  const isWantedPath = (path: string): boolean => {
+    if (isPath === undefined) return true;
+    const known = wantedPaths.get(path) ?? isPath(path);
+    wantedPaths.set(path, known);
+    return known;
+  };
+  return (id) => {
+    const facts = factsOf.get(id);
+    if (facts === undefined || !kinds.has(facts.kind)) return false;
+    return (language === undefined || facts.language === language) && isWantedPath(facts.path);
+  };
+};
+
+interface Found extends Candidate {
+  readonly facts: ChunkFacts;
+}
+
+/** Field by field: hundreds of them a query, and copying whole objects took half of its time. */
+const toCandidate = (facts: ChunkFacts | undefined, lexical: number, similarity: number): Found[] =>
+  facts === undefined
+    ? []
+    : [
+        {
+          id: facts.id,
+          path: facts.path,
+          kind: facts.kind,
+          name: facts.name,
+          defines: facts.defines,
+          lexical,
+          similarity,
+          facts,
+        },
+      ];
+
+/** Documents are no aside where documents are what is looked for. */
+const inScope = (shape: QueryShape, scope: Scope): QueryShape =>
+  scope === "docs" ? { ...shape, askedFor: new Set([...shape.askedFor, "docs" as const]) } : shape;
+
+/** All that search needs, in memory: terms, vectors, names, and the ranking over them. */
+export const createChunkIndex = ({
+  dimensions,
+  nearestRows,
+}: {
+  readonly dimensions: number;
+  readonly nearestRows?: NearestRows | undefined;
+}): ChunkIndex => {
+  const lexical = createLexicalIndex();
+  const vectors = createVectorIndex(dimensions, nearestRows);
+  const names = createNameIndex();
+  const factsOf = new Map<number, ChunkFacts>();
+
+  const remove = (id: number): void => {
+    const facts = factsOf.get(id);
+    if (facts === undefined) return;
+    factsOf.delete(id);
+    lexical.remove(id);
+    vectors.remove(id);
+    names.remove(id, facts.defines);
+  };
+
+  return {
+    get size() {
+      return factsOf.size;
+    },
+    add: ({ terms, vector, ...facts }) => {
+      remove(facts.id);
+      vectors.add(facts.id, vector);
+      lexical.add(facts.id, terms);
+      names.add(facts.id, facts.defines);
+      factsOf.set(facts.id, facts);
+    },
+    remove,
+    search: (query) => {
+      const shape = inScope(shapeOf(query.query), query.scope);
+      const isWanted = filterOf(query, factsOf);
+      const near = vectors.search(query.vector, CANDIDATES, isWanted);
+      const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
+      const others = [...near.map(({ id }) => id), ...defining];
+      const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
+      const similarities = vectors.score(
+        query.vector,
+        matching.map(({ id }) => id),
+      );
+      const candidates = matching.flatMap(({ id, score }, at) =>
+        toCandidate(factsOf.get(id), score, similarities[at] ?? 0),
+      );
+      const ranked = rankChunks(shape, candidates, {
+        leastSimilarity: near.at(-1)?.score ?? 0,
+        centrality: query.centrality,
+        ...(query.weights === undefined ? {} : { weights: query.weights }),
+      });
+      const best = ranked[0]?.score ?? 0;
+      return ranked.slice(0, query.limit).map(({ candidate: { facts }, score }) => ({
+        ...facts,
+        score: best > 0 ? score / best : 0,
+      }));
+    },
+  };
+};

@@ -1,0 +1,35 @@
+import { joinName } from "./query-shape.ts";
+
+/** Which chunks define a name, however it is written. */
+export interface NameIndex {
+  add(chunkId: number, defines: readonly string[]): void;
+  remove(chunkId: number, defines: readonly string[]): void;
+  /** Ids of the chunks that define it, smallest first. */
+  find(joinedName: string, limit: number, isWanted?: (chunkId: number) => boolean): readonly number[];
+}
+
+export const createNameIndex = (): NameIndex => {
+  const chunksOf = new Map<string, Set<number>>();
+  return {
+    add: (chunkId, defines) => {
+      for (const name of defines) {
+        const joined = joinName(name);
+        const chunks = chunksOf.get(joined);
+        if (chunks === undefined) chunksOf.set(joined, new Set([chunkId]));
+        else chunks.add(chunkId);
+      }
+    },
+    remove: (chunkId, defines) => {
+      for (const name of defines) {
+        const joined = joinName(name);
+        const chunks = chunksOf.get(joined);
+        chunks?.delete(chunkId);
+        if (chunks?.size === 0) chunksOf.delete(joined);
+      }
+    },
+    find: (joinedName, limit, isWanted) => {
+      const wanted = [...(chunksOf.get(joinedName) ?? [])].filter((id) => isWanted?.(id) ?? true);
+      return wanted.sort((a, b) => a - b).slice(0, limit);
+    },
+  };
+};

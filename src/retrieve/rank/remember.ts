@@ -1,0 +1,12 @@
+/** Remembers what a function made of a text. Emptied when full, so that memory stays bounded. */
+export const remember = <T>(make: (text: string) => T, maxEntries: number): ((text: string) => T) => {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const made = make(text);
+    if (known.size >= maxEntries) known.clear();
+    known.set(text, made);
+    return made;
+  };
+};

@@ -1,0 +1,72 @@
+import type { Snippet } from "../contract.ts";
+import type { RankedChunk } from "./chunk-index.ts";
+
+/** A part of a file as it is on the disk now. */
+export interface SnippetText {
+  readonly text: string;
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+export interface SnippetBounds {
+  readonly k: number;
+  readonly budgetTokens: number;
+}
+
+/** Fewer tokens than this show nothing worth reading; a snippet is not cut to less. */
+const MIN_CUT_TOKENS = 24;
+
+/** The most whole lines that fit. Tokens join over line ends, so the count of the cut text itself decides. */
+const cutToFit = (
+  text: string,
+  budgetTokens: number,
+  countTokens: (text: string) => number,
+): { readonly text: string; readonly lines: number } | undefined => {
+  const lines = text.split("\n");
+  let fits = 0;
+  let tooMany = lines.length;
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    if (countTokens(lines.slice(0, middle).join("\n")) <= budgetTokens) fits = middle;
+    else tooMany = middle;
+  }
+  return fits === 0 ? undefined : { text: lines.slice(0, fits).join("\n"), lines: fits };
+};
+
+/**
+ * The best chunks, whole, within the budget; the first one that does not fit is cut at a line, and ends the answer.
+ * `textOf` gives nothing for a chunk that is gone from the disk: it is passed over.
+ */
+export const selectSnippets = (
+  ranked: Iterable<RankedChunk>,
+  { k, budgetTokens }: SnippetBounds,
+  textOf: (chunk: RankedChunk) => SnippetText | undefined,
+  countTokens: (text: string) => number,
+): readonly Snippet[] => {
+  const snippets: Snippet[] = [];
+  let left = budgetTokens;
+  for (const chunk of ranked) {
+    if (snippets.length >= k || left <= 0) break;
+    const found = textOf(chunk);
+    if (found === undefined) continue;
+    const { path, score, language, name } = chunk;
+    const common = { path, startLine: found.startLine, score, language, name };
+    const cost = countTokens(found.text);
+    if (cost <= left) {
+      snippets.push({ ...common, endLine: found.endLine, text: found.text, cut: false });
+      left -= cost;
+      continue;
+    }
+    const part =
+      snippets.length > 0 && left < MIN_CUT_TOKENS ? undefined : cutToFit(found.text, left, countTokens);
+    if (part !== undefined)
+      snippets.push({
+        ...common,
+        endLine: found.startLine + part.lines - 1,
+        text: part.text,
+        cut: true,
+      });
+    break;
+  }
+  return snippets;
+};

@@ -1,0 +1,248 @@
+import type { RequestListener, Server } from "node:http";
+import { resolve } from "node:path";
+import { type App, type AppRequest, createApp } from "./app.ts";
+import type { Io } from "./cli/io.ts";
+import type { HttpApp, HttpParts } from "./http/app.ts";
+import { createDropLog } from "./http/drop-log.ts";
+import { describeCause } from "./observe/cause.ts";
+import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
+import { findToken, tokenFile } from "./token-file.ts";
+import { VERSION } from "./version.ts";
+
+const welcome = async (app: App, url: string, generated: boolean, command: string): Promise<string> => {
+  const { modeCost } = await import("./cli/tools-command.ts");
+  const { mode } = app.core.settings();
+  const { tokens, tools } = await modeCost(app.core, mode);
+  const { header, token_env: variable, mode: authMode } = app.config.current().config.mcp.auth;
+  const secret = generated ? `$(cat ${tokenFile(app.root)})` : `$${variable}`;
+  const authorization = authMode === "none" ? "" : ` \\\n       -H "${header}: ${secret}"`;
+  return [
+    `llmc ${VERSION} serves ${app.root}`,
+    `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
+    ...(authMode === "none"
+      ? ["  no token is asked for (mcp.auth.mode)"]
+      : [
+          `  token: ${generated ? `in ${tokenFile(app.root)}` : `in ${variable}`}, sent as ${header} or Authorization: Bearer`,
+        ]),
+    "",
+    "Next:",
+    `  is it well?      curl ${url}/health`,
+    `  try it:          ${url}/docs in a browser`,
+    `  what it counts:  curl ${url}/metrics${authorization}`,
+    `  use it from a client over stdio, which needs no server running:`,
+    `                   ${command} connect claude-code   (or claude-desktop, cursor, vscode, codex, zed)`,
+    `  see the tools:   ${command} tools`,
+    `  configure it:    ${command} init`,
+    "",
+    "",
+  ].join("\n");
+};
+
+type ServerConfig = ReturnType<App["config"]["current"]>["config"]["mcp"]["server"];
+
+/** The listener's certificate, and the way to read it again; nothing where TLS is off. */
+const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_file }: ServerConfig) => {
+  if (!tls_enabled) return undefined;
+  const [{ readKeyPair }, { renewKeyPair }] = await Promise.all([
+    import("./host/key-pair.ts"),
+    import("./host/listen.ts"),
+  ]);
+  const files = [resolve(app.root, tls_cert_file), resolve(app.root, tls_key_file)] as const;
+  const follow = (server: Server): (() => void) => {
+    const renew = async (): Promise<void> => {
+      try {
+        renewKeyPair(server, await readKeyPair(...files));
+        app.observer.log.info({}, "the TLS certificate was read again");
+      } catch (error) {
+        app.observer.log.error(
+          describeCause(error),
+          "the TLS certificate cannot be used; the last good one stays",
+        );
+      }
+    };
+    const stops = files.map((file) => app.disk.watch(file, () => void renew()));
+    const onSignal = () => void renew();
+    process.on("SIGHUP", onSignal);
+    return () => {
+      process.off("SIGHUP", onSignal);
+      for (const stop of stops) stop();
+    };
+  };
+  return { keyPair: await readKeyPair(...files), follow };
+};
+
+/** The tokens in force; `mcp.auth.tokens` is hot, and a bad edit of it takes nobody's token away. */
+const followTokens = async (app: App, plain: string | undefined, env: AppRequest["env"]) => {
+  const [{ resolveTokens }, { checkAuthPosture }] = await Promise.all([
+    import("./http/tokens.ts"),
+    import("./http/auth.ts"),
+  ]);
+  const read = () => resolveTokens({ plain, entries: app.config.current().config.mcp.auth.tokens, env });
+  let { tokens, problems } = read();
+  const { auth, server } = app.config.current().config.mcp;
+  checkAuthPosture({
+    mode: auth.mode,
+    host: server.host,
+    allowUnauthenticated: auth.allow_unauthenticated,
+    tokenEnv: auth.token_env,
+    tokens,
+    problems,
+  });
+  app.config.onChange(() => {
+    ({ tokens, problems } = read());
+    for (const problem of problems) app.observer.log.error({ reason: problem }, "a token is not in force");
+  });
+  return () => tokens;
+};
+
+/** What the door reads from the configuration anew with each request. */
+const hotParts = (
+  app: App,
+): Pick<HttpParts, "auth" | "rateLimit" | "laneLimits" | "wrongTokensPerMinute"> => {
+  const current = () => app.config.current().config.mcp;
+  return {
+    auth: () => current().auth,
+    rateLimit: () => {
+      const { rate_limit_rps: perSecond, rate_limit_burst: burst } = current().limits;
+      return { perSecond, burst };
+    },
+    laneLimits: () => {
+      const { limits, request_timeout_seconds: timeout } = current();
+      return {
+        maxRunning: limits.concurrency_per_token,
+        maxWaiting: limits.queue_per_token,
+        maxWaitMs: timeout * 1000,
+      };
+    },
+    wrongTokensPerMinute: () => current().limits.wrong_tokens_per_minute,
+  };
+};
+
+/** Once everything under way has ended, connections that still hold an unread answer have this long, in milliseconds. */
+const CLOSE_MS = 2000;
+/** For requests that were on their way when the signal came: they get their 503 instead of a closed door. */
+const LINGER_MS = 250;
+
+/** In-flight work finishes, new work is refused; at the limit what is left is ended. */
+const drain = async (
+  app: App,
+  { app: http, visits, closeSockets }: HttpApp,
+  closeMcp: () => Promise<void>,
+  closeServer: (server: Server, graceMs: number) => Promise<void>,
+): Promise<void> => {
+  const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
+  visits.startDraining();
+  app.observer.log.info({ under_way: visits.count() }, "stopping");
+  const linger = new Promise((done) => setTimeout(done, Math.min(LINGER_MS, limitMs)));
+  const limit = setTimeout(() => {
+    app.observer.log.warn({ under_way: visits.count() }, "calls are ended before they finished");
+    visits.abort();
+  }, limitMs);
+  const impatient = () => visits.abort();
+  process.once("SIGTERM", impatient);
+  process.once("SIGINT", impatient);
+  await Promise.all([visits.idle(), linger]);
+  clearTimeout(limit);
+  closeSockets();
+  const closed = closeServer(http.server, CLOSE_MS);
+  await closeMcp();
+  await closed;
+};
+
+interface HttpServeRequest {
+  readonly app: AppRequest;
+  readonly io: Io;
+  readonly generateToken: boolean;
+  /** How to call this program again, for the hints. */
+  readonly command: string;
+}
+
+export const serveHttp = async ({
+  app: request,
+  io,
+  generateToken,
+  command,
+}: HttpServeRequest): Promise<void> => {
+  const app = await createApp(request);
+  refuseDisabled(app);
+  surviveStrays(app);
+  const [{ createHttpApp }, { createMemoryRates }, { createMcpHttp }, host, { createProxyTrust }] =
+    await Promise.all([
+      import("./http/app.ts"),
+      import("./http/rate.ts"),
+      import("./mcp/http.ts"),
+      import("./host/listen.ts"),
+      import("./host/proxies.ts"),
+    ]);
+  const { mcp } = app.config.current().config;
+  const { server, limits, observability } = mcp;
+  const tokens = await followTokens(app, await findToken(app, generateToken, request.env), request.env);
+  const tls = await openTls(app, server);
+
+  const mcpHttp = createMcpHttp({
+    ...mcpPartsOf(app),
+    newId: app.newId,
+    now: app.now,
+    onError: (error) => app.observer.log.warn(describeCause(error), "request refused"),
+  });
+  const logDrop = createDropLog(app.now, app.observer.log);
+  const http = createHttpApp({
+    ...hotParts(app),
+    core: app.core,
+    version: VERSION,
+    mcp: mcpHttp,
+    bootload: undefined,
+    tokens,
+    metrics: app.metrics.expose,
+    metricsPath:
+      observability.enabled && observability.metrics_prometheus_enabled
+        ? observability.metrics_path
+        : undefined,
+    metricsOpen: mcp.auth.metrics_open,
+    allowedHosts: server.allowed_hosts,
+    trustsProxy: createProxyTrust(server.trusted_proxies),
+    maxRequestBytes: limits.max_request_bytes,
+    rates: createMemoryRates(app.now),
+    newId: app.newId,
+    now: app.now,
+    serverFactory: (handler) =>
+      host.createHttpServer(
+        handler as RequestListener,
+        {
+          maxHeaderBytes: limits.max_header_bytes,
+          maxConnections: server.max_connections,
+          headersTimeoutMs: limits.header_timeout_seconds * 1000,
+          requestTimeoutMs: limits.body_timeout_seconds * 1000,
+          idleTimeoutMs: limits.idle_timeout_seconds * 1000,
+        },
+        tls?.keyPair,
+      ),
+    onDrop: (why, fields) => {
+      if (why === "auth") app.metrics.countAuthFailure();
+      else app.metrics.countDrop(why);
+      logDrop(why, fields);
+    },
+    onAnswered: app.metrics.recordRequest,
+    onInternalError: (error, correlationId) =>
+      app.observer.log.error(
+        { correlation_id: correlationId, ...describeCause(error.cause) },
+        "request failed",
+      ),
+  });
+  preload(app);
+  await http.app.ready();
+  const port = await host.listen(http.app.server, { host: server.host, port: server.port });
+  const stopFollowing = tls?.follow(http.app.server);
+  const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
+  const url = `${server.tls_enabled ? "https" : "http"}://${shown}:${port}`;
+  io.out(await welcome(app, url, generateToken && request.env[mcp.auth.token_env] === undefined, command));
+  app.observer.log.info(
+    { version: VERSION, host: server.host, port, mode: app.core.settings().mode },
+    "serving on HTTP",
+  );
+
+  await untilSignal(app);
+  await drain(app, http, mcpHttp.close, host.closeServer);
+  stopFollowing?.();
+  await app.close();
+};

@@ -1,0 +1,67 @@
+import { LlmcError } from "./base/error.ts";
+import { answerTe } from "./envelope/te-answers.ts";
+import type { TeRequest } from "./envelope/te-args.ts";
+import type { FoundWorkspace } from "./host/find-workspace.ts";
+import type { UsageSummary } from "./host/usage/usage.ts";
+
+type Asked = Extract<TeRequest, { kind: "handle" | "list-handles" | "stats" }>;
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+const NO_USAGE: UsageSummary = {
+  total: { name: "total", calls: 0, failed: 0, rawTokens: 0, shownTokens: 0, latencyMs: 0 },
+  agents: [],
+  sessions: [],
+  commands: [],
+  days: [],
+};
+
+const bars = (): boolean => Boolean(process.stdout.isTTY);
+
+/** Outside of every workspace nothing is kept. */
+const answerNowhere = (request: Asked) =>
+  answerTe(request, {
+    handles: {
+      list: async () => [],
+      readChunk: async () => {
+        throw new LlmcError(
+          "handle_not_found",
+          "This folder belongs to no workspace: nothing is kept here.",
+          {
+            hint: "Go to the folder in which the handle was made.",
+          },
+        );
+      },
+    },
+    usage: { summary: () => NO_USAGE },
+    bars: bars(),
+  });
+
+/** What te answers from what is kept in the workspace. */
+export const answerFor = async (request: Asked, workspace: FoundWorkspace | undefined) => {
+  if (workspace === undefined) return answerNowhere(request);
+  const [{ createEngines }, { loadConfig }, { createDisk }] = await Promise.all([
+    import("./engines.ts"),
+    import("./config/load.ts"),
+    import("./host/disk.ts"),
+  ]);
+  const { config, lookedAt } = await loadConfig({
+    disk: createDisk(),
+    env: process.env,
+    root: workspace.root,
+    configPath: process.env["LLMC_CONFIG"],
+    overrides: {},
+    lines: false,
+  });
+  const engines = createEngines({
+    root: workspace.root,
+    config: () => config,
+    configFile: () => lookedAt,
+    log: silent,
+  });
+  try {
+    return await answerTe(request, { ...engines, bars: bars() });
+  } finally {
+    await engines.close();
+  }
+};

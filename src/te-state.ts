@@ -1,0 +1,42 @@
+import type { Files } from "./host/files/files.ts";
+import type { Handles } from "./host/handles/handles.ts";
+import { createStateDb } from "./host/state-db.ts";
+import { createUsage, type Usage } from "./host/usage/usage.ts";
+import { lazyPort } from "./lazy-port.ts";
+import type { TeConfig } from "./te-config.ts";
+
+export interface TeState {
+  readonly usage: Usage;
+  readonly handles: Pick<Handles, "put">;
+  close(): void;
+}
+
+const MIB = 1024 * 1024;
+
+/** What te keeps in a workspace; nothing is opened or made before it is needed. */
+export const openTeState = (workspace: string, { te, handles: limits }: TeConfig): TeState => {
+  const state = createStateDb({ workspace, onWarning: () => {} });
+  const now = () => Date.now();
+  const loadHandles = async (): Promise<Handles> => {
+    const { createHandles, newHandleId } = await import("./host/handles/handles.ts");
+    return createHandles({
+      state,
+      // An output is no file: te only puts, and never reads what others have put.
+      files: {} as Files,
+      workspace,
+      limits: () => ({
+        ttlSeconds: limits.ttl_seconds,
+        maxTotalBytes: limits.max_total_mb * MIB,
+        maxBytesEach: limits.max_each_mb * MIB,
+      }),
+      now,
+      newId: newHandleId,
+      pid: process.pid,
+    });
+  };
+  return {
+    usage: createUsage({ state, retentionDays: () => te.retention_days, now }),
+    handles: lazyPort(loadHandles),
+    close: state.close,
+  };
+};

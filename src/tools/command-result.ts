@@ -1,0 +1,66 @@
+import { z } from "zod";
+import type { EnvelopeResult } from "../envelope/port.ts";
+
+/** What tools that run a command tell about the run. */
+export const commandMeta = z.object({
+  /** How well the command was held: bubblewrap, landlock or plain; null where nothing was started. */
+  tier: z.string().nullable(),
+  /** enriched (a summary), passthrough or raw. */
+  mode: z.string(),
+  duration_ms: z.number(),
+  timed_out: z.boolean(),
+  truncated: z.boolean(),
+  /** How many matches, entries, commits or failing tests there are in all. */
+  total_matches: z.int().optional(),
+  handle: z.string().nullable(),
+  tokens_estimate: z.int(),
+  budget_remaining: z.int().nullable(),
+  /** Files that commands must not make; they were renamed. */
+  set_aside: z.array(z.string()).optional(),
+});
+
+export const metaOf = ({ document, tier, durationMs, timedOut, setAside }: EnvelopeResult) => {
+  const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
+  return {
+    tier,
+    mode: document.mode,
+    duration_ms: Math.round(durationMs),
+    timed_out: timedOut,
+    truncated,
+    ...(match_count === null ? {} : { total_matches: match_count }),
+    handle,
+    tokens_estimate,
+    budget_remaining: document.telemetry.budget_remaining,
+    ...(setAside.length === 0 ? {} : { set_aside: [...setAside] }),
+  };
+};
+
+/** Below this much, the caller is told what its session has left. */
+const LOW_BUDGET_TOKENS = 20_000;
+
+/** What a model reads of a command: what it said, and what is not to be seen from that. */
+export const renderCommand = (
+  data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
+  meta: Pick<
+    z.output<typeof commandMeta>,
+    "timed_out" | "truncated" | "handle" | "set_aside" | "budget_remaining"
+  >,
+): string => {
+  const left = meta.budget_remaining;
+  const notes = [
+    ...(meta.timed_out
+      ? ["stopped at its deadline"]
+      : data.exit_code === 0
+        ? []
+        : [`exit ${data.exit_code}`]),
+    ...(meta.truncated ? [`cut${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`] : []),
+    ...(meta.set_aside === undefined ? [] : [`set aside: ${meta.set_aside.join(", ")}`]),
+    ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),
+  ];
+  const parts = [
+    data.stdout.trimEnd(),
+    ...(data.stderr.trim() === "" ? [] : [`[stderr]\n${data.stderr.trimEnd()}`]),
+    ...(notes.length === 0 ? [] : [`[${notes.join("; ")}]`]),
+  ];
+  return parts.filter((part) => part !== "").join("\n") || "[no output]";
+};

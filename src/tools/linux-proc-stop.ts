@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { describeOutput, ownerOf, PROC_ID, processOutput, renderOutput } from "./process-output.ts";
+import { defineTool } from "./tool.ts";
+
+export const linuxProcStop = defineTool({
+  name: "linux_proc_stop",
+  description: "End a process and all it started.",
+  effect: "execute",
+  input: z.strictObject({ proc_id: PROC_ID }),
+  output: processOutput,
+  run: async ({ proc_id }, { processes, handles }, call) =>
+    describeOutput(await processes.stop(proc_id, ownerOf(call)), handles),
+  render: renderOutput,
+});

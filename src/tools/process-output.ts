@@ -1,0 +1,90 @@
+import { z } from "zod";
+import type { CallContext } from "./contract.ts";
+import type { Ports } from "./tool.ts";
+
+type ProcessOutput = Awaited<ReturnType<Ports["processes"]["read"]>>;
+type ProcessOwner = Parameters<Ports["processes"]["list"]>[0];
+
+/** Shown at once: about 2,000 tokens; the last, which tells how things stand. */
+const MAX_SHOWN_CHARS = 8000;
+
+export const PROC_ID = z.string().min(1).max(64);
+export const WAIT_MS = z.int().min(0).max(30_000);
+
+export const processOutput = z.object({
+  proc_id: z.string(),
+  pid: z.int(),
+  state: z.enum(["running", "ended"]),
+  output: z.string(),
+  /** Position to read on from, in bytes. */
+  next: z.int(),
+  lost_bytes: z.int(),
+  truncated: z.boolean(),
+  handle: z.string().nullable(),
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  /** Why the server ended it. */
+  reason: z.string().nullable(),
+  /** How well it is held: bubblewrap, landlock or plain. */
+  tier: z.string(),
+});
+
+export const ownerOf = ({ caller: { agentId, sessionId, model } }: CallContext): ProcessOwner => ({
+  agentId,
+  sessionId,
+  model,
+});
+
+const lastPart = (text: string): string => {
+  const from = text.length - MAX_SHOWN_CHARS;
+  const lineEnd = text.indexOf("\n", from - 1);
+  return text.slice(lineEnd < 0 || lineEnd === text.length - 1 ? from : lineEnd + 1);
+};
+
+/** What the result carries; output that is long goes to a handle, and its end is shown. */
+export const describeOutput = async (
+  { id, pid, state, text, next, lostBytes, exitCode, signal, reason, tier }: ProcessOutput,
+  handles: Ports["handles"],
+): Promise<z.infer<typeof processOutput>> => {
+  const isLong = text.length > MAX_SHOWN_CHARS;
+  return {
+    proc_id: id,
+    pid,
+    state,
+    output: isLong ? lastPart(text) : text,
+    next,
+    lost_bytes: lostBytes,
+    truncated: isLong || lostBytes > 0,
+    handle: isLong ? await handles.put("output", "", text.split("\n")) : null,
+    exit_code: exitCode ?? null,
+    signal: signal ?? null,
+    reason: reason ?? null,
+    tier,
+  };
+};
+
+/** How it ended, in a few words; nothing while it runs. */
+export const endNote = (view: {
+  readonly state: string;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly reason: string | null;
+}): string => {
+  if (view.state === "running") return "";
+  const how = view.exit_code === null ? (view.signal ?? "ended") : `exit ${view.exit_code}`;
+  return view.reason === null ? how : `${view.reason}; ${how}`;
+};
+
+export const renderOutput = (result: z.infer<typeof processOutput>): string => {
+  const end = endNote(result);
+  const before = [
+    ...(result.lost_bytes > 0 ? [`${result.lost_bytes} bytes before this are gone`] : []),
+    ...(result.handle === null ? [] : [`cut; all: handle:${result.handle}`]),
+  ];
+  const parts = [
+    ...(before.length === 0 ? [] : [`[${before.join("; ")}]`]),
+    result.output.replace(/\n+$/, ""),
+    ...(end === "" ? [] : [`[${end}]`]),
+  ];
+  return parts.filter((part) => part !== "").join("\n") || "[running; no new output]";
+};

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { indexMeta, nothingFound, renderNotes, symbolShape, toIndexMeta, toSymbol } from "./rag-shape.ts";
+import { defineTool } from "./tool.ts";
+
+const node = symbolShape.extend({ depth: z.int() });
+const edge = z.object({
+  from: z.int(),
+  to: z.int(),
+  lines: z.array(z.int()),
+  confidence: z.number(),
+});
+
+const placeOf = ({ name, src, line }: z.infer<typeof node>): string =>
+  `${name} ${src.slice(0, src.lastIndexOf("#"))}:${line}`;
+
+export const ragLineage = defineTool({
+  name: "rag_lineage",
+  description: "Who calls a symbol and what it calls.",
+  effect: "read",
+  input: z.strictObject({
+    symbol: z.string().min(1).max(1024),
+    direction: z.enum(["callers", "callees", "both"]).default("both"),
+    depth: z.int().min(1).max(10).default(2),
+    limit: z.int().min(1).max(500).default(60).describe("max symbols"),
+  }),
+  output: z.object({
+    data: z.object({ nodes: z.array(node), edges: z.array(edge) }),
+    meta: z.object({ ...indexMeta, truncated: z.boolean(), suggestions: z.array(z.string()) }),
+  }),
+  run: async ({ symbol, direction, depth, limit }, { retrieval }, { signal }) => {
+    const answer = await retrieval.lineage(symbol, { direction, depth, limit }, signal);
+    const { nodes, edges, truncated, suggestions } = answer.value;
+    return {
+      data: {
+        nodes: nodes.map((one) => ({ ...toSymbol(one), depth: one.depth })),
+        edges: edges.map(({ from, to, lines, confidence }) => ({ from, to, lines: [...lines], confidence })),
+      },
+      meta: { ...toIndexMeta(answer), truncated, suggestions: [...suggestions] },
+    };
+  },
+  render: ({ data: { nodes, edges }, meta }) => {
+    if (nodes.length === 0) return [nothingFound(meta.suggestions), ...renderNotes(meta.notes)].join("\n");
+    const nameOf = (index: number): string => nodes[index]?.name ?? "?";
+    return [
+      ...nodes.map((one) => `${one.depth === 0 ? "*" : one.depth < 0 ? "<" : ">"} ${placeOf(one)}`),
+      ...(edges.length === 0 ? ["[no calls]"] : []),
+      ...edges.map(({ from, to, lines }) => `${nameOf(from)} -> ${nameOf(to)} @${lines.join(",")}`),
+      ...(meta.truncated ? ["[more: raise limit or lower depth]"] : []),
+      ...renderNotes(meta.notes),
+    ].join("\n");
+  },
+});

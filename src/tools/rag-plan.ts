@@ -1,0 +1,62 @@
+import { z } from "zod";
+import {
+  indexMeta,
+  renderNotes,
+  renderSymbol,
+  srcOf,
+  symbolShape,
+  toIndexMeta,
+  toSymbol,
+} from "./rag-shape.ts";
+import { defineTool } from "./tool.ts";
+
+export const ragPlan = defineTool({
+  name: "rag_plan",
+  description: "Plan where to look for an answer: spans, symbols, confidence.",
+  effect: "read",
+  input: z.strictObject({
+    query: z.string().min(1).max(20_000),
+    scope: z.enum(["repo", "docs", "both"]).optional(),
+    k: z.int().min(1).max(50).default(8).describe("max spans"),
+  }),
+  output: z.object({
+    data: z.object({
+      spans: z.array(
+        z.object({ src: z.string(), name: z.string(), score: z.number(), words: z.array(z.string()) }),
+      ),
+      symbols: z.array(symbolShape),
+      confidence: z.number(),
+      missing: z.array(z.string()),
+    }),
+    meta: z.object(indexMeta),
+  }),
+  run: async ({ query, scope, k }, { retrieval }, { signal }) => {
+    const answer = await retrieval.plan({ query, scope, k }, signal);
+    const { spans, symbols, confidence, missing } = answer.value;
+    return {
+      data: {
+        spans: spans.map((span) => ({
+          src: srcOf(span),
+          name: span.name,
+          score: Math.round(span.score * 1000) / 1000,
+          words: [...span.words],
+        })),
+        symbols: symbols.map(toSymbol),
+        confidence,
+        missing: [...missing],
+      },
+      meta: toIndexMeta(answer),
+    };
+  },
+  render: ({ data: { spans, symbols, confidence, missing }, meta }) =>
+    [
+      ...(spans.length === 0
+        ? ["[nothing found]"]
+        : spans.map(({ src, name, words }) =>
+            [src, name, words.join(" ")].filter((part) => part !== "").join(" | "),
+          )),
+      ...(symbols.length === 0 ? [] : [`defined: ${symbols.map(renderSymbol).join(", ")}`]),
+      `[confidence ${confidence}${missing.length === 0 ? "" : `; nowhere: ${missing.join(", ")}`}]`,
+      ...renderNotes(meta.notes),
+    ].join("\n"),
+});

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { indexMeta, renderNotes, srcOf, toIndexMeta } from "./rag-shape.ts";
+import { defineTool } from "./tool.ts";
+
+/** Places cost a few tokens each, so there may be more of them than of snippets. */
+const DEFAULT_PLACES = 10;
+
+export const ragQuery = defineTool({
+  name: "rag_query",
+  description: "Find places by meaning: locations only.",
+  effect: "read",
+  input: z.strictObject({
+    query: z.string().min(1).max(20_000),
+    scope: z.enum(["repo", "docs", "both"]).optional(),
+    k: z.int().min(1).max(50).default(DEFAULT_PLACES),
+  }),
+  output: z.object({
+    data: z.object({
+      places: z.array(z.object({ src: z.string(), name: z.string(), score: z.number() })),
+    }),
+    meta: z.object({ ...indexMeta, confidence: z.number() }),
+  }),
+  run: async ({ query, scope, k }, { retrieval }, { signal }) => {
+    const answer = await retrieval.plan({ query, scope, k }, signal);
+    return {
+      data: {
+        places: answer.value.spans.map((span) => ({
+          src: srcOf(span),
+          name: span.name,
+          score: Math.round(span.score * 1000) / 1000,
+        })),
+      },
+      meta: { ...toIndexMeta(answer), confidence: answer.value.confidence },
+    };
+  },
+  render: ({ data: { places }, meta }) =>
+    [
+      ...(places.length === 0
+        ? ["[nothing found]"]
+        : places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`))),
+      ...renderNotes(meta.notes),
+    ].join("\n"),
+});

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import {
+  findInput,
+  indexMeta,
+  renderNotes,
+  renderSymbol,
+  snippetShape,
+  symbolShape,
+  toFindRequest,
+  toIndexMeta,
+  toSnippet,
+  toSymbol,
+} from "./rag-shape.ts";
+import { defineTool } from "./tool.ts";
+
+const enrichedSnippet = z.object({
+  ...snippetShape,
+  symbol: symbolShape.nullable(),
+  parents: z.array(symbolShape),
+  callers: z.array(symbolShape),
+  callees: z.array(symbolShape),
+  tests: z.array(z.string()),
+});
+
+const RELATIONS = ["parents", "callers", "callees"] as const;
+
+const renderSnippet = (snippet: z.infer<typeof enrichedSnippet>): string => {
+  const related = RELATIONS.filter((relation) => snippet[relation].length > 0).map(
+    (relation) => `${relation}: ${snippet[relation].map(renderSymbol).join(", ")}`,
+  );
+  const tests = snippet.tests.length === 0 ? [] : [`tests: ${snippet.tests.join(", ")}`];
+  return [snippet.src, snippet.text, ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
+};
+
+export const ragSearchEnriched = defineTool({
+  name: "rag_search_enriched",
+  description: "rag_search with callers, callees and tests of what is found.",
+  effect: "read",
+  input: z.strictObject(findInput),
+  output: z.object({
+    data: z.object({ snippets: z.array(enrichedSnippet) }),
+    meta: z.object(indexMeta),
+  }),
+  run: async (args, { retrieval }, { signal }) => {
+    const answer = await retrieval.findEnriched(toFindRequest(args), signal);
+    return {
+      data: {
+        snippets: answer.value.map((snippet) => {
+          const { symbol, parents, callers, callees, tests } = snippet.neighbours;
+          return {
+            ...toSnippet(snippet),
+            symbol: symbol === undefined ? null : toSymbol(symbol),
+            parents: parents.map(toSymbol),
+            callers: callers.map(toSymbol),
+            callees: callees.map(toSymbol),
+            tests: tests.map(({ path, line }) => `${path}:${line}`),
+          };
+        }),
+      },
+      meta: toIndexMeta(answer),
+    };
+  },
+  render: ({ data: { snippets }, meta }) =>
+    [
+      ...(snippets.length === 0 ? ["[nothing found]"] : snippets.map(renderSnippet)),
+      ...renderNotes(meta.notes),
+    ].join("\n"),
+});

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import {
+  findInput,
+  indexMeta,
+  renderNotes,
+  snippetShape,
+  toFindRequest,
+  toIndexMeta,
+  toSnippet,
+} from "./rag-shape.ts";
+import { defineTool } from "./tool.ts";
+
+export const ragSearch = defineTool({
+  name: "rag_search",
+  description: "Find code and documents by meaning or name.",
+  effect: "read",
+  input: z.strictObject(findInput),
+  output: z.object({
+    data: z.object({ snippets: z.array(z.object(snippetShape)) }),
+    meta: z.object(indexMeta),
+  }),
+  run: async (args, { retrieval }, { signal }) => {
+    const answer = await retrieval.find(toFindRequest(args), signal);
+    return { data: { snippets: answer.value.map(toSnippet) }, meta: toIndexMeta(answer) };
+  },
+  render: ({ data: { snippets }, meta }) =>
+    [
+      ...(snippets.length === 0 ? ["[nothing found]"] : snippets.map(({ src, text }) => `${src}\n${text}`)),
+      ...renderNotes(meta.notes),
+    ].join("\n"),
+});

@@ -1,0 +1,94 @@
+import { z } from "zod";
+import type { Snippet } from "../retrieve/contract.ts";
+import type { Answer } from "../retrieve/engine.ts";
+import type { SymbolAt } from "../retrieve/graph/graph.ts";
+
+/** The words that the retrieval tools share. */
+
+export const findInput = {
+  query: z.string().min(1).max(20_000),
+  scope: z.enum(["repo", "docs", "both"]).optional(),
+  k: z.int().min(1).max(50).optional().describe("max snippets"),
+  budget_tokens: z.int().min(1).max(200_000).optional(),
+  path_glob: z.string().min(1).max(1024).optional(),
+  language: z.string().min(1).max(40).optional(),
+  kind: z.enum(["code", "prose", "data", "text"]).optional(),
+};
+
+interface FindArgs {
+  readonly query: string;
+  readonly scope?: "repo" | "docs" | "both" | undefined;
+  readonly k?: number | undefined;
+  readonly budget_tokens?: number | undefined;
+  readonly path_glob?: string | undefined;
+  readonly language?: string | undefined;
+  readonly kind?: "code" | "prose" | "data" | "text" | undefined;
+}
+
+export const toFindRequest = ({ query, scope, k, budget_tokens, path_glob, language, kind }: FindArgs) => ({
+  query,
+  scope,
+  k,
+  budgetTokens: budget_tokens,
+  pathGlob: path_glob,
+  language,
+  kind,
+});
+
+export const indexMeta = {
+  /** `building`: files that are not indexed yet are missing. */
+  index: z.enum(["ready", "building"]),
+  notes: z.array(z.string()),
+};
+
+export const toIndexMeta = ({ index, notes }: Answer<unknown>) => ({
+  index: index.state,
+  notes: [...notes],
+});
+
+export const snippetShape = {
+  text: z.string(),
+  /** `path#Lx-Ly`. */
+  src: z.string(),
+  score: z.number(),
+};
+
+export const srcOf = ({
+  path,
+  startLine,
+  endLine,
+}: {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+}): string => `${path}#L${startLine}-L${endLine}`;
+
+export const toSnippet = (snippet: Snippet) => ({
+  text: snippet.text,
+  src: srcOf(snippet),
+  score: Math.round(snippet.score * 1000) / 1000,
+});
+
+export const symbolShape = z.object({
+  name: z.string(),
+  kind: z.string(),
+  /** `path#Lx-Ly` of the whole definition. */
+  src: z.string(),
+  line: z.int(),
+});
+
+export const toSymbol = (symbol: SymbolAt) => ({
+  name: symbol.qualified,
+  kind: symbol.kind,
+  src: srcOf(symbol),
+  line: symbol.line,
+});
+
+/** `Store.open src/store.ts:12`: enough to read on. */
+export const renderSymbol = ({ name, src, line }: z.infer<typeof symbolShape>): string =>
+  `${name} ${src.slice(0, src.lastIndexOf("#"))}:${line}`;
+
+export const renderNotes = (notes: readonly string[]): readonly string[] => notes.map((note) => `[${note}]`);
+
+export const nothingFound = (suggestions: readonly string[]): string =>
+  `[nothing has this name${suggestions.length === 0 ? "" : `; near: ${suggestions.join(", ")}`}]`;

@@ -1,0 +1,175 @@
+import { z } from "zod";
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+import type { EnvelopeResult } from "../envelope/port.ts";
+import type { TestFailure } from "../envelope/test-runners/contract.ts";
+import type { Files } from "../host/files/files.ts";
+import { commandMeta, metaOf, renderCommand } from "./command-result.ts";
+import { detectTestRunner, type TestCommand } from "./detect-test-runner.ts";
+import { defineTool } from "./tool.ts";
+
+/** Failures that are told with their message; then only where they are; then only how many. */
+const MAX_TOLD = 25;
+const MAX_NAMED = 200;
+
+const noRunner = (): LlmcError =>
+  new LlmcError("unavailable", "No test runner was found in this workspace.", {
+    hint: "Known are pytest, vitest, jest, node --test, cargo and go, by the files at its top (pyproject.toml, package.json, Cargo.toml, go.mod). Another one can be started with run_cmd.",
+  });
+
+const ALLOWLIST = "mcp.tools.run_cmd_allowlist";
+
+/** Says what the operator has to write, which only this tool knows: the caller never named the program. */
+const explain = (thrown: unknown, { runner, command: [program] }: TestCommand): unknown => {
+  if (!(thrown instanceof LlmcError)) return thrown;
+  if (thrown.code === "forbidden" && thrown.hint?.includes(ALLOWLIST) === true) {
+    return new LlmcError("forbidden", `The tests need ${runner}, and ${program} may not be run here.`, {
+      hint: `The operator adds "${program}" to run_cmd_allowlist under [mcp.tools] in llmc.toml, beside the programs that are to stay.`,
+      cause: thrown,
+    });
+  }
+  if (thrown.code === "file_not_found") {
+    return new LlmcError(
+      "unavailable",
+      `The tests need ${runner}, and there is no ${program} in the system's folders.`,
+      {
+        hint: `Install ${program} for all users, or let the operator add the whole path of one (such as that of a virtual environment: "/…/bin/${program}") to run_cmd_allowlist under [mcp.tools] in llmc.toml.`,
+        cause: thrown,
+      },
+    );
+  }
+  return thrown;
+};
+
+const refuseOptions = (paths: readonly string[]): void => {
+  const option = paths.find((path) => path.startsWith("-"));
+  if (option === undefined) return;
+  throw new LlmcError("invalid_args", `${quoteForMessage(option)} is an option, not a path.`, {
+    hint: "Options go into args.",
+    details: { field: "paths" },
+  });
+};
+
+/** Some runners name files by whole paths; callers know them from the workspace on. */
+const placeInWorkspace = async (
+  failures: readonly TestFailure[],
+  files: Files,
+  signal: AbortSignal,
+): Promise<readonly TestFailure[]> => {
+  const whole = new Set(failures.flatMap(({ file }) => (file?.startsWith("/") ? [file] : [])));
+  const named = new Map<string, string>();
+  for (const file of [...whole].slice(0, MAX_NAMED)) {
+    try {
+      named.set(file, (await files.stat(file, signal)).path);
+    } catch {
+      // Not a file that callers reach: it stays as the runner wrote it.
+      signal.throwIfAborted();
+    }
+  }
+  return failures.map((failure) => ({
+    ...failure,
+    file: failure.file === null ? null : (named.get(failure.file) ?? failure.file),
+  }));
+};
+
+const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: readonly TestFailure[]) => {
+  const { exit_code, stdout, stderr } = document;
+  if (tests === undefined) {
+    const none = { passed: null, failed: null, skipped: null, errors: null };
+    return { runner, ...none, exit_code, failures: [], stdout, stderr };
+  }
+  const { passed, failed, skipped, errors } = tests;
+  return {
+    runner,
+    passed,
+    failed,
+    skipped,
+    errors,
+    exit_code,
+    failures: failures
+      .slice(0, MAX_NAMED)
+      .map((failure, i) => ({ ...failure, message: i < MAX_TOLD ? failure.message : "" })),
+    // Nothing failed, and yet it went wrong: what was said is all there is to go by.
+    ...(exit_code !== 0 && failed + errors === 0 ? { stdout, stderr } : {}),
+  };
+};
+
+const tellFailure = ({ name, file, line, message }: TestFailure): string => {
+  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`}`;
+  const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
+  const title = ["FAIL", place, short === file ? "" : short].filter((part) => part !== "").join(" ");
+  return message === "" ? title : `${title}\n${message}`;
+};
+
+const count = z.int().nullable();
+
+export const runPytest = defineTool({
+  name: "run_pytest",
+  description: "Run the workspace's tests (pytest, vitest, jest, node:test, cargo, go): failures first.",
+  effect: "execute",
+  // The test run has a deadline of its own, which is shorter than this.
+  timeoutMs: 86_400_000,
+  input: z.strictObject({
+    paths: z.array(z.string().min(1).max(4096)).max(200).optional(),
+    args: z.array(z.string().max(4096)).max(200).optional().describe("more options of the runner"),
+    timeout: z.int().min(1).max(86_400).optional().describe("seconds"),
+  }),
+  output: z.object({
+    data: z.object({
+      runner: z.string(),
+      /** Null where the run ended before the runner counted. */
+      passed: count,
+      failed: count,
+      skipped: count,
+      errors: count,
+      exit_code: z.int(),
+      failures: z.array(
+        z.object({
+          name: z.string(),
+          file: z.string().nullable(),
+          line: z.int().nullable(),
+          message: z.string(),
+        }),
+      ),
+      /** What the runner said, where it did not come to counting. */
+      stdout: z.string().optional(),
+      stderr: z.string().optional(),
+    }),
+    meta: commandMeta,
+  }),
+  run: async ({ paths = [], args = [], timeout }, { files, envelope }, { signal, caller }) => {
+    refuseOptions(paths);
+    const found = await detectTestRunner(files, { paths, args }, signal);
+    if (found === undefined) throw noRunner();
+    try {
+      const result = await envelope.run({ command: found.command, timeoutSeconds: timeout }, caller, signal);
+      const failures = await placeInWorkspace(result.tests?.failures ?? [], files, signal);
+      return { data: dataOf(found.runner, result, failures), meta: metaOf(result) };
+    } catch (thrown) {
+      throw explain(thrown, found);
+    }
+  },
+  render: ({ data, meta }) => {
+    const { runner, passed, failed, skipped, errors, failures, exit_code, stdout = "", stderr = "" } = data;
+    const totals = [
+      ...(errors ? [`${errors} errors`] : []),
+      ...(failed ? [`${failed} failed`] : []),
+      ...(passed === null ? [] : [`${passed} passed`]),
+      ...(skipped ? [`${skipped} skipped`] : []),
+    ];
+    const rest = (failed ?? 0) + (errors ?? 0) - failures.length;
+    const text = [
+      passed === null ? `${runner} ended before it counted` : `${runner}: ${totals.join(", ")}`,
+      ...failures.map(tellFailure),
+      ...(failures.length >= MAX_NAMED && rest > 0 ? [`[+${rest} failures]`] : []),
+      ...(stdout === "" ? [] : [stdout.trimEnd()]),
+    ].join("\n");
+    // That tests failed says what the status says.
+    const isTold = failures.length > 0 && exit_code !== 0 && !meta.timed_out;
+    const isWhole = (failed ?? 0) + (errors ?? 0) === 0 && passed !== null;
+    return renderCommand(
+      { stdout: text, stderr, exit_code: isTold ? 0 : exit_code },
+      { ...meta, truncated: meta.truncated && !(isWhole && exit_code === 0) },
+    );
+  },
+});

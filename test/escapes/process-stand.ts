@@ -1,0 +1,54 @@
+import type { CommandGate } from "../../src/host/commands/commands.ts";
+import type { Tier } from "../../src/host/commands/contract.ts";
+import { createCommandRunner } from "../../src/host/commands/runner.ts";
+import { createProcesses } from "../../src/host/processes/processes.ts";
+
+/** Whoever starts processes in these tests. */
+export const OWNER = { agentId: "test", sessionId: "one", model: "none" };
+
+/** Processes in one forced tier over a folder; the command is a shell script, and every one is let through. */
+export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) => {
+  const runner = createCommandRunner({
+    mode: () => "auto",
+    tiers: [tier],
+    ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
+  });
+  const gate: CommandGate = {
+    pass: (call, _signal, work) => {
+      const script = String(call.command);
+      const request = { cwd: root, timeoutMs: 1, maxOutputBytes: 0 };
+      return work({
+        request: { ...request, argv: ["/bin/sh", "-c", script] },
+        ground: { writable: [root], readOnly: [], hidden: [], network: false },
+        words: ["sh", "-c", script],
+      });
+    },
+  };
+  const processes = createProcesses({
+    gate,
+    runner,
+    settings: () => ({
+      enabled: true,
+      idleMs: 600_000,
+      maxProcesses: 10,
+      maxPerSession: 10,
+      killForeign: false,
+    }),
+    now: () => performance.now(),
+  });
+  return {
+    processes,
+    close: async () => {
+      await processes[Symbol.asyncDispose]();
+      await runner[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** A double fork into a session of its own, without our environment, deaf to SIGTERM. */
+export const daemon = (tag: string): string =>
+  `setsid -f env -i /bin/sh -c 'trap "" TERM HUP INT; (sleep ${tag} &) ; sleep ${tag}' >/dev/null 2>&1 </dev/null`;
+
+/** Deaf, with daemons, flooding, and looking for a terminal that is not its own. */
+export const hostile = (tag: string): string =>
+  `trap '' TERM HUP INT; ${daemon(tag)}; sleep ${tag} & (sleep ${tag} &) ; echo up; yes ${tag}`;

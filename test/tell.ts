@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import type { Enriched, EnrichLimits, Ran } from "../src/envelope/contract.ts";
+import { enrich } from "../src/envelope/enrich/all.ts";
+import { estimateTokens } from "../src/envelope/token-estimate.ts";
+
+type Argv = readonly [string, ...string[]];
+
+export const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens, countTokens: estimateTokens });
+
+/** What the envelope would make of an output. */
+export const tell = (
+  command: string,
+  stdout: string,
+  extra: Partial<Ran> & { readonly maxTokens?: number } = {},
+): Enriched | undefined => {
+  const [program = "", ...rest] = command.split(" ");
+  const { maxTokens, ...ran } = extra;
+  return enrich(
+    { argv: [program, ...rest], stdout, stderr: "", exitCode: 0, cut: false, ...ran },
+    limits(maxTokens),
+  );
+};
+
+/** The same for a command that really runs; undefined where the program is not on this machine. */
+export const tellReal = (
+  argv: Argv,
+  cwd: string,
+  maxTokens?: number,
+): { readonly raw: string; readonly told: Enriched | undefined } | undefined => {
+  const [program, ...rest] = argv;
+  const { stdout, stderr, status, error } = spawnSync(program, rest, {
+    cwd,
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (error !== undefined) return undefined;
+  const ran = { argv, stdout, stderr, exitCode: status ?? -1, cut: false };
+  return { raw: stdout, told: enrich(ran, limits(maxTokens)) };
+};
