@@ -3,7 +3,8 @@ import { tokenCounter } from "../src/base/tokens.ts";
 import type { Benchmark, Figures, Report, Table } from "./lib/report.ts";
 import { average, averageBy, ndcgAt, recallAt, reciprocalRank } from "./lib/retrieval-metrics.ts";
 import { findSets, type Question, type QuestionSet } from "./lib/retrieval-sets.ts";
-import { HYBRID_SYSTEM, type OpenCorpus, openLibrary } from "./lib/retrieval-systems.ts";
+import { type Hit, HYBRID_SYSTEM, type OpenCorpus, openLibrary } from "./lib/retrieval-systems.ts";
+import { openThroughTool } from "./lib/retrieval-tool.ts";
 import { round } from "./lib/stats.ts";
 
 interface Outcome {
@@ -20,6 +21,9 @@ interface Outcome {
 
 const DATA_VARIABLE = "LLMC_BENCH_DATA";
 
+/** Set to `rag_search`: the tool of the real program, over real files, in the place of the parts put together here. */
+const THROUGH_VARIABLE = "LLMC_BENCH_THROUGH";
+
 /** Where the sets lie unless the variable says otherwise: beside the repository. */
 const DEFAULT_DATA = fileURLToPath(new URL("../../shared/data", import.meta.url));
 
@@ -32,6 +36,12 @@ const ANSWER_CHUNKS = 3;
 const filesOf = (hits: readonly { readonly path: string }[]): readonly string[] => [
   ...new Set(hits.map(({ path }) => path)),
 ];
+
+const firstTexts = (hits: readonly Hit[]): string =>
+  hits
+    .slice(0, ANSWER_CHUNKS)
+    .map(({ text }) => text)
+    .join("\n");
 
 const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? 0;
@@ -51,7 +61,7 @@ const runSet = async (
   let megabytes = 0;
   let indexMs = 0;
   for (const corpus of quick ? set.corpora.slice(0, 3) : set.corpora) {
-    const opened = await open(corpus, set.isPathless);
+    const opened = await open(corpus);
     chunks += opened.chunks;
     megabytes += opened.megabytes;
     indexMs += opened.indexMs;
@@ -69,7 +79,7 @@ const runSet = async (
           ndcg: ndcgAt(files, question.gold, 10),
           mrr: reciprocalRank(files, question.gold),
           recall: recallAt(files, question.gold, 10),
-          tokens: hits.slice(0, ANSWER_CHUNKS).reduce((sum, { text }) => sum + countTokens(text), 0),
+          tokens: countTokens((await system.answer?.(question.text)) ?? firstTexts(hits)),
           ms,
         });
       }
@@ -94,7 +104,7 @@ const row = (label: string, outcomes: readonly Outcome[]): readonly (string | nu
   Math.round(average(outcomes.map(({ tokens }) => tokens))),
 ];
 
-const HEAD = ["NDCG@10", "MRR", "recall@10", `tokens of ${ANSWER_CHUNKS}`];
+const HEAD = ["NDCG@10", "MRR", "recall@10", "tokens"];
 
 const tablesOf = (set: QuestionSet, outcomes: readonly Outcome[]): readonly Table[] => {
   const systems = Map.groupBy(outcomes, ({ system }) => system);
@@ -115,7 +125,7 @@ const tablesOf = (set: QuestionSet, outcomes: readonly Outcome[]): readonly Tabl
     head: [set.name, ...HEAD],
     rows: [...systems].map(([name, group]) => row(name, group)),
   };
-  if (set.isPathless) return [all];
+  if (set.isPassages) return [all];
   return [
     all,
     detail("kind of question", ({ category }) => category),
@@ -163,12 +173,18 @@ export const retrieval: Benchmark = {
   name: "retrieval",
   says: "quality of search on public question sets, beside BM25 only and vectors only",
   needs: `question sets, in ../shared/data or the folder ${DATA_VARIABLE} names`,
-  run: async ({ quick }): Promise<Report> => {
+  run: async ({ quick, program }): Promise<Report> => {
     const folder = process.env[DATA_VARIABLE] ?? DEFAULT_DATA;
     const { sets, absent } = findSets(folder);
-    const open = await openLibrary();
+    const isThroughTool = process.env[THROUGH_VARIABLE] === "rag_search";
+    const open = isThroughTool ? openThroughTool(program) : await openLibrary();
     const tables: Table[] = [];
-    const notes: string[] = absent.map((name) => `SKIPPED ${name}: not in the data folder`);
+    const notes: string[] = [
+      isThroughTool
+        ? "through rag_search of the real program; tokens: its answer with the defaults"
+        : `the parts in one process; tokens: the first ${ANSWER_CHUNKS} chunks, whole. ${THROUGH_VARIABLE}=rag_search asks the real program`,
+      ...absent.map((name) => `SKIPPED ${name}: not in the data folder`),
+    ];
     const figures: Record<string, Figures> = {};
     for (const set of sets) {
       const ran = await runSet(set, open, quick);
@@ -176,6 +192,6 @@ export const retrieval: Benchmark = {
       notes.push(...ran.notes);
       figures[set.name] = figuresOf(ran.outcomes);
     }
-    return { tables, notes, figures };
+    return { tables, notes, figures: { [isThroughTool ? "rag_search" : "parts"]: figures } };
   },
 };

@@ -3,6 +3,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { envelope } from "./envelope.ts";
 import { flood } from "./flood.ts";
+import { graph } from "./graph.ts";
+import { http } from "./http.ts";
+import { index } from "./index.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
 import { memory } from "./memory.ts";
@@ -17,14 +20,17 @@ import { workflows } from "./workflows.ts";
 const BENCHMARKS: readonly Benchmark[] = [
   start,
   noop,
+  http,
   observe,
   memory,
   flood,
   tokens,
   envelope,
   retrieval,
+  index,
   peers,
   workflows,
+  graph,
 ];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));

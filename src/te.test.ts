@@ -7,7 +7,7 @@ import { openTestApp, tempWorkspace } from "../test/app.ts";
 import { cleanEnv } from "../test/workspace.ts";
 import { ENTRIES } from "./config/sections.ts";
 import type { EnvelopeDocument } from "./envelope/contract.ts";
-import { UNCONFIGURED } from "./te-config.ts";
+import { TABLES } from "./te-config.ts";
 
 const launcher = fileURLToPath(new URL("../bin/te", import.meta.url));
 
@@ -252,12 +252,15 @@ describe("te", () => {
   });
 
   test("without a configuration, its defaults are those of the options", () => {
-    const defaultOf = (key: string): unknown => ENTRIES.get(key)?.option.default;
-    for (const [name, value] of Object.entries(UNCONFIGURED.te))
-      expect(value).toBe(defaultOf(`mcp.te.${name}`));
-    for (const [name, value] of Object.entries(UNCONFIGURED.handles))
-      expect(value).toBe(defaultOf(`mcp.handles.${name}`));
-    expect(UNCONFIGURED.defaultAgentId).toBe(defaultOf("mcp.session.default_agent_id"));
-    expect(UNCONFIGURED.defaultModel).toBe(defaultOf("mcp.session.default_model"));
+    for (const [path, values] of Object.entries(TABLES)) {
+      const names = [...ENTRIES.keys()].filter((key) => key.slice(0, key.lastIndexOf(".")) === path);
+      expect(
+        Object.keys(values)
+          .map((name) => `${path}.${name}`)
+          .sort(),
+      ).toEqual(names.sort());
+      for (const [name, value] of Object.entries(values))
+        expect(value).toBe(ENTRIES.get(`${path}.${name}`)?.option.default);
+    }
   });
 });

@@ -5,7 +5,7 @@ import { estimateTokens } from "../src/envelope/token-estimate.ts";
 
 type Argv = readonly [string, ...string[]];
 
-export const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens, countTokens: estimateTokens });
+const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens, countTokens: estimateTokens });
 
 /** What the envelope would make of an output. */
 export const tell = (

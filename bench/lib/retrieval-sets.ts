@@ -28,8 +28,8 @@ export interface QuestionSet {
   readonly name: string;
   /** The figure others publish for this set. */
   readonly metric: "ndcg" | "mrr";
-  /** Documents are passages without a path; a path made of their number would be noise. */
-  readonly isPathless: boolean;
+  /** Documents are passages; their number is their path, and they are of one kind. */
+  readonly isPassages: boolean;
   readonly corpora: readonly Corpus[];
 }
 
@@ -79,7 +79,7 @@ const readCodeSet = (folder: string, name: string): QuestionSet => {
       })),
     };
   });
-  return { name, metric: "ndcg", isPathless: false, corpora };
+  return { name, metric: "ndcg", isPassages: false, corpora };
 };
 
 /** One body of passages; those of code become files of their language, others plain text. */
@@ -101,7 +101,7 @@ const readPassageSet = (folder: string, name: string, metric: "ndcg" | "mrr", en
       path: `${row["_id"]}.${end}`,
       text: [row["title"], row["text"]].filter((part) => part !== undefined && part !== "").join("\n"),
     }));
-  return { name, metric, isPathless: true, corpora: [{ name, language: end, documents, questions }] };
+  return { name, metric, isPassages: true, corpora: [{ name, language: end, documents, questions }] };
 };
 
 export interface FoundSets {

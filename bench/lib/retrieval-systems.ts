@@ -20,6 +20,8 @@ export interface Hit {
 export interface SystemUnderTest {
   readonly name: string;
   ask(question: string, limit: number): Promise<readonly Hit[]>;
+  /** What a model gets to read when it asks for nothing special; left out: the text of the first hits. */
+  answer?(question: string): Promise<string>;
 }
 
 export interface OpenSystems {
@@ -30,10 +32,9 @@ export interface OpenSystems {
   close(): Promise<void>;
 }
 
-export type OpenCorpus = (corpus: Corpus, isPathless: boolean) => Promise<OpenSystems>;
+export type OpenCorpus = (corpus: Corpus) => Promise<OpenSystems>;
 
-const HYBRID = "hybrid";
-export const HYBRID_SYSTEM = HYBRID;
+export const HYBRID_SYSTEM = "hybrid";
 
 interface Kept extends Chunk {
   readonly path: string;
@@ -44,7 +45,7 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
   const embedder: Embedder = createStaticEmbedder(readEmbedderFiles());
   const nearestRows = await loadNearestRows();
   const parsers = await createParsers();
-  return async (corpus, isPathless) => {
+  return async (corpus) => {
     const index = createChunkIndex({ dimensions: embedder.dimensions, nearestRows });
     const lexical = createLexicalIndex();
     const vectors = createVectorIndex(embedder.dimensions, nearestRows);
@@ -55,11 +56,10 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
     for (const { path, text } of documents) {
       bytes += Buffer.byteLength(text);
       const { chunks, language } = await parseFile({ path, text }, parsers);
-      const shownPath = isPathless ? "" : path;
       for (const chunk of chunks) {
         const id = kept.length;
-        const terms = chunkTerms(shownPath, chunk);
-        const vector = embedder.embedChunk(shownPath, chunk.text);
+        const terms = chunkTerms(path, chunk);
+        const vector = embedder.embedChunk(path, chunk.text);
         index.add({ ...chunk, id, path, language, terms, vector });
         lexical.add(id, terms);
         vectors.add(id, vector);
@@ -71,7 +71,7 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
     return {
       systems: [
         {
-          name: HYBRID,
+          name: HYBRID_SYSTEM,
           ask: async (query, limit) =>
             hits(index.search({ query, vector: embedder.embedQuery(query), scope: "both", limit })),
         },

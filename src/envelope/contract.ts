@@ -37,8 +37,6 @@ export interface Enricher {
   readonly name: string;
   /** Program names that it knows, such as `grep` and `rg`. */
   readonly programs: readonly string[];
-  /** Where not all of a long output can be kept, its end is what it needs: totals come last. */
-  readonly readsEnd?: true;
   /** Undefined: this call is none of its business, the output passes through as it is. */
   enrich(ran: Ran, limits: EnrichLimits): Enriched | undefined;
 }

@@ -120,7 +120,5 @@ export const parseTe = (argv: readonly string[]): TeRequest => {
   if (flags.has("--list-handles")) return { kind: "list-handles", json };
   if (flags.has("--stats")) return { kind: "stats", json };
   if (program === undefined || program === "") throw bad("te needs a command to run.");
-  if (json && flags.has("--raw"))
-    return { kind: "run", words: [program, ...args], json, raw: true, who: whoOf(values) };
   return { kind: "run", words: [program, ...args], json, raw: flags.has("--raw"), who: whoOf(values) };
 };

@@ -29,6 +29,9 @@ interface ServerLimits {
 const CHECK_MS = 1000;
 const HANDSHAKE_MS = 10_000;
 
+/** Connections of a listener that no request is under way on, in the order in which they became so. */
+const idleOf = new WeakMap<Server, Set<Socket>>();
+
 /**
  * Bounds the connections. When all are taken, the one that has been idle longest makes room: whoever opens thousands
  * and says nothing loses them to those who speak. One that sends its headers drop by drop counts as idle.
@@ -36,8 +39,8 @@ const HANDSHAKE_MS = 10_000;
 const boundConnections = (server: Server, maxConnections: number): void => {
   /** Requests under way by connection. */
   const open = new Map<Socket, number>();
-  /** In the order in which they became idle. */
   const idle = new Set<Socket>();
+  idleOf.set(server, idle);
 
   const change = (socket: Socket, by: 1 | -1): void => {
     const before = open.get(socket);
@@ -90,6 +93,8 @@ export const createHttpServer = (
     requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
     keepAliveTimeout: limits.idleTimeoutMs,
     connectionsCheckingInterval: CHECK_MS,
+    // Some clients offer HTTP/2 with every request; they are answered as they asked, in HTTP/1.1.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
   const server =
     keyPair === undefined
@@ -131,13 +136,17 @@ export const listen = (server: Server, options: ListenOptions): Promise<number> 
 /** Stops taking connections, lets requests under way finish, and ends idle connections; at the limit, all of them. */
 export const closeServer = (server: Server, graceMs: number): Promise<void> =>
   new Promise((resolve) => {
+    // Node's own sweep leaves out connections that have not sent anything yet.
+    const closeIdle = (): void => {
+      for (const socket of idleOf.get(server) ?? []) socket.destroy();
+    };
     const timer = setTimeout(() => server.closeAllConnections(), graceMs);
     // A connection becomes idle when its last answer or stream ends, which may be after this.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    const sweep = setInterval(closeIdle, 50);
     server.close(() => {
       clearTimeout(timer);
       clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
+    closeIdle();
   });

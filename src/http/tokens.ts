@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { LlmcError } from "../base/error.ts";
 import { SCOPES, type Scope, TOKEN_ENTRY } from "./scopes.ts";
 
@@ -20,7 +20,7 @@ const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 
 export const ANYBODY: Identity = { name: "anonymous", scopes: EVERYTHING };
 
-export const digestOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+export const digestOf = (secret: string): Buffer => hash("sha256", secret, "buffer");
 
 interface TokenSources {
   /** Secret of the plain configuration (`token_env`), if it is set. */

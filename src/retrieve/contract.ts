@@ -18,6 +18,7 @@ export interface Chunk {
   readonly name: string;
   /** Plain names that are defined in it, outermost first. */
   readonly defines: readonly string[];
+  /** The lines as they stand in the file, without the last line end; a part of it where one line is too long for a chunk. */
   readonly text: string;
 }
 

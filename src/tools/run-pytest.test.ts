@@ -6,6 +6,8 @@ import { openTestApp, type TestApp } from "../../test/app.ts";
 /** Programs are looked for in the system's folders, so these tests need one there. */
 const hasNode = existsSync("/usr/bin/node") || existsSync("/usr/local/bin/node");
 
+const hasCargo = existsSync("/usr/bin/cargo") || existsSync("/usr/local/bin/cargo");
+
 const NODE = '[mcp]\nmode = "classic"\n[mcp.tools]\nrun_cmd_allowlist = ["node"]\n';
 
 const NODE_TESTS = {
@@ -100,21 +102,19 @@ describe("run_pytest", () => {
     );
   });
 
-  test("a program that is not on the machine is an error that says so", async () => {
+  test.runIf(!hasCargo)("a program that is not on the machine is an error that says so", async () => {
     const app = await openTestApp({
       files: { "Cargo.toml": '[package]\nname = "a"\n' },
       config: '[mcp]\nmode = "classic"\n[mcp.tools]\nrun_cmd_allowlist = ["cargo"]\n',
     });
-    if (existsSync("/usr/bin/cargo") || existsSync("/usr/local/bin/cargo")) return;
     const result = await app.ask("run_pytest");
     expect(result).toMatchObject({ body: { meta: { error_code: "unavailable" } } });
     expect(JSON.stringify(result)).toContain("there is no cargo");
   });
 
-  test("REQ-X1: an option among the paths, and an argument that gives pytest power, are refused", async () => {
+  test("an option among the paths is refused", async () => {
     const app = await openTestApp({ files: { "test_a.py": "" }, overrides: { "mcp.mode": "classic" } });
     expect(await app.errorCode("run_pytest", { paths: ["--junitxml=/tmp/x"] })).toBe("invalid_args");
-    expect(await app.errorCode("run_pytest", { paths: ["../../etc"] })).not.toBe("internal_error");
   });
 
   test("a pytest of an environment is run by the path that the operator listed", async () => {
@@ -126,6 +126,8 @@ describe("run_pytest", () => {
       files: { "tests/test_a.py": "" },
       config: `[mcp]\nmode = "classic"\n[mcp.tools]\nrun_cmd_allowlist = ["${join(app.root, "venv/bin/pytest")}"]\nallowed_roots = [".", "${app.root}"]\n`,
     });
+    // REQ-X1: what an argument could do is judged for this tool as for every other.
+    expect(await listed.errorCode("run_pytest", { args: ["--pastebin=all"] })).toBe("forbidden");
     expect(await ask(listed)).toMatchObject({
       data: {
         runner: "pytest",

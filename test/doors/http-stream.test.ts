@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -50,7 +51,6 @@ const alive = (pid: number): boolean => {
 
 /** Descendants of a process whose command line holds the word. */
 const childrenWith = (word: string): number[] => {
-  const { execFileSync } = process.getBuiltinModule("node:child_process");
   const lines = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
   return lines
     .filter((line) => line.includes(word) && !line.includes("ps -eo"))

@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Processes } from "../../src/host/processes/contract.ts";
 import { cleanEnv, createWorkspace, rounds } from "../workspace.ts";
 import { processesWith, settings } from "./command-stand.ts";
 import { hostile, OWNER, processesIn } from "./process-stand.ts";
@@ -19,6 +20,16 @@ const untilNone = async (tag: string): Promise<readonly number[]> => {
   return processesWith(tag);
 };
 
+/** The traps are set and the daemons away when the flood begins. */
+const flooding = async (processes: Processes, id: string): Promise<void> => {
+  for (let round = 0; round < 100; round++) {
+    const { outputBytes, state } = await processes.read(id, { waitMs: 100 }, OWNER);
+    expect(state).toBe("running");
+    if (outputBytes > 100_000) return;
+  }
+  throw new Error("no flood came");
+};
+
 const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined);
 
 describe.each(tiers)("a process in $name", ({ tier }) => {
@@ -31,9 +42,9 @@ describe.each(tiers)("a process in $name", ({ tier }) => {
     for (let round = 0; round < many; round++) {
       const tag = newTag();
       const pty = round % 2 === 1;
-      const started = await processes.start({ command: hostile(tag), cwd: undefined, pty }, OWNER, 200);
+      const started = await processes.start({ command: hostile(tag), cwd: undefined, pty }, OWNER, 0);
       expect(started).toMatchObject({ state: "running", tier });
-      expect(started.text).toMatch(/^up\n/);
+      await flooding(processes, started.id);
       if (round % 3 === 0) {
         const { reason, signal, state } = await processes.stop(started.id, OWNER);
         expect([state, reason, signal]).toEqual(["ended", "stopped", "SIGKILL"]);
@@ -64,20 +75,22 @@ describe.each(tiers)("a process in $name", ({ tier }) => {
     await close();
   });
 
-  test("FAIL-C3 REQ-X10: what lies outside is as far away as for a command", async () => {
-    if (tier === "plain") return;
-    await using workspace = await createWorkspace();
-    await using outside = await createWorkspace({ secret: "planted-secret-5c1d" });
-    const { processes, close } = processesIn(tier, workspace.root);
-    for (const pty of [false, true]) {
-      const command = `cat ${outside.root}/secret; echo x > ${outside.root}/new; kill -9 ${process.pid}; echo done`;
-      const { text } = await processes.start({ command, cwd: undefined, pty }, OWNER, 10_000);
-      expect(text).not.toContain("planted-secret");
-      expect(text).toContain("done");
-    }
-    expect(readdirSync(outside.root)).toEqual(["secret"]);
-    await close();
-  });
+  test.skipIf(tier === "plain")(
+    "FAIL-C3 REQ-X10: what lies outside is as far away as for a command",
+    async () => {
+      await using workspace = await createWorkspace();
+      await using outside = await createWorkspace({ secret: "planted-secret-5c1d" });
+      const { processes, close } = processesIn(tier, workspace.root);
+      for (const pty of [false, true]) {
+        const command = `cat ${outside.root}/secret; echo x > ${outside.root}/new; kill -9 ${process.pid}; echo done`;
+        const { text } = await processes.start({ command, cwd: undefined, pty }, OWNER, 10_000);
+        expect(text).not.toContain("planted-secret");
+        expect(text).toContain("done");
+      }
+      expect(readdirSync(outside.root)).toEqual(["secret"]);
+      await close();
+    },
+  );
 
   test("FAIL-D7: a server that is killed takes its processes with it", async () => {
     await using workspace = await createWorkspace();
@@ -86,11 +99,14 @@ describe.each(tiers)("a process in $name", ({ tier }) => {
       const script = join(import.meta.dirname, "process-victim.ts");
       const victim = spawn(process.execPath, [script, tier, workspace.root, tag, kind], {
         env: cleanEnv(),
-        stdio: ["ignore", "pipe", "inherit"],
+        stdio: ["ignore", "pipe", "ignore"],
       });
-      await new Promise((resolve) => victim.stdout.once("data", resolve));
-      expect(processesWith(tag).length).toBeGreaterThan(2);
-      victim.kill("SIGKILL");
+      try {
+        await new Promise((resolve) => victim.stdout.once("data", resolve));
+        expect(processesWith(tag).length).toBeGreaterThan(3);
+      } finally {
+        victim.kill("SIGKILL");
+      }
       expect(await untilNone(tag)).toEqual([]);
     }
   }, 60_000);
@@ -113,7 +129,7 @@ describe("the processes of a running server", () => {
       const tag = newTag();
       await writeFile(join(workspace.root, "hostile.sh"), hostile(tag));
       const server = await workspace.serve({ args });
-      const started = await server.call("linux_proc_start", { command: "sh hostile.sh" });
+      const started = await server.call("linux_proc_start", { command: "sh hostile.sh", wait_ms: 1500 });
       expect(started.isError).not.toBe(true);
       expect(processesWith(tag).length).toBeGreaterThan(2);
       // A call that waits does not hold the end up.

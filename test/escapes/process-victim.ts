@@ -4,6 +4,6 @@ import { hostile, OWNER, processesIn } from "./process-stand.ts";
 
 const [, , tier = "plain", root = "/", tag = "", kind = ""] = process.argv;
 const { processes } = processesIn(tier as Tier, root);
-await processes.start({ command: hostile(tag), cwd: undefined, pty: kind === "pty" }, OWNER, 300);
+await processes.start({ command: hostile(tag), cwd: undefined, pty: kind === "pty" }, OWNER, 1500);
 process.stdout.write("ready\n");
 setInterval(() => {}, 60_000);

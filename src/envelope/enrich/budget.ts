@@ -4,7 +4,7 @@ import type { EnrichLimits } from "../contract.ts";
 const CHARS_PER_TOKEN = 3.2;
 
 /** Linear and cheap, for choosing; what is shown is counted for real. */
-export const estimateTokens = (text: string): number => {
+const estimateTokens = (text: string): number => {
   let wide = 0;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) wide++;
   return Math.ceil((text.length - wide) / CHARS_PER_TOKEN + wide * 0.9);

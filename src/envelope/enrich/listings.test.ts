@@ -24,7 +24,7 @@ describe("find", () => {
       { maxTokens: 600 },
     );
     expect(told?.text).toMatch(/^\[50000 paths, \d+ folders\]\n/);
-    expect(told?.text).toContain("pkg-0/ 1250");
+    expect(told?.text).toContain("pkg-0/lib/ 1250");
     expect(
       tell(
         "find . -printf %s",

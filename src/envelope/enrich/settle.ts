@@ -23,13 +23,16 @@ const boundStderr = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched =
 
 /** Takes a summary only where it is cheaper than the output itself; what was counted is kept either way. */
 export const settle = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched | undefined => {
-  const bounded = boundStderr(ran, bound(told, limits), limits);
-  const raw = countTokens(ran.stdout, limits) + countTokens(ran.stderr, limits);
-  const stderr = bounded.stderr ?? ran.stderr;
-  const cost =
-    countTokens(bounded.text, limits) + countTokens(stderr, limits) + (bounded.truncated ? HANDLE_TOKENS : 0);
-  if (cost < raw) return bounded;
+  const raw = countTokens(ran.stdout, limits);
+  const rawStderr = countTokens(ran.stderr, limits);
+  const bounded = bound(told, limits);
+  const cost = countTokens(bounded.text, limits) + (bounded.truncated ? HANDLE_TOKENS : 0);
+  // A summary that speaks for both streams is weighed against both.
+  const isCheaper =
+    cost < raw + (told.stderr === undefined ? 0 : rawStderr - countTokens(told.stderr, limits));
+  if (isCheaper) return boundStderr(ran, bounded, limits);
   const { matchCount, tests } = told;
-  if (matchCount === null && tests === undefined) return undefined;
-  return { text: ran.stdout, matchCount, truncated: false, ...(tests === undefined ? {} : { tests }) };
+  const plain = { text: ran.stdout, matchCount, truncated: false, ...(tests === undefined ? {} : { tests }) };
+  const settled = boundStderr(ran, plain, limits);
+  return settled.stderr === undefined && matchCount === null && tests === undefined ? undefined : settled;
 };

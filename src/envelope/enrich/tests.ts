@@ -24,7 +24,7 @@ const tellFailure = ({ name, file, line, message }: TestFailure): string => {
 };
 
 /** Failures first, passes only counted. */
-export const tellTests = (report: TestReport, limits: EnrichLimits): string => {
+const tellTests = (report: TestReport, limits: EnrichLimits): string => {
   const failures = report.failures.map(tellFailure);
   const shown = countFitting(failures, limits.maxTokens - 80, limits);
   const rest = report.failures.slice(shown).map(({ name }) => name);
@@ -66,7 +66,6 @@ export const tests: Enricher = {
     "hatch",
     "pipenv",
   ],
-  readsEnd: true,
   enrich: (ran, limits) => {
     const parsers = parsersFor(ran.argv);
     if (parsers.length === 0) return undefined;

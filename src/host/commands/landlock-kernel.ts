@@ -97,6 +97,18 @@ export const keepOnlyStandardStreams = (): void => {
   sealDescriptors();
 };
 
+const F_GETFL = 3;
+const F_SETFL = 4;
+const O_NONBLOCK = 0o4000;
+
+/** Node opens its streams so that they do not block, which programs take for an error: `yes` ends at a full pipe. */
+export const restoreBlocking = (): void => {
+  for (const descriptor of [0, 1, 2]) {
+    const flags = must("fcntl", fcntl(descriptor, F_GETFL, 0));
+    must("fcntl", fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK));
+  }
+};
+
 const TIOCSCTTY = 0x540e;
 
 /** Makes the terminal that is our stdin the one of our session, which has none yet. */

@@ -13,6 +13,7 @@ import {
   keepOnlyStandardStreams,
   landlockAbi,
   openRuleset,
+  restoreBlocking,
   restoreSignals,
   restrict,
   setLimit,
@@ -80,6 +81,7 @@ const launch = (spec: LandlockSpec): never => {
   forbidNewPrivileges();
   restrict(ruleset);
   closeSync(ruleset);
+  restoreBlocking();
   restoreSignals();
   installFilter(filter);
   return become(

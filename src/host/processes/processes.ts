@@ -56,9 +56,6 @@ const tooMany = (limit: number, whose: string): LlmcError =>
     hint: "Stop one of them first.",
   });
 
-const openChannel = async (pty: boolean): Promise<Channel> =>
-  pty ? openTerminalChannel() : openPipeChannel();
-
 export const createProcesses = ({
   gate,
   runner,
@@ -126,7 +123,7 @@ export const createProcesses = ({
       { command, cwd, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
       signal,
       async ({ request, ground }) => {
-        const channel = await openChannel(pty);
+        const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
         try {
           stopIfAborted(signal);
           const started = await runner.start({ ...request, terminal: pty }, ground, () =>

@@ -1,60 +1,13 @@
-import { closeSync, constants, openSync, writeSync } from "node:fs";
-import type { ReadStream } from "node:tty";
-import { LlmcError } from "../../base/error.ts";
-import { sealDescriptors } from "../commands/seal-descriptors.ts";
+import { closeSync, writeSync } from "node:fs";
+import { ReadStream } from "node:tty";
 import type { Channel } from "./contract.ts";
 import { MAX_WAITING_BYTES } from "./pipe-channel.ts";
+import { openPseudoTerminal } from "./pseudo-terminal.ts";
 
-/** Wide, so that lines are not broken for a screen that nobody looks at. */
-const COLUMNS = 160;
-const ROWS = 40;
 /** Retries while the terminal takes no more input, in milliseconds. */
 const RETRY_MS = [5, 10, 20, 50, 100] as const;
 const WRITE_BYTES = 1024;
 const CTRL_D = Buffer.from([4]);
-
-/** What the library gives besides what its types say. */
-interface Terminal {
-  readonly fd: number;
-  readonly ptsName: string;
-  readonly master: ReadStream;
-  readonly slave: ReadStream;
-}
-
-interface PtyLibrary {
-  open(options: { readonly cols: number; readonly rows: number; readonly encoding: null }): Terminal;
-}
-
-const missing = (cause: unknown): LlmcError =>
-  new LlmcError("unavailable", "This machine has no pseudo-terminals for processes.", {
-    hint: "Start the process without pty, or install llmc again with its optional packages.",
-    cause,
-  });
-
-const loadLibrary = async (): Promise<PtyLibrary> => {
-  const found: unknown = await import("@lydell/node-pty").catch((cause: unknown) => {
-    throw missing(cause);
-  });
-  if (typeof found !== "object" || found === null || !("open" in found) || typeof found.open !== "function")
-    throw missing("no open()");
-  return found as PtyLibrary;
-};
-
-const openTerminal = (library: PtyLibrary): { readonly terminal: Terminal; readonly child: number } => {
-  const terminal = library.open({ cols: COLUMNS, rows: ROWS, encoding: null });
-  try {
-    // The library's own end does not block, which programs take for the end of their input.
-    const child = openSync(terminal.ptsName, constants.O_RDWR | constants.O_NOCTTY);
-    // It opens ours so that children inherit it; a child that holds it would never see its terminal close.
-    sealDescriptors();
-    return { terminal, child };
-  } catch (thrown) {
-    terminal.master.destroy();
-    throw missing(thrown);
-  } finally {
-    terminal.slave.destroy();
-  }
-};
 
 /**
  * Writes without ever blocking: libuv waits in a loop for a terminal whose reader does not read, and with it the
@@ -108,19 +61,20 @@ const createWriter = (fd: number) => {
 };
 
 /** A pseudo-terminal of our own: the process never sees the one that the server may have been started from. */
-export const openTerminalChannel = async (): Promise<Channel> => {
-  const { terminal, child } = openTerminal(await loadLibrary());
-  const writer = createWriter(terminal.fd);
+export const openTerminalChannel = (): Channel => {
+  const { master, child } = openPseudoTerminal();
+  const stream = new ReadStream(master);
+  const writer = createWriter(master);
   let isTaken = false;
   const ended = new Promise<void>((resolve) => {
-    terminal.master.once("close", () => {
+    stream.once("close", () => {
       writer.stop();
       resolve();
     });
     // EIO is how a terminal tells that nobody holds its other end any more.
-    terminal.master.on("error", () => {
+    stream.on("error", () => {
       writer.stop();
-      terminal.master.destroy();
+      stream.destroy();
     });
   });
   return {
@@ -128,15 +82,15 @@ export const openTerminalChannel = async (): Promise<Channel> => {
       isTaken = true;
       return [child, child, child];
     },
-    onData: (listener) => void terminal.master.on("data", listener),
+    onData: (listener) => void stream.on("data", listener),
     ended,
     write: writer.write,
     endInput: () => void writer.write(CTRL_D),
-    pause: () => void terminal.master.pause(),
-    resume: () => void terminal.master.resume(),
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
     close: () => {
       writer.stop();
-      terminal.master.destroy();
+      stream.destroy();
       if (!isTaken) closeSync(child);
       isTaken = true;
     },

@@ -25,9 +25,10 @@ const settle = (line: string): string => {
 
 /** The text of a terminal's output, without what only moves the cursor or paints. */
 export const terminalText = (raw: string): string =>
-  raw.replace(SEQUENCE, "").replace(/\r+\n/g, "\n").split("\n").map(settle).join("\n");
+  raw.replace(SEQUENCE, "").split("\n").map(settle).join("\n");
 
-const utf8Length = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
+const utf8Length = (lead: number): number =>
+  lead >= 0xf8 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
 
 /** Length of the part that ends with a whole character. */
 const wholeCharacters = (bytes: Buffer): number => {

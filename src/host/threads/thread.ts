@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import { SHARE_ENV, Worker } from "node:worker_threads";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { type FromThread, receiveError, type ThreadMethods, type ToThread } from "./messages.ts";
@@ -54,11 +54,12 @@ export const startThread = <M extends ThreadMethods>(options: ThreadOptions): Th
   const worker = new Worker(options.entry, {
     name: options.name,
     workerData: options.data,
-    // Standard output belongs to the protocol, and the environment is nobody's business. The streams are never read:
-    // reading them would keep the process alive, and nobody writes.
+    // Standard output belongs to the protocol. The streams are never read: reading them would keep the process alive,
+    // and nobody writes.
     stdout: true,
     stderr: true,
-    env: {},
+    // So that Node finds its cache of compiled modules: without it a thread starts in three times the time.
+    env: SHARE_ENV,
     // Options of the program's own start, such as --input-type, may not fit a file.
     execArgv: [],
     ...(options.maxHeapMb === undefined

@@ -20,7 +20,7 @@ const LATEX_LEVELS = ["part", "chapter", "section", "subsection", "subsubsection
 const UNDERLINE = /^([=\-`:.'"~^_*+#<>])\1{2,}\s*$/;
 
 /** reStructuredText: the order in which marks come says which is above which. */
-export const rstStructure = (lines: Lines): Structure => {
+const rstStructure = (lines: Lines): Structure => {
   const headings: Heading[] = [];
   const blocks: Block[] = [];
   const marks: string[] = [];
@@ -57,7 +57,7 @@ export const rstStructure = (lines: Lines): Structure => {
 
 const HTML_HEADING = /<(h[1-6]|title)\b[^>]*>(.*)/i;
 
-export const htmlStructure = (lines: Lines): Structure => {
+const htmlStructure = (lines: Lines): Structure => {
   const headings: Heading[] = [];
   for (let row = 0; row < lines.count; row++) {
     const found = HTML_HEADING.exec(rowText(lines, row));

@@ -62,6 +62,10 @@ describe("the static embedder: REQ-R3", () => {
     expect(embedder.embedChunk("", "(((\u0000😀").every((value) => value === 0)).toBe(true);
   });
 
+  test("numbers and single letters of a path do not drown the text", () => {
+    expect(embedder.embedChunk("2024/12345_a.py", CODE)).toEqual(embedder.embedChunk("", CODE));
+  });
+
   test("bytes use their whole range", () => {
     const bytes = embedder.embedQuery("open the state database");
     expect(Math.max(...bytes.map(Math.abs))).toBe(127);

@@ -18,6 +18,9 @@ export interface EmbedderAssets {
 
 const DIMENSIONS = 256;
 
+/** Changes with the way vectors are made of the table. */
+const RECIPE = 2;
+
 /** All three from the configuration the table was trained with. */
 const FREQUENCY_EXPONENT = 0.5;
 const PATH_WEIGHT = 4;
@@ -28,6 +31,9 @@ const MAX_QUERY_TOKENS = 1500;
 
 const withoutExtension = (path: string): string => path.replace(/(?<=[^/])\.[^./]*$/, "");
 
+/** Numbers and single letters in paths are dates, ids and versions: at the weight of a path they would drown the text. */
+const isTellingInPath = (word: string): boolean => word.length > 1 && !/^\p{Nd}+$/u.test(word);
+
 const chunkFactor = (count: number): number => count ** FREQUENCY_EXPONENT;
 const pathFactor = (count: number): number => PATH_WEIGHT * count;
 const queryFactor = (count: number): number => count;
@@ -35,7 +41,10 @@ const queryFactor = (count: number): number => count;
 /** The sum of the rows of a text's tokens: no network, nothing to download, some tens of microseconds a chunk. */
 export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
   const pieces = createWordPieces(assets.vocabulary.split("\n"));
-  const tokensOfRun = perRun((run) => Int32Array.from(splitWords(run).flatMap((word) => pieces.split(word))));
+  const tokensOf = (words: readonly string[]): Int32Array =>
+    Int32Array.from(words.flatMap((word) => pieces.split(word)));
+  const tokensOfRun = perRun((run) => tokensOf(splitWords(run)));
+  const tokensOfPathRun = perRun((run) => tokensOf(splitWords(run).filter(isTellingInPath)));
   const { weights, scales } = assets;
   const sum = new Float64Array(DIMENSIONS);
 
@@ -49,12 +58,17 @@ export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
   const counts = new Uint32Array(scales.length);
   const counted = new Int32Array(Math.max(MAX_CHUNK_TOKENS, MAX_QUERY_TOKENS));
 
-  const addText = (text: string, limit: number, factorOf: (count: number) => number): void => {
+  const addText = (
+    text: string,
+    limit: number,
+    tokensOf: (run: number) => Int32Array,
+    factorOf: (count: number) => number,
+  ): void => {
     let distinct = 0;
     let left = limit;
     const { runs, length } = scanRuns(text);
     for (let at = 0; at < length && left > 0; at++) {
-      const tokens = tokensOfRun(runs[at] ?? 0);
+      const tokens = tokensOf(runs[at] ?? 0);
       for (let i = 0; i < tokens.length && left > 0; i++, left--) {
         const token = tokens[i] ?? 0;
         const count = counts[token] ?? 0;
@@ -70,17 +84,17 @@ export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
   };
 
   return {
-    id: `static-${DIMENSIONS}-${assets.fingerprint}`,
+    id: `static-${DIMENSIONS}-${RECIPE}-${assets.fingerprint}`,
     dimensions: DIMENSIONS,
     embedChunk: (path, text) => {
       sum.fill(0);
-      addText(text, MAX_CHUNK_TOKENS, chunkFactor);
-      addText(withoutExtension(path), MAX_CHUNK_TOKENS, pathFactor);
+      addText(text, MAX_CHUNK_TOKENS, tokensOfRun, chunkFactor);
+      addText(withoutExtension(path), MAX_CHUNK_TOKENS, tokensOfPathRun, pathFactor);
       return toBytes(sum);
     },
     embedQuery: (text) => {
       sum.fill(0);
-      addText(text, MAX_QUERY_TOKENS, queryFactor);
+      addText(text, MAX_QUERY_TOKENS, tokensOfRun, queryFactor);
       return toBytes(sum);
     },
   };

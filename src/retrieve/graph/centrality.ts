@@ -64,7 +64,8 @@ export const createCentrality = (table: Table, names: Names): ((path: string) =>
     }
     // On the scale of logarithms: otherwise one file of a large project has all of it.
     const least = 1 - DAMPING;
-    const most = Math.max(least, ...rank.values());
+    let most = least;
+    for (const value of rank.values()) if (value > most) most = value;
     const scale = Math.log(most / least);
     scores = new Map(
       [...rank].map(([id, value]) => [id, count < 2 || scale <= 0 ? 0 : Math.log(value / least) / scale]),

@@ -1,5 +1,7 @@
-/** Languages whose files can name each other's symbols. */
-export type Family =
+/** Languages whose files can name each other's symbols; a language of no family is one by itself. */
+export type Family = KnownFamily | (string & {});
+
+type KnownFamily =
   | "ecmascript"
   | "python"
   | "go"
@@ -9,10 +11,9 @@ export type Family =
   | "c"
   | "ruby"
   | "php"
-  | "swift"
-  | "other";
+  | "swift";
 
-const FAMILIES: Readonly<Record<string, Family>> = {
+const FAMILIES: Readonly<Record<string, KnownFamily>> = {
   typescript: "ecmascript",
   tsx: "ecmascript",
   javascript: "ecmascript",
@@ -37,10 +38,11 @@ const FAMILIES: Readonly<Record<string, Family>> = {
 };
 
 export const familyOf = (language: string): Family =>
-  (Object.hasOwn(FAMILIES, language) ? FAMILIES[language] : undefined) ?? "other";
+  (Object.hasOwn(FAMILIES, language) ? FAMILIES[language] : undefined) ?? language;
 
-/** Where a plain name that no import explains may be of another file. */
-export const NAMES_REACH: Readonly<Record<Family, "file" | "folder" | "package" | "project">> = {
+export type Reach = "file" | "folder" | "package" | "project";
+
+const REACH: Readonly<Record<KnownFamily, Reach>> = {
   ecmascript: "file",
   python: "file",
   rust: "file",
@@ -51,5 +53,8 @@ export const NAMES_REACH: Readonly<Record<Family, "file" | "folder" | "package" 
   c: "project",
   ruby: "project",
   swift: "project",
-  other: "project",
 };
+
+/** Where a plain name that no import explains may be of another file. */
+export const reachOf = (family: Family): Reach =>
+  Object.hasOwn(REACH, family) ? (REACH[family as KnownFamily] ?? "project") : "project";

@@ -9,6 +9,9 @@ export interface FlatTree {
   readonly count: number;
   /** Name of the node type. */
   type(node: number): string;
+  /** Number of the node type: a place in `types`, or beyond it for an error. */
+  readonly typeIds: Int32Array;
+  readonly types: readonly string[];
   readonly start: Int32Array;
   readonly end: Int32Array;
   readonly parent: Int32Array;
@@ -27,6 +30,8 @@ export interface FlatTree {
 
 /** More nodes than this (about 40 MB of source) are not looked at: memory stays bounded. */
 const MAX_NODES = 8_000_000;
+/** Deeper nesting is machine-made, and whoever walks the tree does so on the stack of its thread. */
+const MAX_DEPTH = 600;
 
 interface Vocabulary {
   readonly types: readonly string[];
@@ -59,16 +64,29 @@ const grown = (array: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> => {
   return larger;
 };
 
+type Columns = readonly [Column, Column, Column, Column, Column, Column, Column];
+type Column = Int32Array<ArrayBuffer>;
+
+const columns = (room: number): Columns => {
+  const column = (): Column => new Int32Array(room);
+  return [column(), column(), column(), column(), column(), column(), column()];
+};
+
+/** Most files are small: their trees share one set of columns. */
+const SCRATCH_NODES = 65_536;
+let shared: Columns | undefined;
+const scratch = (): Columns => {
+  shared ??= columns(SCRATCH_NODES);
+  return shared;
+};
+
+/** The result is valid until the next call: the arrays of small trees are used again. */
 export const flatten = (tree: Tree, text: string): FlatTree => {
   const { types, named, fields } = vocabularyOf(tree.language);
-  let room = Math.max(64, text.length >> 2);
-  let type = new Int32Array(room);
-  let field = new Int32Array(room);
-  let start = new Int32Array(room);
-  let end = new Int32Array(room);
-  let parent = new Int32Array(room);
-  let firstChild = new Int32Array(room);
-  let nextSibling = new Int32Array(room);
+  const wanted = Math.max(64, text.length >> 2);
+  let room = Math.max(wanted, SCRATCH_NODES);
+  let [type, field, start, end, parent, firstChild, nextSibling] =
+    wanted > SCRATCH_NODES ? columns(room) : scratch();
   let count = 0;
 
   const cursor = tree.walk();
@@ -104,7 +122,7 @@ export const flatten = (tree: Tree, text: string): FlatTree => {
         if (before >= 0) nextSibling[before] = node;
         else if (above >= 0) firstChild[above] = node;
         last[depth] = node;
-        if (count < MAX_NODES && cursor.gotoFirstChild()) {
+        if (count < MAX_NODES && open.length < MAX_DEPTH && cursor.gotoFirstChild()) {
           open.push(node);
           last[open.length] = -1;
           down = true;
@@ -126,14 +144,23 @@ export const flatten = (tree: Tree, text: string): FlatTree => {
   }
 
   const lineStarts = startsOfLines(text);
+  let hint = 0;
   const line = (index: number): number => {
     let low = 0;
     let high = lineStarts.length - 1;
+    // Questions come nearly in the order of the text.
+    const here = lineStarts[hint] ?? 0;
+    if (here <= index) {
+      const next = lineStarts[hint + 1];
+      if (next === undefined || index < next) return hint + 1;
+      low = hint;
+    } else high = Math.max(0, hint - 1);
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if ((lineStarts[middle] ?? 0) <= index) low = middle;
       else high = middle - 1;
     }
+    hint = low;
     return low + 1;
   };
   const fieldName = (node: number): string => fields[field[node] ?? 0] ?? "";
@@ -142,6 +169,8 @@ export const flatten = (tree: Tree, text: string): FlatTree => {
     text,
     count,
     type: (node) => types[type[node] ?? 0] ?? "ERROR",
+    typeIds: type,
+    types,
     start,
     end,
     parent,

@@ -22,7 +22,7 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
   ): readonly Neighbour[] => {
     const best = new Map<SymbolId, Neighbour>();
     for (const { symbol, confidence } of found) {
-      const key = Math.min(...resolver.sameAs(symbol));
+      const key = resolver.oneOf(symbol);
       const at = describe(table, symbol);
       if (at === undefined || confidence < DEFAULT_CONFIDENCE) continue;
       if ((best.get(key)?.confidence ?? 0) < confidence) best.set(key, { ...at, confidence });
@@ -108,8 +108,8 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
     const file = table.byPath(path);
     if (file !== undefined) return { symbols: [], candidates: [], file: fileCard(file), suggestions: [] };
     const found = findSymbols(table, word);
-    const first = new Set(found.map((id) => Math.min(...resolver.sameAs(id))));
-    const distinct = found.filter((id) => first.delete(Math.min(...resolver.sameAs(id))));
+    const first = new Set(found.map((id) => resolver.oneOf(id)));
+    const distinct = found.filter((id) => first.delete(resolver.oneOf(id)));
     return {
       symbols: distinct
         .slice(0, MAX_CARDS)

@@ -12,6 +12,8 @@ const DEFAULT_DEPTH = 2;
 const MAX_DEPTH = 10;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
+/** A name with more definitions than this is followed from the likeliest ones. */
+const MAX_STARTS = 20;
 export const DEFAULT_CONFIDENCE = 0.5;
 
 interface Step {
@@ -28,11 +30,11 @@ export const createLineage =
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
     const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
     const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
-    const starts = findSymbols(table, word);
+    const starts = findSymbols(table, word).slice(0, MAX_STARTS);
     if (starts.length === 0)
       return { nodes: [], edges: [], truncated: false, suggestions: suggest(word, table.named.keys()) };
 
-    const one = (symbol: SymbolId): SymbolId => Math.min(...resolver.sameAs(symbol));
+    const one = resolver.oneOf;
     const nodes: LineageNode[] = [];
     const places = new Map<SymbolId, number>();
     const edges = new Map<string, { from: number; to: number; lines: Set<number>; confidence: number }>();

@@ -1,6 +1,6 @@
 import type { Import } from "../contract.ts";
 import type { ConfigFiles } from "./config-files.ts";
-import { NAMES_REACH } from "./families.ts";
+import { reachOf } from "./families.ts";
 import { createModules } from "./modules/modules.ts";
 import { inOrder, shapeOf } from "./shape.ts";
 import {
@@ -156,7 +156,7 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
   };
 
   const nearby = (file: FileRecord, name: string): readonly Named[] => {
-    const reach = NAMES_REACH[file.family];
+    const reach = reachOf(file.family);
     const files =
       reach === "folder"
         ? table.inFolder.get(file.folder)

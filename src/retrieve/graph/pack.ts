@@ -3,7 +3,7 @@ import { NO_SYMBOLS } from "./no-symbols.ts";
 import { qualify } from "./qualify.ts";
 
 /** Raised whenever the layout or the meaning of a field changes: older bytes are then read as empty. */
-const FORMAT = 1;
+export const SYMBOLS_VERSION = 3;
 
 /** Order is part of the format: append only. */
 export const SYMBOL_KINDS: readonly SymbolKind[] = [
@@ -103,7 +103,7 @@ export const packSymbols = (symbols: FileSymbols): Uint8Array => {
   const table = new TextEncoder().encode(JSON.stringify(strings));
   const packed = new Uint8Array(8 + table.length + body.length);
   const head = new DataView(packed.buffer);
-  head.setUint32(0, FORMAT, true);
+  head.setUint32(0, SYMBOLS_VERSION, true);
   head.setUint32(4, table.length, true);
   packed.set(table, 8);
   packed.set(body, 8 + table.length);
@@ -146,7 +146,7 @@ const createReader = (bytes: Uint8Array, strings: readonly unknown[]) => {
 
 const unpack = (packed: Uint8Array): FileSymbols => {
   const head = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
-  if (packed.length < 8 || head.getUint32(0, true) !== FORMAT) throw new Damaged();
+  if (packed.length < 8 || head.getUint32(0, true) !== SYMBOLS_VERSION) throw new Damaged();
   const start = 8 + head.getUint32(4, true);
   const strings: unknown = JSON.parse(new TextDecoder().decode(packed.subarray(8, start)));
   if (!Array.isArray(strings)) throw new Damaged();

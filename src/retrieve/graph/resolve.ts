@@ -1,7 +1,7 @@
 import type { ConfigFiles } from "./config-files.ts";
-import { type Family, NAMES_REACH } from "./families.ts";
+import { type Family, reachOf } from "./families.ts";
 import { createNames, type Named, type Names } from "./names.ts";
-import { attachedTo } from "./shape.ts";
+import { attachedTo, isType } from "./shape.ts";
 import { type FileRecord, fileOf, type ReferenceRow, type SymbolId, symbolId, type Table } from "./table.ts";
 import { createValues, type Values } from "./values.ts";
 
@@ -42,6 +42,8 @@ export interface Resolver {
   resolve(file: FileRecord, reference: ReferenceRow): Resolved;
   /** All definitions that are one symbol for whoever uses it: overloads, merged declarations, prototype and body. */
   sameAs(symbol: SymbolId): readonly SymbolId[];
+  /** The one of them that stands for all. */
+  oneOf(symbol: SymbolId): SymbolId;
 }
 
 export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
@@ -54,23 +56,46 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
   const ofFamily = (name: string, family: Family): readonly SymbolId[] =>
     table.named.get(name).filter((id) => table.file(fileOf(id))?.family === family);
 
+  const groups = new Map<string, ReadonlyMap<SymbolId, readonly SymbolId[]>>();
+  let groupsAt = -1;
+
+  /** All symbols of a name, by which of them are one. */
+  const groupsOf = (name: string, family: Family): ReadonlyMap<SymbolId, readonly SymbolId[]> => {
+    if (groupsAt !== table.generation) {
+      groups.clear();
+      groupsAt = table.generation;
+    }
+    const key = `${family} ${name}`;
+    const known = groups.get(key);
+    if (known !== undefined) return known;
+    const byKey = new Map<string, SymbolId[]>();
+    const found = new Map<SymbolId, readonly SymbolId[]>();
+    for (const id of ofFamily(name, family)) {
+      const definition = table.definition(id);
+      if (definition === undefined) continue;
+      // A header declares what a source file defines.
+      const spansFiles = family === "c" && definition.exported && definition.kind !== "field";
+      const group = `${spansFiles ? "" : fileOf(id)} ${definition.qualified}`;
+      const twins = byKey.get(group) ?? [];
+      twins.push(id);
+      byKey.set(group, twins);
+      found.set(id, twins);
+    }
+    groups.set(key, found);
+    return found;
+  };
+
   const sameAs = (symbol: SymbolId): readonly SymbolId[] => {
     const definition = table.definition(symbol);
     const file = table.file(fileOf(symbol));
     if (definition === undefined || file === undefined) return [symbol];
-    const twins = ofFamily(definition.name, file.family).filter((id) => {
-      const other = table.definition(id);
-      if (other === undefined || other.qualified !== definition.qualified) return false;
-      if (fileOf(id) === file.id) return other.parent === definition.parent || definition.parent >= 0;
-      // A header declares what a source file defines.
-      return file.family === "c" && definition.exported && other.exported && definition.kind !== "field";
-    });
-    return twins.length === 0 ? [symbol] : twins;
+    return groupsOf(definition.name, file.family).get(symbol) ?? [symbol];
   };
 
+  const oneOf = (symbol: SymbolId): SymbolId => sameAs(symbol)[0] ?? symbol;
+
   /** How many different symbols these are. */
-  const distinct = (symbols: readonly SymbolId[]): number =>
-    new Set(symbols.map((id) => Math.min(...sameAs(id)))).size;
+  const distinct = (symbols: readonly SymbolId[]): number => new Set(symbols.map(oneOf)).size;
 
   const plain = (file: FileRecord, { name, inside }: ReferenceRow): Resolved => {
     const found = names.lookup(file, name);
@@ -78,7 +103,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
     const symbols = symbolsOf(found);
     if (symbols.length > 0) return { symbols, confidence: CERTAIN };
     if (found.length > 0) return NOTHING;
-    const reach = NAMES_REACH[file.family];
+    const reach = reachOf(file.family);
     if (reach === "file") return NOTHING;
     for (let around = values.classAround(file, inside); around !== undefined; ) {
       const inherited = values.memberOfType(around, name);
@@ -91,7 +116,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
       const definition = table.definition(id);
       return (
         definition !== undefined &&
-        definition.parent < 0 &&
+        (definition.parent < 0 || isType(definition)) &&
         attachedTo(definition) === "" &&
         definition.exported
       );
@@ -125,12 +150,16 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
     names,
     values,
     sameAs,
+    oneOf,
     resolve: (file, reference) => {
       if (reference.target >= 0)
         return { symbols: [symbolId(file.id, reference.target)], confidence: CERTAIN };
       if (reference.via === "") return plain(file, reference);
       const value = values.evaluate(file, reference.via, reference.inside);
       const found = values.membersOf(value, reference.name);
+      // `ns::open()`: namespaces are no symbols of the graph.
+      if (found === undefined && file.family === "c" && /^\w+$/.test(reference.via))
+        return plain(file, reference);
       if (found === undefined) return byName(file, reference.name);
       if (found.length === 0) return NOTHING;
       return { symbols: found, confidence: value.kind === "module" ? CERTAIN : BY_TYPE };

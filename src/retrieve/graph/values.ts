@@ -1,5 +1,5 @@
 import { type Expression, endOfBase, stepsOf } from "./expression.ts";
-import { NAMES_REACH } from "./families.ts";
+import { reachOf } from "./families.ts";
 import type { Named, Names } from "./names.ts";
 import { attachedTo, inOrder, isType, shapeOf } from "./shape.ts";
 import { definitionOf, type FileRecord, fileOf, type SymbolId, symbolId, type Table } from "./table.ts";
@@ -190,7 +190,7 @@ export const createValues = (table: Table, names: Names): Values => {
       !isNamedType(file, first)
     )
       return FOREIGN_VALUE;
-    if (value.kind === "unknown" && /^[A-Z]/.test(first) && NAMES_REACH[file.family] === "project") {
+    if (value.kind === "unknown" && /^[A-Z]/.test(first) && reachOf(file.family) === "project") {
       const type = typeNamed(file, first);
       if (type !== undefined) value = { kind: "symbol", id: type };
     }

@@ -9,7 +9,7 @@ export type Handler = (walker: Walker, node: number) => void;
 /** How one language is read. */
 export interface Rules {
   /** By node type; a node without one is walked through. */
-  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly handlers: { get(type: string): Handler | undefined };
   /** What the value of an expression is; `?` where nothing is known. */
   expression(walker: Walker, node: number): Expression;
   /** Methods see members by plain name (Java), or only through `this` or `self`. */
@@ -36,7 +36,7 @@ export interface Walker {
   visit(node: number): void;
   visitChildren(node: number): void;
   visitField(node: number, field: string): void;
-  children(node: number): Iterable<number>;
+  children(node: number): readonly number[];
   type(node: number): string;
   text(node: number): string;
   field(node: number, name: string): number;
@@ -69,30 +69,41 @@ interface RawReference {
   readonly scope: number;
 }
 
-/** Deeper nesting is machine-made; the stack of this thread must not depend on it. */
-const MAX_DEPTH = 900;
 /** Of one file: what lies beyond is left out. */
 const MAX_REFERENCES = 400_000;
 const MAX_DEFINITIONS = 100_000;
 const MAX_NAME = 200;
 const MAX_RECEIVER = 40;
+/** Of one line: minified files are one line. */
+const MAX_COMPARED = 50;
+
+const tables = new WeakMap<Rules, WeakMap<readonly string[], readonly (Handler | undefined)[]>>();
+
+/** Handlers by number of the node type: found once for each grammar. */
+const handlersFor = (rules: Rules, types: readonly string[]): readonly (Handler | undefined)[] => {
+  const ofRules = tables.get(rules) ?? new WeakMap<readonly string[], readonly (Handler | undefined)[]>();
+  tables.set(rules, ofRules);
+  const known = ofRules.get(types);
+  if (known !== undefined) return known;
+  const found = types.map((type) => (type === null ? undefined : rules.handlers.get(type)));
+  ofRules.set(types, found);
+  return found;
+};
 
 export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
   const scopes = createScopes(rules.membersVisible);
+  const handlers = handlersFor(rules, tree.types);
   const definitions: RawDefinition[] = [];
   const references: RawReference[] = [];
   const imports: Import[] = [];
   const members = new Map<string, number>();
   let module = "";
-  let depth = 0;
 
   const visit = (node: number): void => {
-    if (node < 0 || depth >= MAX_DEPTH) return;
-    depth++;
-    const handler = rules.handlers.get(tree.type(node));
+    if (node < 0) return;
+    const handler = handlers[tree.typeIds[node] ?? 0];
     if (handler === undefined) visitChildren(node);
     else handler(walker, node);
-    depth--;
   };
   const visitChildren = (node: number): void => {
     for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
@@ -107,22 +118,23 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
     visit,
     visitChildren,
     visitField: (node, field) => visit(tree.field(node, field)),
-    *children(node) {
+    children: (node) => {
+      const found: number[] = [];
       for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
-        yield child;
+        found.push(child);
+      return found;
     },
     type: (node) => (node < 0 ? "" : tree.type(node)),
     text: (node) => (node < 0 ? "" : tree.slice(node)),
     field: (node, name) => (node < 0 ? -1 : tree.field(node, name)),
     child: (node, ...types) => {
-      for (const child of walker.children(node)) if (types.includes(tree.type(child))) return child;
+      for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+        if (types.includes(tree.type(child))) return child;
       return -1;
     },
     expression: (node) => {
-      if (node < 0 || depth >= MAX_DEPTH) return UNKNOWN;
-      depth++;
+      if (node < 0) return UNKNOWN;
       const found = rules.expression(walker, node);
-      depth--;
       return found === "" ? UNKNOWN : found;
     },
     define: (name, kind, nameNode, whole, options = {}) => {
@@ -178,8 +190,9 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
   for (const definition of definitions)
     if (definition.parent < 0 && named.has(definition.name)) definition.exported = true;
   const keepsOuter = rules.outerNames || imports.some(({ local }) => local === "*");
-  const seen = new Set<string>();
   const finished: Reference[] = [];
+  /** Where those of the current line begin: the same use twice on a line is one. */
+  let lineFrom = 0;
   for (const { name, kind, line, via, inside, scope } of references) {
     let target = -1;
     let resolved = "";
@@ -191,9 +204,22 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
       resolved = scopes.resolve(via, scope, !keepsOuter);
       if (resolved === "!") continue;
     }
-    const key = `${name} ${line} ${kind} ${target} ${inside} ${resolved}`;
-    if (seen.has(key)) continue;
-    seen.add(key);
+    if (finished[lineFrom]?.line !== line) lineFrom = finished.length;
+    let isKnown = false;
+    for (
+      let at = Math.max(lineFrom, finished.length - MAX_COMPARED);
+      at < finished.length && !isKnown;
+      at++
+    ) {
+      const other = finished[at];
+      isKnown =
+        other?.name === name &&
+        other.kind === kind &&
+        other.via === resolved &&
+        other.inside === inside &&
+        other.target === target;
+    }
+    if (isKnown) continue;
     const receiver = via.length > MAX_RECEIVER || via === UNKNOWN ? "" : via;
     finished.push({ name, kind, line, receiver, inside, target, via: resolved });
   }

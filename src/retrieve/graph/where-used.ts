@@ -22,7 +22,7 @@ export const createWhereUsed =
       const at = describe(table, symbol);
       if (at === undefined) continue;
       definitions.push(at);
-      const key = Math.min(...resolver.sameAs(symbol));
+      const key = resolver.oneOf(symbol);
       if (seen.has(key)) continue;
       seen.set(key, definitions.length - 1);
       for (const { file, line, kind, inside, confidence } of finder.usesOf(symbol))

@@ -1,5 +1,6 @@
 import { stopIfAborted } from "../../host/stop-if-aborted.ts";
 import type { IndexProgress, IndexReport } from "../engine.ts";
+import { whileWaiting } from "./while-waiting.ts";
 
 interface Run {
   readonly force: boolean;
@@ -33,34 +34,6 @@ type Work = (
   tell: (progress: IndexProgress) => void,
 ) => Promise<IndexReport>;
 
-/** Settles with the promise, or sooner: when the signal says so, or after a time, then with undefined. */
-const whileWaiting = <T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-  limitMs?: number,
-): Promise<T | undefined> =>
-  new Promise((resolve, reject) => {
-    const leave = (): void => {
-      try {
-        stopIfAborted(signal);
-      } catch (error) {
-        settle(() => reject(error));
-      }
-    };
-    const timer =
-      limitMs === undefined ? undefined : setTimeout(() => settle(() => resolve(undefined)), limitMs);
-    const settle = (finish: () => void): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", leave);
-      finish();
-    };
-    signal?.addEventListener("abort", leave, { once: true });
-    promise.then(
-      (value) => settle(() => resolve(value)),
-      (error: unknown) => settle(() => reject(error)),
-    );
-  });
-
 export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void): BuildRuns => {
   let run: Run | undefined;
   let isClosed = false;
@@ -75,7 +48,7 @@ export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void)
     const promise = Promise.resolve()
       .then(() => work(force, controller.signal, tell))
       .finally(() => {
-        run = undefined;
+        if (run === started) run = undefined;
       });
     // Whoever waits gets the failure; where nobody does, it must not end the process.
     promise.catch(() => {});
@@ -91,6 +64,9 @@ export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void)
     run = started;
     return started;
   };
+
+  /** One that was given up only has to end. */
+  const live = (): Run | undefined => (run?.controller.signal.aborted === false ? run : undefined);
 
   const leave = (one: Run): void => {
     one.holders--;
@@ -122,17 +98,24 @@ export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void)
       }
     },
     startForNobody: () => {
-      if (isClosed || (run !== undefined && !run.controller.signal.aborted)) return;
+      if (isClosed || live() !== undefined) return;
       const started = start(false);
       started.holders++;
-      started.promise.catch(onFailure);
+      started.promise.catch((error: unknown) => {
+        if (!started.controller.signal.aborted) onFailure(error);
+      });
     },
     waitUntilAge: async (ageMs, signal) => {
-      if (run === undefined) return;
-      const leftMs = run.startedMs + ageMs - performance.now();
-      if (leftMs > 0) await whileWaiting(run.promise, signal, leftMs);
+      const waitedFor = live();
+      if (waitedFor === undefined) return;
+      const leftMs = waitedFor.startedMs + ageMs - performance.now();
+      const end = waitedFor.promise.catch((error: unknown) => {
+        // Others gave it up, which is not this caller's failure.
+        if (!waitedFor.controller.signal.aborted) throw error;
+      });
+      if (leftMs > 0) await whileWaiting(end, signal, leftMs);
     },
-    current: () => run?.progress,
+    current: () => live()?.progress,
     close: async () => {
       isClosed = true;
       run?.controller.abort();

@@ -4,11 +4,12 @@ import type { BuildLease } from "./build-lease.ts";
 import { createBuildRuns } from "./build-runs.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Look, Looker, Wanted } from "./look.ts";
-import type { ListedWanted, LookMany } from "./look-many.ts";
+import type { LookMany } from "./look-many.ts";
 import { planScan } from "./scan.ts";
 import { type IndexSettings, reachOf } from "./settings.ts";
 import type { Store } from "./store.ts";
 import { createWatchedTree, type WatchedTree } from "./watched-tree.ts";
+import { whileWaiting } from "./while-waiting.ts";
 
 /** Keeps the index equal to the files on the disk. */
 export interface Keeper {
@@ -48,10 +49,20 @@ const REMOVE_AT_ONCE = 500;
 /** A directory that is made while the files are listed is found by listing once more. */
 const MAX_LISTINGS = 3;
 
+const addUp = (first: IndexReport, second: IndexReport): IndexReport => ({
+  ...second,
+  added: first.added + second.added,
+  changed: first.changed + second.changed,
+  removed: first.removed + second.removed,
+  readBytes: first.readBytes + second.readBytes,
+  tookMs: first.tookMs + second.tookMs,
+});
+
 export const createKeeper = (parts: KeeperParts): Keeper => {
   const { workspace, settings, store, loaded, looker, lookMany, lease, onWarning } = parts;
-  let scanned: { readonly reach: string; readonly atMs: number } | undefined;
+  let scanned: { readonly reach: string; readonly beganMs: number; readonly atMs: number } | undefined;
   let watched: WatchedTree | undefined;
+  let newsTaken: Promise<void> = Promise.resolve();
   let isClosed = false;
 
   const source = (): SourceFiles => looker.files(settings());
@@ -101,7 +112,9 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     };
     tell({ phase: "index", done: count.done, total: listing.files.length });
     await lookMany.run(plan.wanted, settings(), take, signal);
-    scanned = { reach, atMs: performance.now() };
+    scanned = { reach, beganMs: startedMs, atMs: performance.now() };
+    // What happened meanwhile was not taken.
+    setTimeout(onNews, 0).unref();
     store.setScanned(Date.now());
     if (listing.isCut) onWarning("the workspace has more files than an index takes; some are left out");
     return {
@@ -135,47 +148,61 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     return looks.some(({ kind }) => kind !== "same");
   };
 
-  /** What the watch has told; true where all of it is in the index now. */
-  const takeNews = async (tree: WatchedTree, signal: AbortSignal | undefined): Promise<boolean> => {
-    const news = await tree.take(loaded.files, source(), signal);
-    if (news === "everything") return false;
-    if (news.wanted.length === 0) return true;
-    const lookBegan = loaded.beginLook();
-    const take = (looks: readonly Look[]): void => loaded.write(looks, lookBegan);
-    await lookMany.run(news.wanted as readonly ListedWanted[], settings(), take, signal);
-    tree.follow(loaded.files);
-    return true;
+  const lookAtNews = async (tree: WatchedTree): Promise<void> => {
+    const news = await tree.take(loaded.files, source());
+    if (news === "everything") runs.startForNobody();
+    else if (news.wanted.length > 0) {
+      const lookBegan = loaded.beginLook();
+      const take = (looks: readonly Look[]): void => loaded.write(looks, lookBegan);
+      await lookMany.run(news.wanted, settings(), take, undefined);
+      tree.follow(loaded.files);
+    }
   };
 
-  const onNews = (): void => {
-    if (isClosed || watched === undefined || runs.current() !== undefined) return;
-    void takeNews(watched, undefined)
-      .then((isDone) => {
-        if (!isDone) runs.startForNobody();
+  /**
+   * Brings in what the watch has told so far. One at a time: what another call has taken from the watch is in the index
+   * before this one is done. No caller's signal reaches it, since what was taken would be lost.
+   */
+  const takeNews = (): Promise<void> => {
+    newsTaken = newsTaken
+      .then(async () => {
+        if (!isClosed && watched !== undefined && runs.current() === undefined) await lookAtNews(watched);
       })
-      .catch(() => runs.startForNobody());
+      .catch(() => {
+        // It cannot be told any more what was missed.
+        scanned = undefined;
+      });
+    return newsTaken;
   };
 
-  const isDue = (): boolean => {
+  const onNews = (): void => void takeNews();
+
+  const isDue = (calledMs: number): boolean => {
     if (scanned === undefined || scanned.reach !== reachOf(settings())) return true;
-    if (!settings().watch) return true;
+    if (!settings().watch) return scanned.beganMs < calledMs;
     return watched?.isComplete() !== true && performance.now() - scanned.atMs > POLL_MS;
   };
 
   return {
-    build: (force, signal, onProgress) => runs.join(force, signal, onProgress),
+    build: async (force, signal, onProgress) => {
+      // A run that is on may have listed the files before the caller's last change.
+      const before = runs.current() === undefined ? undefined : await runs.join(force, signal, onProgress);
+      const after = await runs.join(force && before === undefined, signal, onProgress);
+      return before === undefined ? after : addUp(before, after);
+    },
 
     catchUp: async (signal) => {
+      const calledMs = performance.now();
       loaded.sync();
-      if (isDue()) runs.startForNobody();
-      else if (runs.current() === undefined && watched !== undefined) {
-        if (!(await takeNews(watched, signal))) runs.startForNobody();
-        else if (performance.now() - (scanned?.atMs ?? 0) > RESCAN_MS) {
-          runs.startForNobody();
-          return;
-        }
+      // Twice, where the run that was on is given up by those who asked for it.
+      for (let attempt = 0; attempt < 2 && isDue(calledMs); attempt++) {
+        runs.startForNobody();
+        await runs.waitUntilAge(WAIT_MS, signal);
       }
-      await runs.waitUntilAge(WAIT_MS, signal);
+      if (watched === undefined || runs.current() !== undefined) return;
+      await whileWaiting(takeNews(), signal);
+      if (runs.current() !== undefined) await runs.waitUntilAge(WAIT_MS, signal);
+      else if (scanned === undefined || performance.now() - scanned.atMs > RESCAN_MS) runs.startForNobody();
     },
 
     refresh: (paths, signal) =>
@@ -186,15 +213,16 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
 
     state: () => {
       const progress = runs.current();
-      if (progress === undefined || (scanned !== undefined && progress.phase !== "index"))
+      if (scanned !== undefined && progress?.phase !== "index")
         return { state: "ready", done: loaded.files.size, total: loaded.files.size };
-      return { state: "building", done: progress.done, total: progress.total };
+      return { state: "building", done: progress?.done ?? loaded.files.size, total: progress?.total ?? 0 };
     },
     isWatching: () => watched?.isComplete() ?? false,
     close: async () => {
       isClosed = true;
       watched?.close();
       await runs.close();
+      await newsTaken;
     },
   };
 };

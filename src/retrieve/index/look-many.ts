@@ -1,7 +1,8 @@
 import { extname, join } from "node:path";
 import type { EmbedderFiles } from "../../host/assets.ts";
 import { stopIfAborted } from "../../host/stop-if-aborted.ts";
-import { createThreadPool } from "../../host/threads/thread-pool.ts";
+import { createThreadPool, type ThreadPool } from "../../host/threads/thread-pool.ts";
+import { createLanes } from "./lanes.ts";
 import type { Look, Looker, Wanted } from "./look.ts";
 import type { ParseThreadMethods } from "./parse-thread.ts";
 import type { IndexSettings } from "./settings.ts";
@@ -31,30 +32,12 @@ const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filen
 const FEW_FILES = 24;
 const FEW_BYTES = 256 * 1024;
 
-// Large enough that messages cost nothing beside the work, small enough that a stop is noticed within a second.
-const BATCH_FILES = 32;
-const BATCH_BYTES = 256 * 1024;
-
 // A batch takes some 50 ms; the parser itself gives up after two seconds a file.
 const JOB_TIMEOUT_MS = 60_000;
 const IDLE_MS = 10_000;
+// Batches of a thread that are under way: one that it works on, and one that waits.
+const AHEAD = 2;
 const MAX_HEAP_MB = 512;
-
-const inBatches = (wanted: readonly ListedWanted[]): (readonly ListedWanted[])[] => {
-  const batches: ListedWanted[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const one of wanted) {
-    let last = batches.at(-1);
-    if (last === undefined || last.length >= BATCH_FILES || bytes + one.size > BATCH_BYTES) {
-      last = [];
-      batches.push(last);
-      bytes = 0;
-    }
-    last.push(one);
-    bytes += one.size;
-  }
-  return batches;
-};
 
 const isSmall = (wanted: readonly ListedWanted[]): boolean =>
   wanted.length <= FEW_FILES && wanted.reduce((sum, { size }) => sum + size, 0) <= FEW_BYTES;
@@ -63,28 +46,29 @@ const isSmall = (wanted: readonly ListedWanted[]): boolean =>
 const takeBreath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, looker: Looker): LookMany => {
-  let pool: ReturnType<typeof createThreadPool<ParseThreadMethods>> | undefined;
+  // One thread each: what a thread has loaded is used again by the same kind of work.
+  const pools: ThreadPool<ParseThreadMethods>[] = [];
 
-  const getPool = (size: number) => {
-    pool ??= createThreadPool<ParseThreadMethods>({
+  const poolAt = (lane: number): ThreadPool<ParseThreadMethods> => {
+    pools[lane] ??= createThreadPool<ParseThreadMethods>({
       entry: ENTRY,
       name: "parse",
       data: { workspace, embedderFiles },
-      size,
+      size: 1,
       maxHeapMb: MAX_HEAP_MB,
       jobTimeoutMs: JOB_TIMEOUT_MS,
       idleMs: IDLE_MS,
     });
-    return pool;
+    return pools[lane];
   };
 
   /** A file that brings its thread down must not take its neighbours with it. */
   const lookSingly = async (
+    threads: ThreadPool<ParseThreadMethods>,
     wanted: readonly ListedWanted[],
     settings: IndexSettings,
     signal: AbortSignal,
   ): Promise<readonly Look[]> => {
-    const threads = getPool(settings.threads);
     const looks: Look[] = [];
     for (const { path, hash, size, stamp } of wanted) {
       const reason = "parsing brought its thread down";
@@ -107,18 +91,18 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
   };
 
   const runInThreads: LookMany["run"] = async (wanted, settings, take, signal) => {
-    const threads = getPool(settings.threads);
-    const batches = inBatches(wanted);
+    const lanes = createLanes(wanted, settings.threads);
     // The first failure stops all: there is no use in parsing what cannot be stored.
     const failure = new AbortController();
     const stop = signal === undefined ? failure.signal : AbortSignal.any([signal, failure.signal]);
-    const work = async (): Promise<void> => {
-      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+    const work = async (lane: number): Promise<void> => {
+      const threads = poolAt(lane);
+      for (let batch = lanes.next(lane); batch !== undefined; batch = lanes.next(lane)) {
         const plain = batch.map(({ path, hash }) => ({ path, hash }));
         const listed = batch;
         const looks = await threads.run("look", { wanted: plain, settings }, stop).catch(() => {
           stopIfAborted(stop);
-          return lookSingly(listed, settings, stop);
+          return lookSingly(threads, listed, settings, stop);
         });
         stopIfAborted(stop);
         take(looks);
@@ -129,7 +113,9 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
       first.error ??= error;
       failure.abort();
     };
-    await Promise.all(Array.from({ length: settings.threads + 1 }, () => work().catch(note)));
+    await Promise.all(
+      Array.from({ length: settings.threads * AHEAD }, (_, i) => work(i % settings.threads).catch(note)),
+    );
     if (first.error !== undefined) throw first.error;
   };
 
@@ -142,6 +128,8 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
         await takeBreath();
       }
     },
-    close: async () => pool?.close(),
+    close: async () => {
+      for (const pool of pools) await pool?.close();
+    },
   };
 };

@@ -14,7 +14,7 @@ const NAME_WEIGHT = 2;
 const MAX_BODY_CHARS = 200_000;
 
 /** Changes whenever the terms of a text would: part of what an index is valid for. */
-export const TERMS_VERSION = 2;
+export const TERMS_VERSION = 3;
 
 /** Then the numbers of terms start anew, so that memory stays bounded. */
 const MAX_TERMS = 500_000;
@@ -69,7 +69,9 @@ let counter = createCounter();
 /** How often each term counts in a chunk, with the weights of path, names and body folded in. */
 export const chunkTerms = (path: string, chunk: Pick<Chunk, "text" | "name" | "defines">): PackedTerms => {
   if (counter.isFull()) counter = createCounter();
-  counter.add(path, PATH_WEIGHT);
+  counter.add(path, 1);
+  // Numbers in paths are dates, ids and versions: found by, but not what the file is about.
+  counter.add(path.replace(/\d+/g, " "), PATH_WEIGHT - 1);
   counter.add(chunk.name, NAME_WEIGHT);
   for (const name of chunk.defines) counter.add(name, NAME_WEIGHT);
   counter.add(chunk.text.slice(0, MAX_BODY_CHARS), 1);

@@ -49,6 +49,7 @@ export const createPostings = (): Postings => {
   let tailCount = new Uint8Array(4096);
   let tailHead = new Uint32Array(4096).fill(NONE);
   let tailLength = 0;
+  let chained = 0;
   let isDead = new Uint8Array(1024);
   const sizeOfSlot = new Map<number, number>();
   let deadPostings = 0;
@@ -66,10 +67,18 @@ export const createPostings = (): Postings => {
     }
   };
 
-  const headRoom = (term: number): void => {
-    if (term < tailHead.length) return;
-    const from = tailHead.length;
-    tailHead = grown(tailHead).fill(NONE, from);
+  /** Only when something is looked for: a tail that is compacted first needs no chains. */
+  const chain = (): void => {
+    if (terms.size > tailHead.length) {
+      const larger = new Uint32Array(terms.size * 2).fill(NONE);
+      larger.set(tailHead);
+      tailHead = larger;
+    }
+    for (; chained < tailLength; chained++) {
+      const term = tailTerm[chained] ?? 0;
+      tailPrevious[chained] = tailHead[term] ?? NONE;
+      tailHead[term] = chained;
+    }
   };
 
   const slotRoom = (slot: number): void => {
@@ -96,13 +105,11 @@ export const createPostings = (): Postings => {
             ((packed[at + 3] ?? 0) << 24)) >>>
           0;
         const term = terms.idOf(hash);
-        headRoom(term);
         const count = packed[size * 4 + i] ?? 0;
         tailTerm[tailLength] = term;
         tailSlot[tailLength] = slot;
         tailCount[tailLength] = count;
-        tailPrevious[tailLength] = tailHead[term] ?? NONE;
-        tailHead[term] = tailLength++;
+        tailLength++;
         length += count;
       }
       return length;
@@ -115,6 +122,7 @@ export const createPostings = (): Postings => {
     },
 
     find: (hash) => {
+      chain();
       const term = terms.find(hash);
       let length = 0;
       if (term < 0) return { slots: foundSlots, counts: foundCounts, length };
@@ -188,6 +196,7 @@ export const createPostings = (): Postings => {
       tailCount = new Uint8Array(4096);
       tailHead.fill(NONE);
       tailLength = 0;
+      chained = 0;
       isDead.fill(0);
       deadPostings = 0;
     },

@@ -53,8 +53,9 @@ describe("selecting snippets within a budget: REQ-R4", () => {
     expect(select([undefined, "two"], 1, 100).map(({ path }) => path)).toEqual(["f2.ts"]);
   });
 
-  test("a first line larger than the budget gives nothing rather than too much", () => {
+  test("a first line larger than the budget gives way to the next chunk", () => {
     expect(select(["word ".repeat(500)], 1, 20)).toEqual([]);
+    expect(select(["word ".repeat(500), "small"], 1, 20).map(({ text }) => text)).toEqual(["small"]);
   });
 
   test("never over the budget, whatever the texts", () => {

@@ -57,15 +57,11 @@ export const selectSnippets = (
       left -= cost;
       continue;
     }
-    const part =
-      snippets.length > 0 && left < MIN_CUT_TOKENS ? undefined : cutToFit(found.text, left, countTokens);
-    if (part !== undefined)
-      snippets.push({
-        ...common,
-        endLine: found.startLine + part.lines - 1,
-        text: part.text,
-        cut: true,
-      });
+    if (snippets.length > 0 && left < MIN_CUT_TOKENS) break;
+    const part = cutToFit(found.text, left, countTokens);
+    // Not even its first line fits (minified text, data): the next one may.
+    if (part === undefined) continue;
+    snippets.push({ ...common, endLine: found.startLine + part.lines - 1, text: part.text, cut: true });
     break;
   }
   return snippets;

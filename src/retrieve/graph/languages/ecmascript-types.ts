@@ -33,7 +33,7 @@ const MAPS = new Set(["Map", "ReadonlyMap", "WeakMap", "Record"]);
 
 const argumentsOf = (walker: Walker, node: number): readonly number[] => {
   const list = walker.child(node, "type_arguments");
-  return list < 0 ? [] : [...walker.children(list)];
+  return list < 0 ? [] : walker.children(list);
 };
 
 /** What a value of a written type is. */

@@ -17,7 +17,7 @@ const argumentsOf = (walker: Walker, node: number): readonly number[] => {
       .slice(1)
       .flatMap((child) => (walker.type(child) === "tuple" ? [...walker.children(child)] : [child]));
   const list = walker.child(node, "type_parameter");
-  return list < 0 ? [] : [...walker.children(list)];
+  return list < 0 ? [] : walker.children(list);
 };
 
 /** What a value of a written type is. */

@@ -2,11 +2,16 @@ import type { Rules } from "../walker.ts";
 import { c } from "./c.ts";
 import { csharp } from "./csharp.ts";
 import { ecmascript } from "./ecmascript.ts";
+import { generic } from "./generic.ts";
 import { go } from "./go.ts";
 import { java } from "./java.ts";
+import { kotlin } from "./kotlin.ts";
 import { php } from "./php.ts";
 import { python } from "./python.ts";
+import { ruby } from "./ruby.ts";
 import { rust } from "./rust.ts";
+import { scala } from "./scala.ts";
+import { swift } from "./swift.ts";
 
 const RULES: ReadonlyMap<string, Rules> = new Map([
   ["typescript", ecmascript],
@@ -17,6 +22,10 @@ const RULES: ReadonlyMap<string, Rules> = new Map([
   ["java", java],
   ["go", go],
   ["rust", rust],
+  ["kotlin", kotlin],
+  ["ruby", ruby],
+  ["scala", scala],
+  ["swift", swift],
   ["csharp", csharp],
   ["c", c],
   ["cpp", c],
@@ -26,5 +35,14 @@ const RULES: ReadonlyMap<string, Rules> = new Map([
   ["starlark", python],
 ]);
 
+/** Languages that define functions and types, but have no rules of their own. */
+const OTHERS = new Set(
+  (
+    "ada bash clojure commonlisp d dart elisp elixir elm erlang fortran gdscript gleam glsl groovy haskell julia lua matlab nim " +
+    "objc ocaml ocaml-interface perl powershell r racket rescript scheme solidity vim zig"
+  ).split(" "),
+);
+
 /** How a language is read for symbols, by the id of `parse/languages.ts`. */
-export const rulesOf = (language: string): Rules | undefined => RULES.get(language);
+export const rulesOf = (language: string): Rules | undefined =>
+  RULES.get(language) ?? (OTHERS.has(language) ? generic : undefined);

@@ -40,6 +40,7 @@ export const writtenType = (written: string, depth = 4): Expression => {
     )
     .replace(/(?:\s|[&*?!]|\bconst\b)+$/, "")
     .trim();
+  if (/^(?:static|self)$/.test(written.trim())) return "this";
   if (text === "" || OPEN.test(text)) return UNKNOWN;
   if (PRIMITIVE.test(text)) return FOREIGN;
   const go = /^(?:\[\d*\]|\.\.\.|map\[[^\]]*\]|chan\s|<-chan\s)(.+)$/.exec(text);

@@ -1,0 +1,136 @@
+import { javaOracle } from "./graph/java-oracle.ts";
+import type { OracleAnswer, Project } from "./graph/oracle.ts";
+import { corpusProject, graphOf, ownSources } from "./graph/projects.ts";
+import { compare, type Score } from "./graph/score.ts";
+import { typescriptOracle } from "./graph/typescript-oracle.ts";
+import type { Benchmark, Figures } from "./lib/report.ts";
+
+const MIN_PRECISION = 0.9;
+const MIN_RECALL = 0.85;
+
+interface Entry {
+  readonly name: string;
+  readonly compiler: string;
+  project(): (Project & { readonly remove?: () => void }) | undefined;
+  oracle(project: Project): OracleAnswer | undefined;
+}
+
+const ofCorpus = (name: string): Entry => ({
+  name,
+  compiler: "TypeScript",
+  project: () => corpusProject(name, /\.tsx?$/),
+  oracle: (project) => typescriptOracle(project, undefined),
+});
+
+const ENTRIES: readonly Entry[] = [
+  {
+    name: "llmc",
+    compiler: "TypeScript",
+    project: ownSources,
+    oracle: (project) => typescriptOracle(project, `${project.folder}/tsconfig.json`),
+  },
+  ofCorpus("redux"),
+  ofCorpus("trpc"),
+  ofCorpus("zod"),
+  {
+    name: "gson",
+    compiler: "javac",
+    project: () => corpusProject("gson", /^gson\/src\/main\/java\/(?!.*(?:module|package)-info).*\.java$/),
+    oracle: javaOracle,
+  },
+];
+
+/** To see that it works: one small project of each compiler. */
+const QUICK = new Set(["redux", "gson"]);
+
+const shown = (value: number): string => value.toFixed(3);
+const isMet = ({ precision, recall }: Score): boolean => precision >= MIN_PRECISION && recall >= MIN_RECALL;
+
+const measure = async (entry: Entry, project: Project) => {
+  const oracle = entry.oracle(project);
+  if (oracle === undefined) return undefined;
+  const { graph, symbols, bytes, extractMs } = await graphOf(project);
+  const started = performance.now();
+  const { definitions, uses, edges } = compare(graph, { symbols }, oracle);
+  const questions = [...symbols.values()].reduce((sum, file) => sum + file.definitions.length, 0);
+  return {
+    definitions,
+    uses,
+    edges,
+    extractMsPerMb: extractMs / (bytes / 1e6),
+    questionMs: (performance.now() - started) / Math.max(1, questions),
+  };
+};
+
+/** Where-used and lineage beside what a compiler says about every name of real projects. */
+export const graph: Benchmark = {
+  name: "graph",
+  says: "where-used and lineage against the TypeScript and the Java compiler",
+  needs: "the code search set for more than this repository, and a JDK for Java",
+  run: async ({ quick }) => {
+    const rows: (string | number)[][] = [];
+    const notes: string[] = [];
+    const figures: Record<string, Figures> = {};
+    let allMet = true;
+    for (const entry of ENTRIES.filter(({ name }) => !quick || QUICK.has(name))) {
+      const project = entry.project();
+      const found = project === undefined ? undefined : await measure(entry, project);
+      project?.remove?.();
+      if (found === undefined) {
+        notes.push(`${entry.name}: skipped, its sources or its compiler are not there`);
+        continue;
+      }
+      const { definitions, uses, edges, extractMsPerMb, questionMs } = found;
+      allMet &&= isMet(uses) && isMet(edges);
+      rows.push([
+        entry.name,
+        entry.compiler,
+        `${definitions.known}/${definitions.expected}`,
+        uses.expected,
+        shown(uses.precision),
+        shown(uses.recall),
+        edges.expected,
+        shown(edges.precision),
+        shown(edges.recall),
+        questionMs.toFixed(2),
+      ]);
+      figures[entry.name] = {
+        definitionsKnown: definitions.known,
+        definitions: definitions.expected,
+        uses: uses.expected,
+        usesPrecision: uses.precision,
+        usesRecall: uses.recall,
+        edges: edges.expected,
+        edgesPrecision: edges.precision,
+        edgesRecall: edges.recall,
+        extractMsPerMb,
+        questionMs,
+      };
+    }
+    notes.unshift(
+      `targets: precision at least ${MIN_PRECISION}, recall at least ${MIN_RECALL}, for uses and for call edges of every project: ${allMet ? "met" : "MISSED"}`,
+      "counted are functions, methods, classes, interfaces, types and enums that the project defines; a use is a path and a line; overloads are one symbol; answers of confidence 0.5 and more",
+    );
+    return {
+      tables: [
+        {
+          head: [
+            "project",
+            "compiler",
+            "definitions",
+            "uses",
+            "precision",
+            "recall",
+            "call edges",
+            "precision",
+            "recall",
+            "ms/question",
+          ],
+          rows,
+        },
+      ],
+      notes,
+      figures,
+    };
+  },
+};

@@ -1,0 +1,151 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { IndexRun, IndexRunResult } from "./lib/index-run.ts";
+import type { Benchmark } from "./lib/report.ts";
+import { type Document, findSets } from "./lib/retrieval-sets.ts";
+import { median, percentile, round } from "./lib/stats.ts";
+
+const DATA = process.env["LLMC_BENCH_DATA"] ?? fileURLToPath(new URL("../../shared/data", import.meta.url));
+const RUNNER = fileURLToPath(new URL("lib/index-run.ts", import.meta.url));
+const PACKAGES = fileURLToPath(new URL("../node_modules", import.meta.url));
+
+// Figures are for a machine with two cores, whatever this one has.
+const THREADS = 2;
+const MILLION = 1_000_000;
+const MIB = 1024 * 1024;
+
+const runFile = promisify(execFile);
+
+const runIn = async (run: Omit<IndexRun, "threads">): Promise<IndexRunResult> => {
+  const { stdout } = await runFile(process.execPath, [RUNNER, JSON.stringify({ ...run, threads: THREADS })], {
+    maxBuffer: 64 * MIB,
+  });
+  return JSON.parse(stdout) as IndexRunResult;
+};
+
+const write = async (folder: string, { path, text }: Document): Promise<void> => {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), text);
+};
+
+const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), "llmc-bench-index-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** Source files of the installed packages, which everybody has, up to so many lines. */
+const copyPackages = async (folder: string, maxLines: number): Promise<number> => {
+  let lines = 0;
+  const names = (await readdir(PACKAGES, { recursive: true })).toSorted();
+  for (const name of names) {
+    if (!/\.([cm]?[jt]s|json|md|c|h|cc)$/.test(name)) continue;
+    const from = join(PACKAGES, name);
+    const { size } = await stat(from).catch(() => ({ size: Number.POSITIVE_INFINITY }));
+    if (size > 1.5 * MIB) continue;
+    const text = await readFile(from, "utf8").catch(() => "");
+    await write(folder, { path: name.replaceAll("node_modules", "packages"), text });
+    lines += text.split("\n").length;
+    if (lines >= maxLines) break;
+  }
+  return lines;
+};
+
+const msPerMb = ({ indexMs, bytes }: IndexRunResult): number => indexMs / (bytes / MIB);
+
+export const index: Benchmark = {
+  name: "index",
+  says: "time and memory to index repositories, to ask them, and to see an edit",
+  needs: "the question sets of ../shared/data, or of LLMC_BENCH_DATA",
+  run: async ({ quick }) => {
+    const code = findSets(DATA).sets.find(({ name }) => name === "code-search-dev");
+    if (code === undefined)
+      return { tables: [], notes: [`there is no code-search-dev in ${DATA}`], figures: {} };
+    const corpora = quick ? code.corpora.slice(0, 3) : code.corpora;
+    const queries = corpora.flatMap(({ questions }) => questions.map(({ text }) => text)).slice(0, 400);
+
+    const single: { readonly name: string; readonly result: IndexRunResult }[] = [];
+    for (const { name, documents } of corpora) {
+      await inFolder(async (folder) => {
+        for (const document of documents()) await write(folder, document);
+        single.push({ name, result: await runIn({ workspace: folder, queries: [], edited: [] }) });
+      });
+    }
+    const bytes = single.reduce((sum, { result }) => sum + result.bytes, 0);
+    const ms = single.reduce((sum, { result }) => sum + result.indexMs, 0);
+    const cpu = single.reduce((sum, { result }) => sum + result.cpuMs, 0);
+
+    const all = await inFolder(async (folder) => {
+      const edited: string[] = [];
+      for (const { name, documents } of corpora) {
+        const found = documents();
+        for (const { path, text } of found) await write(folder, { path: `${name}/${path}`, text });
+        const first = found.find(({ text }) => text.length > 4000 && text.length < 40_000);
+        if (first !== undefined) edited.push(`${name}/${first.path}`);
+      }
+      return runIn({ workspace: folder, queries, edited });
+    });
+
+    const lines = { count: 0 };
+    const million = await inFolder(async (folder) => {
+      lines.count = await copyPackages(folder, quick ? MILLION / 10 : MILLION);
+      return runIn({ workspace: folder, queries, edited: [] });
+    });
+
+    const row = (name: string, { files, chunks, bytes: size, ...result }: IndexRunResult) => [
+      name,
+      files,
+      chunks,
+      (size / MIB).toFixed(1),
+      (result.indexMs / 1000).toFixed(2),
+      msPerMb({ ...result, files, chunks, bytes: size }).toFixed(0),
+      (result.cpuMs / (size / MIB)).toFixed(0),
+      result.peakMb.toFixed(0),
+    ];
+    const asked = (result: IndexRunResult) => ({
+      p50: round(percentile(result.queryMs, 0.5), 2),
+      p95: round(percentile(result.queryMs, 0.95), 2),
+    });
+    const met = (value: number, limit: number): string =>
+      `${round(value, 1)} (at most ${limit}: ${value <= limit ? "met" : "MISSED"})`;
+    return {
+      tables: [
+        {
+          head: ["workspace", "files", "chunks", "MB", "seconds", "ms per MB", "CPU ms per MB", "peak MB"],
+          rows: [
+            ...single.map(({ name, result }) => row(name, result)),
+            row("all of them", all),
+            row("installed packages", million),
+          ],
+        },
+      ],
+      notes: [
+        `the repositories, each from nothing: ms per MB ${met(ms / (bytes / MIB), 250)}, CPU ${(cpu / (bytes / MIB)).toFixed(0)} ms per MB`,
+        `a question at ${all.chunks} chunks: p50 ms ${met(asked(all).p50, 5)}, p95 ms ${met(asked(all).p95, 20)}`,
+        `a question after an edit of one file, all in: median ms ${met(median(all.editMs), 100)}, slowest ${Math.max(...all.editMs).toFixed(0)} ms, ${all.missed} of ${all.editMs.length} not shown`,
+        `${lines.count} lines of installed packages: peak MB ${met(million.peakMb, 1000)}, a question p95 ms ${met(asked(million).p95, 50)}`,
+      ],
+      figures: {
+        ms_per_mb: round(ms / (bytes / MIB), 1),
+        cpu_ms_per_mb: round(cpu / (bytes / MIB), 1),
+        chunks: all.chunks,
+        query_p50_ms: asked(all).p50,
+        query_p95_ms: asked(all).p95,
+        edit_median_ms: round(median(all.editMs), 1),
+        edit_missed: all.missed,
+        peak_mb: round(all.peakMb, 0),
+        million_lines: lines.count,
+        million_ms_per_mb: round(msPerMb(million), 1),
+        million_peak_mb: round(million.peakMb, 0),
+        million_query_p95_ms: asked(million).p95,
+      },
+    };
+  },
+};
