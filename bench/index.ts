@@ -48,8 +48,8 @@ const copyPackages = async (folder: string, maxLines: number): Promise<number> =
   for (const name of names) {
     if (!/\.([cm]?[jt]s|json|md|c|h|cc)$/.test(name)) continue;
     const from = join(PACKAGES, name);
-    const { size } = await stat(from).catch(() => ({ size: Number.POSITIVE_INFINITY }));
-    if (size > 1.5 * MIB) continue;
+    const found = await stat(from).catch(() => undefined);
+    if (found?.isFile() !== true || found.size > 1.5 * MIB) continue;
     const text = await readFile(from, "utf8").catch(() => "");
     await write(folder, { path: name.replaceAll("node_modules", "packages"), text });
     lines += text.split("\n").length;

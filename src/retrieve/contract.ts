@@ -51,6 +51,8 @@ export interface Definition {
   readonly parent: number;
   /** What its value is, or what a call of it gives, in the words of `graph/expression.ts`; empty where nothing says so. */
   readonly type: string;
+  /** What its parameters are, in the same words: `(<Store>,?)`; empty where that tells nothing. */
+  readonly parameters: string;
 }
 
 export type ReferenceKind = "call" | "type" | "inherit" | "import" | "read" | "write" | "decorate";

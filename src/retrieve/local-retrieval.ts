@@ -45,7 +45,9 @@ const open = async ({
   onWarning,
   embedderFiles = readEmbedderFiles(),
 }: RetrievalOptions) => {
-  const [nearestRows, countTokens] = await Promise.all([loadNearestRows(), tokenCounter()]);
+  // Loaded meanwhile: indexing needs no tokens.
+  void tokenCounter().catch(() => {});
+  const nearestRows = await loadNearestRows();
   const embedder = createStaticEmbedder(embedderFiles);
   const { dimensions } = embedder;
   const db = createIndexDb({
@@ -62,7 +64,7 @@ const open = async ({
   const lease = createBuildLease(workspace, onWarning);
   const keeper = createKeeper({ workspace, settings, store, loaded, looker, lookMany, lease, onWarning });
   const lines = createCurrentLines(looker, settings);
-  const search = createFreshSearch({ loaded, keeper, lines, embedder, countTokens });
+  const search = createFreshSearch({ loaded, keeper, lines, embedder });
   const askGraph = createGraphAnswers({ store, loaded, keeper, lines });
   return { db, store, loaded, looker, lookMany, lease, keeper, search, askGraph, embedderId: embedder.id };
 };

@@ -3,7 +3,7 @@ import { NO_SYMBOLS } from "./no-symbols.ts";
 import { qualify } from "./qualify.ts";
 
 /** Raised whenever the layout or the meaning of a field changes: older bytes are then read as empty. */
-export const SYMBOLS_VERSION = 3;
+export const SYMBOLS_VERSION = 4;
 
 /** Order is part of the format: append only. */
 export const SYMBOL_KINDS: readonly SymbolKind[] = [
@@ -71,6 +71,7 @@ export const packSymbols = (symbols: FileSymbols): Uint8Array => {
   for (const definition of symbols.definitions) {
     string(definition.name);
     string(definition.type);
+    string(definition.parameters);
     number(SYMBOL_KINDS.indexOf(definition.kind) * 2 + (definition.exported ? 1 : 0));
     number(definition.startLine);
     number(definition.line - definition.startLine);
@@ -156,6 +157,7 @@ const unpack = (packed: Uint8Array): FileSymbols => {
   const definitions = list((): Definition => {
     const name = string();
     const type = string();
+    const parameters = string();
     const flags = number();
     const startLine = number();
     const line = startLine + number();
@@ -174,6 +176,7 @@ const unpack = (packed: Uint8Array): FileSymbols => {
       exported: (flags & 1) === 1,
       parent,
       type,
+      parameters,
     };
   });
   let line = 0;

@@ -141,6 +141,12 @@ export const createValues = (table: Table, names: Names): Values => {
     return file !== undefined && shapeOf(file).members.has(definitionOf(id));
   };
 
+  /** `type Handler = (walker: Walker) => void`: an instance of it is the function. */
+  const isFunctionType = (id: SymbolId): boolean => {
+    const definition = table.definition(id);
+    return definition?.kind === "type" && definition.parameters !== "";
+  };
+
   const typeOfSymbol = (id: SymbolId, depth: number): Value => {
     const file = table.file(fileOf(id));
     const definition = table.definition(id);
@@ -160,7 +166,7 @@ export const createValues = (table: Table, names: Names): Values => {
         const found = memberOfType(settled.id, name);
         if (found.length > 0) return found;
         const definition = table.definition(settled.id);
-        if (definition?.kind === "type" && definition.type !== "" && depth > 0)
+        if (definition?.kind === "type" && definition.type !== "" && depth > 0 && !isFunctionType(settled.id))
           return membersOf(typeOfSymbol(settled.id, depth), name, depth - 2);
         if (settled.kind === "symbol" && definition?.kind === "function") return undefined;
         // A class with a parent that is not ours may have the member from there.
@@ -216,12 +222,28 @@ export const createValues = (table: Table, names: Names): Values => {
     return value.kind === "foreign" ? FOREIGN_VALUE : UNKNOWN_VALUE;
   };
 
+  /** What the function that a value is takes in that place. */
+  const parameterValue = (value: Value, place: number, depth: number): Value => {
+    if (value.kind !== "symbol" && value.kind !== "instance")
+      return value.kind === "foreign" ? value : UNKNOWN_VALUE;
+    const file = table.file(fileOf(value.id));
+    const parameters = table.definition(value.id)?.parameters ?? "";
+    const found = parameters.slice(1, -1).split(",")[place] ?? "";
+    if (file === undefined || found === "") return UNKNOWN_VALUE;
+    return evaluateDeep(file, found, definitionOf(value.id), depth - 1);
+  };
+
   const callValue = (value: Value, depth: number): Value => {
+    if (value.kind === "instance" && isFunctionType(value.id)) return typeOfSymbol(value.id, depth);
     if (value.kind !== "symbol") return value.kind === "foreign" ? value : UNKNOWN_VALUE;
     const definition = table.definition(value.id);
     if (definition === undefined) return UNKNOWN_VALUE;
     if (definition.kind === "class" || definition.kind === "interface" || definition.kind === "enum")
       return { kind: "instance", id: value.id };
+    if (/^(?:constant|variable|field)$/.test(definition.kind)) {
+      const settled = settle(value, depth);
+      return settled.kind === "symbol" ? UNKNOWN_VALUE : callValue(settled, depth);
+    }
     if (definition.type !== "") return typeOfSymbol(value.id, depth);
     // A function that returns an object made on the spot: its functions are members of the function.
     return definition.kind === "function" && hasMembers(value.id) ? value : UNKNOWN_VALUE;
@@ -236,7 +258,12 @@ export const createValues = (table: Table, names: Names): Values => {
     }
     if (value.kind !== "symbol") return value.kind === "foreign" ? value : UNKNOWN_VALUE;
     const definition = table.definition(value.id);
-    if (definition?.kind === "type" && definition.type !== "" && !hasMembers(value.id))
+    if (
+      definition?.kind === "type" &&
+      definition.type !== "" &&
+      !hasMembers(value.id) &&
+      !isFunctionType(value.id)
+    )
       return typeOfSymbol(value.id, depth);
     if (isType(definition)) return { kind: "instance", id: value.id };
     if (definition?.kind === "constant" || definition?.kind === "variable") return settle(value, depth);
@@ -274,6 +301,7 @@ export const createValues = (table: Table, names: Names): Values => {
         if (ELEMENT.test(name)) value = value.of;
         at++;
       } else if (word === "()") value = callValue(value, depth);
+      else if (word.startsWith("@")) value = parameterValue(value, Number(word.slice(1)), depth);
       else if (word === "[]")
         value = value.kind === "many" ? value.of : value.kind === "foreign" ? value : UNKNOWN_VALUE;
       else value = memberValue(value, word.slice(1), depth);

@@ -1,5 +1,5 @@
 import type { Definition, FileSymbols, Import, Reference, ReferenceKind, SymbolKind } from "../contract.ts";
-import { type Expression, UNKNOWN } from "./expression.ts";
+import { type Expression, FOREIGN, UNKNOWN } from "./expression.ts";
 import type { FlatTree } from "./flat-tree.ts";
 import { qualify } from "./qualify.ts";
 import { createScopes, type Scopes } from "./scopes.ts";
@@ -21,6 +21,7 @@ export interface Rules {
 export interface DefineOptions {
   readonly exported?: boolean;
   readonly type?: Expression;
+  readonly parameters?: readonly Expression[];
   /** Definition around it; the current one where none is given. */
   readonly parent?: number;
   /** Name of the type it belongs to, where that stands elsewhere: `func (s *Store) Open`. */
@@ -49,13 +50,15 @@ export interface Walker {
   /** Direct member of a definition with that name; -1 where there is none. */
   member(definition: number, name: string): number;
   setType(definition: number, type: Expression): void;
+  setParameters(definition: number, parameters: readonly Expression[]): void;
   refer(name: string, node: number, kind: ReferenceKind, via?: Expression, inside?: number): void;
   import(entry: Omit<Import, "line" | "exported"> & { exported?: boolean }, node: number): void;
   setModule(name: string): void;
 }
 
-interface RawDefinition extends Omit<Definition, "type" | "exported"> {
+interface RawDefinition extends Omit<Definition, "type" | "exported" | "parameters"> {
   type: Expression;
+  parameters: readonly Expression[] | undefined;
   exported: boolean;
   typeScope: number;
 }
@@ -74,6 +77,7 @@ const MAX_REFERENCES = 400_000;
 const MAX_DEFINITIONS = 100_000;
 const MAX_NAME = 200;
 const MAX_RECEIVER = 40;
+const MAX_PARAMETERS = 12;
 /** Of one line: minified files are one line. */
 const MAX_COMPARED = 50;
 
@@ -153,6 +157,7 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
         exported: options.exported ?? false,
         parent,
         type: options.type ?? "",
+        parameters: options.parameters,
         typeScope: scopes.current,
       });
       if (parent >= 0 && !members.has(`${parent} ${name}`)) members.set(`${parent} ${name}`, index);
@@ -167,6 +172,12 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
       if (found === undefined || found.type !== "" || type === UNKNOWN || type === "") return;
       found.type = type;
       found.typeScope = scopes.current;
+    },
+    setParameters: (definition, parameters) => {
+      const found = definitions[definition];
+      const tells = parameters.some((parameter) => parameter !== UNKNOWN && parameter !== FOREIGN);
+      if (found === undefined || !tells || parameters.length > MAX_PARAMETERS) return;
+      found.parameters = parameters.map((parameter) => scopes.resolve(parameter, scopes.current, false));
     },
     refer: (name, node, kind, via = "", inside = scopes.definition) => {
       if (name === "" || name.length > MAX_NAME || references.length >= MAX_REFERENCES) return;
@@ -224,8 +235,12 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
     finished.push({ name, kind, line, receiver, inside, target, via: resolved });
   }
   return {
-    definitions: definitions.map(({ typeScope, ...definition }) => ({
+    definitions: definitions.map(({ typeScope, parameters, ...definition }) => ({
       ...definition,
+      parameters:
+        parameters === undefined
+          ? ""
+          : `(${parameters.map((type) => scopes.resolve(type, typeScope, !keepsOuter)).join(",")})`,
       type: known(scopes.resolve(definition.type, typeScope, !keepsOuter)),
     })),
     references: finished,

@@ -1,3 +1,4 @@
+import { tokenCounter } from "../../base/tokens.ts";
 import type { Embedder, SearchRequest, Snippet } from "../contract.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
@@ -11,7 +12,6 @@ export interface FreshSearchParts {
   readonly keeper: Keeper;
   readonly lines: CurrentLines;
   readonly embedder: Embedder;
-  readonly countTokens: (text: string) => number;
 }
 
 /** Candidates beyond those asked for: some are gone from the disk, or do not fit the budget. */
@@ -25,7 +25,7 @@ const MAX_ROUNDS = 3;
  * search done again, so that text and lines are always those on the disk.
  */
 export const createFreshSearch = (parts: FreshSearchParts) => {
-  const { loaded, keeper, lines, embedder, countTokens } = parts;
+  const { loaded, keeper, lines, embedder } = parts;
 
   const rank = (request: SearchRequest): readonly RankedChunk[] => {
     const { query, scope, k, pathGlobs, language, kind } = request;
@@ -41,6 +41,7 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
   };
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
+    const countTokens = await tokenCounter();
     for (let round = 1; ; round++) {
       const ranked = rank(request);
       // Taken at once: while the files are read, others may bring newer content into the index.

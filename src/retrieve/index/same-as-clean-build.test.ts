@@ -128,7 +128,7 @@ describe("the index is that of a clean build", () => {
 
   test("FAIL-F6 REQ-R11: after two kills in the midst of indexing, the next run goes on and ends the same", async () => {
     const files = new Map(
-      Array.from({ length: 150 }, (_, i) => [
+      Array.from({ length: 200 }, (_, i) => [
         `src/part${i % 7}/file${i}.ts`,
         `export function work${i}(input: number): number {\n  return input * ${i};\n}\n`.repeat(1 + (i % 5)),
       ]),

@@ -1,6 +1,6 @@
 import { type Expression, step, UNKNOWN } from "../expression.ts";
 import type { Handler, Walker } from "../walker.ts";
-import { functionBody, isFunction } from "./ecmascript-functions.ts";
+import { functionBody, isFunction, parameterTypes } from "./ecmascript-functions.ts";
 import { hasFunctions } from "./ecmascript-members.ts";
 import { bindPattern } from "./ecmascript-patterns.ts";
 import { typeOf } from "./ecmascript-types.ts";
@@ -55,12 +55,14 @@ export const interfaceDeclaration: Handler = (walker, node) => {
 export const typeAlias: Handler = (walker, node) => {
   const name = walker.field(node, "name");
   const value = walker.field(node, "value");
+  const isFunctionType = walker.type(value) === "function_type";
   const definition = walker.define(walker.text(name), "type", name, whole(walker, node), {
     exported: isExported(walker, node),
-    type: typeOf(walker, value),
+    type: typeOf(walker, isFunctionType ? walker.field(value, "return_type") : value),
   });
   walker.scopes.enter("class", definition >= 0 ? definition : undefined);
   walker.visitField(node, "type_parameters");
+  if (isFunctionType) walker.setParameters(definition, parameterTypes(walker, value));
   walker.visit(value);
   walker.scopes.leave();
 };

@@ -32,20 +32,87 @@ const ELEMENT_AT: ReadonlyMap<string, number> = new Map([
   ["reduce", 1],
 ]);
 
-/** What the call around a callback says about its parameters. */
+/** What stands around a function says what its parameters are: `items.map((item) => …)`, `const f: Handler = (walker) => …`. */
 const givenByCaller = (walker: Walker, node: number, place: number): Expression => {
   const { parent } = walker.tree;
   const list = parent[node] ?? -1;
   const call = parent[list] ?? -1;
-  if (walker.type(list) !== "arguments" || walker.type(call) !== "call_expression") return UNKNOWN;
-  const called = walker.field(call, "function");
-  if (walker.type(called) !== "member_expression") return UNKNOWN;
-  const name = walker.text(walker.field(called, "property"));
-  const owner = walker.expression(walker.field(called, "object"));
-  if (name === "then") return place === 0 ? owner : UNKNOWN;
-  const at = ELEMENT_AT.get(name);
-  const sorts = name === "sort" || name === "toSorted";
-  return at === place || (sorts && place === 1) ? step(owner, "[]") : UNKNOWN;
+  const called = walker.type(list) === "arguments" ? walker.field(call, "function") : -1;
+  if (walker.type(called) === "member_expression") {
+    const name = walker.text(walker.field(called, "property"));
+    const at = ELEMENT_AT.get(name);
+    const sorts = name === "sort" || name === "toSorted";
+    const owner = walker.field(called, "object");
+    if (name === "then") return place === 0 ? walker.expression(owner) : UNKNOWN;
+    if (at !== undefined)
+      return at === place || (sorts && place === 1) ? step(walker.expression(owner), "[]") : UNKNOWN;
+  }
+  const isMethod = walker.type(node) === "method_definition";
+  const context = isMethod
+    ? step(expectedOf(walker, list, MAX_CLIMB), `.${walker.text(walker.field(node, "name"))}`)
+    : expectedOf(walker, node, MAX_CLIMB);
+  return step(context, `@${place}`);
+};
+
+const MAX_CLIMB = 12;
+
+/** What the place of an expression expects of it. */
+const expectedOf = (walker: Walker, node: number, climb: number): Expression => {
+  const { parent } = walker.tree;
+  const above = parent[node] ?? -1;
+  if (climb === 0 || above < 0) return UNKNOWN;
+  switch (walker.type(above)) {
+    case "variable_declarator":
+    case "public_field_definition": {
+      const annotation = walker.field(above, "type");
+      return annotation < 0 ? UNKNOWN : typeOf(walker, annotation);
+    }
+    case "arguments": {
+      const called = walker.field(parent[above] ?? -1, "function");
+      const place = walker.children(above).indexOf(node);
+      return called < 0 ? UNKNOWN : step(walker.expression(called), `@${place}`);
+    }
+    case "pair":
+      return step(
+        expectedOf(walker, parent[above] ?? -1, climb - 1),
+        `.${walker.text(walker.field(above, "key"))}`,
+      );
+    case "array":
+      return step(expectedOf(walker, above, climb - 1), "[]");
+    case "parenthesized_expression":
+    case "ternary_expression":
+      return expectedOf(walker, above, climb - 1);
+    case "satisfies_expression":
+      return typeOf(walker, walker.tree.nextSibling[node] ?? -1);
+    case "arrow_function":
+      return resultExpected(walker, above, climb);
+    case "return_statement": {
+      let around = parent[above] ?? -1;
+      for (let hops = 0; hops < MAX_CLIMB && around >= 0 && walker.field(around, "parameters") < 0; hops++)
+        around = parent[around] ?? -1;
+      return resultExpected(walker, around, climb);
+    }
+    default:
+      return UNKNOWN;
+  }
+};
+
+const resultExpected = (walker: Walker, node: number, climb: number): Expression => {
+  const result = walker.field(node, "return_type");
+  return result >= 0 ? typeOf(walker, result) : step(expectedOf(walker, node, climb - 1), "()");
+};
+
+/** Written types of the parameters of a function or of a type of functions. */
+export const parameterTypes = (walker: Walker, node: number): readonly Expression[] => {
+  const list = walker.field(node, "parameters");
+  if (list < 0) return [];
+  return walker
+    .children(list)
+    .filter((child) => walker.type(child) !== "comment")
+    .map((child) => {
+      const annotation = walker.field(child, "type");
+      return annotation < 0 ? UNKNOWN : typeOf(walker, annotation);
+    });
 };
 
 const bindParameter = (walker: Walker, node: number, callback: number, place: number): void => {
@@ -97,6 +164,7 @@ export const functionBody = (walker: Walker, node: number, definition: number): 
       if (walker.type(parameter) === "comment") continue;
       bindParameter(walker, parameter, node, place++);
     }
+  if (definition >= 0) walker.setParameters(definition, parameterTypes(walker, node));
   const result = walker.field(node, "return_type");
   if (result >= 0) {
     if (definition >= 0) walker.setType(definition, typeOf(walker, result));

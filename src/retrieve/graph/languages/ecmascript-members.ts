@@ -1,6 +1,6 @@
 import type { SymbolKind } from "../../contract.ts";
 import type { Handler, Walker } from "../walker.ts";
-import { functionBody, isFunction } from "./ecmascript-functions.ts";
+import { functionBody, isFunction, parameterTypes } from "./ecmascript-functions.ts";
 import { typeOf } from "./ecmascript-types.ts";
 
 const nameOf = (walker: Walker, node: number): string => {
@@ -45,6 +45,8 @@ export const fieldOf =
       const inner = walker.tree.firstChild[annotation] ?? -1;
       const result = walker.type(inner) === "function_type" ? walker.field(inner, "return_type") : annotation;
       walker.setType(definition, typeOf(walker, result));
+      if (walker.type(inner) === "function_type")
+        walker.setParameters(definition, parameterTypes(walker, inner));
       walker.visit(annotation);
     }
     if (holdsFunction) functionBody(walker, value, definition);
