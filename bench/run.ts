@@ -12,6 +12,7 @@ import { memory } from "./memory.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
+import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
@@ -27,6 +28,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   tokens,
   envelope,
   retrieval,
+  questions,
   index,
   peers,
   workflows,

@@ -1,9 +1,11 @@
 import type { RequestListener, Server } from "node:http";
 import { resolve } from "node:path";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { LlmcError } from "./base/error.ts";
 import type { Io } from "./cli/io.ts";
 import type { HttpApp, HttpParts } from "./http/app.ts";
 import { createDropLog } from "./http/drop-log.ts";
+import type { RateStore } from "./http/rate.ts";
 import { describeCause } from "./observe/cause.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
 import { findToken, tokenFile } from "./token-file.ts";
@@ -71,6 +73,9 @@ const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_file }: S
   return { keyPair: await readKeyPair(...files), follow };
 };
 
+/** Characters; what is shorter has been chosen by a person. */
+const SHORT_TOKEN = 16;
+
 /** The tokens in force; `mcp.auth.tokens` is hot, and a bad edit of it takes nobody's token away. */
 const followTokens = async (app: App, plain: string | undefined, env: AppRequest["env"]) => {
   const [{ resolveTokens }, { checkAuthPosture }] = await Promise.all([
@@ -88,11 +93,47 @@ const followTokens = async (app: App, plain: string | undefined, env: AppRequest
     tokens,
     problems,
   });
+  if (auth.mode === "token" && plain !== undefined && plain.length < SHORT_TOKEN)
+    app.observer.log.warn(
+      {},
+      "the token is short enough to be guessed; openssl rand -hex 32 makes a better one",
+    );
   app.config.onChange(() => {
     ({ tokens, problems } = read());
     for (const problem of problems) app.observer.log.error({ reason: problem }, "a token is not in force");
   });
   return () => tokens;
+};
+
+/** Where the buckets are: in memory, or in a Redis that several machines share. */
+const openRates = async (app: App, url: string): Promise<RateStore> => {
+  const { createMemoryRates } = await import("./http/rate.ts");
+  const own = createMemoryRates(app.now);
+  if (url === "") return own;
+  if (!/^rediss?:\/\//.test(url)) {
+    throw new LlmcError("config_invalid", "mcp.limits.state_url: expected redis:// or rediss://.");
+  }
+  const [{ createRedisRates }, { createSharedRates }] = await Promise.all([
+    import("./host/redis-rates.ts"),
+    import("./http/shared-rates.ts"),
+  ]).catch((cause: unknown) => {
+    throw new LlmcError(
+      "unavailable",
+      "mcp.limits.state_url needs the package ioredis, which is not installed.",
+      {
+        hint: "Install it beside llmc, or leave the key out.",
+        cause,
+      },
+    );
+  });
+  // Its own events repeat what the next request finds out.
+  const shared = createRedisRates(url, () => {});
+  return createSharedRates(shared, own, app.now, (error) =>
+    app.observer.log.warn(
+      describeCause(error),
+      "the shared rate limits do not answer; this machine limits by itself",
+    ),
+  );
 };
 
 /** What the door reads from the configuration anew with each request. */
@@ -166,18 +207,17 @@ export const serveHttp = async ({
   const app = await createApp(request);
   refuseDisabled(app);
   surviveStrays(app);
-  const [{ createHttpApp }, { createMemoryRates }, { createMcpHttp }, host, { createProxyTrust }] =
-    await Promise.all([
-      import("./http/app.ts"),
-      import("./http/rate.ts"),
-      import("./mcp/http.ts"),
-      import("./host/listen.ts"),
-      import("./host/proxies.ts"),
-    ]);
+  const [{ createHttpApp }, { createMcpHttp }, host, { createProxyTrust }] = await Promise.all([
+    import("./http/app.ts"),
+    import("./mcp/http.ts"),
+    import("./host/listen.ts"),
+    import("./host/proxies.ts"),
+  ]);
   const { mcp } = app.config.current().config;
   const { server, limits, observability } = mcp;
   const tokens = await followTokens(app, await findToken(app, generateToken, request.env), request.env);
   const tls = await openTls(app, server);
+  const rates = await openRates(app, limits.state_url);
 
   const mcpHttp = createMcpHttp({
     ...mcpPartsOf(app),
@@ -202,7 +242,7 @@ export const serveHttp = async ({
     allowedHosts: server.allowed_hosts,
     trustsProxy: createProxyTrust(server.trusted_proxies),
     maxRequestBytes: limits.max_request_bytes,
-    rates: createMemoryRates(app.now),
+    rates,
     newId: app.newId,
     now: app.now,
     serverFactory: (handler) =>
@@ -222,7 +262,18 @@ export const serveHttp = async ({
       else app.metrics.countDrop(why);
       logDrop(why, fields);
     },
-    onAnswered: app.metrics.recordRequest,
+    onAnswered: (route, status, durationMs, correlationId) => {
+      app.metrics.recordRequest(route, status, durationMs);
+      app.observer.log.debug(
+        () => ({
+          correlation_id: correlationId,
+          route,
+          status,
+          duration_ms: Math.round(durationMs * 1000) / 1000,
+        }),
+        "request",
+      );
+    },
     onInternalError: (error, correlationId) =>
       app.observer.log.error(
         { correlation_id: correlationId, ...describeCause(error.cause) },
@@ -244,5 +295,6 @@ export const serveHttp = async ({
   await untilSignal(app);
   await drain(app, http, mcpHttp.close, host.closeServer);
   stopFollowing?.();
+  await rates.close();
   await app.close();
 };

@@ -45,7 +45,7 @@ export interface HttpParts {
   /** The listener's factory: only the host room opens sockets. */
   readonly serverFactory: FastifyServerFactory;
   readonly onDrop: (why: Drop, fields: Readonly<Record<string, string>>) => void;
-  readonly onAnswered: (route: string, status: number, durationMs: number) => void;
+  readonly onAnswered: (route: string, status: number, durationMs: number, correlationId: string) => void;
   readonly onInternalError: (error: LlmcError, correlationId: string) => void;
 }
 
@@ -115,7 +115,7 @@ const addAdmission = (parts: HttpParts, door: Door, visits: Visits): void => {
     const { raw } = reply;
     raw.once("close", () => {
       visit.end(!raw.writableFinished);
-      parts.onAnswered(route, raw.statusCode, parts.now() - startedAt);
+      parts.onAnswered(route, raw.statusCode, parts.now() - startedAt, request.id);
     });
     const { open, duringDrain } = request.routeOptions.config;
     try {

@@ -90,6 +90,11 @@ export const httpSections = [
       1_000_000,
       "Different wrong tokens that one address may try in a minute; then it is refused for a while.",
     ),
+    state_url: text(
+      "",
+      "Address of a Redis (redis:// or rediss://) where several machines keep their rate limits together. Empty: in memory.",
+      { restart: true },
+    ),
     max_request_bytes: whole(262_144, 1024, 104_857_600, "Largest HTTP request body.", { restart: true }),
     max_header_bytes: whole(16_384, 1024, 1_048_576, "Largest HTTP request header block.", { restart: true }),
     header_timeout_seconds: whole(10, 1, 3600, "Time for the headers of a request to arrive.", {

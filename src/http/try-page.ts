@@ -11,7 +11,8 @@ input, select, textarea, button { font: inherit; padding: .5rem; width: 100%; bo
 textarea { font-family: ui-monospace, monospace; min-height: 12rem; }
 button { cursor: pointer; }
 pre { overflow: auto; max-height: 30rem; padding: .75rem; border: 1px solid currentColor; white-space: pre-wrap; overflow-wrap: anywhere; }
-[role=status] { min-height: 1.5rem; }
+[role=status] { min-height: 1.5rem; position: sticky; top: 0; padding: .25rem 0; background: Canvas; }
+[hidden] { display: none !important; }
 `;
 
 /** Written for browsers. Everything that comes from the server is shown as text, never as markup. */

@@ -7,7 +7,7 @@
  *   <Store>          an instance of that type (`<ns.Store>`, `<#12>`)
  *   {E}              a collection of E
  *   E.name  E()  E[] member, result of a call, element
- *   E@0              its first parameter
+ *   E^0              its first parameter
  *   ?                nothing is known
  *   !                something that is not ours: text, a number
  */
@@ -33,7 +33,7 @@ export const endOfBase = (expression: Expression): number => {
   const open = expression[0] ?? "";
   const close = closes[open];
   if (close === undefined) {
-    const found = expression.search(/[.([@]/);
+    const found = expression.search(/[.([^]/);
     return found < 0 ? expression.length : found;
   }
   let depth = 0;
@@ -44,8 +44,8 @@ export const endOfBase = (expression: Expression): number => {
   return expression.length;
 };
 
-/** `.name`, `()`, `[]` and `@0`, in order. */
-export const stepsOf = (steps: string): readonly string[] => steps.match(/\.[^.([@]+|\(\)|\[\]|@\d+/g) ?? [];
+/** `.name`, `()`, `[]` and `^0`, in order. */
+export const stepsOf = (steps: string): readonly string[] => steps.match(/\.[^.([^]+|\(\)|\[\]|\^\d+/g) ?? [];
 
 const last = (expression: Expression): string => stepsOf(expression).at(-1) ?? "";
 

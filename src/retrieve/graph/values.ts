@@ -301,7 +301,7 @@ export const createValues = (table: Table, names: Names): Values => {
         if (ELEMENT.test(name)) value = value.of;
         at++;
       } else if (word === "()") value = callValue(value, depth);
-      else if (word.startsWith("@")) value = parameterValue(value, Number(word.slice(1)), depth);
+      else if (word.startsWith("^")) value = parameterValue(value, Number(word.slice(1)), depth);
       else if (word === "[]")
         value = value.kind === "many" ? value.of : value.kind === "foreign" ? value : UNKNOWN_VALUE;
       else value = memberValue(value, word.slice(1), depth);

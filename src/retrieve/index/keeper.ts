@@ -78,7 +78,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       watched?.forget();
       const listing = await source().list(signal);
       const files = new Map(listing.files.map((file) => [file.path, file]));
-      const isNew = watched?.follow(files) ?? false;
+      const isNew = watched?.followAll(files) ?? false;
       if (!isNew || listings === MAX_LISTINGS) return listing;
     }
   };

@@ -111,16 +111,20 @@ describe("the index is that of a clean build", () => {
 
   const ENGINE = pathToFileURL(join(import.meta.dirname, "../local-retrieval.ts")).href;
 
-  /** Indexes in a process of its own, which is killed in the midst of it. */
-  const indexAndDie = (workspace: string, afterFiles: number): Promise<NodeJS.Signals | null> =>
+  /** Indexes in a process of its own, which is killed after so many files. */
+  const indexElsewhere = (
+    workspace: string,
+    dieAfterFiles = Number.MAX_SAFE_INTEGER,
+  ): Promise<NodeJS.Signals | null> =>
     new Promise((resolve, reject) => {
       const script = `
         const { createLocalRetrieval } = await import(${JSON.stringify(ENGINE)});
         const settings = ${JSON.stringify({ ...SETTINGS, threads: 1 })};
         const retrieval = createLocalRetrieval({ workspace: ${JSON.stringify(workspace)}, settings: () => settings, onWarning: () => {} });
         await retrieval.index({}, undefined, ({ phase, done }) => {
-          if (phase === "index" && done >= ${afterFiles}) process.kill(process.pid, "SIGKILL");
-        });`;
+          if (phase === "index" && done >= ${dieAfterFiles}) process.kill(process.pid, "SIGKILL");
+        });
+        await retrieval.close();`;
       const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });
       child.once("error", reject);
       child.once("exit", (_code, signal) => resolve(signal));
@@ -134,14 +138,29 @@ describe("the index is that of a clean build", () => {
       ]),
     );
     await using indexed = createIndexed(Object.fromEntries(files));
-    expect(await indexAndDie(indexed.path, 30)).toBe("SIGKILL");
+    expect(await indexElsewhere(indexed.path, 30)).toBe("SIGKILL");
     const before = dumpIndex(indexed.path).length;
     expect(before).toBeGreaterThan(0);
-    expect(await indexAndDie(indexed.path, before + 30)).toBe("SIGKILL");
+    expect(await indexElsewhere(indexed.path, before + 30)).toBe("SIGKILL");
     expect(dumpIndex(indexed.path).length).toBeGreaterThan(before);
     expect(dumpIndex(indexed.path).length).toBeLessThan(files.size);
     const { added } = await indexed.retrieval.index({});
     expect(added).toBeLessThan(files.size - before);
+    expect(dumpIndex(indexed.path)).toEqual(await dumpCleanBuild(files));
+  });
+
+  test("several processes that index at once, one of which is killed, end in the same index", async () => {
+    const files = new Map(
+      Array.from({ length: 120 }, (_, i) => [`src/file${i}.py`, `def work_${i}(x):\n    return x + ${i}\n`]),
+    );
+    await using indexed = createIndexed(Object.fromEntries(files));
+    const ends = await Promise.all([
+      indexElsewhere(indexed.path),
+      indexElsewhere(indexed.path, 40),
+      indexed.retrieval.index({}),
+    ]);
+    expect(ends[0]).toBe(null);
+    expect(ends[2]).toMatchObject({ files: 120 });
     expect(dumpIndex(indexed.path)).toEqual(await dumpCleanBuild(files));
   });
 });

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { findBlankDirectories } from "../../host/blank-directories.ts";
 import type { SourceFiles } from "../../host/source-files.ts";
 import { createTreeWatch, type TreeChanges } from "../../host/watch-tree.ts";
 import type { LoadedFile } from "./loaded-index.ts";
@@ -9,8 +10,10 @@ export type News = { readonly wanted: readonly ListedWanted[] } | "everything";
 
 /** Listens to the directories of the indexed files. */
 export interface WatchedTree {
-  /** Listens to where these files are; true where it did not listen to all of that before. */
-  follow(files: ReadonlyMap<string, unknown>): boolean;
+  /** Listens to where these files are, all of them that there are; true where it did not listen to all of that before. */
+  followAll(files: ReadonlyMap<string, unknown>): boolean;
+  /** The same after single changes. */
+  follow(files: ReadonlyMap<string, unknown>): void;
   hasNews(): boolean;
   isComplete(): boolean;
   /** What has happened before it was asked. */
@@ -35,7 +38,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() =
 
 export const createWatchedTree = (workspace: string, onNews: () => void): WatchedTree => {
   const watch = createTreeWatch({ onNews, quietMs: QUIET_MS, maxDirectories: MAX_DIRECTORIES });
-  // Directories without indexed files, that were made while we listened: the first file in them must be noticed.
+  // Directories without indexed files, empty or made while we listened: the first file in them must be noticed.
   const young = new Set<string>();
   let followed: ReadonlySet<string> = new Set();
 
@@ -68,6 +71,12 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
     return hasMore;
   };
 
+  const followAll = (files: ReadonlyMap<string, unknown>): boolean => {
+    young.clear();
+    for (const blank of findBlankDirectories(directoriesOf(files))) young.add(blank);
+    return follow(files);
+  };
+
   /** The files of a directory as they are now: those that are new, and those that may be gone. */
   const compare = async (
     directory: string,
@@ -76,12 +85,15 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
     source: SourceFiles,
     signal: AbortSignal | undefined,
   ): Promise<readonly ListedWanted[]> => {
-    const path = toPath(directory);
+    // Asked for itself, a directory is listed even where it is ignored: only one above it tells.
+    let from = directory;
+    while (young.has(from)) from = posix.dirname(from);
     const { files: listed } = await source.list(signal, {
-      path: path === directory && directory === workspace ? "." : path,
-      deep: isDeep,
+      path: from === workspace ? "." : toPath(from),
+      deep: isDeep || from !== directory,
     });
-    if (young.has(directory) && listed.length === 0) young.delete(directory);
+    const below = `${toPath(directory)}/`;
+    if (from !== directory && !listed.some(({ path }) => path.startsWith(below))) young.delete(directory);
     return listed
       .filter((file) => files.get(file.path)?.stamp !== file.stamp)
       .map((file) => ({ ...file, hash: files.get(file.path)?.hash || undefined }));
@@ -124,7 +136,8 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
   };
 
   return {
-    follow,
+    followAll,
+    follow: (files) => void follow(files),
     hasNews: watch.hasNews,
     isComplete: watch.isComplete,
     take: async (files, source, signal) => {

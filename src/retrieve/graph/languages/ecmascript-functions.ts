@@ -51,7 +51,7 @@ const givenByCaller = (walker: Walker, node: number, place: number): Expression 
   const context = isMethod
     ? step(expectedOf(walker, list, MAX_CLIMB), `.${walker.text(walker.field(node, "name"))}`)
     : expectedOf(walker, node, MAX_CLIMB);
-  return step(context, `@${place}`);
+  return step(context, `^${place}`);
 };
 
 const MAX_CLIMB = 12;
@@ -70,7 +70,7 @@ const expectedOf = (walker: Walker, node: number, climb: number): Expression => 
     case "arguments": {
       const called = walker.field(parent[above] ?? -1, "function");
       const place = walker.children(above).indexOf(node);
-      return called < 0 ? UNKNOWN : step(walker.expression(called), `@${place}`);
+      return called < 0 ? UNKNOWN : step(walker.expression(called), `^${place}`);
     }
     case "pair":
       return step(
