@@ -1,11 +1,9 @@
 import type { RequestListener, Server } from "node:http";
-import { resolve } from "node:path";
 import { type App, type AppRequest, createApp } from "./app.ts";
-import { LlmcError } from "./base/error.ts";
 import type { Io } from "./cli/io.ts";
-import type { HttpApp, HttpParts } from "./http/app.ts";
+import type { HttpApp } from "./http/app.ts";
 import { createDropLog } from "./http/drop-log.ts";
-import type { RateStore } from "./http/rate.ts";
+import { followTokens, hotParts, openRates, openTls } from "./http-wiring.ts";
 import { describeCause } from "./observe/cause.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
 import { findToken, tokenFile } from "./token-file.ts";
@@ -38,125 +36,6 @@ const welcome = async (app: App, url: string, generated: boolean, command: strin
     "",
     "",
   ].join("\n");
-};
-
-type ServerConfig = ReturnType<App["config"]["current"]>["config"]["mcp"]["server"];
-
-/** The listener's certificate, and the way to read it again; nothing where TLS is off. */
-const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_file }: ServerConfig) => {
-  if (!tls_enabled) return undefined;
-  const [{ readKeyPair }, { renewKeyPair }] = await Promise.all([
-    import("./host/key-pair.ts"),
-    import("./host/listen.ts"),
-  ]);
-  const files = [resolve(app.root, tls_cert_file), resolve(app.root, tls_key_file)] as const;
-  const follow = (server: Server): (() => void) => {
-    const renew = async (): Promise<void> => {
-      try {
-        renewKeyPair(server, await readKeyPair(...files));
-        app.observer.log.info({}, "the TLS certificate was read again");
-      } catch (error) {
-        app.observer.log.error(
-          describeCause(error),
-          "the TLS certificate cannot be used; the last good one stays",
-        );
-      }
-    };
-    const stops = files.map((file) => app.disk.watch(file, () => void renew()));
-    const onSignal = () => void renew();
-    process.on("SIGHUP", onSignal);
-    return () => {
-      process.off("SIGHUP", onSignal);
-      for (const stop of stops) stop();
-    };
-  };
-  return { keyPair: await readKeyPair(...files), follow };
-};
-
-/** Characters; what is shorter has been chosen by a person. */
-const SHORT_TOKEN = 16;
-
-/** The tokens in force; `mcp.auth.tokens` is hot, and a bad edit of it takes nobody's token away. */
-const followTokens = async (app: App, plain: string | undefined, env: AppRequest["env"]) => {
-  const [{ resolveTokens }, { checkAuthPosture }] = await Promise.all([
-    import("./http/tokens.ts"),
-    import("./http/auth.ts"),
-  ]);
-  const read = () => resolveTokens({ plain, entries: app.config.current().config.mcp.auth.tokens, env });
-  let { tokens, problems } = read();
-  const { auth, server } = app.config.current().config.mcp;
-  checkAuthPosture({
-    mode: auth.mode,
-    host: server.host,
-    allowUnauthenticated: auth.allow_unauthenticated,
-    tokenEnv: auth.token_env,
-    tokens,
-    problems,
-  });
-  if (auth.mode === "token" && plain !== undefined && plain.length < SHORT_TOKEN)
-    app.observer.log.warn(
-      {},
-      "the token is short enough to be guessed; openssl rand -hex 32 makes a better one",
-    );
-  app.config.onChange(() => {
-    ({ tokens, problems } = read());
-    for (const problem of problems) app.observer.log.error({ reason: problem }, "a token is not in force");
-  });
-  return () => tokens;
-};
-
-/** Where the buckets are: in memory, or in a Redis that several machines share. */
-const openRates = async (app: App, url: string): Promise<RateStore> => {
-  const { createMemoryRates } = await import("./http/rate.ts");
-  const own = createMemoryRates(app.now);
-  if (url === "") return own;
-  if (!/^rediss?:\/\//.test(url)) {
-    throw new LlmcError("config_invalid", "mcp.limits.state_url: expected redis:// or rediss://.");
-  }
-  const [{ createRedisRates }, { createSharedRates }] = await Promise.all([
-    import("./host/redis-rates.ts"),
-    import("./http/shared-rates.ts"),
-  ]).catch((cause: unknown) => {
-    throw new LlmcError(
-      "unavailable",
-      "mcp.limits.state_url needs the package ioredis, which is not installed.",
-      {
-        hint: "Install it beside llmc, or leave the key out.",
-        cause,
-      },
-    );
-  });
-  // Its own events repeat what the next request finds out.
-  const shared = createRedisRates(url, () => {});
-  return createSharedRates(shared, own, app.now, (error) =>
-    app.observer.log.warn(
-      describeCause(error),
-      "the shared rate limits do not answer; this machine limits by itself",
-    ),
-  );
-};
-
-/** What the door reads from the configuration anew with each request. */
-const hotParts = (
-  app: App,
-): Pick<HttpParts, "auth" | "rateLimit" | "laneLimits" | "wrongTokensPerMinute"> => {
-  const current = () => app.config.current().config.mcp;
-  return {
-    auth: () => current().auth,
-    rateLimit: () => {
-      const { rate_limit_rps: perSecond, rate_limit_burst: burst } = current().limits;
-      return { perSecond, burst };
-    },
-    laneLimits: () => {
-      const { limits, request_timeout_seconds: timeout } = current();
-      return {
-        maxRunning: limits.concurrency_per_token,
-        maxWaiting: limits.queue_per_token,
-        maxWaitMs: timeout * 1000,
-      };
-    },
-    wrongTokensPerMinute: () => current().limits.wrong_tokens_per_minute,
-  };
 };
 
 /** Once everything under way has ended, connections that still hold an unread answer have this long, in milliseconds. */
@@ -231,7 +110,8 @@ export const serveHttp = async ({
     core: app.core,
     version: VERSION,
     mcp: mcpHttp,
-    bootload: undefined,
+    bootload: async (sessionId, taskId, signal) =>
+      (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
     tokens,
     metrics: app.metrics.expose,
     metricsPath:

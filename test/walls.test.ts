@@ -44,7 +44,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "@opentelemetry/exporter-trace-otlp-http",
     "@opentelemetry/resources",
   ],
-  host: ["@vscode/ripgrep", "koffi"],
+  host: ["@vscode/ripgrep", "ioredis", "koffi"],
   retrieve: ["picomatch", "usearch", "tree-sitter-wasm", "web-tree-sitter"],
   tools: ["zod"],
   core: ["zod"],

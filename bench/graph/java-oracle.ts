@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OracleAnswer, OraclePlace, OracleUse, Project } from "./oracle.ts";
 
+/** Of a JDK: a runtime alone cannot compile. */
+const JAVA = "java";
 const MAX_OUTPUT_BYTES = 512 * 1024 * 1024;
 
 /** Every name of the project, and what the Java compiler says it means; undefined where there is no JDK. */
@@ -14,7 +16,7 @@ export const javaOracle = (project: Project): OracleAnswer | undefined => {
     const list = join(folder, "files");
     writeFileSync(list, project.paths.join("\n"));
     const source = fileURLToPath(new URL("./JavaOracle.java", import.meta.url));
-    const printed = execFileSync("java", [source, project.folder, list], {
+    const printed = execFileSync(JAVA, [source, project.folder, list], {
       maxBuffer: MAX_OUTPUT_BYTES,
     }).toString("utf8");
     return parse(printed);

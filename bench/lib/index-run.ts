@@ -49,7 +49,8 @@ let missed = 0;
 for (const [i, path] of edited.entries()) {
   const file = join(workspace, path);
   const before = readFileSync(file, "utf8");
-  const word = `quxzel${i}marker`;
+  // One word that nobody has: what is measured is whether the edit is in, not how it ranks.
+  const word = `quxzel${String.fromCharCode(97 + (i % 26)).repeat(2 + i / 26)}`;
   appendFileSync(file, `\n${word}\n`);
   const editedMs = performance.now();
   const { value } = await ask(word);

@@ -275,9 +275,9 @@ describe("the command line", () => {
 
 describe("warnings", () => {
   it("name the keys that are set and not in force yet", async () => {
-    await write("[mcp.te]\nenabled = true\n[mcp.server]\nport = 1\n");
-    expect((await load({ env: { LLMC_MCP_RAG_TOP_K: "5" } })).warnings).toEqual([
-      "set, but not in force yet: mcp.te.enabled, mcp.rag.top_k",
+    await write("[mcp.te]\njson_mode = true\n[mcp.server]\nport = 1\n");
+    expect((await load({ env: { LLMC_MCP_RAG_JIT_CONTEXT_ENABLED: "false" } })).warnings).toEqual([
+      "set, but not in force yet: mcp.te.json_mode, mcp.rag.jit_context_enabled",
     ]);
   });
 });

@@ -1,6 +1,7 @@
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallTexts } from "../observe/records.ts";
+import { decideCall } from "../policy/calls.ts";
 import {
   type CallContext,
   type Caller,
@@ -113,7 +114,7 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
     };
   };
 
-  /** Runs work that is no tool call, and records it. */
+  /** Runs work that is no tool call, for a caller that may read, and records it. */
   const serve = async <T>(
     { kind, input, origin, timeoutMs }: Served,
     text: (value: T) => string,
@@ -121,6 +122,8 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
   ): Promise<T> => {
     const close = open(origin);
     try {
+      const decision = decideCall({ tool: kind, effect: "read", granted: origin.caller.may });
+      if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
       const value = await run(origin, timeoutMs, work);
       close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
       return value;

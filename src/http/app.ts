@@ -25,7 +25,7 @@ export interface HttpParts {
   readonly core: Core;
   readonly version: string;
   readonly mcp: FetchLikeMcpHandler;
-  readonly bootload: BootloadPort | undefined;
+  readonly bootload: BootloadPort;
   readonly metrics: () => Promise<Page>;
   readonly metricsPath: string | undefined;
   readonly metricsOpen: boolean;

@@ -14,7 +14,7 @@ export const toolBody = z.strictObject({
   args: z.record(z.string(), z.unknown()).default({}).describe("The tool's arguments."),
 });
 
-export const ROLES = ["Beatrice", "Otto", "Rem", "Grace"] as const;
+const ROLES = ["Beatrice", "Otto", "Rem", "Grace"] as const;
 
 export const agentBody = z.strictObject({
   session_id: sessionId,
@@ -49,7 +49,11 @@ export const searchAnswer = z.object({
 
 export const bootloadBody = z.strictObject({
   session_id: sessionId,
-  task_id: z.string().min(1).max(200).describe("The task that the session is about to start."),
+  task_id: z
+    .string()
+    .min(1)
+    .max(4000)
+    .describe("The task that the session is about to start: its id, or in words."),
 });
 
 export const bootloadAnswer = z.object({

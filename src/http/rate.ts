@@ -25,7 +25,7 @@ const ALLOWED: RateVerdict = { allowed: true, retryAfterMs: 0 };
  * A bucket as one number (the generic cell rate algorithm): the time at which it will be full again. `fullAt` is that
  * time or undefined for a full bucket; the answer has the new one, unless nothing was taken.
  */
-export const takeFrom = (
+const takeFrom = (
   fullAt: number | undefined,
   nowMs: number,
   { perSecond, burst }: RateLimit,

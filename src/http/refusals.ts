@@ -87,7 +87,7 @@ interface RawRefusal {
 }
 
 /** A whole answer in bytes, for a connection that has no response object (yet). */
-export const rawAnswer = ({ status, body, correlationId, headers = [] }: RawRefusal): string => {
+const rawAnswer = ({ status, body, correlationId, headers = [] }: RawRefusal): string => {
   const text = JSON.stringify(body);
   return [
     `HTTP/1.1 ${status} ${REASONS[status] ?? "Error"}`,

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createIndexed, request } from "../../test/retrieval.ts";
@@ -166,6 +166,17 @@ describe("search on files", () => {
     writeFileSync(join(indexed.path, ".llmc/index.db"), "not a database".repeat(1000));
     expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
     expect(indexed.warnings.join()).toContain("was damaged");
+    await indexed.retrieval.close();
+    const bytes = readFileSync(join(indexed.path, ".llmc/index.db"));
+    writeFileSync(join(indexed.path, ".llmc/index.db"), bytes.fill(0xff, 4096));
+    expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
+    indexed.remove(".llmc");
+    expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
+  });
+
+  test("FAIL-D7: with a watch, a database that is removed under a running engine is made anew", async () => {
+    await using indexed = createIndexed({ "a.ts": FLAMINGO }, { watch: true });
+    await indexed.find("flamingo");
     indexed.remove(".llmc");
     expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
   });

@@ -1,3 +1,4 @@
+import { LlmcError } from "../base/error.ts";
 import { tokenCounter } from "../base/tokens.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/assets.ts";
 import { createIndexDb } from "../host/index-db.ts";
@@ -69,6 +70,16 @@ const open = async ({
   return { db, store, loaded, looker, lookMany, lease, keeper, search, askGraph, embedderId: embedder.id };
 };
 
+/** A database that turns out to be damaged is put aside; then once more is enough. */
+const orAgain = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LlmcError && error.code === "unavailable" && error.retryable) return work();
+    throw error;
+  }
+};
+
 /** The whole engine in the calling thread, apart from parsing many files. Opens on first use. */
 export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
   let opening: ReturnType<typeof open> | undefined;
@@ -87,23 +98,27 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     signal: AbortSignal | undefined,
   ): Promise<Answer<T>> => {
     const { keeper, askGraph } = await opened();
-    await keeper.catchUp(signal);
-    return answer(await askGraph(question, signal), keeper.state());
+    return orAgain(async () => {
+      await keeper.catchUp(signal);
+      return answer(await askGraph(question, signal), keeper.state());
+    });
   };
 
   return {
     index: async ({ force = false }, signal, onProgress) => {
       const { keeper } = await opened();
-      return keeper.build(force, signal, onProgress);
+      return orAgain(() => keeper.build(force, signal, onProgress));
     },
     search: async (request, signal) => {
       const { keeper, search } = await opened();
-      await keeper.catchUp(signal);
-      return answer(await search(request, signal), keeper.state());
+      return orAgain(async () => {
+        await keeper.catchUp(signal);
+        return answer(await search(request, signal), keeper.state());
+      });
     },
     stats: async (signal) => {
       const { keeper, loaded, store, embedderId } = await opened();
-      await keeper.catchUp(signal);
+      await orAgain(() => keeper.catchUp(signal));
       return {
         ...statsOf(loaded.files),
         chunks: loaded.chunks.size,

@@ -56,29 +56,22 @@ const learn = ({ name, text }: Instruction, known: Map<string, string>, outer: M
 };
 
 /** As much of the format as our Dockerfile uses; anything else throws. */
-export const parseDockerfile = (
-  text: string,
-  buildArgs: Readonly<Record<string, string>> = {},
-): readonly Stage[] => {
+export const parseDockerfile = (text: string): readonly Stage[] => {
+  /** Arguments above the first FROM: only FROM sees them, and an ARG of the same name. */
   const outer = new Map<string, string>();
+  let known = outer;
   const stages: { image: string; name: string | undefined; instructions: Instruction[] }[] = [];
-  let known = new Map<string, string>();
   for (const raw of joinLines(text)) {
-    const stage = stages.at(-1);
-    const one = { ...raw, text: fill(raw.text, stage === undefined ? outer : known, raw.line) };
     if (raw.name === "FROM") {
-      const [, image = "", name] =
-        /^(\S+)(?:\s+AS\s+(\S+))?$/i.exec(fill(raw.text, outer, raw.line)) ?? [];
-      if (image === "") throw new Error(`Dockerfile:${raw.line}: FROM what?`);
+      const [, image, name] = /^(\S+)(?:\s+AS\s+(\S+))?$/i.exec(fill(raw.text, outer, raw.line)) ?? [];
+      if (image === undefined) throw new Error(`Dockerfile:${raw.line}: FROM what?`);
       stages.push({ image, name, instructions: [] });
       known = new Map();
       continue;
     }
-    learn(one, stage === undefined ? outer : known, outer);
-    const [argument = ""] = raw.text.split("=", 1);
-    const given = raw.name === "ARG" ? buildArgs[argument] : undefined;
-    if (given !== undefined) (stage === undefined ? outer : known).set(argument, given);
-    stage?.instructions.push(one);
+    const one = { ...raw, text: fill(raw.text, known, raw.line) };
+    learn(one, known, outer);
+    stages.at(-1)?.instructions.push(one);
   }
   return stages;
 };

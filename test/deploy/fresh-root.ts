@@ -1,12 +1,11 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-const INHERIT = { stdio: ["ignore", "inherit", "inherit"] } as const;
-
 export const must = (program: string, args: readonly string[], env = process.env): void => {
-  const { status, error } = spawnSync(program, args, { ...INHERIT, env });
-  if (status !== 0) throw new Error(`${program} ${args.join(" ").slice(0, 300)}: ${error?.message ?? status}`);
+  const { status, error } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], env });
+  if (status !== 0)
+    throw new Error(`${program} ${args.join(" ").slice(0, 300)}: ${error?.message ?? status}`);
 };
 
 /** What stands for the base image: the same Debian, with a Node and an npm of this machine where the image has its own. */
@@ -21,7 +20,18 @@ export const makeBaseRoot = (root: string, suite: string, nodeBinary: string, np
   link("npx");
   // As the official image has it.
   must("chroot", [root, "groupadd", "--gid", "1000", "node"]);
-  must("chroot", [root, "useradd", "--uid", "1000", "--gid", "node", "--shell", "/bin/bash", "--create-home", "node"]);
+  must("chroot", [
+    root,
+    "useradd",
+    "--uid",
+    "1000",
+    "--gid",
+    "node",
+    "--shell",
+    "/bin/bash",
+    "--create-home",
+    "node",
+  ]);
   must("chroot", [root, "apt-get", "clean"]);
 };
 
@@ -31,7 +41,21 @@ const AUTHORITIES_INSIDE = "/run/authorities.crt";
 
 /** The mounts of a container while it is built: the root writable, the network that of this machine. */
 export const buildMounts = (root: string): readonly string[] => [
-  ...["--bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run"],
+  ...[
+    "--bind",
+    root,
+    "/",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--perms",
+    "1777",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/run",
+  ],
   ...["/etc/resolv.conf", "/etc/hosts"].filter(existsSync).flatMap((file) => ["--ro-bind", file, file]),
   ...(existsSync(AUTHORITIES) ? ["--ro-bind", AUTHORITIES, AUTHORITIES_INSIDE] : []),
 ];
@@ -78,7 +102,9 @@ export const copyStep = (
     cpSync(path, to, {
       recursive: true,
       verbatimSymlinks: true,
-      filter: (file) => statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false || keeps(file.slice(from.length + 1)),
+      filter: (file) =>
+        statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false ||
+        keeps(file.slice(from.length + 1)),
     });
   }
 };
@@ -87,5 +113,3 @@ export const bytesOf = (root: string): number => {
   const { stdout }: SpawnSyncReturns<string> = spawnSync("du", ["-sxb", root], { encoding: "utf8" });
   return Number(/^\d+/.exec(stdout)?.[0] ?? 0);
 };
-
-export const listed = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);

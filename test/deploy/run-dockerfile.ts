@@ -8,20 +8,31 @@
  * FOLDER is where the roots are made; what is already finished there is used again. Without it: a temporary one, removed
  * at the end.
  */
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { createContextFilter, REPOSITORY, readFromRoot } from "./context.ts";
 import { copyOf, execOf, type Instruction, pairsOf, parseDockerfile, type Stage } from "./dockerfile.ts";
-import { bytesOf, copyStep, makeBaseRoot, runStep } from "./fresh-root.ts";
+import { bytesOf, copyStep, makeBaseRoot, must, runStep } from "./fresh-root.ts";
 import { tryImage } from "./try-image.ts";
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/** The package behind the `npm` of this machine. */
 const npmFolder = (): string => {
-  const { stdout } = spawnSync("npm", ["root", "--global"], { encoding: "utf8" });
-  return join(stdout.trim(), "npm");
+  const folders = (process.env["PATH"] ?? "").split(":");
+  const found = folders.map((folder) => join(folder, "npm")).find((file) => existsSync(file));
+  if (found === undefined) throw new Error("npm is not installed");
+  return resolve(dirname(realpathSync(found)), "..");
 };
 
 interface Built {
@@ -86,7 +97,7 @@ const build = (stages: readonly Stage[], folder: string): Built => {
     const name = stage.name ?? `stage-${index}`;
     const root = join(folder, name);
     rmSync(root, { recursive: true, force: true });
-    cpSync(base, root, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    must("cp", ["--archive", "--reflink=auto", base, root]);
     const at: Building = {
       ...{ root, roots, keeps, env: {}, args: {}, folder: "/", user: "0:0" },
       ...{ healthCheck: [], entry: [], command: [] },
@@ -107,6 +118,8 @@ const build = (stages: readonly Stage[], folder: string): Built => {
 const [given] = process.argv.slice(2);
 const folder = given === undefined ? mkdtempSync(join(tmpdir(), "llmc-image-")) : resolve(given);
 mkdirSync(folder, { recursive: true });
+// The image's user must be able to reach it.
+chmodSync(folder, 0o755);
 try {
   const built = build(parseDockerfile(readFromRoot("deploy/Dockerfile")), folder);
   await tryImage(built, say);

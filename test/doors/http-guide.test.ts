@@ -14,7 +14,7 @@ const blocks = (language: string): string[] =>
 const EXPECTED: Readonly<Record<string, RegExp>> = {
   "/health": /^\{"ok":true,"version":"v0"\}$/,
   "/tool": /"data":|event: result/,
-  "/rag/search": /"provenance":true|"code":"(BUSY|TIMEOUT)"/,
+  "/rag/search": /"src":"README.md#L\d+-L\d+".*"provenance":true/,
   "/invoke_agent": /\[MCP v0\] received/,
   "/openapi.json": /"openapi":"3.1.0"/,
   "/metrics": /llmc_calls_total/,

@@ -105,6 +105,8 @@ ${toolModule(`
   }, kit.z.strictObject({ ms: kit.z.int().default(20) }));
 `)}`;
 
+const SSE = { accept: "text/event-stream" };
+
 /** Sends calls on connections that are already open, so that all of them arrive together. */
 const atOnce = async (port: number, count: number, args: object): Promise<readonly string[]> => {
   const body = JSON.stringify({ session_id: "s", name: "crowd", args });
@@ -137,7 +139,7 @@ describe("REQ-H3: the default limits", () => {
     expect(most).toBeLessThanOrEqual(8);
   });
 
-  test("a queue that is full refuses one more", async () => {
+  test("a queue that is full refuses one more, a streamed one as well", async () => {
     await using door = await openHttpDoor({
       files: {
         "mods/m.mjs": MODULE,
@@ -148,7 +150,12 @@ describe("REQ-H3: the default limits", () => {
     const answers = await atOnce(door.port, 6, { ms: 250 });
     expect(answers.filter((answer) => statusOf(answer) === 200)).toHaveLength(3);
     expect(answers.filter((answer) => statusOf(answer) === 429)).toHaveLength(3);
+    const busy = atOnce(door.port, 3, { ms: 250 });
+    await expect
+      .poll(async () => (await door.tool("crowd", { ms: 1 }, SSE)).status, { interval: 1 })
+      .toBe(429);
+    await busy;
     const metrics = await (await door.get("/metrics")).text();
-    expect(counterIn(metrics, 'llmc_http_drops_total{reason="lane"}')).toBe(3);
+    expect(counterIn(metrics, 'llmc_http_drops_total{reason="lane"}')).toBeGreaterThanOrEqual(4);
   });
 });

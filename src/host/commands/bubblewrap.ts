@@ -46,10 +46,11 @@ const pinnedAbove = (path: string, roots: readonly string[]): Mount[] => {
   return pinned;
 };
 
-const hiddenMount = (path: string, place: PrivatePlace): Mount[] =>
-  statSync(path).isDirectory()
-    ? [{ path, args: ["--perms", "0500", "--tmpfs", path] }]
-    : [readOnly(path, place.emptyFile)];
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Empty, or with no rights at all, so that a command that wants to look inside is told. */
+const hiddenMount = (path: string, place: PrivatePlace, rights: "0500" | "0000"): Mount =>
+  isFolder(path) ? { path, args: ["--perms", rights, "--tmpfs", path] } : readOnly(path, place.emptyFile);
 
 const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace): readonly Mount[] => {
   const isWritable = (path: string): boolean => ground.writable.some((root) => isInside(path, root));
@@ -58,6 +59,9 @@ const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace):
   const isVisible = isWritable(program) || visible.some((folder) => isInside(program, folder));
   const isThere = (path: string): boolean => existsSync(path);
   const guarded = [...ground.readOnly, ...ground.hidden].filter(isThere);
+  const pinned = new Map(
+    guarded.flatMap((path) => pinnedAbove(path, ground.writable)).map((mount) => [mount.path, mount]),
+  );
   return [
     ...(isWritable(TEMP)
       ? []
@@ -69,11 +73,12 @@ const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace):
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
     ...(ground.readable ?? []).filter(isThere).map((path) => readOnly(path)),
     ...ground.writable.filter(isThere).map(writable),
-    ...guarded.flatMap((path) => pinnedAbove(path, ground.writable)),
+    ...pinned.values(),
     { path: "/proc", args: ["--proc", "/proc"] },
     { path: "/dev", args: ["--dev", "/dev"] },
     ...ground.readOnly.filter(isThere).map((path) => readOnly(path)),
-    ...ground.hidden.filter(isThere).flatMap((path) => hiddenMount(path, place)),
+    ...ground.hidden.filter(isThere).map((path) => hiddenMount(path, place, "0500")),
+    ...(ground.withheld ?? []).filter(isThere).map((path) => hiddenMount(path, place, "0000")),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
@@ -87,7 +92,7 @@ const bubblewrapArgs = (
   place: PrivatePlace,
 ): readonly string[] => {
   const [program] = request.argv;
-  const hiddenFolders = ground.hidden.filter((path) => existsSync(path) && statSync(path).isDirectory());
+  const hiddenFolders = [...ground.hidden, ...(ground.withheld ?? [])].filter(isFolder);
   return [
     "--unshare-all",
     ...(ground.network ? ["--share-net"] : []),
@@ -129,12 +134,13 @@ export const bubblewrapLaunch = (
   const env = sharesTemp(ground)
     ? commandEnvironment(place.home, TEMP, request.env)
     : commandEnvironment(HOME, TEMP, request.env);
+  const filter = ground.network ? place.networkSeccompFile : place.seccompFile;
   const inner = ["bwrap", ...bubblewrapArgs(request, ground, place)] as const;
   return {
     ...limited(inner, mark, place.prlimit),
     cwd: "/",
     env: { ...env, LLMC_COMMAND_ID: mark.id },
-    ...(place.seccompFile === undefined ? {} : { input: openSync(place.seccompFile, "r") }),
+    ...(filter === undefined ? {} : { input: openSync(filter, "r") }),
     reports: true,
     mark,
     namespaceInit: initFrom,

@@ -72,6 +72,12 @@ const refuseDisabled = (): LlmcError =>
     hint: "The operator decides in mcp.tools.enable_run_cmd.",
   });
 
+const refuseClosed = (): LlmcError =>
+  new LlmcError("forbidden", "cwd lies in a folder that is closed to commands.", {
+    hint: "It holds very many files that are withheld by name: see mcp.tools.denylist_globs.",
+    details: { field: "cwd" },
+  });
+
 /** What may be a path in a word: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
 const pathsIn = (word: string): readonly string[] =>
   [
@@ -118,7 +124,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const findSecrets = createSecretFinder(() => ({ roots: currentRules().roots, denies: currentDenylist() }));
 
-  const groundOf = async (name: string, network: boolean) => {
+  const groundOf = async (name: string, tier: Tier, network: boolean): Promise<CommandGround> => {
     const { roots, workspace } = currentRules();
     const absolute = (path: string): string => posix.resolve(workspace, path);
     return {
@@ -127,8 +133,9 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         .protectedPaths()
         .map(absolute)
         .filter((path) => insideRoots(path, roots)),
-      // git would take a hidden file for an emptied one, and could commit it so; what is in its history it shows anyway.
-      hidden: [posix.join(workspace, STATE_DIR), ...(name === "git" ? [] : await findSecrets())],
+      hidden: [posix.join(workspace, STATE_DIR)],
+      // The plain tier has no way to keep them from a program.
+      withheld: tier === "plain" ? [] : await findSecrets(name),
       network,
     };
   };
@@ -151,7 +158,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         const [, ...rest] = words;
         refuseSecrets(rest, located.realPath, around);
-        if ((await options.runner.tier()) === "plain") refuseOutside(rest, located.realPath, around);
+        const tier = await options.runner.tier();
+        if (tier === "plain") refuseOutside(rest, located.realPath, around);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,
@@ -162,7 +170,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) throw commandDenied(judged);
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const ground = await groundOf(name, settings.network);
+        const ground = await groundOf(name, tier, settings.network);
+        if (ground.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const env = sessionEnv(session);
         const request = { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes, env };
         return work({ request, ground, words });

@@ -45,6 +45,8 @@ export interface CommandGround {
   /** Real paths inside them that stay read-only or hidden: configuration, state, modules. */
   readonly readOnly: readonly string[];
   readonly hidden: readonly string[];
+  /** Real paths inside them whose content is withheld, where they are there: a file is empty, a folder closed. */
+  readonly withheld?: readonly string[];
   /** Real paths to read besides, such as a tool chain outside the system's folders. */
   readonly readable?: readonly string[];
   readonly network: boolean;

@@ -50,7 +50,8 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
   const grant: Grant = (descriptor, rights) => {
     if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
   };
-  const { writable, readOnly, hidden, readable = [] } = spec.ground;
+  const { writable, readOnly, hidden, withheld = [], readable = [] } = spec.ground;
+  const guarded = { readOnly, closed: [...hidden, ...withheld] };
   for (const path of [
     ...SYSTEM_FOLDERS,
     ...SYSTEM_FILES,
@@ -61,8 +62,8 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
     grantPath(grant, path, READ);
   if (spec.ground.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
-  for (const path of readable) grantTree(grant, path, READ, { readOnly, hidden });
-  for (const path of writable) grantTree(grant, path, fullRights(abi), { readOnly, hidden });
+  for (const path of readable) grantTree(grant, path, READ, guarded);
+  for (const path of writable) grantTree(grant, path, fullRights(abi), guarded);
   for (const path of spec.privateFolders) grantPath(grant, path, fullRights(abi));
   return ruleset;
 };

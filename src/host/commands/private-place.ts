@@ -13,6 +13,8 @@ export interface PrivatePlace {
   readonly passwdFile: string;
   readonly groupFile: string;
   readonly seccompFile: string | undefined;
+  /** For a command that shares the machine's network. */
+  readonly networkSeccompFile: string | undefined;
   readonly prlimit: string | undefined;
 }
 
@@ -47,12 +49,14 @@ export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
     await writeFile(join(base, name), content, { mode: 0o444 });
     return join(base, name);
   };
-  const program = seccompProgram();
+  const filter = async (name: string, program: Buffer | undefined): Promise<string | undefined> =>
+    program === undefined ? undefined : put(name, program);
   const shared = {
     emptyFile: await put("empty", ""),
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
-    seccompFile: program === undefined ? undefined : await put("seccomp", program),
+    seccompFile: await filter("seccomp", seccompProgram()),
+    networkSeccompFile: await filter("seccomp-network", seccompProgram("shared network")),
     prlimit: findPrlimit(),
   };
   let next = 0;

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
-import { nearest, quoteForMessage } from "../../base/text.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 
@@ -76,15 +76,10 @@ const findListed = async (name: string, places: ProgramPlaces): Promise<readonly
   return found.filter((each) => each !== undefined);
 };
 
-const notFound = (word: string, { allowlist }: ProgramPlaces): LlmcError => {
-  const meant = nearest(word, allowlist);
-  return new LlmcError("file_not_found", `There is no program ${quoteForMessage(word)} on this machine.`, {
-    hint:
-      meant === undefined || meant === word
-        ? "Only programs in the system's own folders are found."
-        : `Did you mean ${meant}?`,
+const notFound = (word: string): LlmcError =>
+  new LlmcError("file_not_found", `There is no program ${quoteForMessage(word)} on this machine.`, {
+    hint: "Only programs in the system's own folders are found.",
   });
-};
 
 /**
  * Finds the one file that a word stands for. The name decides what is looked for, and the list decides by name, since
@@ -94,10 +89,12 @@ const notFound = (word: string, { allowlist }: ProgramPlaces): LlmcError => {
 export const resolveProgram = async (word: string, places: ProgramPlaces): Promise<ResolvedProgram> => {
   const name = posix.basename(word);
   const isPath = word.includes("/");
+  // The list speaks first: whether the machine has a program that is not on it is nobody's business (FAIL-C6).
   // Looking a relative path up would mean trusting the working directory, which callers write.
   if (
     word === "" ||
     word.includes("\0") ||
+    !isListed(name, places.allowlist) ||
     name !== word.split("/").at(-1) ||
     (isPath && !posix.isAbsolute(word))
   ) {
@@ -110,8 +107,5 @@ export const resolveProgram = async (word: string, places: ProgramPlaces): Promi
     const keepsName = posix.basename(found.real) === posix.basename(found.path);
     return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
   }
-  if (!isPath && (isListed(name, places.allowlist) || (await findByName(name, places)) === undefined)) {
-    throw notFound(word, places);
-  }
-  throw commandDenied(notListed(word, places.allowlist));
+  throw isPath ? commandDenied(notListed(word, places.allowlist)) : notFound(word);
 };

@@ -53,10 +53,26 @@ describe("REQ-X10: the system call filter", () => {
   });
 
   test.each([
+    ["a socket of the network", 41, [2], ALLOW],
+    ["a Unix socket", 41, [1], EACCES],
+    ["a pair of datagram sockets", 53, [1, 2], EACCES],
+    ["ptrace", 101, [], EPERM],
+  ] as const)("%s, in namespaces that share the network", (_, call, args, verdict) => {
+    expect(judge(seccompProgram("shared network", "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+  });
+
+  test.each([
     ["socket", 41, [2], gaps, EACCES],
     ["socket of the network, allowed", 41, [2], { ...gaps, network: true }, ALLOW],
     ["Unix socket, network allowed", 41, [1], { ...gaps, network: true }, EACCES],
-    ["socketpair", 53, [1], gaps, ALLOW],
+    ["socketpair", 53, [1, 1], gaps, ALLOW],
+    ["socketpair of datagrams", 53, [1, 0o2000002], gaps, EACCES],
+    ["shared memory by its number", 30, [1], gaps, EPERM],
+    ["fcntl F_SETOWN", 72, [3, 8], gaps, ALLOW],
+    ["fcntl F_SETOWN, old kernel", 72, [3, 8], { ...gaps, abi: 5 }, EPERM],
+    ["fcntl F_GETFL, old kernel", 72, [3, 3], { ...gaps, abi: 5 }, ALLOW],
+    ["ioctl FIOSETOWN, old kernel", 16, [3, 0x8901], { ...gaps, abi: 5 }, EPERM],
+    ["ioctl TIOCSTI, old kernel", 16, [3, 0x5412], { ...gaps, abi: 5 }, EPERM],
     ["futimens", 280, [5, 0], gaps, ALLOW],
     ["utimensat by a path", 280, [5, 0x1234], gaps, EPERM],
     ["utimensat by a path whose low half is zero", 280, [5, 2 ** 32], gaps, EPERM],

@@ -44,6 +44,10 @@ const NAMESPACES = 0x7e020000;
 const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
 const AF_UNIX = 1;
+const SOCKET_KINDS = 0xf;
+const SOCK_DGRAM = 2;
+const SET_OWNER = [8 /* F_SETOWN */, 15 /* F_SETOWN_EX */];
+const SET_OWNER_REQUESTS = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
 const O_ACCMODE = 0o3;
 const O_TRUNC = 0o1000;
 
@@ -51,6 +55,14 @@ const O_TRUNC = 0o1000;
 const refuseValues = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
   load(argument(index)),
   ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(result)]),
+];
+
+/** One end of a pair of datagram sockets can be sent to any other address: it is as good as a socket. */
+const streamsOnly: readonly Instruction[] = [
+  load(argument(1)),
+  [AND, 0, 0, SOCKET_KINDS],
+  [JUMP_EQUAL, 0, 1, SOCK_DGRAM],
+  give(EACCES),
 ];
 
 /** Refuses a call whose argument is none of the values. */
@@ -93,6 +105,7 @@ const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
   ]);
   // Landlock does not govern connections to Unix sockets by path: the server's own are such.
   rules.set("socket", network ? refuseValues(0, [AF_UNIX], EACCES) : [give(EACCES)]);
+  rules.set("socketpair", streamsOnly);
   rules.set("prlimit64", [
     load(argument(0)),
     [JUMP_EQUAL, 1, 0, 0],
@@ -120,12 +133,29 @@ const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
     for (const name of ["kill", "tgkill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] as const)
       rules.set(name, refuseOthers(0, [0, pid]));
     rules.set("pidfd_send_signal", [give(EPERM)]);
+    // Whoever owns a descriptor is signalled, with any signal, when something happens to it.
+    rules.set("fcntl", refuseValues(1, SET_OWNER));
+    rules.set("ioctl", refuseValues(1, [...TERMINAL_REQUESTS, ...SET_OWNER_REQUESTS]));
   }
   return rules;
 };
 
+/** With the machine's network come its abstract Unix sockets, the desktop's among them: these are no part of it. */
+const sharedNetworkRules = (): Rules =>
+  commonRules()
+    .set("socket", refuseValues(0, [AF_UNIX], EACCES))
+    .set("socketpair", streamsOnly);
+
+const rulesFor = (gaps: LandlockGaps | "shared network" | undefined): Rules => {
+  if (gaps === undefined) return commonRules();
+  return gaps === "shared network" ? sharedNetworkRules() : landlockRules(gaps);
+};
+
 /** The classic BPF program, as the kernel and bubblewrap take it; undefined on a machine whose numbers we do not hold. */
-export const seccompProgram = (gaps?: LandlockGaps, arch: string = process.arch): Buffer | undefined => {
+export const seccompProgram = (
+  gaps?: LandlockGaps | "shared network",
+  arch: string = process.arch,
+): Buffer | undefined => {
   const machine = MACHINES[arch];
   if (machine === undefined) return undefined;
   const program: Instruction[] = [
@@ -138,7 +168,7 @@ export const seccompProgram = (gaps?: LandlockGaps, arch: string = process.arch)
     [JUMP_AT_LEAST, 0, 1, 0x40000000],
     give(ENOSYS),
   ];
-  for (const [name, block] of gaps === undefined ? commonRules() : landlockRules(gaps)) {
+  for (const [name, block] of rulesFor(gaps)) {
     const number = CALLS[name][machine.column];
     if (number < 0) continue;
     // The block ends in a verdict, so the accumulator always holds the number here.

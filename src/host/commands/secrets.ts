@@ -1,7 +1,11 @@
 import { posix } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LlmcError } from "../../base/error.ts";
 import type { Denylist } from "../../policy/denylist.ts";
-import { createNameParser } from "../search/records.ts";
-import { findRipgrep, runRipgrep } from "../search/ripgrep.ts";
+import { coverFiles } from "./cover-files.ts";
+import { type Census, createCensus } from "./folder-census.ts";
+import { createTrackedFinder } from "./git-tracked.ts";
+import { SYSTEM_FOLDERS } from "./system-folders.ts";
 
 interface SecretScan {
   /** Real paths. */
@@ -9,50 +13,91 @@ interface SecretScan {
   readonly denies: Denylist;
 }
 
-/** A list this old is made anew before the next command; a secret that appeared meanwhile was not there for long. */
-const FRESH_MS = 10_000;
-const SCAN_MS = 5000;
-/** As many are hidden from a command; a workspace with more has its denylist set too wide. */
-const MAX_HIDDEN = 1500;
+/** How long a command waits until the whole workspace was looked through once. */
+const FIRST_MS = 8000;
+/** Before every command, about as long as 1,000 folders take to look at: a new secret there is found at once. */
+const GLANCE_MS = 3;
+/** A larger workspace is looked through as a whole when the last time is so long ago. */
+const WHOLE_EVERY_MS = 10_000;
+const WHOLE_MS = 1000;
+/** Names that bubblewrap covers in about 50 ms; its time grows with the square of them. */
+const MAX_COVERED = 100;
 
-const NAMES = [
-  "--files",
-  "--null",
-  "--hidden",
-  "--no-ignore",
-  "--no-config",
-  "--no-messages",
-  "--glob=!.git",
-];
+/** Not looked through, also where the whole machine is a root: every command sees them, or nothing of them. */
+const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
 
-const scan = async ({ roots, denies }: SecretScan): Promise<readonly string[]> => {
-  const rgPath = await findRipgrep();
-  const found = new Set<string>();
-  for (const root of roots) {
-    const take = createNameParser((name) => {
-      const path = posix.join(root, name.toString());
-      if (found.size < MAX_HIDDEN && denies(path, roots)) found.add(path);
-    });
-    await runRipgrep({ rgPath, args: NAMES, cwd: root, timeoutMs: SCAN_MS, signal: undefined, take });
+const tooEarly = (): LlmcError =>
+  new LlmcError("busy", "The workspace is still being looked through for secrets to keep from commands.", {
+    hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is looked through.",
+  });
+
+const tooMany = (count: number): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    `The workspace's top folder holds ${count} files that are withheld by name, too many to keep from a command.`,
+    { hint: "Move them into a folder of their own, or narrow mcp.tools.denylist_globs." },
+  );
+
+/** False where it took longer; it goes on. */
+const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> => {
+  const stop = new AbortController();
+  const late = sleep(maxMs, "late" as const, { signal: stop.signal, ref: false }).catch(
+    () => "late" as const,
+  );
+  try {
+    return (await Promise.race([work, late])) !== "late";
+  } finally {
+    stop.abort();
   }
-  return [...found];
 };
 
-/** Files whose content no tool returns, found in the roots so that commands can be kept from them too. */
+/**
+ * Files whose content no tool returns, found in the roots so that commands can be kept from them too; where there are
+ * very many, the folders that hold them.
+ */
 export const createSecretFinder = (current: () => SecretScan) => {
-  let last:
-    | { readonly at: number; readonly key: string; readonly paths: Promise<readonly string[]> }
-    | undefined;
-  return (): Promise<readonly string[]> => {
-    const wanted = current();
-    const key = wanted.roots.join("\0");
+  const findTracked = createTrackedFinder();
+  let census: Census | undefined;
+  let last: { readonly key: string; readonly denies: Denylist } | undefined;
+  let cover: { readonly of: readonly string[]; readonly names: readonly string[] | undefined } | undefined;
+  let wholeAt: number | undefined;
+
+  const bringUpToDate = async (census: Census): Promise<void> => {
     const now = performance.now();
-    if (last === undefined || last.key !== key || now - last.at > FRESH_MS) {
-      last = { at: now, key, paths: scan(wanted) };
-      last.paths.catch(() => {
-        last = undefined;
-      });
+    if (wholeAt === undefined) {
+      if (!(await within(census.update(), FIRST_MS))) throw tooEarly();
+      wholeAt = now;
+      return;
     }
-    return last.paths;
+    let sawAll = false;
+    const glanced = census.glance(GLANCE_MS).then((isAll) => {
+      sawAll = isAll;
+    });
+    await within(glanced, WHOLE_MS);
+    if (sawAll || now - wholeAt < WHOLE_EVERY_MS) return;
+    wholeAt = now;
+    await within(census.update(), WHOLE_MS);
+  };
+
+  /** For git, only what it does not keep: it would take a withheld file for an emptied one, and could commit it so. */
+  return async (program: string): Promise<readonly string[]> => {
+    const { roots, denies } = current();
+    const key = roots.join("\0");
+    if (census === undefined || last?.key !== key || last.denies !== denies) {
+      census = createCensus({
+        roots,
+        wants: (path) => denies(path, roots),
+        skips: (path) => posix.basename(path) === ".git" || OF_THE_SYSTEM.has(path),
+      });
+      last = { key, denies };
+      wholeAt = undefined;
+    }
+    await bringUpToDate(census);
+    const found = census.found();
+    if (cover?.of !== found) cover = { of: found, names: coverFiles(found, roots, MAX_COVERED) };
+    if (cover.names === undefined) throw tooMany(found.length);
+    if (program !== "git" && !program.startsWith("git-")) return cover.names;
+    const tracked = await findTracked(cover.names, roots);
+    return cover.names.filter((name) => !tracked.has(name));
   };
 };

@@ -28,6 +28,8 @@ export const addDescriptionRoutes = ({ app, core }: Door, parts: DescriptionPart
     });
   });
 
+  app.get("/", { config: { open: true } }, async (_request, reply) => reply.redirect("docs"));
+
   // Open: a browser that follows a link cannot send a token. The page holds none, and asks for it.
   app.get("/docs", { config: { open: true } }, async (_request, reply) =>
     reply

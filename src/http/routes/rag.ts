@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import { LlmcError } from "../../base/error.ts";
 import { validateArguments } from "../../core/validate.ts";
 import { payloadOf } from "../answer.ts";
 import { type Bootload, bootloadBody, searchAnswer, searchBody } from "../bodies.ts";
@@ -7,9 +6,6 @@ import { asCall, type Door } from "../door.ts";
 
 /** What a session should look at before it starts on a task. */
 export type BootloadPort = (sessionId: string, taskId: string, signal: AbortSignal) => Promise<Bootload>;
-
-const switchedOff = (what: string): LlmcError =>
-  new LlmcError("unavailable", `${what} is not available on this server.`);
 
 const snippetsOf = (payload: unknown): unknown => {
   const data = typeof payload === "object" && payload !== null && "data" in payload ? payload.data : payload;
@@ -21,7 +17,7 @@ const withoutUndefined = (args: Readonly<Record<string, unknown>>): Record<strin
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
 
 /** `POST /rag/search` and `POST /rag/bootload`, which exist in every mode. */
-export const addRagRoutes = (door: Door, bootload: BootloadPort | undefined): void => {
+export const addRagRoutes = (door: Door, bootload: BootloadPort): void => {
   const { app, core } = door;
 
   app.post("/rag/search", async (request) => {
@@ -30,7 +26,6 @@ export const addRagRoutes = (door: Door, bootload: BootloadPort | undefined): vo
     const result = await asCall(door, request, request.id, (origin) =>
       core.callInAnyMode({ ...origin, tool: "rag_search", args }),
     );
-    if (result.kind === "error" && result.error.code === "unknown_tool") throw switchedOff("Retrieval");
     // The tool's snippets say more than this endpoint promises.
     return searchAnswer.parse({ snippets: snippetsOf(payloadOf(result)), provenance: true });
   });
@@ -38,7 +33,6 @@ export const addRagRoutes = (door: Door, bootload: BootloadPort | undefined): vo
   app.post("/rag/bootload", async (request) => {
     const body = (await validateArguments(bootloadBody, request.body)) as z.infer<typeof bootloadBody>;
     const { session_id: sessionId, task_id: taskId } = body;
-    if (bootload === undefined) throw switchedOff("Bootload");
     return asCall(door, request, sessionId, (origin) =>
       core.serve("rag_bootload", origin, async ({ signal }) => {
         const { plan, scope, notes } = await bootload(sessionId, taskId, signal);

@@ -5,15 +5,17 @@ import { fileOf, type Table } from "./table.ts";
 const MAX_DEFINERS = 3;
 /** Names that most files mention say nothing about the one that defines them. */
 const MAX_MENTIONS = 500;
+/** Of the files, changed since: below it the old figures still serve. One edit in a large tree moves none of them by much. */
+const STALE_SHARE = 0.01;
 const ROUNDS = 12;
 const DAMPING = 0.85;
 
 /**
  * How much of the project rests on each file: PageRank over "imports" and, where a language imports nothing by name, over
- * "mentions a name that only that file defines". Computed at the first question after a change.
+ * "mentions a name that only that file defines". Computed at the first question after enough has changed.
  */
 export const createCentrality = (table: Table, names: Names): ((path: string) => number) => {
-  let scores: ReadonlyMap<number, number> = new Map();
+  let scores: ReadonlyMap<string, number> = new Map();
   let computedAt = -1;
 
   const edges = (): ReadonlyMap<number, ReadonlySet<number>> => {
@@ -67,16 +69,17 @@ export const createCentrality = (table: Table, names: Names): ((path: string) =>
     let most = least;
     for (const value of rank.values()) if (value > most) most = value;
     const scale = Math.log(most / least);
-    scores = new Map(
-      [...rank].map(([id, value]) => [id, count < 2 || scale <= 0 ? 0 : Math.log(value / least) / scale]),
-    );
+    const found = new Map<string, number>();
+    for (const [id, value] of rank)
+      found.set(table.file(id)?.path ?? "", count < 2 || scale <= 0 ? 0 : Math.log(value / least) / scale);
+    scores = found;
     computedAt = table.generation;
   };
 
   return (path) => {
-    const file = table.byPath(path);
-    if (file === undefined) return 0;
-    if (computedAt !== table.generation) compute();
-    return scores.get(file.id) ?? 0;
+    if (table.byPath(path) === undefined) return 0;
+    const changes = table.generation - computedAt;
+    if (computedAt < 0 || changes > table.files.size * STALE_SHARE) compute();
+    return scores.get(path) ?? 0;
   };
 };

@@ -11,20 +11,14 @@ import { createUseFinder } from "./uses.ts";
 import { createWhereUsed } from "./where-used.ts";
 
 export type {
-  Direction,
-  FileCard,
   GraphStats,
   Inspection,
   Lineage,
-  LineageEdge,
-  LineageNode,
   LineageOptions,
-  Neighbour,
   SymbolAt,
   SymbolCard,
   UsageOptions,
   Usages,
-  Use,
 } from "./answers.ts";
 
 export interface GraphSources {

@@ -40,6 +40,8 @@ export interface Names {
 
 /** Chains of re-exports and of packages are short; cycles are cut here. */
 const MAX_HOPS = 16;
+/** Names whose meaning is kept: some tens of megabytes. */
+const MAX_LOOKED = 200_000;
 
 const NOTHING: readonly Named[] = [];
 
@@ -181,6 +183,7 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
       const key = `${file.id} ${name}`;
       const known = looked.get(key);
       if (known !== undefined) return known;
+      if (looked.size > MAX_LOOKED) looked.clear();
       // A cycle of wildcard imports asks for itself: meanwhile the answer is nothing.
       looked.set(key, NOTHING);
       let found = lookupImport(file, name, MAX_HOPS);

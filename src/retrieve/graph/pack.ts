@@ -6,7 +6,7 @@ import { qualify } from "./qualify.ts";
 export const SYMBOLS_VERSION = 4;
 
 /** Order is part of the format: append only. */
-export const SYMBOL_KINDS: readonly SymbolKind[] = [
+const SYMBOL_KINDS: readonly SymbolKind[] = [
   "class",
   "interface",
   "function",

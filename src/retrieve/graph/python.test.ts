@@ -88,6 +88,16 @@ const CASES: readonly Case[] = [
 ];
 
 describe("REQ-R5 uses in Python", () => {
+  test("annotations are part of the function and see the class around it", async () => {
+    const graph = await graphOf({
+      "a.py":
+        "class A:\n    class Inner:\n        pass\n    def run(self, given: Inner = None) -> 'Inner':\n        return given\n",
+    });
+    expect(graph.whereUsed("A.Inner").uses).toMatchObject([
+      { path: "a.py", line: 4, kind: "type", inside: "A.run" },
+    ]);
+  });
+
   test.each(CASES)("$name", async ({ files, symbol, uses }) => {
     expect(usesOf(await graphOf(files), symbol)).toEqual(uses);
   });

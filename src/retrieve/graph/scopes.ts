@@ -69,9 +69,11 @@ export const createScopes = (membersVisible: boolean): Scopes => {
   };
 
   const find = (name: string, from: number): Binding | undefined => {
+    let own = from;
+    while (at(own)?.kind === "block") own = at(own)?.parent ?? -1;
     for (let scope = from; scope >= 0; scope = at(scope)?.parent ?? -1) {
       const { names, kind } = at(scope) ?? {};
-      if (names === undefined || (kind === "class" && !membersVisible && scope !== from)) continue;
+      if (names === undefined || (kind === "class" && !membersVisible && scope !== own)) continue;
       const found = names.get(name);
       if (found !== undefined) return found;
     }

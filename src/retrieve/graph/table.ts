@@ -89,7 +89,7 @@ export const folderOf = (path: string): string => {
   return slash < 0 ? "" : path.slice(0, slash);
 };
 
-export const stemOf = (path: string): string => {
+const stemOf = (path: string): string => {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const stem = name.replace(/\.(?:d\.)?[^.]+$/, "");
   return /^(?:__init__|index|mod)$/.test(stem)

@@ -1,5 +1,5 @@
 import type { ReferenceKind } from "../contract.ts";
-import type { Resolver } from "./resolve.ts";
+import type { Resolved, Resolver } from "./resolve.ts";
 import { type FileRecord, fileOf, STRIDE, type SymbolId, type Table } from "./table.ts";
 
 export interface FoundUse {
@@ -26,10 +26,44 @@ export interface UsedSymbol {
 
 /** A symbol that is renamed at more stations than this is looked for under the first ones. */
 const MAX_ALIASES = 64;
+/** Symbols whose uses are kept. */
+const MAX_CACHED = 2000;
+/** Resolved references that are kept: some tens of megabytes. */
+const MAX_RESOLVED = 200_000;
 
 export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => {
   const cache = new Map<SymbolId, readonly FoundUse[]>();
   let cachedAt = -1;
+
+  const resolved = new Map<number, Map<number, Resolved>>();
+  let resolvedCount = 0;
+
+  const forgetOld = (): void => {
+    if (cachedAt === table.generation) return;
+    cachedAt = table.generation;
+    cache.clear();
+    resolved.clear();
+    resolvedCount = 0;
+  };
+
+  /** A name with twenty definitions asks for the same references twenty times. */
+  const resolve = (file: FileRecord, at: number): Resolved => {
+    let ofFile = resolved.get(file.id);
+    const known = ofFile?.get(at);
+    if (known !== undefined) return known;
+    if (ofFile === undefined || resolvedCount > MAX_RESOLVED) {
+      if (resolvedCount > MAX_RESOLVED) {
+        resolved.clear();
+        resolvedCount = 0;
+      }
+      ofFile = new Map();
+      resolved.set(file.id, ofFile);
+    }
+    const found = resolver.resolve(file, table.reference(file, at));
+    ofFile.set(at, found);
+    resolvedCount++;
+    return found;
+  };
 
   const overlaps = (
     found: readonly { readonly kind: string; readonly id?: SymbolId }[],
@@ -66,16 +100,13 @@ export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => 
     for (let at = 0; at < file.references.length; at += STRIDE) {
       if (!numbers.has(file.references[at] ?? -1)) continue;
       const reference = table.reference(file, at);
-      const { symbols, confidence } = resolver.resolve(file, reference);
+      const { symbols, confidence } = resolve(file, at);
       if (symbols.some((id) => group.has(id)))
         uses.push({ file, line: reference.line, kind: reference.kind, inside: reference.inside, confidence });
     }
     for (const entry of file.imports) {
-      if (
-        !names.has(entry.name) ||
-        (entry.source === "" && entry.name !== entry.local && entry.local !== "default")
-      )
-        continue;
+      // `export { a as b }` is a reference already; `export default function a` is the definition itself.
+      if (!names.has(entry.name) || entry.source === "") continue;
       const found = resolver.names.imported(file, entry);
       if (found !== "foreign" && overlaps(found, group))
         uses.push({ file, line: entry.line, kind: "import", inside: -1, confidence: 1 });
@@ -85,10 +116,7 @@ export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => 
 
   return {
     usesOf: (symbol) => {
-      if (cachedAt !== table.generation) {
-        cache.clear();
-        cachedAt = table.generation;
-      }
+      forgetOld();
       const known = cache.get(symbol);
       if (known !== undefined) return known;
       const definition = table.definition(symbol);
@@ -108,10 +136,12 @@ export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => 
               ? 1
               : a.line - b.line || (a.kind < b.kind ? -1 : 1),
         );
+      if (cache.size > MAX_CACHED) cache.clear();
       cache.set(symbol, uses);
       return uses;
     },
     usedBy: (symbol, kinds) => {
+      forgetOld();
       const file = table.file(fileOf(symbol));
       const definition = table.definition(symbol);
       if (file === undefined || definition === undefined) return [];
@@ -131,7 +161,7 @@ export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => 
           continue;
         const reference = table.reference(file, at);
         if (!kinds.has(reference.kind)) continue;
-        const { symbols, confidence } = resolver.resolve(file, reference);
+        const { symbols, confidence } = resolve(file, at);
         const [first] = symbols;
         if (first !== undefined) used.push({ symbol: first, line, confidence });
       }

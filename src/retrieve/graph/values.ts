@@ -12,8 +12,8 @@ export type Value =
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown" };
 
-export const FOREIGN_VALUE: Value = { kind: "foreign" };
-export const UNKNOWN_VALUE: Value = { kind: "unknown" };
+const FOREIGN_VALUE: Value = { kind: "foreign" };
+const UNKNOWN_VALUE: Value = { kind: "unknown" };
 
 export interface Values {
   /** @param inside definition around the expression, for `this`. */
@@ -29,6 +29,8 @@ export interface Values {
 
 /** Types of types of types: enough for real code, an end for cycles. */
 const MAX_DEPTH = 10;
+/** Expressions whose value is kept: some tens of megabytes. */
+const MAX_MEMO = 200_000;
 
 /** Methods of collections that give one element, and those that give a collection again. */
 const ELEMENT =
@@ -319,6 +321,7 @@ export const createValues = (table: Table, names: Names): Values => {
     const key = `${file.id} ${needsInside ? inside : ""} ${expression}`;
     const known = memo.get(key);
     if (known !== undefined) return known;
+    if (memo.size > MAX_MEMO) memo.clear();
     memo.set(key, UNKNOWN_VALUE);
     const value = evaluateDeep(file, expression, inside, MAX_DEPTH);
     memo.set(key, value);

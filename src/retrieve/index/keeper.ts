@@ -1,3 +1,4 @@
+import { toLlmcError } from "../../base/error.ts";
 import type { SourceFiles } from "../../host/source-files.ts";
 import type { IndexProgress, IndexReport, IndexState } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";
@@ -62,8 +63,15 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   const { workspace, settings, store, loaded, looker, lookMany, lease, onWarning } = parts;
   let scanned: { readonly reach: string; readonly beganMs: number; readonly atMs: number } | undefined;
   let watched: WatchedTree | undefined;
+  // A scan has begun, and forgotten what the watch told before, but has not come to its end.
+  let isBehind = false;
   let newsTaken: Promise<void> = Promise.resolve();
   let isClosed = false;
+
+  // Another database is an empty one.
+  loaded.onChange((path) => {
+    if (path === undefined) scanned = undefined;
+  });
 
   const source = (): SourceFiles => looker.files(settings());
 
@@ -90,6 +98,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   ): Promise<IndexReport> => {
     const startedMs = performance.now();
     const reach = reachOf(settings());
+    isBehind = true;
     loaded.sync();
     tell({ phase: "list", done: 0, total: 0 });
     const lookBegan = loaded.beginLook();
@@ -112,6 +121,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     };
     tell({ phase: "index", done: count.done, total: listing.files.length });
     await lookMany.run(plan.wanted, settings(), take, signal);
+    isBehind = false;
     scanned = { reach, beganMs: startedMs, atMs: performance.now() };
     // What happened meanwhile was not taken.
     setTimeout(onNews, 0).unref();
@@ -137,7 +147,8 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       };
       return store.db.isKept() ? lease.hold(work, onWait, signal) : work();
     },
-    () => onWarning("indexing failed; it is tried again at the next question"),
+    (error) =>
+      onWarning(`indexing failed (${toLlmcError(error).code}); it is tried again at the next question`),
   );
 
   const lookAt = async (wanted: readonly Wanted[], signal: AbortSignal | undefined): Promise<boolean> => {
@@ -155,7 +166,8 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       const lookBegan = loaded.beginLook();
       const take = (looks: readonly Look[]): void => loaded.write(looks, lookBegan);
       await lookMany.run(news.wanted, settings(), take, undefined);
-      tree.follow(loaded.files);
+      // What was made in new directories before anybody listened there is found by looking.
+      if (tree.follow(loaded.files)) runs.startForNobody();
     }
   };
 
@@ -178,7 +190,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   const onNews = (): void => void takeNews();
 
   const isDue = (calledMs: number): boolean => {
-    if (scanned === undefined || scanned.reach !== reachOf(settings())) return true;
+    if (isBehind || scanned === undefined || scanned.reach !== reachOf(settings())) return true;
     if (!settings().watch) return scanned.beganMs < calledMs;
     return watched?.isComplete() !== true && performance.now() - scanned.atMs > POLL_MS;
   };

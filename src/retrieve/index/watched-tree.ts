@@ -13,7 +13,7 @@ export interface WatchedTree {
   /** Listens to where these files are, all of them that there are; true where it did not listen to all of that before. */
   followAll(files: ReadonlyMap<string, unknown>): boolean;
   /** The same after single changes. */
-  follow(files: ReadonlyMap<string, unknown>): void;
+  follow(files: ReadonlyMap<string, unknown>): boolean;
   hasNews(): boolean;
   isComplete(): boolean;
   /** What has happened before it was asked. */
@@ -63,8 +63,7 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
     return directories;
   };
 
-  const follow = (files: ReadonlyMap<string, unknown>): boolean => {
-    const directories = directoriesOf(files);
+  const followThese = (directories: ReadonlySet<string>): boolean => {
     const hasMore = [...directories].some((directory) => !followed.has(directory));
     watch.follow(directories);
     followed = directories;
@@ -74,7 +73,7 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
   const followAll = (files: ReadonlyMap<string, unknown>): boolean => {
     young.clear();
     for (const blank of findBlankDirectories(directoriesOf(files))) young.add(blank);
-    return follow(files);
+    return followThese(directoriesOf(files));
   };
 
   /** The files of a directory as they are now: those that are new, and those that may be gone. */
@@ -130,6 +129,8 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
       directories.set(parent, kind === "dir" || directories.get(parent) === true);
     }
     if (directories.size > MANY_DIRECTORIES || wanted.size > MANY_FILES) return "everything";
+    // Before they are listed: what is made in them after that is then heard of.
+    followThese(new Set([...followed, ...young]));
     for (const [directory, isDeep] of directories)
       for (const file of await compare(directory, isDeep, files, source, signal)) want(file);
     return { wanted: [...wanted.values()] };
@@ -137,7 +138,8 @@ export const createWatchedTree = (workspace: string, onNews: () => void): Watche
 
   return {
     followAll,
-    follow: (files) => void follow(files),
+    // A directory that has lost its last file may get another.
+    follow: (files) => followThese(new Set([...directoriesOf(files), ...followed])),
     hasNews: watch.hasNews,
     isComplete: watch.isComplete,
     take: async (files, source, signal) => {

@@ -1,5 +1,5 @@
 import type { ReferenceKind, SymbolKind } from "../../contract.ts";
-import { type Expression, FOREIGN, instanceOf, step, UNKNOWN } from "../expression.ts";
+import { type Expression, FOREIGN, step, UNKNOWN } from "../expression.ts";
 import type { Handler, Walker } from "../walker.ts";
 import { writtenType } from "./written-type.ts";
 
@@ -233,11 +233,7 @@ export const callOf =
   };
 
 /** Leaves that name a type, inside of generics and scopes too. */
-export const namesOfTypes = (
-  walker: Walker,
-  node: number,
-  leaves: ReadonlySet<string>,
-): readonly number[] => {
+const namesOfTypes = (walker: Walker, node: number, leaves: ReadonlySet<string>): readonly number[] => {
   if (leaves.has(walker.type(node))) return [node];
   return [...walker.children(node)].flatMap((child) => namesOfTypes(walker, child, leaves));
 };
@@ -297,5 +293,3 @@ export const created = (words: Vocabulary, leaves: readonly string[]): Handler =
     others(walker, node, type);
   };
 };
-
-export { instanceOf };

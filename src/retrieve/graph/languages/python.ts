@@ -59,12 +59,15 @@ const functionDefinition: Handler = (walker, node) => {
     { exported: scopes.kind !== "function" && visibleName(walker.text(name)) },
   );
   const result = walker.field(node, "return_type");
+  // Annotations and defaults are part of the function, but see the names around it.
+  scopes.enter("block", definition >= 0 ? definition : undefined);
   walker.visit(result);
   const parameters = walker.field(node, "parameters");
   for (const parameter of walker.children(parameters)) {
     walker.visitField(parameter, "type");
     walker.visitField(parameter, "value");
   }
+  scopes.leave();
   scopes.enter("function", definition >= 0 ? definition : undefined);
   let place = 0;
   const isStatic = words.some((word) => /^@staticmethod\b/.test(word));

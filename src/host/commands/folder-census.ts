@@ -1,0 +1,138 @@
+import { statSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { posix } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** What is remembered of a folder, so that it is read again only when its entries have changed. */
+interface Folder {
+  readonly inode: number;
+  readonly changedAt: number;
+  /** It changed so shortly before it was read that a later change may bear the same time. */
+  readonly isFresh: boolean;
+  readonly found: readonly string[];
+}
+
+interface CensusOptions {
+  /** Real paths. */
+  readonly roots: readonly string[];
+  /** Which files are wanted, by their whole path. */
+  readonly wants: (path: string) => boolean;
+  /** Folders that are not entered. */
+  readonly skips: (path: string) => boolean;
+}
+
+export interface Census {
+  /** Reads every folder that is new or has changed; the first time, that is all of them. */
+  update(): Promise<void>;
+  /** The same for those that so many milliseconds suffice to look at, the shallowest first; whether they were all. */
+  glance(maxMs: number): Promise<boolean>;
+  /** The same list as long as nothing was read anew. */
+  found(): readonly string[];
+}
+
+/** The kernel's clock of files moves in steps of up to 10 ms. */
+const FRESH_MS = 50;
+const READERS = 16;
+/** Looks between two turns of the event loop. */
+const LOOKS_AT_ONCE = 500;
+/** Looks between two looks at the clock. */
+const LOOKS_PER_GLANCE = 32;
+/** About 200 bytes each. The shallowest are known; what lies beyond so many is not. */
+const MAX_FOLDERS = 200_000;
+const NOTHING: readonly string[] = [];
+
+const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder): boolean => {
+  if (isFresh) return true;
+  const now = statSync(path, { throwIfNoEntry: false });
+  // The time of the last change of state: unlike the others, nobody can set it back.
+  return now === undefined || now.ino !== inode || now.ctimeMs !== changedAt;
+};
+
+/** Files of some kind in some folders, kept up to date without reading all of them again. */
+export const createCensus = ({ roots, wants, skips }: CensusOptions): Census => {
+  const known = new Map<string, Folder>();
+  let queue = [...roots];
+  let reading: Promise<void> | undefined;
+  let list: readonly string[] | undefined;
+
+  const forget = (path: string): void => {
+    for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
+  };
+
+  const read = async (path: string): Promise<void> => {
+    list = undefined;
+    const lookedAt = Date.now();
+    const folder = await stat(path).catch(() => undefined);
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
+    const before = known.get(path);
+    if (before !== undefined && before.inode !== folder?.ino) forget(path);
+    // Gone, or closed to us, and so to every command.
+    if (folder === undefined || entries === undefined) return;
+    const found: string[] = [];
+    for (const entry of entries) {
+      const inner = posix.join(path, entry.name);
+      if (entry.isDirectory()) {
+        if (!known.has(inner) && !skips(inner)) queue.push(inner);
+      } else if (!entry.isSymbolicLink() && wants(inner)) found.push(inner);
+    }
+    if (known.size >= MAX_FOLDERS && !known.has(path)) return;
+    known.set(path, {
+      inode: folder.ino,
+      changedAt: folder.ctimeMs,
+      isFresh: folder.ctimeMs > lookedAt - FRESH_MS,
+      found: found.length === 0 ? NOTHING : found,
+    });
+  };
+
+  const readQueue = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const level = queue.values();
+      queue = [];
+      // They share the one iterator, so that each folder is read by whoever is free.
+      const reader = async (): Promise<void> => {
+        for (const path of level) await read(path);
+      };
+      await Promise.all(Array.from({ length: READERS }, reader));
+    }
+  };
+
+  /** One at a time; whoever comes meanwhile waits for the same. */
+  const readAll = async (): Promise<void> => {
+    while (queue.length > 0 || reading !== undefined) {
+      reading ??= readQueue().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    }
+  };
+
+  return {
+    update: async () => {
+      const paths = [...known.keys()];
+      for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
+        for (const path of paths.slice(at, at + LOOKS_AT_ONCE)) {
+          const folder = known.get(path);
+          if (folder !== undefined && hasChanged(path, folder)) queue.push(path);
+        }
+        await nextTurn();
+      }
+      await readAll();
+    },
+    glance: async (maxMs) => {
+      const endsAt = performance.now() + maxMs;
+      let looks = 0;
+      for (const [path, folder] of known) {
+        if (looks % LOOKS_PER_GLANCE === 0 && performance.now() > endsAt) break;
+        if (hasChanged(path, folder)) queue.push(path);
+        looks++;
+      }
+      const isAll = looks === known.size;
+      await readAll();
+      return isAll;
+    },
+    found: () => {
+      list ??= [...known.values()].flatMap(({ found }) => found);
+      return list;
+    },
+  };
+};

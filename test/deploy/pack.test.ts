@@ -1,0 +1,118 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VERSION } from "../../src/version.ts";
+import { cleanEnv } from "../workspace.ts";
+import { REPOSITORY, readFromRoot } from "./context.ts";
+
+const run = promisify(execFile);
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+const manifest = JSON.parse(readFromRoot("package.json")) as Manifest;
+
+/** Only what a user gets: a package that is needed at run time and listed for development alone is then missing. */
+const linkProductionModules = (folder: string): void => {
+  // The package `node` is how the tester's machine has the right one; a user brings it along.
+  const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, node: "" });
+  for (const name of names) {
+    const place = join(folder, "node_modules", name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(join(REPOSITORY, "node_modules", name), place);
+  }
+};
+
+const TOKEN = "a-value-for-this-test-alone-0123456789";
+
+describe("REQ-P2: the published package", () => {
+  let folder: string;
+  let program: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "llmc-pack-"));
+    const staged = join(folder, "staged");
+    // As `npm pack` does it, but beside the working tree: others may be using that.
+    const compiled = join(staged, "dist");
+    const build = ["-p", join(REPOSITORY, "tsconfig.build.json"), "--outDir", compiled];
+    await run(join(REPOSITORY, "node_modules/.bin/tsc"), build);
+    for (const name of ["package.json", ...manifest.files.filter((file) => file !== "dist")])
+      cpSync(join(REPOSITORY, name), join(staged, name), { recursive: true });
+    await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged });
+    await run("tar", ["-xzf", join(folder, `llmc-${VERSION}.tgz`), "-C", folder]);
+    program = join(folder, "package");
+    linkProductionModules(program);
+  }, 120_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("has what it lists, and neither sources nor tests", () => {
+    const files = [...manifest.files, "package.json", "node_modules"].sort();
+    expect(readdirSync(program).sort()).toEqual(files);
+    const names = readdirSync(join(program, "dist"), { recursive: true, encoding: "utf8" });
+    expect(names.filter((name) => /\.ts$|\.test\./.test(name))).toEqual([]);
+  });
+
+  test.each(Object.keys(manifest.bin))("starts %s, also through a link", async (name) => {
+    const file = join(program, manifest.bin[name] ?? "");
+    const link = join(folder, name);
+    symlinkSync(file, link);
+    for (const path of [file, link])
+      expect((await run(path, ["--version"], { env: cleanEnv() })).stdout).toContain(VERSION);
+  });
+
+  test("serves: a file, a command, and a search, which needs threads, grammars and the embedding table", async () => {
+    const root = join(folder, "workspace");
+    mkdirSync(root);
+    writeFileSync(
+      join(root, "a.py"),
+      'def greet(name):\n    """Greets somebody by name."""\n    return name\n',
+    );
+    const child = spawn(
+      join(program, "bin/llmc"),
+      ["serve", "--http", "--port", "0", "--root", root, "--mode", "classic"],
+      { cwd: "/", env: { ...cleanEnv(), LLMC_MCP_TOKEN: TOKEN }, stdio: ["ignore", "pipe", "pipe"] },
+    );
+    let said = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+    const exited = once(child, "close");
+    try {
+      while (!said.includes("/mcp ") && child.exitCode === null)
+        await Promise.race([once(child.stdout, "data"), exited]);
+      const url = /http:\/\/[^/\s]+(?=\/mcp)/.exec(said)?.[0] ?? said;
+      const post = async (path: string, body: unknown): Promise<string> => {
+        const headers = { "content-type": "application/json", "x-llmc-token": TOKEN };
+        return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
+      };
+      const tool = (name: string, args: unknown) => post("/tool", { session_id: "s", name, args });
+      expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true, version: "v0" });
+      expect(await tool("read_file", { path: "a.py" })).toContain("def greet");
+      expect(await tool("run_cmd", { command: "ls" })).toContain('"exit_code":0');
+      expect(await post("/rag/search", { q: "greet somebody by name", scope: "repo" })).toContain("a.py#L1");
+      child.kill("SIGTERM");
+      expect(await exited).toEqual([0, null]);
+    } finally {
+      child.kill("SIGKILL");
+      await exited;
+    }
+  });
+
+  test("brings the Landlock launcher along, which another process starts from its file", async () => {
+    const { stdout } = await run(join(program, "bin/llmc"), ["doctor", "--json", "--root", folder], {
+      env: cleanEnv(),
+    });
+    expect(stdout).toContain('"sandbox"');
+    const names = readdirSync(join(program, "dist/host"), { recursive: true, encoding: "utf8" });
+    expect(names).toEqual(
+      expect.arrayContaining(["commands/landlock-launch.js", "processes/orphan-guard-main.js"]),
+    );
+  });
+});
