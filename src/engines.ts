@@ -34,8 +34,8 @@ interface EngineParts {
 
 const MIB = 1024 * 1024;
 
-/** More parsing threads than this wait for the disk and for each other. */
-const MAX_INDEX_THREADS = 8;
+/** Each holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
+const MAX_INDEX_THREADS = 4;
 
 /** A guide for agents that is longer than this is not read to its end. */
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };

@@ -34,7 +34,7 @@ const PHASES: Readonly<Record<Progress["phase"], string>> = {
   index: "indexing",
 };
 
-export const bar = ({ phase, done, total }: Progress): string => {
+const bar = ({ phase, done, total }: Progress): string => {
   if (total === 0) return PHASES[phase];
   const filled = Math.min(WIDTH, Math.round((WIDTH * done) / total));
   return `${PHASES[phase]} ${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${total}`;

@@ -14,7 +14,7 @@ const plainBar = (value: number, most: number): string =>
   most <= 0 || value <= 0 ? "" : "#".repeat(Math.max(1, Math.round((value / most) * BAR_CELLS)));
 
 /** 987, 12.3k, 4.6M. */
-export const shortNumber = (value: number): string => {
+const shortNumber = (value: number): string => {
   if (value < 1000) return String(Math.round(value));
   const [divided, unit] = value < 999_950 ? [value / 1000, "k"] : [value / 1_000_000, "M"];
   return `${divided < 99.95 ? divided.toFixed(1) : Math.round(divided)}${unit}`;

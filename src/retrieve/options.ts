@@ -6,13 +6,13 @@ export const retrieveSections = [
     default_scope: oneOf(["repo", "docs", "both"], "repo", "Where to look when a query names no scope."),
     top_k: whole(3, 1, 50, "Most snippets of one answer."),
     token_budget: whole(600, 1, 200_000, "Most tokens of one answer."),
-    max_file_kb: whole(2048, 1, 65_536, "Larger files are left out of the index, and told in rag_stats."),
+    max_file_kb: whole(8192, 1, 65_536, "Larger files are left out of the index, and told in rag_stats."),
     watch: flag(true, "Follow changes of files as they happen; false looks for them before each answer."),
     index_threads: whole(
       0,
       0,
       64,
-      "Threads that parse; 0 takes as many as the machine has cores, 8 at most.",
+      "Threads that parse; 0 takes as many as the machine has cores, 4 at most.",
     ),
   }),
 ] as const;

@@ -26,7 +26,7 @@ const SETTINGS: readonly Setting[] = [
   { name: "plain", tier: "plain" },
 ];
 
-const runnerOf = ({ tier, maxLandlockAbi }: Setting) =>
+export const runnerOf = ({ tier, maxLandlockAbi }: Setting) =>
   createCommandRunner({
     mode: () => "auto",
     tiers: [tier],

@@ -46,7 +46,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
 };
 
 /** A double fork into a session of its own, without our environment, deaf to SIGTERM. */
-export const daemon = (tag: string): string =>
+const daemon = (tag: string): string =>
   `setsid -f env -i /bin/sh -c 'trap "" TERM HUP INT; (sleep ${tag} &) ; sleep ${tag}' >/dev/null 2>&1 </dev/null`;
 
 /** Deaf, with daemons, flooding, and looking for a terminal that is not its own. */

@@ -1,13 +1,17 @@
 import { hash } from "node:crypto";
+import { SYMBOLS_VERSION } from "../graph/pack.ts";
 import { TERMS_VERSION } from "../lexical/chunk-terms.ts";
 
-/** Counts up whenever the tables below, or the chunks and symbols of a file, would be others. */
+/** Counts up whenever the tables below, or the chunks of a file, would be others. */
 const INDEX_VERSION = 1;
 
 /** What an index is valid for, as the number that SQLite keeps with a database: one of another number is begun anew. */
 export const indexVersion = (embedderId: string): number =>
   1 +
-  (Number.parseInt(hash("sha256", `${INDEX_VERSION}/${TERMS_VERSION}/${embedderId}`).slice(0, 8), 16) %
+  (Number.parseInt(
+    hash("sha256", `${INDEX_VERSION}/${TERMS_VERSION}/${SYMBOLS_VERSION}/${embedderId}`).slice(0, 8),
+    16,
+  ) %
     0x7ffffffe);
 
 export const INDEX_TABLES = `

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createEnvelope } from "../../src/envelope/envelope.ts";
+import { envelopeSettings, TE_DEFAULTS } from "../../src/envelope/settings.ts";
+import { createCommandGate } from "../../src/host/commands/commands.ts";
+import { createFiles } from "../../src/host/files/files.ts";
+import { createProcesses } from "../../src/host/processes/processes.ts";
+import { createStateDb } from "../../src/host/state-db.ts";
+import { createUsage } from "../../src/host/usage/usage.ts";
+import type { CallContext } from "../../src/tools/contract.ts";
+import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";
+import { linuxProcStart } from "../../src/tools/linux-proc-start.ts";
+import { runCmd } from "../../src/tools/run-cmd.ts";
+import { runPytest } from "../../src/tools/run-pytest.ts";
+import { teRun } from "../../src/tools/te-run.ts";
+import type { Ports, Tool } from "../../src/tools/tool.ts";
+import { runnerOf, type Setting } from "./command-stand.ts";
+
+const TOOLS = { run_cmd: runCmd, te_run: teRun, run_pytest: runPytest };
+
+export type ToolName = keyof typeof TOOLS | "linux_proc_start" | "linux_proc_start with a terminal";
+
+export interface CommandTools extends AsyncDisposable {
+  /** Runs a line (for run_pytest: the tests of the workspace) to its end, and gives all that a model would see. */
+  use(tool: ToolName, line: string): Promise<string>;
+}
+
+interface ToolsOptions {
+  readonly allowlist: readonly string[];
+  readonly powers: readonly string[];
+  readonly denylist: readonly string[];
+  readonly network?: boolean;
+}
+
+/** Every tool that runs something, wired as the server wires it, over a tier that is forced. */
+export const commandTools = (setting: Setting, workspace: string, options: ToolsOptions): CommandTools => {
+  const runner = runnerOf(setting);
+  const access = { workspace, roots: () => ["."], denylist: () => options.denylist };
+  const state = createStateDb({ workspace, onWarning: () => {} });
+  const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
+  const gate = createCommandGate({
+    ...access,
+    runner,
+    protectedPaths: () => ["llmc.toml"],
+    settings: () => ({
+      enabled: true,
+      allowlist: options.allowlist,
+      powers: options.powers,
+      network: options.network ?? false,
+      timeoutSeconds: 60,
+    }),
+  });
+  const handles = { put: async () => "h_1" };
+  const processes = createProcesses({
+    gate,
+    runner,
+    settings: () => ({
+      enabled: true,
+      idleMs: 600_000,
+      maxProcesses: 10,
+      maxPerSession: 10,
+      killForeign: false,
+    }),
+    now: () => performance.now(),
+  });
+  const envelope = createEnvelope({
+    launch: ({ words, onOutput, ...call }, signal) =>
+      gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, ground }) => ({
+        ...(await runner.run({ ...request, onOutput }, ground, signal)),
+        setAside: [],
+      })),
+    handles,
+    usage,
+    settings: () => envelopeSettings(TE_DEFAULTS, 64),
+    onFailure: () => {},
+  });
+  const ports = { files: createFiles(access), handles, envelope, processes } as unknown as Ports;
+  const call = {
+    caller: { agentId: "test", sessionId: "one", model: "none", transport: "cli", may: new Set() },
+    signal: new AbortController().signal,
+  } as unknown as CallContext;
+  const seen = async (tool: Tool, args: unknown): Promise<string> => {
+    const output = await tool.run(args, ports, call);
+    return `${JSON.stringify(output)}\n${JSON.stringify(tool.render(output))}`;
+  };
+  const toItsEnd = async (line: string, pty: boolean): Promise<string> => {
+    let text = await seen(linuxProcStart, { command: line, pty, wait_ms: 2000 });
+    const id = /"proc_id":"([^"]+)"/.exec(text)?.[1];
+    for (let round = 0; round < 300 && !text.includes('"state":"ended"'); round++) {
+      await sleep(50);
+      text += await seen(linuxProcRead, { proc_id: id, wait_ms: 200 });
+    }
+    return text;
+  };
+  return {
+    use: (tool, line) => {
+      if (tool === "run_pytest") return seen(TOOLS[tool], { timeout: 60 });
+      if (tool === "run_cmd" || tool === "te_run") return seen(TOOLS[tool], { command: line, timeout: 60 });
+      return toItsEnd(line, tool !== "linux_proc_start");
+    },
+    [Symbol.asyncDispose]: async () => {
+      await processes[Symbol.asyncDispose]();
+      await runner[Symbol.asyncDispose]();
+      state.close();
+    },
+  };
+};
