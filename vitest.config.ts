@@ -6,5 +6,7 @@ export default defineConfig({
     // Real processes and real files: slower than pure tests, so the default 5 s is too tight on a busy machine.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Many tests wait for a deadline or for another process: more of them than there are cores run at once.
+    maxWorkers: 4,
   },
 });

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { commands } from "./commands.ts";
 import { envelope } from "./envelope.ts";
 import { flood } from "./flood.ts";
 import { graph } from "./graph.ts";
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   flood,
   tokens,
+  commands,
   envelope,
   retrieval,
   questions,

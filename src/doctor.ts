@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { AppRequest } from "./app.ts";
 import { toLlmcError } from "./base/error.ts";
 import type { Finding } from "./cli/doctor-command.ts";
@@ -6,6 +7,7 @@ import type { Tier } from "./host/commands/contract.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
 import { createDisk } from "./host/disk.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "./host/probe.ts";
+import { STATE_DIR } from "./policy/paths.ts";
 import { VERSION } from "./version.ts";
 
 const good = (name: string, says: string): Finding => ({ name, state: "good", says });
@@ -31,12 +33,14 @@ const examineConfig = async (
 };
 
 const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  const canWrite = await isWritable(request.root);
+  const keepsState = canWrite || (await isWritable(join(request.root, STATE_DIR)));
   const findings = [
-    (await isWritable(request.root))
+    canWrite
       ? good("workspace", `${request.root}, writable`)
       : weak(
           "workspace",
-          `${request.root} cannot be written: state and writes will fail`,
+          `${request.root} cannot be written: ${keepsState ? "writes" : "state and writes"} will fail`,
           "use a folder of your own with --root",
         ),
   ];
@@ -74,7 +78,9 @@ const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
     const fix =
       mode === "off"
         ? 'command_sandbox = "auto"'
-        : "apt-get install bubblewrap (or your system's package), and allow user namespaces";
+        : (await versionOf("bwrap")) === undefined
+          ? "apt-get install bubblewrap (or your system's package), and allow user namespaces"
+          : "bubblewrap is installed and does not work here: allow user namespaces and a fresh /proc (containers often forbid them)";
     return weak("sandbox", TIER_SAYS[tier], fix);
   } catch (thrown) {
     return bad("sandbox", toLlmcError(thrown).message, toLlmcError(thrown).hint);

@@ -23,7 +23,8 @@ interface Service {
     readonly dockerfile: string;
     readonly args: Record<string, string>;
   };
-  readonly environment: Readonly<Record<string, string>>;
+  /** Null: as the caller's environment has it, if it does. */
+  readonly environment: Readonly<Record<string, string | null>>;
   readonly volumes: readonly (string | Mount)[];
   readonly ports: readonly string[];
   readonly tmpfs: readonly string[];
@@ -55,13 +56,21 @@ describe("REQ-P2: compose", () => {
     expect(known).toEqual(expect.arrayContaining(Object.keys(service.build.args)));
   });
 
-  test("sets variables that the program knows, to values that it takes", () => {
-    const variables = new Map([...ENTRIES.values()].map(({ variable, option }) => [variable, option]));
+  test("sets variables that the program knows, and a configuration file that the image has", () => {
+    const variables = new Set([...ENTRIES.values()].map(({ variable }) => variable));
     const names = Object.keys(service.environment);
     expect(names.filter((name) => !variables.has(name) && !OTHER_VARIABLES.includes(name))).toEqual([]);
     expect(service.environment["LLMC_ROOT"]).toBe(imageEnv.get("LLMC_ROOT"));
     const config = filled(service.environment["LLMC_CONFIG"] ?? "");
     expect(existsSync(join(REPOSITORY, sourceOf(config) ?? "missing"))).toBe(true);
+  });
+
+  test("hands on lists only where they are set: an empty one would take away what the file says", () => {
+    const lists = Object.entries(service.environment).filter(([name]) => name.startsWith("LLMC_MCP_SERVER_"));
+    expect(Object.fromEntries(lists)).toEqual({
+      LLMC_MCP_SERVER_ALLOWED_HOSTS: null,
+      LLMC_MCP_SERVER_TRUSTED_PROXIES: null,
+    });
   });
 
   test("does not start without a token, and holds none", () => {

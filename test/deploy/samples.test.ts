@@ -125,7 +125,10 @@ describe("REQ-P2: the guide", () => {
   test("names every variable that compose takes, with its default", () => {
     const compose = readFromRoot("deploy/compose.yaml");
     const taken = [...compose.matchAll(/\$\{(\w+):([-?])([^}]*)\}/g)];
-    expect(taken.length).toBeGreaterThan(8);
+    expect(taken.length).toBeGreaterThan(7);
+    const handedOn = [...compose.matchAll(/^ +(LLMC_\w+):$/gm)];
+    expect(handedOn).toHaveLength(2);
+    for (const [, name = ""] of handedOn) expect(guide).toContain(`| \`${name}\` |`);
     for (const [, name = "", kind, value = ""] of taken) {
       const row =
         guide.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${name}\``)) ?? "";

@@ -6,7 +6,8 @@ import { loadConfig } from "../../src/config/load.ts";
 import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
 
 const run = promisify(execFile);
-const guide = readFileSync(new URL("../../docs/guides/http.md", import.meta.url), "utf8");
+const page = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const guide = page("docs/guides/http.md") + page("README.md");
 const blocks = (language: string): string[] =>
   [...guide.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, text = ""]) => text);
 
@@ -20,7 +21,7 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
   "/metrics": /llmc_calls_total/,
 };
 
-describe("REQ-H1: the examples of the HTTP guide", () => {
+describe("REQ-H1: the examples of the HTTP guide and of the README", () => {
   let door: HttpDoor;
   beforeAll(async () => {
     door = await openHttpDoor({ files: { "README.md": "# Demo\n\nStart the server with npm start.\n" } });
@@ -36,7 +37,7 @@ describe("REQ-H1: the examples of the HTTP guide", () => {
   });
 
   test("there are some, and the paths of doc1 are among them", () => {
-    expect(blocks("bash").length).toBeGreaterThanOrEqual(7);
+    expect(blocks("bash").length).toBeGreaterThanOrEqual(9);
   });
 
   test.each(blocks("toml"))("the configuration of the guide is valid: %s", async (text) => {

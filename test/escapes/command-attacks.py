@@ -59,9 +59,9 @@ def connect(family, kind, address):
 
 
 def datagram(make, address):
-    s = make()
-    s.sendto(b"hello", address)
-    return b"sent"
+    make().sendto(b"hello", address)
+    # It may have gone to a network of our own: only the other side knows.
+    raise OSError("unknown")
 
 
 def pair():
@@ -122,6 +122,8 @@ def opened(path, flags):
 
 
 ATTACKS = {
+    # First, while none is ours.
+    "find inherited descriptors": descriptors,
     "read a file": lambda: read(secret),
     "read a file of the home": lambda: read(home),
     "read through a link": lambda: through_link(os.symlink),
@@ -129,7 +131,7 @@ ATTACKS = {
     "read through a descriptor of its place": reopened,
     "read through another process's root": lambda: read_any(f"/proc/{victim}/root{secret}", f"/proc/{server}/root{secret}"),
     "read through another process's folder": lambda: read(f"/proc/{victim}/cwd/secret"),
-    "read another process's descriptors": lambda: read_any(*glob.glob(f"/proc/{victim}/fd/*")),
+    "read another process's descriptors": lambda: read_any(*filter(os.path.isfile, glob.glob(f"/proc/{victim}/fd/*"))),
     "read another process's environment": lambda: read(f"/proc/{victim}/environ"),
     "read another process's memory file": lambda: opened(f"/proc/{victim}/mem", os.O_RDONLY),
     "read the server's state": lambda: read_any(".llmc/planted", *glob.glob(".llmc/state.db*")),
@@ -168,7 +170,6 @@ ATTACKS = {
     "read a memory segment by its number": shared_memory,
     "read a key of the session": lambda: call(250, 219, 0, -4, 1) and b"found",
     "add a key": lambda: call(248, 217, b"user", b"llmc-test", b"x", 1, -2) and b"added",
-    "find inherited descriptors": descriptors,
     # Last, since it ends the victim where it succeeds.
     "signal through a pipe's owner": sigio,
 }

@@ -1,27 +1,14 @@
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, readFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { plantAround, SECRET } from "./command-plant.ts";
-import { GIT, type Setting, sandboxes } from "./command-stand.ts";
-import { commandTools, type ToolName } from "./command-tools.ts";
-
-const ATTACKER = await readFile(join(import.meta.dirname, "command-attacks.py"), "utf8");
-const ATTACK = "python3 attack.py";
-
-const POWERS = ["python3", "sh", "git", "node", "make"].flatMap((program) =>
-  ["run", "write", "read", "network", "config"].map((power) => `${program}:${power}`),
-);
-
-interface Way {
-  readonly name: string;
-  readonly tool: ToolName;
-  readonly line: string;
-  /** What a tool wrote before, or a stranger's repository brought along. */
-  readonly plant?: (workspace: Workspace) => Promise<void> | void;
-}
+import { cleanEnv, type Workspace } from "../workspace.ts";
+import { ATTACK, type Attacked, attack, INTERPRETER, type Way } from "./command-attack.ts";
+import { SECRET } from "./command-plant.ts";
+import { GIT, sandboxes } from "./command-stand.ts";
 
 const repository = (workspace: Workspace, ...settings: readonly [key: string, value: string][]): void => {
   const git = (...args: string[]): Buffer => execFileSync(GIT, args, { cwd: workspace.root });
@@ -32,8 +19,8 @@ const repository = (workspace: Workspace, ...settings: readonly [key: string, va
 };
 
 /** Ways to make an allowed program run another: by its arguments, or by what lies in the workspace (FAIL-C10). */
-const WAYS: readonly Way[] = [
-  { name: "an interpreter", tool: "run_cmd", line: ATTACK },
+const ALL_WAYS: readonly Way[] = [
+  INTERPRETER,
   { name: "a shell", tool: "te_run", line: `sh -c '${ATTACK} & wait'` },
   { name: "a process", tool: "linux_proc_start", line: ATTACK },
   { name: "a process in a terminal", tool: "linux_proc_start with a terminal", line: `sh -c '${ATTACK}'` },
@@ -90,6 +77,7 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
   },
   {
     name: "git's filters",
+    passesPipes: true,
     tool: "linux_proc_start",
     line: "git add file.txt",
     plant: async (workspace) => {
@@ -98,35 +86,9 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
       await workspace.write("file.txt", "changed");
     },
   },
-].filter(({ line }) => line !== "make" || existsSync("/usr/bin/make")) as readonly Way[];
+];
 
-const attack = async (setting: Setting, { tool, line, plant }: Way) => {
-  await using around = await plantAround();
-  await using workspace = await createWorkspace({
-    "attack.py": ATTACKER,
-    "attack.json": JSON.stringify(around.plan),
-    "out/result.json": "{}",
-    ".llmc/planted": SECRET,
-    "llmc.toml": "# config\n",
-    "file.txt": "text\n",
-    "sub/.env": SECRET,
-  });
-  await plant?.(workspace);
-  await using tools = commandTools(setting, workspace.root, {
-    allowlist: ["python3", "sh", "git", "make", process.execPath],
-    powers: POWERS,
-    denylist: ["**/.env"],
-  });
-  const seen = await tools.use(tool, line);
-  const results = JSON.parse(await workspace.read("out/result.json")) as Readonly<Record<string, string>>;
-  return {
-    seen,
-    tried: Object.keys(results),
-    succeeded: Object.entries(results).filter(([, result]) => result !== "refused"),
-    traces: await around.traces(),
-    config: await workspace.read("llmc.toml"),
-  };
-};
+const WAYS = ALL_WAYS.filter(({ line }) => line !== "make" || existsSync("/usr/bin/make"));
 
 describe.each(sandboxes)(
   "FAIL-C3 FAIL-C10 REQ-X10 REQ-D12 in $name nothing outside is reached",
@@ -134,7 +96,8 @@ describe.each(sandboxes)(
     test.each(WAYS)("through $name ($tool)", async (way) => {
       const { seen, tried, succeeded, traces, config } = await attack(setting, way);
       expect(tried.length, seen.slice(0, 2000)).toBeGreaterThan(45);
-      expect(succeeded).toEqual([]);
+      const inherited = way.passesPipes === true ? ["find inherited descriptors"] : [];
+      expect(succeeded.filter(([name]) => !inherited.includes(name))).toEqual([]);
       expect(traces).toEqual([]);
       expect(config).toBe("# config\n");
       expect(seen).not.toContain(SECRET);
@@ -144,12 +107,13 @@ describe.each(sandboxes)(
 );
 
 test("without a sandbox the same attacks succeed, so that their failure means something", async () => {
-  const [way] = WAYS;
-  if (way === undefined) throw new Error("no way");
-  const { tried, succeeded, traces } = await attack({ name: "plain", tier: "plain" }, way);
+  const { tried, succeeded, traces } = await attack({ name: "plain", tier: "plain" }, INTERPRETER);
   // No descriptor is inherited in any tier, and containers often keep these from everybody.
   const seldom = [
     "find inherited descriptors",
+    "send by UDP",
+    "send a datagram to a Unix socket",
+    "send a datagram through a pair",
     "signal through a pipe's owner",
     "read another process's memory file",
     "read another process's memory",
@@ -173,4 +137,29 @@ test("without a sandbox the same attacks succeed, so that their failure means so
   const failed = tried.filter((name) => !succeeded.some(([succeededName]) => succeededName === name));
   expect(failed.filter((name) => !seldom.includes(name))).toEqual([]);
   expect(traces).toHaveLength(8);
+});
+
+const NOBODY = 65534;
+
+describe.skipIf(process.getuid?.() !== 0)("FAIL-C3 REQ-X10 for a server that is not root", () => {
+  test.each(sandboxes)("$name works as well and holds as well", async (setting) => {
+    const home = await mkdtemp(join(tmpdir(), "llmc-home-"));
+    await chown(home, NOBODY, NOBODY);
+    try {
+      const script = join(import.meta.dirname, "command-attack-main.ts");
+      const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(setting)], {
+        uid: NOBODY,
+        gid: NOBODY,
+        cwd: "/",
+        env: { ...cleanEnv(), HOME: home, TMPDIR: home },
+      });
+      const { seen, tried, succeeded, traces } = JSON.parse(stdout) as Attacked;
+      expect(seen).toContain(`"tier":"${setting.tier}"`);
+      expect(seen).not.toContain(SECRET);
+      expect(tried.length).toBeGreaterThan(45);
+      expect([...succeeded, ...traces]).toEqual([]);
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
 });

@@ -22,20 +22,28 @@ describe.each(tiers)("the tree of a command in $name", (setting) => {
     await stand.sh("true");
     const before = descriptors();
     const resident: number[] = [];
-    const perTier = rounds(20, 100);
-    for (let round = 0; round < perTier; round++) {
+    const perTier = rounds(8, 100);
+    let timeoutMs = 400;
+    for (let round = 0; round < perTier; ) {
       const tag = newTag();
       const outcome = await stand.sh(
         `trap '' TERM; ${daemon(tag)}; sleep ${tag} & cat; (: < /dev/tty) 2>/dev/null && echo has-tty; yes ${tag}`,
-        { timeoutMs: 400, maxOutputBytes: 1000 },
+        { timeoutMs, maxOutputBytes: 1000 },
       );
-      expect(outcome).toMatchObject({ timedOut: true, exitCode: undefined, signal: "SIGKILL" });
+      expect(processesWith(tag)).toEqual([]);
+      expect(outcome).toMatchObject({ timedOut: true, exitCode: undefined });
+      expect(outcome.durationMs).toBeLessThan(timeoutMs + 5000);
+      expect(outcome.text).not.toContain("has-tty");
+      // A busy machine may not have come to the flood by then: such a round says nothing.
+      if (outcome.stdoutBytes === 0 && timeoutMs < 10_000) {
+        timeoutMs *= 2;
+        continue;
+      }
+      expect(outcome.signal).toBe("SIGKILL");
       expect(outcome.stdout.length).toBe(1000);
       expect(outcome.stdoutBytes).toBeGreaterThan(1000);
-      expect(outcome.text).not.toContain("has-tty");
-      expect(outcome.durationMs).toBeLessThan(5000);
-      expect(processesWith(tag)).toEqual([]);
       resident.push(process.memoryUsage().rss);
+      round++;
     }
     expect(descriptors()).toBeLessThanOrEqual(before + 1);
     const growth = (resident.at(-1) ?? 0) - (resident[Math.floor(perTier / 2)] ?? 0);

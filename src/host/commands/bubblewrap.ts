@@ -103,8 +103,9 @@ const bubblewrapArgs = (
     "ALL",
     ...mountsFor(program, ground, place).flatMap((mount) => mount.args),
     ...(sharesTemp(ground) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
-    // Last, when everything that lies inside has its place.
-    ...hiddenFolders.flatMap((path) => ["--remount-ro", path]),
+    // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
+    // without any power, and one of them (core_pattern) names a program that runs outside.
+    ...["/proc", ...hiddenFolders].flatMap((path) => ["--remount-ro", path]),
     ...(place.seccompFile === undefined ? [] : ["--seccomp", "3"]),
     "--json-status-fd",
     "4",

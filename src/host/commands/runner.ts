@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
@@ -18,6 +19,7 @@ import { watchMissing } from "./protected-names.ts";
 import { runTree } from "./run-tree.ts";
 import { sealDescriptors } from "./seal-descriptors.ts";
 import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
+import { createTurns } from "./turns.ts";
 
 export type SandboxMode = "auto" | "require" | "off";
 
@@ -43,6 +45,10 @@ export interface CommandStarter {
   start(request: CommandRequest, ground: CommandGround, openStdio: () => TreeStdio): Promise<StartedCommand>;
 }
 
+/** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
+const MAX_RUNNING = Math.min(32, Math.max(8, 2 * availableParallelism()));
+const MAX_WAITING = 32;
+
 const ALL_TIERS: readonly Tier[] = ["bubblewrap", "landlock", "plain"];
 
 /** Runs commands in the best tier that works here; the caller has judged them before. */
@@ -50,6 +56,7 @@ export const createCommandRunner = (
   options: RunnerOptions,
 ): CommandRunner & CommandStarter & AsyncDisposable => {
   const order = options.tiers ?? ALL_TIERS;
+  const takeTurn = createTurns({ maxRunning: MAX_RUNNING, maxWaiting: MAX_WAITING });
   let places: ReturnType<typeof createPrivatePlaces> | undefined;
   let best: Promise<Tier> | undefined;
 
@@ -164,7 +171,8 @@ export const createCommandRunner = (
     run: async (request, ground, signal) => {
       stopIfAborted(signal);
       await checkRequest(request);
-      return runIn(await tier(), request, ground, signal);
+      const found = await tier();
+      return takeTurn(() => runIn(found, request, ground, signal), signal);
     },
     start: async (request, ground, openStdio) => {
       await checkRequest(request);
