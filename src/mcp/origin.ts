@@ -42,7 +42,12 @@ const callerOf = (
   return {
     agentId: cleanName(said("agent_id") ?? clientNameOf(context, clientName) ?? defaultAgentId),
     // One connection can carry several conversations; only the client can tell them apart.
-    sessionId: cleanName(said("session_id") ?? context.sessionId ?? connection.id),
+    // A stateless client has nothing but its token, and must find again what it started.
+    sessionId: cleanName(
+      said("session_id") ??
+        context.sessionId ??
+        (authInfo === undefined ? connection.id : `token-${authInfo.clientId}`),
+    ),
     model: cleanName(said("model") ?? defaultModel),
     transport: connection.transport,
     // Asked with every request: a session may outlive a change of what its token is good for.

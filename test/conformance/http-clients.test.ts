@@ -69,6 +69,14 @@ describe.each(PEERS)("a $library client of $revision over HTTP", ({ revision, co
       expect(await peer.call("test_mirrored_argument", { region: "Zürich" })).toBe('{"region":"Zürich"}');
     });
 
+    test("REQ-D10 REQ-T9 finds a process again that an earlier request started", async () => {
+      const [id = ""] = (await peer.call("linux_proc_start", { command: "cat" })).split(" ");
+      expect(await peer.call("linux_proc_send", { proc_id: id, input: "still there" })).toContain(
+        "still there",
+      );
+      expect(await peer.call("linux_proc_stop", { proc_id: id })).not.toContain("error");
+    });
+
     test("REQ-D10 gets the result of a call whose stream ended early", async () => {
       expect(await peer.call("test_reconnection")).toBe("Reconnection test completed.");
     });
