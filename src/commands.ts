@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type AppRequest, createApp } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
+import type { runCall } from "./cli/call-command.ts";
 import type { Io } from "./cli/io.ts";
 import { type Actions, type CommonOptions, createProgram, runProgram } from "./cli/program.ts";
 import { createDisk } from "./host/disk.ts";
@@ -51,28 +52,28 @@ const loadFor = async (options: CommonOptions) => {
   return loadConfig({ ...(await requestOf(options)), disk: createDisk() });
 };
 
-/** A command that is a tool call with other words for its arguments. */
+/** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
 const callTool = async (
-  options: CommonOptions & { readonly json?: true },
-  tool: string,
-  args: Readonly<Record<string, unknown>>,
+  options: CommonOptions,
+  call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
 ): Promise<void> => {
   const { runCall } = await import("./cli/call-command.ts");
   const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {
-    await runCall(app.core, io, {
-      tool,
-      json: JSON.stringify(args),
-      structured: options.json ?? false,
-      correlationId: randomUUID(),
-      signal: stop.signal,
-    });
+    await runCall(app.core, io, { ...call, correlationId: randomUUID(), signal: stop.signal });
   } finally {
     await app.close();
   }
 };
+
+/** A command that is a tool call with other words for its arguments. */
+const askTool = (
+  { json, ...common }: CommonOptions & { readonly json?: true },
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<void> => callTool(common, { tool, json: JSON.stringify(args), structured: json ?? false });
 
 /** A number as typed; what is none is left for the tool to refuse, with its reasons. */
 const numberOf = (typed: string | undefined): unknown =>
@@ -147,26 +148,8 @@ const actions: Actions = {
       await app.close();
     }
   },
-  call: async (tool, options) => {
-    const { runCall } = await import("./cli/call-command.ts");
-    const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
-    const stop = new AbortController();
-    process.once("SIGINT", () => stop.abort());
-    try {
-      await runCall(app.core, io, {
-        tool,
-        json: options.json,
-        structured: options.structured ?? false,
-        agent: options.agent,
-        session: options.session,
-        model: options.model,
-        correlationId: randomUUID(),
-        signal: stop.signal,
-      });
-    } finally {
-      await app.close();
-    }
-  },
+  call: (tool, { json, structured, agent, session, model, ...common }) =>
+    callTool(common, { tool, json, structured: structured ?? false, agent, session, model }),
   connect: async (client, options) => {
     const { runConnect } = await import("./cli/connect-command.ts");
     const { root, configPath } = await requestOf(options);
@@ -208,7 +191,7 @@ const actions: Actions = {
     }
   },
   search: (query, options) =>
-    callTool(options, "rag_search", {
+    askTool(options, "rag_search", {
       query,
       scope: options.scope,
       k: numberOf(options.k),
@@ -217,8 +200,8 @@ const actions: Actions = {
       language: options.language,
       kind: options.kind,
     }),
-  whereUsed: (symbol, options) => callTool(options, "rag_where_used", { symbol }),
-  inspect: (target, options) => callTool(options, "inspect", { target }),
+  whereUsed: (symbol, options) => askTool(options, "rag_where_used", { symbol }),
+  inspect: (target, options) => askTool(options, "inspect", { target }),
 };
 
 /** Every command but `serve --stdio`, which starts without all this. */

@@ -46,8 +46,6 @@ const open = async ({
   onWarning,
   embedderFiles = readEmbedderFiles(),
 }: RetrievalOptions) => {
-  // Loaded meanwhile: indexing needs no tokens.
-  void tokenCounter().catch(() => {});
   const nearestRows = await loadNearestRows();
   const embedder = createStaticEmbedder(embedderFiles);
   const { dimensions } = embedder;
@@ -111,6 +109,8 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     },
     search: async (request, signal) => {
       const { keeper, search } = await opened();
+      // Loaded while the index catches up; indexing itself needs no tokens.
+      void tokenCounter().catch(() => {});
       return orAgain(async () => {
         await keeper.catchUp(signal);
         return answer(await search(request, signal), keeper.state());
