@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { cleanEnv, type Workspace } from "../workspace.ts";
+import { cleanEnv, rounds, type Workspace } from "../workspace.ts";
 import { ATTACK, type Attacked, attack, INTERPRETER, type Way } from "./command-attack.ts";
 import { SECRET } from "./command-plant.ts";
 import { GIT, sandboxes } from "./command-stand.ts";
@@ -93,7 +93,9 @@ const WAYS = ALL_WAYS.filter(({ line }) => line !== "make" || existsSync("/usr/b
 describe.each(sandboxes)(
   "FAIL-C3 FAIL-C10 REQ-X10 REQ-D12 in $name nothing outside is reached",
   (setting) => {
-    test.each(WAYS)("through $name ($tool)", async (way) => {
+    // An old kernel differs in what the filter does, which every program meets alike.
+    const isOld = setting.maxLandlockAbi !== undefined;
+    test.each(isOld ? WAYS.slice(0, rounds(2, WAYS.length)) : WAYS)("through $name ($tool)", async (way) => {
       const { seen, tried, succeeded, traces, config } = await attack(setting, way);
       expect(tried.length, seen.slice(0, 2000)).toBeGreaterThan(45);
       const inherited = way.passesPipes === true ? ["find inherited descriptors"] : [];
@@ -140,14 +142,26 @@ test("without a sandbox the same attacks succeed, so that their failure means so
 });
 
 const NOBODY = 65534;
+const SCRIPT = join(import.meta.dirname, "command-attack-main.ts");
 
-describe.skipIf(process.getuid?.() !== 0)("FAIL-C3 REQ-X10 for a server that is not root", () => {
+/** Root can be somebody else, as far as the program and this repository are open to everybody. */
+const canBeNobody = (): boolean => {
+  if (process.getuid?.() !== 0) return false;
+  const nobody = { uid: NOBODY, gid: NOBODY, cwd: "/", stdio: "ignore" } as const;
+  try {
+    execFileSync(process.execPath, ["-e", "fs.readFileSync(process.argv[1])", SCRIPT], nobody);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe.skipIf(!canBeNobody())("FAIL-C3 REQ-X10 for a server that is not root", () => {
   test.each(sandboxes)("$name works as well and holds as well", async (setting) => {
     const home = await mkdtemp(join(tmpdir(), "llmc-home-"));
     await chown(home, NOBODY, NOBODY);
     try {
-      const script = join(import.meta.dirname, "command-attack-main.ts");
-      const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(setting)], {
+      const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, JSON.stringify(setting)], {
         uid: NOBODY,
         gid: NOBODY,
         cwd: "/",

@@ -1,4 +1,5 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { plantListener, SECRET } from "./command-plant.ts";
@@ -45,6 +46,30 @@ for address in (${JSON.stringify(path)}, ${JSON.stringify(abstractName)}):
     expect(await stand.workspace.read("mods/policy/rules")).toBe("deny");
     expect(await readdir(join(stand.workspace.root, "mods/policy"))).toEqual(["rules"]);
     expect(await stand.workspace.read("sub/file")).toBe("fine\n");
+  });
+
+  test("REQ-D16 REQ-X10: where the folder for temporary files is a root, what the sandbox is made of stays out of reach", async () => {
+    const temp = await realpath(await mkdtemp(join(tmpdir(), "llmc-temp-")));
+    const before = process.env["TMPDIR"];
+    process.env["TMPDIR"] = temp;
+    try {
+      await using stand = await createStand(setting, {}, { writable: [temp] });
+      expect((await stand.sh("true")).exitCode).toBe(0);
+      const [base = ""] = (await readdir(temp)).filter((name) => name.startsWith("llmc-commands-"));
+      const made = (): Promise<string[]> => readdir(join(temp, base), { recursive: true });
+      const parts = (await made()).filter((name) => !name.startsWith("run-"));
+      await stand.sh(
+        `cd ${temp}/${base}; ls | grep . && echo seen; echo x > seccomp; rm -rf *; mkdir compiled; echo x > compiled/x; mv ../${base} ../y`,
+        { cwd: stand.workspace.root },
+      );
+      expect(await made()).toEqual(expect.arrayContaining(parts));
+      expect((await made()).filter((name) => name.endsWith("/x"))).toEqual([]);
+      expect((await stand.sh("echo $HOME; touch $HOME/x && echo fine")).text).toContain("fine");
+    } finally {
+      if (before === undefined) delete process.env["TMPDIR"];
+      else process.env["TMPDIR"] = before;
+      await rm(temp, { recursive: true, force: true });
+    }
   });
 
   test("REQ-D16: a protected name that did not exist is not there afterwards", async () => {

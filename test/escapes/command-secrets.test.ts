@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
@@ -29,6 +29,7 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
       "a/b/.aws/credentials": SECRET,
       "a/b/plain.txt": "planted in plain sight",
       "node_modules/x/.env": SECRET,
+      "packages/other/.llmc/state": SECRET,
     });
     await using tools = toolsFor(setting, workspace);
     for (const tool of [
@@ -57,7 +58,7 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
     expect(await tools.use("run_cmd", GREP)).toContain(SECRET);
     await rename(inside("deep/er/plain.txt"), inside("deep/er/.env"));
     expect(await tools.use("run_cmd", GREP)).not.toContain(SECRET);
-    for (let round = 0; round < rounds(3, 50); round++) {
+    for (let round = 0; round < rounds(2, 50); round++) {
       const folder = inside(`other/x/${round}`);
       await mkdir(folder);
       expect(await tools.use("run_cmd", GREP)).not.toContain(SECRET);
@@ -68,6 +69,20 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
     expect(await tools.use("run_cmd", GREP)).not.toContain(SECRET);
     await rename(inside("moved"), inside("again"));
     expect(await tools.use("run_cmd", GREP)).not.toContain(SECRET);
+  }, 120_000);
+
+  test("FAIL-A19 REQ-D16: the state is hidden as well where the operator made it a link", async () => {
+    for (const isInside of [true, false]) {
+      await using workspace = await createWorkspace({ "x/y": "planted y" });
+      await using outside = await createWorkspace();
+      const home = isInside ? workspace : outside;
+      await home.write("elsewhere/planted", SECRET);
+      await symlink(join(home.root, "elsewhere"), join(workspace.root, ".llmc"));
+      await using tools = toolsFor(setting, workspace);
+      const seen = await tools.use("run_cmd", "grep -r -s planted . .llmc/");
+      expect(seen).not.toContain(SECRET);
+      expect(seen).toContain("planted y");
+    }
   });
 
   test("one that has gone leaves nothing in its place", async () => {
@@ -91,7 +106,8 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
     git("init", "-q", ".");
     git("add", "-f", "kept", "file.txt");
     git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one");
-    for (const version of ["2", "4"]) {
+    // How an index is written has nothing to do with the tier.
+    for (const version of setting === tiers[0] ? ["2", "4"] : ["3"]) {
       git("update-index", "--index-version", version);
       await using tools = toolsFor(setting, workspace);
       const status = await tools.use("run_cmd", "git status --short --untracked-files=no");

@@ -11,6 +11,10 @@ const newTag = (): string => `9${process.pid}.${String(lastTag++).padStart(4, "0
 const daemon = (tag: string): string =>
   `setsid -f env -i /bin/sh -c 'trap "" TERM HUP INT; (sleep ${tag} &) ; sleep ${tag}' >/dev/null 2>&1 </dev/null`;
 
+/** Without end in the long form; in the short one tens of megabytes, to leave the processor to other tests. */
+const flood = (tag: string): string =>
+  rounds(0, 1) === 1 ? `yes ${tag}` : `yes ${tag} | head -c 30000000; sleep ${tag}`;
+
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 
 /** The age of the kernel changes nothing about how a tree is found. */
@@ -23,11 +27,11 @@ describe.each(tiers)("the tree of a command in $name", (setting) => {
     const before = descriptors();
     const resident: number[] = [];
     const perTier = rounds(8, 100);
-    let timeoutMs = 400;
+    let timeoutMs = 250;
     for (let round = 0; round < perTier; ) {
       const tag = newTag();
       const outcome = await stand.sh(
-        `trap '' TERM; ${daemon(tag)}; sleep ${tag} & cat; (: < /dev/tty) 2>/dev/null && echo has-tty; yes ${tag}`,
+        `trap '' TERM; ${daemon(tag)}; sleep ${tag} & cat; (: < /dev/tty) 2>/dev/null && echo has-tty; ${flood(tag)}`,
         { timeoutMs, maxOutputBytes: 1000 },
       );
       expect(processesWith(tag)).toEqual([]);

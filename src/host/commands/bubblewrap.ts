@@ -48,6 +48,10 @@ const pinnedAbove = (path: string, roots: readonly string[]): Mount[] => {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
+/** Nothing can be mounted on it; where it leads is hidden by its own name. */
+const isLink = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
 /** Empty, or with no rights at all, so that a command that wants to look inside is told. */
 const hiddenMount = (path: string, place: PrivatePlace, rights: "0500" | "0000"): Mount =>
   isFolder(path) ? { path, args: ["--perms", rights, "--tmpfs", path] } : readOnly(path, place.emptyFile);
@@ -77,7 +81,9 @@ const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace):
     { path: "/proc", args: ["--proc", "/proc"] },
     { path: "/dev", args: ["--dev", "/dev"] },
     ...ground.readOnly.filter(isThere).map((path) => readOnly(path)),
-    ...ground.hidden.filter(isThere).map((path) => hiddenMount(path, place, "0500")),
+    ...ground.hidden
+      .filter((path) => isThere(path) && !isLink(path))
+      .map((path) => hiddenMount(path, place, "0500")),
     ...(ground.withheld ?? []).filter(isThere).map((path) => hiddenMount(path, place, "0000")),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
@@ -92,7 +98,9 @@ const bubblewrapArgs = (
   place: PrivatePlace,
 ): readonly string[] => {
   const [program] = request.argv;
-  const hiddenFolders = [...ground.hidden, ...(ground.withheld ?? [])].filter(isFolder);
+  const hiddenFolders = [...ground.hidden, ...(ground.withheld ?? [])].filter(
+    (path) => isFolder(path) && !isLink(path),
+  );
   return [
     "--unshare-all",
     ...(ground.network ? ["--share-net"] : []),

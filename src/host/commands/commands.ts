@@ -3,7 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { compileDenylist } from "../../policy/denylist.ts";
-import { insideRoots, pathDenied, STATE_DIR } from "../../policy/paths.ts";
+import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { type AccessOptions, createAccess } from "../files/access.ts";
 import type { Surroundings } from "../files/explain-failure.ts";
 import { cacheByList, createPathRules } from "../files/path-rules.ts";
@@ -122,10 +122,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options);
   const currentRules = createPathRules(options.workspace, options.roots);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
-  const findSecrets = createSecretFinder(() => ({ roots: currentRules().roots, denies: currentDenylist() }));
+  const findSecrets = createSecretFinder(() => ({ ...currentRules(), denies: currentDenylist() }));
 
   const groundOf = async (name: string, tier: Tier, network: boolean): Promise<CommandGround> => {
-    const { roots, workspace } = currentRules();
+    const { roots, workspace, privateDirs } = currentRules();
     const absolute = (path: string): string => posix.resolve(workspace, path);
     return {
       writable: roots,
@@ -133,7 +133,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         .protectedPaths()
         .map(absolute)
         .filter((path) => insideRoots(path, roots)),
-      hidden: [posix.join(workspace, STATE_DIR)],
+      // The folder itself, and where it leads if the operator made it a link.
+      hidden: [...new Set(privateDirs)].filter((path) => insideRoots(path, roots)),
       // The plain tier has no way to keep them from a program.
       withheld: tier === "plain" ? [] : await findSecrets(name),
       network,

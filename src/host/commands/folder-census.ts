@@ -69,7 +69,8 @@ export const createCensus = ({ roots, wants, skips }: CensusOptions): Census => 
     // Gone, or closed to us, and so to every command.
     if (folder === undefined || entries === undefined) return;
     const found: string[] = [];
-    for (const entry of entries) {
+    for (const [at, entry] of entries.entries()) {
+      if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
       const inner = posix.join(path, entry.name);
       if (entry.isDirectory()) {
         if (!known.has(inner) && !skips(inner)) queue.push(inner);

@@ -1,5 +1,6 @@
 /** Run as a program of its own: confines itself for good, then becomes the command. Descriptor 3 says how, 4 is told why not. */
 import { closeSync, readFileSync, writeSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import type { LandlockSpec } from "./landlock.ts";
 import {
   allowBeneath,
@@ -92,6 +93,8 @@ const launch = (spec: LandlockSpec): never => {
 };
 
 try {
+  // Node would do so at its end, which never comes: this process becomes another program.
+  flushCompileCache();
   keepOnlyStandardStreams();
   dieWithParent();
   const spec = JSON.parse(readFileSync(3, "utf8")) as LandlockSpec;

@@ -64,7 +64,8 @@ export const landlockLaunch = (
     file: process.execPath,
     args: ["--disable-warning=ExperimentalWarning", LAUNCHER, ...request.argv],
     cwd: request.cwd,
-    env,
+    // The launcher's own, which the command never sees: it starts in two thirds of the time.
+    env: { ...env, NODE_COMPILE_CACHE: place.compileCache },
     input: openSync(specFile, "r"),
     reports: true,
     mark,

@@ -16,10 +16,14 @@ export interface PrivatePlace {
   /** For a command that shares the machine's network. */
   readonly networkSeccompFile: string | undefined;
   readonly prlimit: string | undefined;
+  /** Compiled code of our own launcher. */
+  readonly compileCache: string;
 }
 
 /** Files that every run shares, made once, and a folder for each run. */
 export interface PrivatePlaces {
+  /** Where all of them lie: whoever writes there chooses what the next command runs under. */
+  readonly base: string;
   /** Folders are made only where the tier has none in memory: they cost more than a short command. */
   open(needsFolders: boolean): Promise<PrivatePlace>;
   close(place: PrivatePlace): Promise<void>;
@@ -58,9 +62,11 @@ export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
     seccompFile: await filter("seccomp", seccompProgram()),
     networkSeccompFile: await filter("seccomp-network", seccompProgram("shared network")),
     prlimit: findPrlimit(),
+    compileCache: join(base, "compiled"),
   };
   let next = 0;
   return {
+    base,
     open: async (needsFolders) => {
       const folder = join(base, `run-${next++}`);
       const home = join(folder, "home");

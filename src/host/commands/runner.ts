@@ -15,7 +15,7 @@ import { createMark } from "./limits.ts";
 import { plainLaunch } from "./plain.ts";
 import { createPrivatePlaces, type PrivatePlace } from "./private-place.ts";
 import { type Launch, ProcessTree, type TreeStdio } from "./process-tree.ts";
-import { watchMissing } from "./protected-names.ts";
+import { isInside, watchMissing } from "./protected-names.ts";
 import { runTree } from "./run-tree.ts";
 import { sealDescriptors } from "./seal-descriptors.ts";
 import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
@@ -72,10 +72,12 @@ export const createCommandRunner = (
     return plainLaunch(request, place, mark);
   };
 
-  const prepare = async (tier: Tier, request: CommandRequest, ground: CommandGround) => {
+  const prepare = async (tier: Tier, request: CommandRequest, wanted: CommandGround) => {
     if (places === undefined) sealDescriptors();
     places ??= createPrivatePlaces();
     const shared = await places;
+    const isExposed = wanted.writable.some((root) => isInside(shared.base, root));
+    const ground = isExposed ? { ...wanted, hidden: [...wanted.hidden, shared.base] } : wanted;
     const needsFolders = tier !== "bubblewrap" || sharesTemp(ground);
     const place = await shared.open(needsFolders);
     const { setAside } = await watchMissing(ground);

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import type { Denylist } from "../../policy/denylist.ts";
+import { STATE_DIR } from "../../policy/paths.ts";
 import { coverFiles } from "./cover-files.ts";
 import { type Census, createCensus } from "./folder-census.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
@@ -10,6 +11,8 @@ import { SYSTEM_FOLDERS } from "./system-folders.ts";
 interface SecretScan {
   /** Real paths. */
   readonly roots: readonly string[];
+  /** Folders that are hidden whole, whatever they hold. */
+  readonly privateDirs: readonly string[];
   readonly denies: Denylist;
 }
 
@@ -23,6 +26,9 @@ const WHOLE_MS = 1000;
 /** Names that bubblewrap covers in about 50 ms; its time grows with the square of them. */
 const MAX_COVERED = 100;
 
+/** State of another server, whose workspace lies in ours. */
+const OTHER_STATE = `/${STATE_DIR}/`;
+
 /** Not looked through, also where the whole machine is a root: every command sees them, or nothing of them. */
 const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
 
@@ -34,7 +40,7 @@ const tooEarly = (): LlmcError =>
 const tooMany = (count: number): LlmcError =>
   new LlmcError(
     "unavailable",
-    `The workspace's top folder holds ${count} files that are withheld by name, too many to keep from a command.`,
+    `${count} files are withheld by name, too many of them in the top folder itself to keep them from a command.`,
     { hint: "Move them into a folder of their own, or narrow mcp.tools.denylist_globs." },
   );
 
@@ -81,13 +87,14 @@ export const createSecretFinder = (current: () => SecretScan) => {
 
   /** For git, only what it does not keep: it would take a withheld file for an emptied one, and could commit it so. */
   return async (program: string): Promise<readonly string[]> => {
-    const { roots, denies } = current();
+    const { roots, privateDirs, denies } = current();
     const key = roots.join("\0");
     if (census === undefined || last?.key !== key || last.denies !== denies) {
       census = createCensus({
         roots,
-        wants: (path) => denies(path, roots),
-        skips: (path) => posix.basename(path) === ".git" || OF_THE_SYSTEM.has(path),
+        wants: (path) => denies(path, roots) || path.includes(OTHER_STATE),
+        skips: (path) =>
+          posix.basename(path) === ".git" || OF_THE_SYSTEM.has(path) || privateDirs.includes(path),
       });
       last = { key, denies };
       wholeAt = undefined;
