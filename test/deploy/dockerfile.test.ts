@@ -59,7 +59,9 @@ describe("REQ-P2: the Dockerfile", () => {
     const [build] = stages;
     const steps = build?.instructions ?? [];
     const script = steps.flatMap(({ text }) => /npm run (\S+)/.exec(text)?.[1] ?? []);
-    expect(script.map((name) => scripts[name])).toEqual(["tsc -p tsconfig.build.json"]);
+    expect(script.map((name) => scripts[name])).toEqual([
+      expect.stringContaining("tsc -p tsconfig.build.json"),
+    ]);
     const before = steps.slice(
       0,
       steps.findIndex(({ text }) => text.includes("npm run")),
