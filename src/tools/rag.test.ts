@@ -256,7 +256,7 @@ describe("plans", () => {
     expect(poor.data.confidence).toBeLessThan(good.data.confidence);
   });
 
-  test("rag_query names places only", async () => {
+  test("REQ-T3 rag_query names places only", async () => {
     const app = await open();
     const text = await app.text("rag_query", { query: "openStore" });
     expect(text.split("\n")[0]).toMatch(/^src\/store\.ts#L\d+-L\d+ /);

@@ -40,7 +40,7 @@ const AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt";
 const AUTHORITIES_INSIDE = "/run/authorities.crt";
 
 /** The mounts of a container while it is built: the root writable, the network that of this machine. */
-export const buildMounts = (root: string): readonly string[] => [
+const buildMounts = (root: string): readonly string[] => [
   ...[
     "--bind",
     root,
