@@ -157,6 +157,20 @@ export const WORKFLOWS: readonly Workflow[] = [
     },
   },
   {
+    id: "W5",
+    says: "ls -la",
+    ours: async (use) => {
+      const { text } = await use("run_cmd", { command: "ls -la" });
+      expect(text.includes("pyproject.toml"), "a name");
+    },
+    commander: async (use, { path }) => {
+      const { text } = await use("start_process", { command: `ls -la ${path}`, timeout_ms: 5000 });
+      if (text.includes("pyproject.toml")) return;
+      const more = await use("read_process_output", { pid: lineOf(text, /PID (\d+)/) });
+      expect(more.text.includes("pyproject.toml"), "a name");
+    },
+  },
+  {
     id: "W6",
     says: "last 100 lines of a 100k-line log",
     ours: async (use, tree) =>

@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
+import { stopIfAborted } from "../stop-if-aborted.ts";
 import type { LineSlice } from "./line-slicer.ts";
-import { isWide, readTextSlice } from "./text-slice.ts";
+import { isWide, readChunk, readTextSlice, sliceBytes } from "./text-slice.ts";
 import { findTail, surveyContent } from "./text-survey.ts";
 
 export interface ReadRequest {
@@ -46,6 +48,22 @@ const readTail = async (
   return { slice, isWhole: from === 0 };
 };
 
+/** So small that one read of the whole is cheaper than one for the slice and another for the survey. */
+const MAX_WHOLE_BYTES = 256 * 1024;
+
+/** The whole file in one read; undefined where it has grown meanwhile. */
+const readWhole = async (
+  fd: number,
+  sizeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Buffer | undefined> => {
+  // One byte over the size: a read that leaves it empty has seen the end.
+  const buffer = Buffer.allocUnsafe(sizeBytes + 1);
+  const count = await readChunk(fd, buffer, 0);
+  stopIfAborted(signal);
+  return count === sizeBytes ? buffer.subarray(0, count) : undefined;
+};
+
 /** Reads what was asked for from an opened file, and surveys the whole where that was asked for too. */
 export const readContent = async (
   fd: number,
@@ -53,6 +71,13 @@ export const readContent = async (
   { tailLines, surveyMs, ...bounds }: ReadRequest,
   signal: AbortSignal | undefined,
 ): Promise<ContentSlice | "binary"> => {
+  if (tailLines === undefined && surveyMs !== undefined && sizeBytes <= MAX_WHOLE_BYTES) {
+    const bytes = await readWhole(fd, sizeBytes, signal);
+    const slice = bytes === undefined ? undefined : sliceBytes(bytes, bounds);
+    if (slice === "binary") return slice;
+    if (bytes !== undefined && slice !== undefined)
+      return { ...slice, firstLine: bounds.offsetLines, sha256: hash("sha256", bytes) };
+  }
   const { slice, isWhole } =
     tailLines === undefined
       ? { slice: await readTextSlice(fd, sizeBytes, bounds, signal), isWhole: true }

@@ -43,6 +43,15 @@ export const createTranscoder = (form: Form): ((chunk: Buffer, atEnd: boolean) =
   };
 };
 
+/** The same of a whole file that is in memory already. */
+export const sliceBytes = (bytes: Buffer, bounds: SliceBounds): LineSlice | "binary" => {
+  const form = sniff(bytes);
+  if (form === "binary") return form;
+  const slicer = createLineSlicer(bounds);
+  slicer.push(createTranscoder(form)(bytes, true));
+  return slicer.finish(true);
+};
+
 /**
  * A slice by lines, in chunks and bounded memory; stops once it is whole. `sizeBytes` is the file's size by stat;
  * `from` is the byte where the first line starts, for files without a BOM.

@@ -36,8 +36,29 @@ const MAX_DEPTH = 600;
 interface Vocabulary {
   readonly types: readonly string[];
   readonly named: Uint8Array;
+  /** Types whose nodes are taken as a whole: a step down that finds nothing is as costly as one that finds something. */
+  readonly whole: Uint8Array;
   readonly fields: readonly (string | null)[];
 }
+
+const WHOLE = new Set(
+  `comment line_comment block_comment multiline_comment interpreted_string_literal raw_string_literal char_literal
+  character_literal number number_literal integer float integer_literal float_literal decimal_integer_literal int_literal
+  property_identifier private_property_identifier type_identifier field_identifier shorthand_property_identifier
+  shorthand_property_identifier_pattern statement_identifier label_name primitive_type string_start
+  string_content string_end string_fragment escape_sequence true false null none this self super`.split(
+    /\s+/,
+  ),
+);
+
+/** Whether nothing that names a symbol can be inside; grammars use some of the words for different things. */
+const isWhole = (type: string, types: readonly string[]): boolean => {
+  // Where there are simple identifiers, the others are dotted.
+  if (type === "identifier") return !types.includes("simple_identifier");
+  if (type === "string") return types.includes("template_string");
+  if (type === "string_literal") return !types.some((other) => other?.includes("interpol"));
+  return WHOLE.has(type);
+};
 
 const vocabularies = new WeakMap<Language, Vocabulary>();
 
@@ -47,7 +68,8 @@ const vocabularyOf = (language: Language): Vocabulary => {
   const types = language.types;
   const named = new Uint8Array(types.length);
   for (let id = 0; id < types.length; id++) named[id] = language.nodeTypeIsNamed(id) ? 1 : 0;
-  const vocabulary = { types, named, fields: language.fields };
+  const whole = Uint8Array.from(types, (type) => (isWhole(type, types) ? 1 : 0));
+  const vocabulary = { types, named, whole, fields: language.fields };
   vocabularies.set(language, vocabulary);
   return vocabulary;
 };
@@ -82,7 +104,7 @@ const scratch = (): Columns => {
 
 /** The result is valid until the next call: the arrays of small trees are used again. */
 export const flatten = (tree: Tree, text: string): FlatTree => {
-  const { types, named, fields } = vocabularyOf(tree.language);
+  const { types, named, whole, fields } = vocabularyOf(tree.language);
   const wanted = Math.max(64, text.length >> 2);
   let room = Math.max(wanted, SCRATCH_NODES);
   let [type, field, start, end, parent, firstChild, nextSibling] =
@@ -122,7 +144,8 @@ export const flatten = (tree: Tree, text: string): FlatTree => {
         if (before >= 0) nextSibling[before] = node;
         else if (above >= 0) firstChild[above] = node;
         last[depth] = node;
-        if (count < MAX_NODES && open.length < MAX_DEPTH && cursor.gotoFirstChild()) {
+        const canGoDown = whole[id] !== 1 && count < MAX_NODES && open.length < MAX_DEPTH;
+        if (canGoDown && cursor.gotoFirstChild()) {
           open.push(node);
           last[open.length] = -1;
           down = true;

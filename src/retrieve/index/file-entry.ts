@@ -69,7 +69,12 @@ const asBytes = ({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array =>
 export const makeEntry = (path: string, text: string, parsed: ParsedFile, embedder: Embedder): FileEntry => {
   const { language, fallback, chunks, symbols } = parsed;
   const partOf = createPartFinder(text);
-  const terms = chunks.map((chunk) => chunkTerms(path, chunk));
+  const terms: Uint8Array[] = [];
+  const vectors: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    terms.push(chunkTerms(path, chunk));
+    vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
+  }
   const rows = chunks.map((chunk, i): ChunkRow => {
     const { startLine, endLine, kind, name, defines } = chunk;
     const part = partOf(chunk);
@@ -82,7 +87,7 @@ export const makeEntry = (path: string, text: string, parsed: ParsedFile, embedd
     chunkCount: chunks.length,
     chunks: JSON.stringify(rows),
     terms: joined(terms),
-    vectors: joined(chunks.map((chunk) => asBytes(embedder.embedChunk(path, chunk.text)))),
+    vectors: joined(vectors),
     symbols: packSymbols(symbols),
   };
 };

@@ -29,8 +29,8 @@ export interface LookMany {
 const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filename)}`);
 
 // A thread takes some 200 ms to start and to load its first grammar, and as long to warm up: less work is done here.
-const FEW_FILES = 100;
-const FEW_BYTES = 768 * 1024;
+const FEW_FILES = 300;
+const FEW_BYTES = 2 * 1024 * 1024;
 // Files of one commit: each costs a third of a millisecond.
 const AT_ONCE = 8;
 

@@ -28,6 +28,8 @@ const createRunTable = (): RunTable => {
   let second = new Uint32Array(1 << 15);
   let numbers = new Int32Array(1 << 15).fill(-1);
   let runs = new Int32Array(4096);
+  let scanned: string | undefined;
+  let scannedLength = 0;
 
   const clear = (): void => {
     generation++;
@@ -74,6 +76,8 @@ const createRunTable = (): RunTable => {
   };
 
   const scan: RunTable["scan"] = (text) => {
+    // Terms and vector of a chunk are made one after the other, of the same text.
+    if (text === scanned) return { runs, length: scannedLength };
     if (texts.length > MAX_RUNS) clear();
     let length = 0;
     for (let at = 0; at < text.length; at++) {
@@ -96,6 +100,8 @@ const createRunTable = (): RunTable => {
       const end = Math.min(at, start + MAX_RUN_CHARS);
       runs[length++] = numberOf(text, start, end, hash >>> 0, other >>> 0);
     }
+    scanned = text;
+    scannedLength = length;
     return { runs, length };
   };
 
