@@ -53,7 +53,10 @@ export const useStand = () => {
   });
 
   const strays = (): string[] =>
-    readdirSync(base, { recursive: true, encoding: "utf8" }).filter((name) => name.includes(".llmc-tmp-"));
+    // With types, so that links are not followed: some lead back up.
+    readdirSync(base, { recursive: true, withFileTypes: true })
+      .map(({ name }) => name)
+      .filter((name) => name.includes(".llmc-tmp-"));
 
   return {
     base: inBase,

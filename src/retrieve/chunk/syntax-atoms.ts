@@ -68,11 +68,10 @@ export const syntaxAtoms = (
         const endRow = Math.min(to, end.column === 0 && end.row > startRow ? end.row - 1 : end.row);
         if (endRow <= covered) continue;
         if (rules.leading.has(cursor.nodeTypeId)) {
-          if (startRow <= covered) {
-            // Begins beside what stands before: it is about that.
-            const last = segments.at(-1);
-            if (last !== undefined) last.to = endRow;
-          } else {
+          const before = segments.at(-1);
+          // Begins beside what stands before: it is about that.
+          if (startRow <= covered && before !== undefined) before.to = endRow;
+          else {
             const apart = lead >= 0 && startRow > covered + 1;
             if (apart) segments.push({ from: lead, to: covered, node: undefined });
             if (lead < 0 || apart) lead = covered + 1;

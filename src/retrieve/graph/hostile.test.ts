@@ -151,7 +151,7 @@ describe("FAIL-F5 REQ-R5 hostile sources", () => {
           expect(unpackSymbols(packSymbols(symbols))).toEqual(symbols);
         },
       ),
-      { numRuns: process.env["LLMC_TEST_LONG"] === undefined ? 300 : 10_000 },
+      process.env["LLMC_TEST_LONG"] === undefined ? { numRuns: 300, seed: 20_261_115 } : { numRuns: 10_000 },
     );
   });
 
