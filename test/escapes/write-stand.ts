@@ -20,6 +20,13 @@ import type { FileWrites } from "../../src/host/writes/contract.ts";
 import type { FileWritesOptions } from "../../src/host/writes/file-writes.ts";
 import { openWrites } from "./write-port.ts";
 
+/** Links are not followed: some lead back up. */
+const namesBelow = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => [
+    entry.name,
+    ...(entry.isDirectory() ? namesBelow(join(folder, entry.name)) : []),
+  ]);
+
 /** Both ways of finding things, where the machine has both: they are held to the same promises. */
 export const WAYS: readonly (readonly [string, Locate])[] = existsSync("/proc/self/fdinfo")
   ? [
@@ -52,11 +59,7 @@ export const useStand = () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  const strays = (): string[] =>
-    // With types, so that links are not followed: some lead back up.
-    readdirSync(base, { recursive: true, withFileTypes: true })
-      .map(({ name }) => name)
-      .filter((name) => name.includes(".llmc-tmp-"));
+  const strays = (): string[] => namesBelow(base).filter((name) => name.includes(".llmc-tmp-"));
 
   return {
     base: inBase,
