@@ -47,7 +47,7 @@ const REDACTED = ["token", "authorization", "password", "secret", "api_key"];
 
 const loadPrinter = async (
   format: () => LogSettings["format"],
-  stderr: { write(text: string): void },
+  write: (text: string) => void,
 ): Promise<Print> => {
   const { pino } = await import("pino");
   const logger = pino(
@@ -58,7 +58,7 @@ const loadPrinter = async (
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: "[redacted]" },
     },
-    { write: (line: string) => stderr.write(format() === "text" ? asText(line) : line) },
+    { write: (line: string) => write(format() === "text" ? asText(line) : line) },
   );
   return ({ level, time, fields, message }) =>
     logger[level](
@@ -81,16 +81,26 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
   let held: Line[] = [];
   let timer: NodeJS.Timeout | undefined;
   let printer: Promise<Print> | undefined;
+  let printed = "";
 
   const flush = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
     if (held.length === 0 && printer === undefined) return;
-    printer ??= loadPrinter(() => format, stderr);
+    printer ??= loadPrinter(
+      () => format,
+      (text) => {
+        printed += text;
+      },
+    );
     const print = await printer;
     const lines = held;
     held = [];
     for (const line of lines) print(line);
+    const text = printed;
+    printed = "";
+    // One write for all of them: each is a call into the kernel.
+    if (text !== "") stderr.write(text);
   };
 
   const note = (lineLevel: Level, fields: Fields, message: string): void => {
