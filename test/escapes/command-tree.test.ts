@@ -35,7 +35,7 @@ describe.each(tiers)("the tree of a command in $name", (setting) => {
         { timeoutMs, maxOutputBytes: 1000 },
       );
       expect(processesWith(tag)).toEqual([]);
-      expect(outcome).toMatchObject({ timedOut: true, exitCode: undefined });
+      expect(outcome.timedOut).toBe(true);
       expect(outcome.durationMs).toBeLessThan(timeoutMs + 5000);
       expect(outcome.text).not.toContain("has-tty");
       // A busy machine may not have come to the flood by then: such a round says nothing.
@@ -43,7 +43,8 @@ describe.each(tiers)("the tree of a command in $name", (setting) => {
         timeoutMs *= 2;
         continue;
       }
-      expect(outcome.signal).toBe("SIGKILL");
+      // The whole tree is killed at once; a shell may still come to tell that its child was.
+      expect(outcome.exitCode === 137 ? "SIGKILL" : outcome.signal).toBe("SIGKILL");
       expect(outcome.stdout.length).toBe(1000);
       expect(outcome.stdoutBytes).toBeGreaterThan(1000);
       resident.push(process.memoryUsage().rss);
