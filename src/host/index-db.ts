@@ -1,9 +1,11 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
-import { explainDiskFailure, isBusy, isDamage, isUnwritable, unavailableIndex } from "./index-db-failure.ts";
+import { fileIdentity } from "./file-identity.ts";
+import { explainDiskFailure, isDamage, isUnwritable, unavailableIndex } from "./index-db-failure.ts";
+import { isBusy } from "./sqlite-failure.ts";
 
 /**
  * The search index in `.llmc/index.db`, shared by every process that works on the workspace. Everything in it can be made
@@ -92,14 +94,7 @@ export const createIndexDb = (options: IndexDbOptions): IndexDb => {
   let connection: Connection | undefined;
   let openings = 0;
 
-  const identityNow = (): string | undefined => {
-    try {
-      const { dev, ino } = statSync(path, { bigint: true });
-      return `${dev}:${ino}`;
-    } catch {
-      return undefined;
-    }
-  };
+  const identityNow = (): string | undefined => fileIdentity(path);
 
   const close = (): void => {
     const { db } = connection ?? {};

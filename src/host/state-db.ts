@@ -1,11 +1,13 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
+import { fileIdentity } from "./file-identity.ts";
 import { HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
+import { damage, diskFailure, isBusy, isDamaged, resultCode } from "./sqlite-failure.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
 import { USAGE_TABLES } from "./usage/schema.ts";
 
@@ -46,21 +48,6 @@ const OPEN_WAIT_MS = 500;
 const DEFAULT_WAIT_MS = 2000;
 const PATIENT_WAIT_MS = 10_000;
 
-// Result codes of SQLite (sqlite.org/rescode.html).
-const BUSY = [5, 6];
-const DAMAGED = [11, 26];
-const UNWRITABLE = [3, 8, 14];
-const FULL = 13;
-const IO = 10;
-
-const resultCode = (error: unknown): number =>
-  error instanceof Error && "errcode" in error && typeof error.errcode === "number"
-    ? error.errcode & 0xff
-    : 0;
-
-const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error));
-const isDamage = (error: unknown): boolean => DAMAGED.includes(resultCode(error));
-
 const unavailable = (what: string, cause: unknown, retryable = false): LlmcError =>
   new LlmcError("unavailable", `llmc's state in ${STATE_DIR}/state.db ${what}`, {
     hint: retryable
@@ -77,12 +64,9 @@ const taken = (cause: unknown): LlmcError =>
   });
 
 const explain = (error: unknown): unknown => {
-  const code = resultCode(error);
   if (isBusy(error)) return taken(error);
-  if (UNWRITABLE.includes(code)) return unavailable("cannot be written.", error);
-  if (code === FULL) return unavailable("cannot be written: no space is left on the disk.", error);
-  if (code === IO) return unavailable("cannot be read or written: the disk reports an error.", error);
-  return error;
+  const what = diskFailure(error);
+  return what === undefined ? error : unavailable(what, error);
 };
 
 const explained = <T>(work: () => T): T => {
@@ -96,8 +80,6 @@ const explained = <T>(work: () => T): T => {
 const blockFor = (ms: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 };
-
-const damage = (what: string): Error => Object.assign(new Error(what), { errcode: DAMAGED[0] });
 
 /** Never opens a file that is there: closing it again would drop the locks that SQLite holds on it in this process. */
 const createFile = (dir: string, path: string): void => {
@@ -175,14 +157,7 @@ export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb
   const path = join(dir, "state.db");
   let connection: Connection | undefined;
 
-  const identityNow = (): string | undefined => {
-    try {
-      const { dev, ino } = statSync(path, { bigint: true });
-      return `${dev}:${ino}`;
-    } catch {
-      return undefined;
-    }
-  };
+  const identityNow = (): string | undefined => fileIdentity(path);
 
   const close = (): void => {
     const { db } = connection ?? {};
@@ -213,7 +188,7 @@ export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb
     try {
       return { db: openFile(path), identity: identity ?? "", statements: new Map() };
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamaged(error)) throw error;
       moveAside(identity);
       createFile(dir, path);
       return { identity: identityNow() ?? "", db: openFile(path), statements: new Map() };
@@ -265,7 +240,7 @@ export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb
         throw error;
       }
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamaged(error)) throw error;
       moveAside(identity);
       throw unavailable("was damaged and has been replaced.", error, true);
     }
