@@ -1,8 +1,10 @@
 import type { Language, Tree } from "web-tree-sitter";
+import { HEAP, INLINE, productionsOf, SUBTREE_BYTES } from "../parse/tree-layout.ts";
+import { addressOf, treeMemory } from "../parse/tree-sitter-core.ts";
 
 /**
- * The named nodes of a syntax tree in flat arrays, in the order of the text: one walk of the cursor (each step of it is a
- * call into WebAssembly), after which every question about a node is an array access. Node 0 is the root.
+ * The named nodes of a syntax tree in flat arrays, in the order of the text: one walk through tree-sitter's memory,
+ * after which every question about a node is an array access. Node 0 is the root.
  */
 export interface FlatTree {
   readonly text: string;
@@ -32,6 +34,8 @@ export interface FlatTree {
 const MAX_NODES = 8_000_000;
 /** Deeper nesting is machine-made, and whoever walks the tree does so on the stack of its thread. */
 const MAX_DEPTH = 600;
+/** The same, with the hidden nodes in between. */
+const MAX_LEVELS = 2_400;
 
 interface Vocabulary {
   readonly types: readonly string[];
@@ -111,60 +115,117 @@ export const flatten = (tree: Tree, text: string): FlatTree => {
     wanted > SCRATCH_NODES ? columns(room) : scratch();
   let count = 0;
 
-  const cursor = tree.walk();
-  try {
-    const open: number[] = [];
-    const last: number[] = [];
-    for (;;) {
-      const id = cursor.nodeTypeId;
-      let down = false;
-      // ERROR has the id 65535, beyond the table: its children are still worth a look.
-      if (id >= named.length || named[id] === 1) {
-        if (count >= room) {
-          room *= 2;
-          type = grown(type);
-          field = grown(field);
-          start = grown(start);
-          end = grown(end);
-          parent = grown(parent);
-          firstChild = grown(firstChild);
-          nextSibling = grown(nextSibling);
-        }
-        const node = count++;
-        type[node] = id;
-        field[node] = open.length === 0 ? 0 : cursor.currentFieldId;
-        start[node] = cursor.startIndex;
-        end[node] = cursor.endIndex;
-        const depth = open.length;
-        const above = depth === 0 ? -1 : (open[depth - 1] ?? -1);
-        parent[node] = above;
-        firstChild[node] = -1;
-        nextSibling[node] = -1;
-        const before = last[depth] ?? -1;
-        if (before >= 0) nextSibling[before] = node;
-        else if (above >= 0) firstChild[above] = node;
-        last[depth] = node;
-        const canGoDown = whole[id] !== 1 && count < MAX_NODES && open.length < MAX_DEPTH;
-        if (canGoDown && cursor.gotoFirstChild()) {
-          open.push(node);
-          last[open.length] = -1;
-          down = true;
-        }
-      }
-      if (down) continue;
-      while (!cursor.gotoNextSibling()) {
-        if (open.length === 0 || !cursor.gotoParent()) {
-          open.length = 0;
-          break;
-        }
-        open.pop();
-        if (open.length === 0) break;
-      }
-      if (open.length === 0) break;
+  const { publicSymbols, aliases, aliasesEach, fields: fieldTable, fieldsEach } = productionsOf(tree);
+  const bytes = new Uint8Array(treeMemory());
+  const shorts = new Uint16Array(treeMemory());
+  const numbers = new Uint32Array(treeMemory());
+  /** By depth, the node that was seen last. */
+  const last: number[] = [];
+
+  const add = (
+    id: number,
+    fieldId: number,
+    from: number,
+    to: number,
+    above: number,
+    depth: number,
+  ): number => {
+    if (count >= room) {
+      room *= 2;
+      type = grown(type);
+      field = grown(field);
+      start = grown(start);
+      end = grown(end);
+      parent = grown(parent);
+      firstChild = grown(firstChild);
+      nextSibling = grown(nextSibling);
     }
-  } finally {
-    cursor.delete();
-  }
+    const node = count++;
+    type[node] = id;
+    field[node] = fieldId;
+    start[node] = from;
+    end[node] = to;
+    parent[node] = above;
+    firstChild[node] = -1;
+    nextSibling[node] = -1;
+    const before = last[depth] ?? -1;
+    if (before >= 0) nextSibling[before] = node;
+    else if (above >= 0) firstChild[above] = node;
+    last[depth] = node;
+    return node;
+  };
+
+  /** Children of one node as it is stored; those of hidden ones count as children of `above`. */
+  const visit = (
+    first: number,
+    childCount: number,
+    production: number,
+    hiddenField: number,
+    position: number,
+    above: number,
+    depth: number,
+    level: number,
+  ): void => {
+    let at = position;
+    let index = 0;
+    for (let child = 0; child < childCount; child++) {
+      const address = first + child * SUBTREE_BYTES;
+      const head = bytes[address] ?? 0;
+      const isInline = (head & INLINE.is) !== 0;
+      const heap = isInline ? 0 : (numbers[address >> 2] ?? 0);
+      const flags = isInline ? head : (bytes[heap + HEAP.flags] ?? 0);
+      const isExtra = (flags & (isInline ? INLINE.extra : HEAP.extra)) !== 0;
+      if (child > 0)
+        at += (isInline ? bytes[address + INLINE.padding] : numbers[(heap + HEAP.padding) >> 2]) ?? 0;
+      const size = (isInline ? bytes[address + INLINE.size] : numbers[(heap + HEAP.size) >> 2]) ?? 0;
+      let alias = 0;
+      let fieldId = 0;
+      if (!isExtra) {
+        if (index < aliasesEach) alias = aliases[production * aliasesEach + index] ?? 0;
+        if (index < fieldsEach) fieldId = fieldTable[production * fieldsEach + index] ?? 0;
+        if (fieldId === 0) fieldId = hiddenField;
+        index++;
+      }
+      const isShown = alias !== 0 || (flags & (isInline ? INLINE.visible : HEAP.visible)) !== 0;
+      const symbol =
+        alias !== 0
+          ? alias
+          : ((isInline ? bytes[address + INLINE.symbol] : shorts[(heap + HEAP.symbol) >> 1]) ?? 0);
+      let node = above;
+      let down = heap !== 0;
+      if (isShown) {
+        const id = publicSymbols[symbol] ?? symbol;
+        // ERROR has the number 65535, beyond the table: its children are still worth a look.
+        const isNamed = id >= named.length || named[id] === 1;
+        if (isNamed) node = add(id, fieldId, at >> 1, (at + size) >> 1, above, depth);
+        down &&= isNamed && whole[id] !== 1 && count < MAX_NODES && depth < MAX_DEPTH;
+        if (down) last[depth + 1] = -1;
+      }
+      if (down && level < MAX_LEVELS) {
+        const grandchildren = numbers[(heap + HEAP.childCount) >> 2] ?? 0;
+        if (grandchildren > 0)
+          visit(
+            heap - grandchildren * SUBTREE_BYTES,
+            grandchildren,
+            shorts[(heap + HEAP.productionId) >> 1] ?? 0,
+            isShown ? 0 : fieldId,
+            at,
+            node,
+            isShown ? depth + 1 : depth,
+            level + 1,
+          );
+      }
+      at += size;
+    }
+  };
+
+  const root = addressOf(tree);
+  const rootHead = bytes[root] ?? 0;
+  const rootPadding =
+    (rootHead & INLINE.is) === 0
+      ? numbers[((numbers[root >> 2] ?? 0) + HEAP.padding) >> 2]
+      : bytes[root + INLINE.padding];
+  visit(root, 1, 0, 0, rootPadding ?? 0, -1, 0, 0);
 
   const lineStarts = startsOfLines(text);
   let hint = 0;

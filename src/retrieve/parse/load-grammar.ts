@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { getWasmPath } from "tree-sitter-wasm";
 import { Parser, Language as Syntax } from "web-tree-sitter";
 import type { Grammar } from "./language-table.ts";
+import { setInput } from "./tree-sitter-core.ts";
 
 /**
  * Grammars whose lexer is one function of megabytes. V8's optimising compiler needs from 300 MB to 3 GB for one of those,
@@ -28,13 +29,16 @@ const BASELINE_ONLY: ReadonlySet<Grammar> = new Set<Grammar>([
 const BASELINE_FLAGS = ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"];
 const USUAL_FLAGS = ["no-liftoff-only", "wasm-tier-up", "wasm-dynamic-tiering"];
 
+const SAMPLE = "a b\n";
+
 /** Functions are compiled when they are first called, with the flags of that moment, for all threads of the process. */
 const warmUp = (syntax: Syntax): void => {
   const parser = new Parser();
   parser.setLanguage(syntax);
   for (const flag of BASELINE_FLAGS) setFlagsFromString(`--${flag}`);
   try {
-    parser.parse("a b\n")?.delete();
+    setInput(SAMPLE);
+    parser.parse(SAMPLE)?.delete();
   } finally {
     for (const flag of USUAL_FLAGS) setFlagsFromString(`--${flag}`);
     parser.delete();

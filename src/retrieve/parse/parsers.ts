@@ -1,6 +1,7 @@
 import { Parser, type Language as Syntax, type Tree } from "web-tree-sitter";
 import type { Grammar } from "./language-table.ts";
 import { loadGrammar } from "./load-grammar.ts";
+import { setInput, startTreeSitter } from "./tree-sitter-core.ts";
 
 /** Either a tree, which the caller deletes, or why there is none. */
 export type Parse =
@@ -36,11 +37,8 @@ export const PARSER_LIMITS: ParserLimits = {
   timeoutMs: 5_000,
 };
 
-let started: Promise<void> | undefined;
-
 export const createParsers = async (limits: ParserLimits = PARSER_LIMITS): Promise<Parsers> => {
-  started ??= Parser.init();
-  await started;
+  await startTreeSitter();
   let parser: Parser | undefined = new Parser();
 
   const parse = async (grammar: Grammar, text: string): Promise<Parse> => {
@@ -57,6 +55,7 @@ export const createParsers = async (limits: ParserLimits = PARSER_LIMITS): Promi
     try {
       parser ??= new Parser();
       parser.setLanguage(syntax);
+      setInput(text);
       const tree = parser.parse(text, null, { progressCallback: isOver });
       if (tree !== null) return { tree };
       parser.reset();

@@ -1,0 +1,106 @@
+import type { Language, Tree } from "web-tree-sitter";
+import { addressOf, treeMemory } from "./tree-sitter-core.ts";
+
+/**
+ * How web-tree-sitter 0.27 lays out a tree in its memory (subtree.h and parser.h of tree-sitter, 32-bit pointers). The
+ * cursor tells the same by one call into WebAssembly per question, at ten times the cost; a test holds the two equal in
+ * every grammar, so that another version of the package cannot change the layout unnoticed.
+ *
+ * A subtree is eight bytes: small leaves whole, or the address of a heap node, whose children stand right before it.
+ */
+export const SUBTREE_BYTES = 8;
+
+/** Of a subtree that is inline: bits of its first byte, and the places of the rest. */
+export const INLINE = { is: 1, visible: 2, extra: 8, symbol: 1, padding: 6, size: 7 } as const;
+
+/** Of a heap node: places in bytes, and bits of its flags. */
+export const HEAP = {
+  padding: 4,
+  size: 16,
+  childCount: 36,
+  symbol: 40,
+  flags: 44,
+  productionId: 66,
+  visible: 1,
+  extra: 4,
+} as const;
+
+const LANGUAGE = {
+  symbolCount: 4,
+  aliasCount: 8,
+  productionCount: 28,
+  fieldCount: 32,
+  maxAliases: 36,
+  fieldMapSlices: 64,
+  fieldMapEntries: 68,
+  publicSymbols: 76,
+  aliasSequences: 84,
+} as const;
+
+/** What a grammar says about the children of its productions, copied out of memory once. */
+export interface Productions {
+  /** By symbol: the number that the outside knows it by. */
+  readonly publicSymbols: Uint16Array;
+  /** By production and child: the symbol that it is shown as; 0: its own. */
+  readonly aliases: Uint16Array;
+  readonly aliasesEach: number;
+  /** By production and child: its field; 0: none. */
+  readonly fields: Uint16Array;
+  readonly fieldsEach: number;
+}
+
+const known = new WeakMap<Language, Productions>();
+
+const readProductions = (languageAddress: number): Productions => {
+  const view = new DataView(treeMemory(), languageAddress);
+  const number = (at: number): number => view.getUint32(at, true);
+  const words = (address: number, count: number): Uint16Array =>
+    new Uint16Array(treeMemory(), address, count).slice();
+  const productions = number(LANGUAGE.productionCount);
+  const aliasesEach = view.getUint16(LANGUAGE.maxAliases, true);
+  const hasFields = number(LANGUAGE.fieldCount) > 0;
+  const slices = hasFields ? words(number(LANGUAGE.fieldMapSlices), productions * 2) : new Uint16Array();
+  const slice = (id: number): readonly [from: number, to: number] => {
+    const from = slices[id * 2] ?? 0;
+    return [from, from + (slices[id * 2 + 1] ?? 0)];
+  };
+  let last = 0;
+  for (let id = 0; id < productions; id++) last = Math.max(last, slice(id)[1]);
+  // An entry is a field, one byte for the child, and one that says whether it was taken from a hidden child.
+  const entries = words(number(LANGUAGE.fieldMapEntries), last * 2);
+  const childOf = (entry: number): number => (entries[entry * 2 + 1] ?? 0) & 0xff;
+  let fieldsEach = 1;
+  for (let entry = 0; entry < last; entry++) fieldsEach = Math.max(fieldsEach, childOf(entry) + 1);
+  const fields = new Uint16Array(productions * fieldsEach);
+  for (let id = 0; id < productions; id++) {
+    const [from, to] = slice(id);
+    for (let entry = from; entry < to; entry++) {
+      const isInherited = (entries[entry * 2 + 1] ?? 0) >> 8 !== 0;
+      const at = id * fieldsEach + childOf(entry);
+      if (!isInherited && fields[at] === 0) fields[at] = entries[entry * 2] ?? 0;
+    }
+  }
+  const aliases = words(number(LANGUAGE.aliasSequences), productions * aliasesEach);
+  // Production 0 stands for all that have neither, whatever lies there.
+  aliases.fill(0, 0, aliasesEach);
+  return {
+    publicSymbols: words(
+      number(LANGUAGE.publicSymbols),
+      number(LANGUAGE.symbolCount) + number(LANGUAGE.aliasCount),
+    ),
+    aliases,
+    aliasesEach,
+    fields,
+    fieldsEach,
+  };
+};
+
+/** The root stands at the beginning of a tree, its language after it. */
+export const productionsOf = (tree: Tree): Productions => {
+  const before = known.get(tree.language);
+  if (before !== undefined) return before;
+  const [languageAddress = 0] = new Uint32Array(treeMemory(), addressOf(tree) + SUBTREE_BYTES, 1);
+  const productions = readProductions(languageAddress);
+  known.set(tree.language, productions);
+  return productions;
+};
