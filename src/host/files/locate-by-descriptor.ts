@@ -51,7 +51,8 @@ const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: bo
     at,
     isPinned: true,
     openContent: async () => {
-      content ??= await openAsync(at, READ);
+      // It was looked up a moment ago: only the network behind a distant mount could still keep it waiting.
+      content ??= isLocal ? openSync(at, READ) : await openAsync(at, READ);
       return content;
     },
     list: async () =>
@@ -60,8 +61,10 @@ const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: bo
         : readdirAsync(at, { withFileTypes: true }),
     close: () => {
       closeSync(fd);
+      if (content === undefined) return;
       // Nobody waits for it, and a descriptor that was only read has nothing to lose on closing.
-      if (content !== undefined) close(content, () => {});
+      if (isLocal) closeSync(content);
+      else close(content, () => {});
     },
   };
 };
