@@ -1,5 +1,5 @@
 import type { Embedder } from "../contract.ts";
-import { perRun, scanRuns } from "../lexical/runs.ts";
+import { numbersOfRuns, type TextNumbers } from "../lexical/runs.ts";
 import { splitWords } from "../lexical/split-words.ts";
 import { toBytes } from "./to-bytes.ts";
 import { createWordPieces } from "./word-pieces.ts";
@@ -34,53 +34,60 @@ const withoutExtension = (path: string): string => path.replace(/(?<=[^/])\.[^./
 /** Numbers and single letters in paths are dates, ids and versions: at the weight of a path they would drown the text. */
 const isTellingInPath = (word: string): boolean => word.length > 1 && !/^\p{Nd}+$/u.test(word);
 
-const chunkFactor = (count: number): number => count ** FREQUENCY_EXPONENT;
+const chunkFactor = (count: number): number => (count === 1 ? 1 : count ** FREQUENCY_EXPONENT);
 const pathFactor = (count: number): number => PATH_WEIGHT * count;
 const queryFactor = (count: number): number => count;
 
 /** The sum of the rows of a text's tokens: no network, nothing to download, some tens of microseconds a chunk. */
 export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
   const pieces = createWordPieces(assets.vocabulary.split("\n"));
-  const tokensOf = (words: readonly string[]): Int32Array =>
-    Int32Array.from(words.flatMap((word) => pieces.split(word)));
-  const tokensOfRun = perRun((run) => tokensOf(splitWords(run)));
-  const tokensOfPathRun = perRun((run) => tokensOf(splitWords(run).filter(isTellingInPath)));
+  const tokensOf = (words: readonly string[]): readonly number[] =>
+    words.flatMap((word) => pieces.split(word));
+  const tokensOfText = numbersOfRuns((run) => tokensOf(splitWords(run)));
+  const tokensOfPath = numbersOfRuns((run) => tokensOf(splitWords(run).filter(isTellingInPath)));
   const { weights, scales } = assets;
   const sum = new Float64Array(DIMENSIONS);
 
-  const addRow = (token: number, factor: number): void => {
-    const weight = (scales[token] ?? 0) * factor;
-    const row = token * DIMENSIONS;
-    for (let i = 0; i < DIMENSIONS; i++) sum[i] = (sum[i] ?? 0) + weight * (weights[row + i] ?? 0);
+  /** Four rows at once: what the sum is read and written for, once, takes as long as the rows do. */
+  const addRows = (tokens: Int32Array, factors: Float64Array, length: number): void => {
+    for (let at = 0; at < length; at += 4) {
+      const a = (tokens[at] ?? 0) * DIMENSIONS;
+      const b = (tokens[at + 1] ?? 0) * DIMENSIONS;
+      const c = (tokens[at + 2] ?? 0) * DIMENSIONS;
+      const d = (tokens[at + 3] ?? 0) * DIMENSIONS;
+      const byA = factors[at] ?? 0;
+      const byB = at + 1 < length ? (factors[at + 1] ?? 0) : 0;
+      const byC = at + 2 < length ? (factors[at + 2] ?? 0) : 0;
+      const byD = at + 3 < length ? (factors[at + 3] ?? 0) : 0;
+      for (let i = 0; i < DIMENSIONS; i++)
+        sum[i] =
+          (sum[i] ?? 0) +
+          byA * (weights[a + i] ?? 0) +
+          byB * (weights[b + i] ?? 0) +
+          byC * (weights[c + i] ?? 0) +
+          byD * (weights[d + i] ?? 0);
+    }
   };
 
   // Counts by token, and which of them are not 0: a Map made anew for each chunk took half of the time.
   const counts = new Uint32Array(scales.length);
   const counted = new Int32Array(Math.max(MAX_CHUNK_TOKENS, MAX_QUERY_TOKENS));
+  const factors = new Float64Array(counted.length);
 
-  const addText = (
-    text: string,
-    limit: number,
-    tokensOf: (run: number) => Int32Array,
-    factorOf: (count: number) => number,
-  ): void => {
+  const addText = ({ numbers, length }: TextNumbers, factorOf: (count: number) => number): void => {
     let distinct = 0;
-    let left = limit;
-    const { runs, length } = scanRuns(text);
-    for (let at = 0; at < length && left > 0; at++) {
-      const tokens = tokensOf(runs[at] ?? 0);
-      for (let i = 0; i < tokens.length && left > 0; i++, left--) {
-        const token = tokens[i] ?? 0;
-        const count = counts[token] ?? 0;
-        if (count === 0) counted[distinct++] = token;
-        counts[token] = count + 1;
-      }
+    for (let i = 0; i < length; i++) {
+      const token = numbers[i] ?? 0;
+      const count = counts[token] ?? 0;
+      if (count === 0) counted[distinct++] = token;
+      counts[token] = count + 1;
     }
     for (let i = 0; i < distinct; i++) {
       const token = counted[i] ?? 0;
-      addRow(token, factorOf(counts[token] ?? 0));
+      factors[i] = (scales[token] ?? 0) * factorOf(counts[token] ?? 0);
       counts[token] = 0;
     }
+    addRows(counted, factors, distinct);
   };
 
   return {
@@ -88,13 +95,13 @@ export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
     dimensions: DIMENSIONS,
     embedChunk: (path, text) => {
       sum.fill(0);
-      addText(text, MAX_CHUNK_TOKENS, tokensOfRun, chunkFactor);
-      addText(withoutExtension(path), MAX_CHUNK_TOKENS, tokensOfPathRun, pathFactor);
+      addText(tokensOfText(text, MAX_CHUNK_TOKENS), chunkFactor);
+      addText(tokensOfPath(withoutExtension(path), MAX_CHUNK_TOKENS), pathFactor);
       return toBytes(sum);
     },
     embedQuery: (text) => {
       sum.fill(0);
-      addText(text, MAX_QUERY_TOKENS, tokensOfRun, queryFactor);
+      addText(tokensOfText(text, MAX_QUERY_TOKENS), queryFactor);
       return toBytes(sum);
     },
   };

@@ -1,6 +1,6 @@
 import type { Chunk } from "../contract.ts";
-import { hashTerm, type PackedTerms, packTerms } from "./packed-terms.ts";
-import { perRun, scanRuns } from "./runs.ts";
+import { hashTerm, MAX_COUNT, type PackedTerms, packTerms } from "./packed-terms.ts";
+import { numbersOfRuns } from "./runs.ts";
 import { createTermTable } from "./term-table.ts";
 import { termsOfRun } from "./tokenize.ts";
 
@@ -19,47 +19,51 @@ export const TERMS_VERSION = 3;
 /** Then the numbers of terms start anew, so that memory stays bounded. */
 const MAX_TERMS = 500_000;
 
+/** A hash and a count side by side in one number: sorting those sorts the hashes, and nothing is looked up after. */
+const COUNTS = MAX_COUNT + 1;
+
 const createCounter = () => {
   const terms = createTermTable();
-  const termsOf = perRun((run) => Int32Array.from(termsOfRun(run), (term) => terms.idOf(hashTerm(term))));
+  const termsOf = numbersOfRuns((run) => termsOfRun(run).map((term) => terms.idOf(hashTerm(term))));
   let counts = new Uint32Array(1 << 16);
   let counted = new Int32Array(4096);
   let distinct = 0;
 
-  const count = (term: number, weight: number): void => {
-    if (term >= counts.length) {
-      const larger = new Uint32Array(Math.max(terms.size, counts.length) * 2);
-      larger.set(counts);
-      counts = larger;
-    }
-    if (counts[term] === 0) {
-      if (distinct === counted.length) {
-        const larger = new Int32Array(distinct * 2);
-        larger.set(counted);
-        counted = larger;
-      }
-      counted[distinct++] = term;
-    }
-    counts[term] = (counts[term] ?? 0) + weight;
-  };
-
   return {
     isFull: () => terms.size > MAX_TERMS,
     add: (text: string, weight: number): void => {
-      const { runs, length } = scanRuns(text);
+      const { numbers, length } = termsOf(text);
+      if (terms.size > counts.length) {
+        const larger = new Uint32Array(terms.size * 2);
+        larger.set(counts);
+        counts = larger;
+      }
+      if (distinct + length > counted.length) {
+        const larger = new Int32Array((distinct + length) * 2);
+        larger.set(counted);
+        counted = larger;
+      }
       for (let i = 0; i < length; i++) {
-        const found = termsOf(runs[i] ?? 0);
-        for (let j = 0; j < found.length; j++) count(found[j] ?? 0, weight);
+        const term = numbers[i] ?? 0;
+        const before = counts[term] ?? 0;
+        if (before === 0) counted[distinct++] = term;
+        counts[term] = before + weight;
       }
     },
     take: (): PackedTerms => {
-      const hashes = new Uint32Array(distinct);
-      for (let i = 0; i < distinct; i++) hashes[i] = terms.hashOf(counted[i] ?? 0);
-      hashes.sort();
-      const packed = packTerms(hashes, (hash) => counts[terms.find(hash)] ?? 0);
-      for (let i = 0; i < distinct; i++) counts[counted[i] ?? 0] = 0;
+      const keys = new Float64Array(distinct);
+      for (let i = 0; i < distinct; i++) {
+        const term = counted[i] ?? 0;
+        keys[i] = terms.hashOf(term) * COUNTS + Math.min(MAX_COUNT, counts[term] ?? 0);
+        counts[term] = 0;
+      }
       distinct = 0;
-      return packed;
+      keys.sort();
+      return packTerms(
+        keys.length,
+        (at) => Math.floor((keys[at] ?? 0) / COUNTS),
+        (at) => (keys[at] ?? 0) % COUNTS,
+      );
     },
   };
 };

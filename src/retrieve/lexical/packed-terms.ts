@@ -8,7 +8,7 @@ export type PackedTerms = Uint8Array;
 export const BYTES_PER_TERM = 5;
 
 /** More of one term tells nothing more; BM25 levels off long before. */
-const MAX_COUNT = 255;
+export const MAX_COUNT = 255;
 
 /** FNV-1a over UTF-16 units, with the final mix of MurmurHash3: the low bits serve as a table index. */
 export const hashTerm = (term: string): number => {
@@ -19,17 +19,20 @@ export const hashTerm = (term: string): number => {
   return (hash ^ (hash >>> 16)) >>> 0;
 };
 
-/** The hashes must be distinct and ascending. */
-export const packTerms = (hashes: Uint32Array, countOf: (hash: number) => number): PackedTerms => {
-  const size = hashes.length;
+/** By place, from 0: the hashes must be distinct and ascending, the counts at most `MAX_COUNT`. */
+export const packTerms = (
+  size: number,
+  hashAt: (place: number) => number,
+  countAt: (place: number) => number,
+): PackedTerms => {
   const packed = new Uint8Array(size * BYTES_PER_TERM);
   for (let at = 0; at < size; at++) {
-    const hash = hashes[at] ?? 0;
+    const hash = hashAt(at);
     packed[at * 4] = hash;
     packed[at * 4 + 1] = hash >>> 8;
     packed[at * 4 + 2] = hash >>> 16;
     packed[at * 4 + 3] = hash >>> 24;
-    packed[size * 4 + at] = Math.min(MAX_COUNT, countOf(hash));
+    packed[size * 4 + at] = countAt(at);
   }
   return packed;
 };

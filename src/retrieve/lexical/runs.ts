@@ -21,6 +21,12 @@ const IS_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
+const grown = (array: Int32Array<ArrayBuffer>, least: number): Int32Array<ArrayBuffer> => {
+  const larger = new Int32Array(Math.max(array.length * 2, least));
+  larger.set(array);
+  return larger;
+};
+
 const createRunTable = (): RunTable => {
   let generation = 0;
   let texts: string[] = [];
@@ -92,11 +98,7 @@ const createRunTable = (): RunTable => {
         other = Math.imul(other ^ code, 0x5bd1e995) + (other >>> 13);
       }
       if (at === start) continue;
-      if (length === runs.length) {
-        const larger = new Int32Array(length * 2);
-        larger.set(runs);
-        runs = larger;
-      }
+      if (length === runs.length) runs = grown(runs, length + 1);
       const end = Math.min(at, start + MAX_RUN_CHARS);
       runs[length++] = numberOf(text, start, end, hash >>> 0, other >>> 0);
     }
@@ -116,27 +118,59 @@ const createRunTable = (): RunTable => {
 
 const table = createRunTable();
 
-export const scanRuns = table.scan;
-
 /** The runs of a text as strings: for queries, paths and names. */
 export const runsOf = (text: string): readonly string[] => {
   const { runs, length } = table.scan(text);
   return Array.from(runs.subarray(0, length), table.textOf);
 };
 
-/** Works out once what is made of each run. The answers are valid until the next scan. */
-export const perRun = <T>(make: (run: string) => T): ((run: number) => T) => {
-  let made: (T | undefined)[] = [];
+/** Numbers that a text stands for; the array is used again by the next call. */
+export interface TextNumbers {
+  readonly numbers: Int32Array;
+  readonly length: number;
+}
+
+/**
+ * Numbers of a text, made of its runs: worked out once for each run, and kept one after the other in one array, so that
+ * reading them jumps from place to place no more than the runs do.
+ */
+export const numbersOfRuns = (
+  make: (run: string) => readonly number[],
+): ((text: string, most?: number) => TextNumbers) => {
   let generation = table.generation;
-  return (run) => {
+  // Where the numbers of a run begin, with their count; 0 for a run that was not met yet.
+  let starts = new Int32Array(1 << 12);
+  let pool = new Int32Array(1 << 14);
+  let used = 1;
+  let numbers = new Int32Array(1 << 12);
+
+  const add = (run: number): number => {
+    const made = make(table.textOf(run));
+    if (used + made.length + 1 > pool.length) pool = grown(pool, used + made.length + 1);
+    const start = used;
+    pool[used++] = made.length;
+    for (const number of made) pool[used++] = number;
+    if (run >= starts.length) starts = grown(starts, run + 1);
+    starts[run] = start;
+    return start;
+  };
+
+  return (text, most = Number.POSITIVE_INFINITY) => {
+    const { runs, length: count } = table.scan(text);
     if (generation !== table.generation) {
-      made = [];
       generation = table.generation;
+      starts.fill(0);
+      used = 1;
     }
-    const found = made[run];
-    if (found !== undefined) return found;
-    const fresh = make(table.textOf(run));
-    made[run] = fresh;
-    return fresh;
+    let length = 0;
+    for (let i = 0; i < count && length < most; i++) {
+      const run = runs[i] ?? 0;
+      const known = starts[run] ?? 0;
+      const start = known === 0 ? add(run) : known;
+      const size = Math.min(pool[start] ?? 0, most - length);
+      if (length + size > numbers.length) numbers = grown(numbers, length + size);
+      for (let j = 1; j <= size; j++) numbers[length++] = pool[start + j] ?? 0;
+    }
+    return { numbers, length };
   };
 };
