@@ -74,6 +74,13 @@ describe("ranking", () => {
     expect(ranked[1]).toBe("test/open-store.test.ts");
   });
 
+  test("what mentions a name comes before what only resembles it, also from a test: FAIL-F4", () => {
+    const mentions = candidate("test/app.test.ts", { lexical: 9, similarity: 0 });
+    const resembles = candidate("src/near.ts", { lexical: 0, similarity: 0.9 });
+    expect(order("quxzelFlag", [resembles, mentions])[0]).toBe("test/app.test.ts");
+    expect(order("where the quxzel flag is read", [resembles, mentions])[0]).toBe("src/near.ts");
+  });
+
   test("a qualified name prefers its own class, and the case as written comes before another", () => {
     expect(
       order("Store.open", [

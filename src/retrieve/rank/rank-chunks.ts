@@ -47,7 +47,12 @@ const shareOf = (wanted: ReadonlySet<string>, words: readonly string[]): number 
   words.length === 0 ? 0 : words.filter((word) => wanted.has(word)).length / words.length;
 
 /** Vector and lexical score, each from 0 to 1, in the proportion that suits the kind of text. */
-const fuse = (candidates: readonly Candidate[], leastSimilarity: number, weights: RankWeights): number[] => {
+const fuse = (
+  { isSymbol }: QueryShape,
+  candidates: readonly Candidate[],
+  leastSimilarity: number,
+  weights: RankWeights,
+): number[] => {
   const range =
     largest(
       candidates.map(({ similarity }) => similarity),
@@ -58,7 +63,8 @@ const fuse = (candidates: readonly Candidate[], leastSimilarity: number, weights
     0,
   );
   return candidates.map(({ kind, similarity, lexical }) => {
-    const share = kind === "prose" || kind === "text" ? weights.proseVectorShare : weights.vectorShare;
+    const usual = kind === "prose" || kind === "text" ? weights.proseVectorShare : weights.vectorShare;
+    const share = isSymbol ? Math.min(usual, weights.symbolVectorShare) : usual;
     const near = range > 0 ? Math.max(0, (similarity - leastSimilarity) / range) : 0;
     return share * near + (1 - share) * (mostLexical > 0 ? lexical / mostLexical : 0);
   });
@@ -113,7 +119,7 @@ export const rankChunks = <T extends Candidate>(
   candidates: readonly T[],
   { leastSimilarity, centrality, weights = RANK_WEIGHTS }: RankContext,
 ): readonly Ranked<T>[] => {
-  const fused = fuse(candidates, leastSimilarity, weights);
+  const fused = fuse(shape, candidates, leastSimilarity, weights);
   const top = largest(fused, 0);
   const scored = candidates.map((candidate, at): Ranked<T> => {
     const boost =
