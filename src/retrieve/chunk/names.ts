@@ -1,4 +1,4 @@
-import type { Node } from "web-tree-sitter";
+import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
 import type { NameRule } from "./outline-table.ts";
 
 /** Longer ones are no names: selectors, patterns. */
@@ -8,29 +8,28 @@ const IDENTIFIER =
   /identifier$|^(?:name|constant|word|alias|symbol|simple_name|function_name|command_name|sym_lit|atom|variable|variable_name|package|bareword|object_reference|keyframes_name|\w+_name|pattern|operator)$/;
 const FUNCTION_VALUE = /function|lambda|arrow|closure/;
 
-const textOf = (node: Node): string => {
-  const text = node.text;
-  return text.length > 4 * MAX_NAME_CHARS ? "" : text;
-};
+const textOf = (tree: SyntaxTree, node: SyntaxNode): string =>
+  node.end - node.start > 4 * MAX_NAME_CHARS ? "" : tree.textOf(node);
+
+const namedChildOf = (tree: SyntaxTree, node: SyntaxNode, types: RegExp): SyntaxNode | undefined =>
+  tree.namedChildrenOf(node).find((child) => types.test(tree.typeOf(child)));
 
 /** The innermost thing that a C declarator declares: `*(*fp)(int)` gives `fp`. */
-const declared = (node: Node): Node | undefined => {
-  let at: Node | null = node;
-  for (let depth = 0; at !== null && depth < 12; depth++) {
-    if (/identifier$|_name$|^operator_cast$/.test(at.type)) return at;
-    at =
-      at.childForFieldName("declarator") ??
-      at.namedChildren.find((child) => /declarator|identifier|_name$/.test(child.type)) ??
-      null;
+const declared = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
+  let at: SyntaxNode | undefined = node;
+  for (let depth = 0; at !== undefined && depth < 12; depth++) {
+    if (/identifier$|_name$|^operator_cast$/.test(tree.typeOf(at))) return at;
+    at = tree.childOf(at, "declarator") ?? namedChildOf(tree, at, /declarator|identifier|_name$/);
   }
   return undefined;
 };
 
-const firstIdentifier = (node: Node, depth = 0): Node | undefined => {
-  for (const child of node.namedChildren) if (IDENTIFIER.test(child.type)) return child;
+const firstIdentifier = (tree: SyntaxTree, node: SyntaxNode, depth = 0): SyntaxNode | undefined => {
+  const children = tree.namedChildrenOf(node);
+  for (const child of children) if (IDENTIFIER.test(tree.typeOf(child))) return child;
   if (depth >= 2) return undefined;
-  for (const child of node.namedChildren.slice(0, 4)) {
-    const found = firstIdentifier(child, depth + 1);
+  for (const child of children.slice(0, 4)) {
+    const found = firstIdentifier(tree, child, depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -48,110 +47,110 @@ interface Named {
   readonly row: number;
 }
 
-const elixirName = (node: Node): Named | undefined => {
-  const target = node.childForFieldName("target");
-  if (target === null || !ELIXIR_DEFINES.test(target.text)) return undefined;
-  let at = node.namedChildren.find((child) => child.type === "arguments")?.namedChild(0) ?? null;
+const elixirName = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
+  const target = tree.childOf(node, "target");
+  if (target === undefined || !ELIXIR_DEFINES.test(textOf(tree, target))) return undefined;
+  const list = namedChildOf(tree, node, /^arguments$/);
+  let at = list === undefined ? undefined : tree.namedChildrenOf(list)[0];
   // `f(x) when x > 1` and `f(x)` both name f.
-  for (let depth = 0; at !== null && depth < 3; depth++) {
-    const inner: Node | null = at.childForFieldName("left") ?? at.childForFieldName("target");
-    if (inner === null) break;
+  for (let depth = 0; at !== undefined && depth < 3; depth++) {
+    const inner: SyntaxNode | undefined = tree.childOf(at, "left") ?? tree.childOf(at, "target");
+    if (inner === undefined) break;
     at = inner;
   }
-  return at === null ? undefined : { text: textOf(at), row: at.startPosition.row };
+  return at;
 };
 
-const byField = (node: Node, field: string): Node | undefined =>
-  node.childForFieldName(field) ?? node.namedChildren.find((child) => child.type === field) ?? undefined;
-
-const assigned = (node: Node): Node | undefined => {
-  const left = node.childForFieldName("left") ?? node.childForFieldName("lhs") ?? node.namedChild(0);
-  if (left === null) return undefined;
-  const target = left.type === "variable_list" ? left.namedChild(0) : left;
-  return target !== null &&
+const assigned = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
+  const left = tree.childOf(node, "left") ?? tree.childOf(node, "lhs") ?? tree.namedChildrenOf(node)[0];
+  if (left === undefined) return undefined;
+  const target = tree.typeOf(left) === "variable_list" ? tree.namedChildrenOf(left)[0] : left;
+  return target !== undefined &&
     /^(?:identifier|constant|member_expression|dot_index_expression|string|global_variable)$/.test(
-      target.type,
+      tree.typeOf(target),
     )
     ? target
     : undefined;
 };
 
-const receiverName = (node: Node): string => {
-  const type = /([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*\)$/.exec(
-    node.childForFieldName("receiver")?.text ?? "",
-  )?.[1];
-  const name = node.childForFieldName("name")?.text ?? "";
-  return type === undefined ? name : `${type}.${name}`;
+const receiverName = (tree: SyntaxTree, node: SyntaxNode): string => {
+  const written = (field: string): string => {
+    const child = tree.childOf(node, field);
+    return child === undefined ? "" : tree.textOf(child);
+  };
+  const type = /([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*\)$/.exec(written("receiver"))?.[1];
+  return type === undefined ? written("name") : `${type}.${written("name")}`;
 };
 
-const named = (node: Node | undefined | null): Named | undefined =>
-  node === undefined || node === null ? undefined : { text: textOf(node), row: node.startPosition.row };
-
-const here = (node: Node, text: string | undefined): Named | undefined =>
-  text === undefined ? undefined : { text, row: node.startPosition.row };
+const here = ({ startRow }: SyntaxNode, text: string | undefined): Named | undefined =>
+  text === undefined ? undefined : { text, row: startRow };
 
 /** The name as it is written, and where; nothing where the node defines nothing that can be named. */
-export const nameOf = (node: Node, rule: NameRule): Named | undefined => {
+export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Named | undefined => {
+  const field = (name: string): SyntaxNode | undefined => tree.childOf(node, name);
+  const named = (found: SyntaxNode | undefined): Named | undefined =>
+    found === undefined ? undefined : { text: textOf(tree, found), row: found.startRow };
+  const start = (): string => tree.text.slice(node.start, Math.min(node.end, node.start + 200));
   switch (rule) {
     case "default":
-      return named(node.childForFieldName("name") ?? firstIdentifier(node));
+      return named(field("name") ?? firstIdentifier(tree, node));
     case "declarator": {
-      const declarator = node.childForFieldName("declarator");
-      return named(declarator === null ? undefined : declared(declarator));
+      const declarator = field("declarator");
+      return named(declarator && declared(tree, declarator));
     }
     case "function-declarator": {
-      const declarator = node.childForFieldName("declarator");
-      return declarator !== null && /\(/.test(textOf(declarator)) ? named(declared(declarator)) : undefined;
+      const declarator = field("declarator");
+      return declarator !== undefined && /\(/.test(textOf(tree, declarator))
+        ? named(declared(tree, declarator))
+        : undefined;
     }
     case "assigned":
-      return named(assigned(node));
+      return named(assigned(tree, node));
     case "constant": {
-      const left = node.childForFieldName("left");
-      return left?.type === "constant" ? named(left) : undefined;
+      const left = field("left");
+      return left !== undefined && tree.typeOf(left) === "constant" ? named(left) : undefined;
     }
-    case "infix":
-      return named(
-        node.childForFieldName("name") ??
-          node.namedChildren.find((child) => child.type === "infix")?.childForFieldName("operator"),
-      );
+    case "infix": {
+      const infix = namedChildOf(tree, node, /^infix$/);
+      return named(field("name") ?? (infix && tree.childOf(infix, "operator")));
+    }
     case "bodied":
-      return node.childForFieldName("body") === null ? undefined : named(node.childForFieldName("name"));
+      return field("body") === undefined ? undefined : named(field("name"));
     case "impl":
-      return named(node.childForFieldName("type"));
+      return named(field("type"));
     case "receiver":
-      return here(node.childForFieldName("name") ?? node, receiverName(node));
+      return here(field("name") ?? node, receiverName(tree, node));
     case "first-line":
       return here(
         node,
         /^\s*(?:(?:@\w+|public|private|internal|open|override|required|convenience)\s+)*([^\s:({=?]+)/.exec(
-          node.text.slice(0, 200),
+          start(),
         )?.[1],
       );
     case "labels":
       return here(
         node,
-        node.text
-          .slice(0, 200)
+        start()
           .split("{", 1)[0]
           ?.replace(/["\s]+/g, ".")
           .replace(/\.$/, ""),
       );
-    case "lisp": {
-      const start = node.text.slice(0, 200);
-      return LISP_OTHERS.test(start) ? undefined : here(node, LISP_DEFINES.exec(start)?.[1]);
-    }
+    case "lisp":
+      return LISP_OTHERS.test(start()) ? undefined : here(node, LISP_DEFINES.exec(start())?.[1]);
     case "elixir":
-      return elixirName(node);
+      return named(elixirName(tree, node));
     case "function-field": {
-      const value = node.childForFieldName("value");
-      return value !== null && FUNCTION_VALUE.test(value.type)
-        ? named(node.childForFieldName("name") ?? node.childForFieldName("property"))
+      const value = field("value");
+      return value !== undefined && FUNCTION_VALUE.test(tree.typeOf(value))
+        ? named(field("name") ?? field("property"))
         : undefined;
     }
     case "selector":
-      return named(node.namedChild(0));
-    default:
-      return named(byField(node, rule.slice("field:".length)));
+      return named(tree.namedChildrenOf(node)[0]);
+    default: {
+      const name = rule.slice("field:".length);
+      return named(field(name) ?? tree.namedChildrenOf(node).find((child) => tree.typeOf(child) === name));
+    }
   }
 };
 

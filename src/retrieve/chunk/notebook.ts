@@ -1,5 +1,5 @@
-import type { Node, Tree } from "web-tree-sitter";
 import type { Chunk } from "../contract.ts";
+import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
 import { plainTitle } from "./headings.ts";
 import { toLines } from "./lines.ts";
@@ -7,34 +7,40 @@ import type { OutlineEntry } from "./outline.ts";
 import { MAX_CHUNKS, SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-const memberOf = (object: Node | undefined, key: string): Node | undefined =>
-  object?.namedChildren
-    .find((pair) => pair.type === "pair" && pair.childForFieldName("key")?.text === `"${key}"`)
-    ?.childForFieldName("value") ?? undefined;
+const memberOf = (tree: SyntaxTree, object: SyntaxNode | undefined, key: string): SyntaxNode | undefined => {
+  const isIt = (pair: SyntaxNode): boolean => {
+    const written = tree.childOf(pair, "key");
+    return written !== undefined && tree.textOf(written) === `"${key}"`;
+  };
+  const pair = object && tree.namedChildrenOf(object).find((one) => tree.typeOf(one) === "pair" && isIt(one));
+  return pair && tree.childOf(pair, "value");
+};
 
 const HEADING = /^\s*"?(#{1,6})\s+(.*?)(?:\\n)?",?\s*$/;
 
 /** Cells of a Jupyter notebook, by the rows of the file that hold their sources; outputs and metadata are left out. */
-export const cutNotebook = (tree: Tree, text: string, sizes: Sizes = SIZES): Cut | undefined => {
+export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES): Cut | undefined => {
   const lines = toLines(text);
-  const root = tree.rootNode.namedChildren.find((child) => child.type === "object");
-  const cells = memberOf(root, "cells")?.namedChildren.filter((cell) => cell.type === "object");
+  const objectsIn = (node: SyntaxNode): readonly SyntaxNode[] =>
+    tree.namedChildrenOf(node).filter((child) => tree.typeOf(child) === "object");
+  const list = memberOf(tree, objectsIn(tree.root)[0], "cells");
+  const cells = list && objectsIn(list);
   if (cells === undefined || lines.count < cells.length) return undefined;
   const atoms: Atom[] = [];
   const outline: OutlineEntry[] = [];
   const prose: boolean[] = [];
   let covered = -1;
   for (const cell of cells) {
-    const source = memberOf(cell, "source");
+    const source = memberOf(tree, cell, "source");
     if (source === undefined) continue;
     // Without the rows of the brackets, where they stand apart.
-    const first = source.namedChild(0) ?? source;
-    const last = source.namedChild(source.namedChildCount - 1) ?? source;
-    const from = Math.max(covered + 1, first.startPosition.row);
-    const to = last.endPosition.row;
-    if (to < from || (source.type === "array" && source.namedChildCount === 0)) continue;
+    const rows = tree.namedChildrenOf(source);
+    const from = Math.max(covered + 1, (rows[0] ?? source).startRow);
+    const to = (rows.at(-1) ?? source).endRow;
+    if (to < from || (tree.typeOf(source) === "array" && rows.length === 0)) continue;
     covered = to;
-    const isProse = memberOf(cell, "cell_type")?.text === '"markdown"';
+    const kind = memberOf(tree, cell, "cell_type");
+    const isProse = kind !== undefined && tree.textOf(kind) === '"markdown"';
     for (let row = from; row <= to; row++) prose[row] = isProse;
     for (let row = from; isProse && row <= to; row++) {
       const found = lines.chars(row, row) > 400 ? null : HEADING.exec(lines.slice(row, row));

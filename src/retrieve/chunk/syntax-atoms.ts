@@ -1,9 +1,9 @@
-import type { Node, Tree } from "web-tree-sitter";
+import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
 import type { Lines } from "./lines.ts";
 import type { OutlineEntry } from "./outline.ts";
 import type { Sizes } from "./sizes.ts";
-import type { OutlineRules } from "./syntax-outline.ts";
+import { lastRow, type OutlineRules } from "./syntax-outline.ts";
 
 /** Chains of calls nest one level per call; deeper than this rows decide. */
 const MAX_DEPTH = 100;
@@ -17,7 +17,7 @@ const JOIN_AFTER_SPLIT = 0.15;
 interface Segment {
   from: number;
   to: number;
-  node: Node | undefined;
+  node: SyntaxNode | undefined;
 }
 
 /** What a cut costs at the rows where definitions start. */
@@ -34,7 +34,7 @@ const definitionPrices = (outline: readonly OutlineEntry[]): ReadonlyMap<number,
 };
 
 export const syntaxAtoms = (
-  tree: Tree,
+  tree: SyntaxTree,
   lines: Lines,
   rules: OutlineRules,
   outline: readonly OutlineEntry[],
@@ -55,54 +55,48 @@ export const syntaxAtoms = (
   };
 
   /** The children of a node as rows from `from` to `to`: each row belongs to the first child that has something on it. */
-  const segmentsOf = (parent: Node, from: number, to: number, atRoot: boolean): Segment[] => {
+  const segmentsOf = (parent: SyntaxNode, from: number, to: number, atRoot: boolean): Segment[] => {
     const segments: Segment[] = [];
-    const cursor = parent.walk();
     let covered = from - 1;
     /** Where comments and the like began that lead the next child. */
     let lead = -1;
-    if (cursor.gotoFirstChild()) {
-      do {
-        const startRow = cursor.startPosition.row;
-        const end = cursor.endPosition;
-        const endRow = Math.min(to, end.column === 0 && end.row > startRow ? end.row - 1 : end.row);
-        if (endRow <= covered) continue;
-        if (rules.leading.has(cursor.nodeTypeId)) {
-          const before = segments.at(-1);
-          // Begins beside what stands before: it is about that.
-          if (startRow <= covered && before !== undefined) before.to = endRow;
-          else {
-            const apart = lead >= 0 && startRow > covered + 1;
-            if (apart) segments.push({ from: lead, to: covered, node: undefined });
-            if (lead < 0 || apart) lead = covered + 1;
-          }
-          covered = endRow;
-          continue;
+    for (const child of tree.childrenOf(parent)) {
+      const { startRow } = child;
+      const endRow = Math.min(to, lastRow(child));
+      if (endRow <= covered) continue;
+      if (rules.leading.has(child.typeId)) {
+        const before = segments.at(-1);
+        // Begins beside what stands before: it is about that.
+        if (startRow <= covered && before !== undefined) before.to = endRow;
+        else {
+          const apart = lead >= 0 && startRow > covered + 1;
+          if (apart) segments.push({ from: lead, to: covered, node: undefined });
+          if (lead < 0 || apart) lead = covered + 1;
         }
-        const apart =
-          lead >= 0 && (startRow > covered + 1 || lines.chars(lead, covered) > sizes.maxChars / 2);
-        if (apart) {
-          segments.push({ from: lead, to: covered, node: undefined });
-          lead = -1;
-        }
-        if (atRoot && lead < 0 && hasText(covered + 1, startRow - 1)) {
-          segments.push({ from: covered + 1, to: startRow - 1, node: undefined });
-          covered = startRow - 1;
-        }
-        const start = lead >= 0 ? lead : covered + 1;
-        lead = -1;
-        const last = segments.at(-1);
-        if (!cursor.nodeIsNamed && startRow === endRow && last !== undefined) last.to = endRow;
-        else
-          segments.push({
-            from: start,
-            to: endRow,
-            node: tooLarge(start, endRow) ? cursor.currentNode : undefined,
-          });
         covered = endRow;
-      } while (cursor.gotoNextSibling());
+        continue;
+      }
+      const apart = lead >= 0 && (startRow > covered + 1 || lines.chars(lead, covered) > sizes.maxChars / 2);
+      if (apart) {
+        segments.push({ from: lead, to: covered, node: undefined });
+        lead = -1;
+      }
+      if (atRoot && lead < 0 && hasText(covered + 1, startRow - 1)) {
+        segments.push({ from: covered + 1, to: startRow - 1, node: undefined });
+        covered = startRow - 1;
+      }
+      const start = lead >= 0 ? lead : covered + 1;
+      lead = -1;
+      const last = segments.at(-1);
+      if (!child.isNamed && startRow === endRow && last !== undefined) last.to = endRow;
+      else
+        segments.push({
+          from: start,
+          to: endRow,
+          node: tooLarge(start, endRow) ? child : undefined,
+        });
+      covered = endRow;
     }
-    cursor.delete();
     if (lead >= 0) segments.push({ from: lead, to: covered, node: undefined });
     const last = segments.at(-1);
     if (last === undefined) return [{ from, to, node: undefined }];
@@ -134,7 +128,7 @@ export const syntaxAtoms = (
     return (apart ? CUT.paragraph : CUT.inside) + CUT.nested * priced;
   };
 
-  const visit = (parent: Node, from: number, to: number, depth: number): void => {
+  const visit = (parent: SyntaxNode, from: number, to: number, depth: number): void => {
     let afterSplit = false;
     for (const segment of handOver(segmentsOf(parent, from, to, depth === 0))) {
       let start = segment.from;
@@ -152,6 +146,6 @@ export const syntaxAtoms = (
       if (head !== undefined) atoms[at] = { ...head, cut, join };
     }
   };
-  if (lines.count > 0) visit(tree.rootNode, 0, lines.count - 1, 0);
+  if (lines.count > 0) visit(tree.root, 0, lines.count - 1, 0);
   return atoms;
 };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
 import { languageOf } from "../parse/languages.ts";
 import { createParsers, type Parsers } from "../parse/parsers.ts";
+import { readSyntaxTree } from "../parse/syntax-tree.ts";
 import type { Sizes } from "./sizes.ts";
 import { cutSyntax } from "./syntax-chunks.ts";
 
@@ -20,7 +21,10 @@ const cut = async (path: string, source: string, sizes: Sizes) => {
   const { tree } = await parsers.parse(grammar, source);
   if (tree === undefined) throw new Error("no tree");
   try {
-    return { language: language.id, ...cutSyntax(tree, grammar, source, language.family, sizes) };
+    return {
+      language: language.id,
+      ...cutSyntax(readSyntaxTree(tree, source), grammar, source, language.family, sizes),
+    };
   } finally {
     tree.delete();
   }

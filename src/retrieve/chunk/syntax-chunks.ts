@@ -1,6 +1,6 @@
-import type { Tree } from "web-tree-sitter";
 import type { ChunkKind } from "../contract.ts";
 import type { Grammar } from "../parse/language-table.ts";
+import type { SyntaxTree } from "../parse/syntax-tree.ts";
 import { type Atom, CUT, rowAtoms } from "./atoms.ts";
 import { toLines } from "./lines.ts";
 import { mostlyErrors } from "./mostly-errors.ts";
@@ -16,7 +16,7 @@ export interface SyntaxCut extends Cut {
 
 /** Chunks at the boundaries of the syntax tree, named by the definitions in them. */
 export const cutSyntax = (
-  tree: Tree,
+  tree: SyntaxTree,
   grammar: Grammar,
   text: string,
   kind: ChunkKind,
@@ -25,7 +25,7 @@ export const cutSyntax = (
   const lines = toLines(text);
   const rules = outlineRules(grammar, tree.language);
   const outline = syntaxOutline(tree, rules);
-  const broken = mostlyErrors(tree, text.length);
+  const broken = mostlyErrors(tree);
   let atoms: Atom[];
   if (broken) {
     const starts = new Set(outline.map((entry) => entry.startRow));

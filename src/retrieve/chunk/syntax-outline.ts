@@ -1,5 +1,7 @@
-import type { Language, Node, Tree } from "web-tree-sitter";
+import type { Language } from "web-tree-sitter";
 import type { Grammar } from "../parse/language-table.ts";
+import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
+import { ERROR_TYPE } from "../parse/tree-layout.ts";
 import { nameOf, nameParts } from "./names.ts";
 import type { OutlineEntry } from "./outline.ts";
 import { type NameRule, OUTLINE_TABLE } from "./outline-table.ts";
@@ -22,9 +24,6 @@ export interface OutlineRules {
 const MAX_DEPTH = 24;
 /** A file with more is generated, and the first say what it is. */
 const MAX_ENTRIES = 20_000;
-
-/** tree-sitter's number for what it could not read, the same in all grammars. */
-const ERROR_TYPE = 65_535;
 
 const compiled = new WeakMap<Language, OutlineRules>();
 
@@ -60,33 +59,29 @@ export const outlineRules = (grammar: Grammar, language: Language): OutlineRules
   return made;
 };
 
-const lastRow = (node: Node): number => {
-  const { row, column } = node.endPosition;
-  return column === 0 && row > node.startPosition.row ? row - 1 : row;
-};
+/** The last row that a node has something on: one that ends with its line does not reach into the next. */
+export const lastRow = ({ startRow, endRow, endColumn }: SyntaxNode): number =>
+  endColumn === 0 && endRow > startRow ? endRow - 1 : endRow;
 
 /** The definitions of a file that can be named from outside of functions, in the order of the file. */
-export const syntaxOutline = (tree: Tree, { rules, maxDepth }: OutlineRules): OutlineEntry[] => {
+export const syntaxOutline = (tree: SyntaxTree, { rules, maxDepth }: OutlineRules): OutlineEntry[] => {
   const entries: OutlineEntry[] = [];
   if (rules.size === 0) return entries;
-  const cursor = tree.walk();
 
-  const visit = (scope: readonly string[], depth: number, level: number): void => {
-    if (level > MAX_DEPTH || depth > maxDepth || entries.length >= MAX_ENTRIES || !cursor.gotoFirstChild())
-      return;
-    do {
-      const rule = rules.get(cursor.nodeTypeId);
+  const visit = (parent: SyntaxNode, scope: readonly string[], depth: number, level: number): void => {
+    if (level > MAX_DEPTH || depth > maxDepth || entries.length >= MAX_ENTRIES) return;
+    for (const node of tree.childrenOf(parent)) {
+      const rule = rules.get(node.typeId);
       if (rule === undefined || (rule.topOnly && depth > 0)) continue;
       if (!rule.defines) {
-        visit(scope, depth, level + 1);
+        visit(node, scope, depth, level + 1);
         continue;
       }
-      const node = cursor.currentNode;
-      const found = nameOf(node, rule.name);
+      const found = nameOf(tree, node, rule.name);
       const parts = found === undefined ? [] : nameParts(found.text);
       const name = parts.at(-1);
       if (found === undefined || name === undefined) {
-        if (rule.scope) visit(scope, depth, level + 1);
+        if (rule.scope) visit(node, scope, depth, level + 1);
         continue;
       }
       const qualified = [...scope, ...parts];
@@ -95,18 +90,13 @@ export const syntaxOutline = (tree: Tree, { rules, maxDepth }: OutlineRules): Ou
         qualified: qualified.join("."),
         depth,
         nameRow: found.row,
-        startRow: node.startPosition.row,
+        startRow: node.startRow,
         endRow: lastRow(node),
       });
-      if (rule.scope) visit(qualified, depth + 1, level + 1);
-    } while (cursor.gotoNextSibling());
-    cursor.gotoParent();
+      if (rule.scope) visit(node, qualified, depth + 1, level + 1);
+    }
   };
 
-  try {
-    visit([], 0, 0);
-  } finally {
-    cursor.delete();
-  }
+  visit(tree.root, [], 0, 0);
   return entries;
 };

@@ -11,6 +11,7 @@ import type { Grammar } from "./language-table.ts";
 import { type Language, languageOf } from "./languages.ts";
 import type { Parsers } from "./parsers.ts";
 import { scriptOnly } from "./script-only.ts";
+import { readSyntaxTree, type SyntaxTree } from "./syntax-tree.ts";
 
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";
@@ -37,7 +38,7 @@ const symbolsOf = (tree: Tree, language: Language, text: string): FileSymbols =>
   }
 };
 
-const fromNotebook = (tree: Tree, language: Language, text: string): ParsedFile => {
+const fromNotebook = (tree: SyntaxTree, language: Language, text: string): ParsedFile => {
   const cut = cutNotebook(tree, text);
   return cut === undefined
     ? parsed(language, cutWindows(text, "data"), NO_SYMBOLS, "not a notebook of cells")
@@ -69,8 +70,9 @@ export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<P
   const { tree, reason } = await parsers.parse(input.grammar, input.text);
   if (tree === undefined) return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, reason);
   try {
-    if (language.id === "notebook") return fromNotebook(tree, language, text);
-    const cut = cutSyntax(tree, input.grammar, text, language.family);
+    const syntax = readSyntaxTree(tree, input.text);
+    if (language.id === "notebook") return fromNotebook(syntax, language, text);
+    const cut = cutSyntax(syntax, input.grammar, text, language.family);
     return parsed(language, cut, symbolsOf(tree, input.syntax, input.text), cut.broken ? BROKEN : undefined);
   } catch {
     return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, "its syntax tree cannot be read");

@@ -11,19 +11,39 @@ import { addressOf, treeMemory } from "./tree-sitter-core.ts";
 export const SUBTREE_BYTES = 8;
 
 /** Of a subtree that is inline: bits of its first byte, and the places of the rest. */
-export const INLINE = { is: 1, visible: 2, extra: 8, symbol: 1, padding: 6, size: 7 } as const;
+export const INLINE = {
+  is: 1,
+  visible: 2,
+  named: 4,
+  extra: 8,
+  symbol: 1,
+  paddingColumns: 4,
+  paddingRows: 5,
+  rowsMask: 15,
+  padding: 6,
+  size: 7,
+} as const;
 
 /** Of a heap node: places in bytes, and bits of its flags. */
 export const HEAP = {
   padding: 4,
+  paddingRows: 8,
+  paddingColumns: 12,
   size: 16,
+  sizeRows: 20,
+  sizeColumns: 24,
+  errorCost: 32,
   childCount: 36,
   symbol: 40,
   flags: 44,
   productionId: 66,
   visible: 1,
+  named: 2,
   extra: 4,
 } as const;
+
+/** tree-sitter's number for what it could not read, the same in all grammars. */
+export const ERROR_TYPE = 65_535;
 
 const LANGUAGE = {
   symbolCount: 4,
@@ -33,6 +53,7 @@ const LANGUAGE = {
   maxAliases: 36,
   fieldMapSlices: 64,
   fieldMapEntries: 68,
+  symbolMetadata: 72,
   publicSymbols: 76,
   aliasSequences: 84,
 } as const;
@@ -41,6 +62,8 @@ const LANGUAGE = {
 export interface Productions {
   /** By symbol: the number that the outside knows it by. */
   readonly publicSymbols: Uint16Array;
+  /** By symbol: 1 where it has a name, and is not only written so. */
+  readonly namedSymbols: Uint8Array;
   /** By production and child: the symbol that it is shown as; 0: its own. */
   readonly aliases: Uint16Array;
   readonly aliasesEach: number;
@@ -48,6 +71,9 @@ export interface Productions {
   readonly fields: Uint16Array;
   readonly fieldsEach: number;
 }
+
+/** Whether a symbol is visible, named, a supertype. */
+const METADATA_BYTES = 3;
 
 const known = new WeakMap<Language, Productions>();
 
@@ -83,10 +109,13 @@ const readProductions = (languageAddress: number): Productions => {
   const aliases = words(number(LANGUAGE.aliasSequences), productions * aliasesEach);
   // Production 0 stands for all that have neither, whatever lies there.
   aliases.fill(0, 0, aliasesEach);
+  const symbols = number(LANGUAGE.symbolCount) + number(LANGUAGE.aliasCount);
+  const metadata = new Uint8Array(treeMemory(), number(LANGUAGE.symbolMetadata), symbols * METADATA_BYTES);
   return {
-    publicSymbols: words(
-      number(LANGUAGE.publicSymbols),
-      number(LANGUAGE.symbolCount) + number(LANGUAGE.aliasCount),
+    publicSymbols: words(number(LANGUAGE.publicSymbols), symbols),
+    namedSymbols: Uint8Array.from(
+      { length: symbols },
+      (_, symbol) => metadata[symbol * METADATA_BYTES + 1] ?? 0,
     ),
     aliases,
     aliasesEach,
