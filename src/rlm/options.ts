@@ -3,9 +3,11 @@ import { flag, list, oneOf, section, whole } from "../base/option.ts";
 export const rlmSections = [
   section("mcp.rlm", "Recursive Language Model analyses.", {
     enabled: flag(true, "Offer rlm_query.", { planned: true }),
-    profile: oneOf(["restricted", "unrestricted"], "unrestricted", "restricted: local models only.", {
-      planned: true,
-    }),
+    profile: oneOf(
+      ["restricted", "unrestricted"],
+      "unrestricted",
+      "restricted: only models on this machine, for analyses and for /invoke_agent.",
+    ),
     allow_path: flag(true, "Accept a file path beside raw context.", { planned: true }),
     allow_absolute_paths: flag(false, "Accept absolute paths.", { planned: true }),
     denylist_globs: list(
@@ -19,7 +21,6 @@ export const rlmSections = [
     allowed_model_prefixes: list(
       [],
       "Models that may be used, by prefix; empty means the profile's rule alone.",
-      { planned: true },
     ),
   }),
 ] as const;

@@ -1,0 +1,32 @@
+import { LlmcError } from "../base/error.ts";
+
+const PREFIXES = {
+  ollama_chat: "ollama",
+  ollama: "ollama",
+  openai: "openai",
+  anthropic: "anthropic",
+  gemini: "google",
+} as const;
+
+export type ProviderName = (typeof PREFIXES)[keyof typeof PREFIXES];
+
+/** `PROVIDER/NAME`; the name may have slashes of its own, and ends up in addresses. */
+export const MODEL_NAME =
+  /^(?<prefix>ollama_chat|ollama|openai|anthropic|gemini)\/(?<id>(?!.*(?:\.\.|\/\/))[A-Za-z0-9][\w.:/@+-]{0,199})$/;
+
+export const MODEL_NAME_SHAPE =
+  "expected ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME, or nothing";
+
+export interface ModelName {
+  readonly provider: ProviderName;
+  /** As the provider knows it. */
+  readonly id: string;
+}
+
+export const parseModelName = (name: string): ModelName => {
+  const { prefix, id } = MODEL_NAME.exec(name)?.groups ?? {};
+  if (prefix === undefined || id === undefined) {
+    throw new LlmcError("invalid_args", `The model's name: ${MODEL_NAME_SHAPE}.`);
+  }
+  return { provider: PREFIXES[prefix as keyof typeof PREFIXES], id };
+};

@@ -1,0 +1,88 @@
+import { LlmcError } from "../base/error.ts";
+import { createOutbound } from "../host/outbound.ts";
+import { decideEgress, isFreeOfCharge } from "../policy/egress.ts";
+import type { Models } from "./contract.ts";
+import { generate } from "./generate.ts";
+import { parseModelName } from "./model-name.ts";
+import { priceOf } from "./prices.ts";
+import { PROVIDERS, type Provider } from "./providers.ts";
+
+/** What the configuration says of models; asked anew each time, because it is hot. */
+export interface ModelSettings {
+  readonly profile: "restricted" | "unrestricted";
+  readonly allowedModelPrefixes: readonly string[];
+  readonly airGapped: boolean;
+  readonly providers: Readonly<
+    Record<Provider["setting"], { readonly url: string; readonly keyVariable: string }>
+  >;
+}
+
+interface ModelsParts {
+  readonly settings: () => ModelSettings;
+  /** A variable of the environment. */
+  readonly secret: (variable: string) => string | undefined;
+}
+
+/** Far beyond any answer in text; a server that never stops talking is cut here. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+
+const missingKey = (model: string, variable: string, setting: string): LlmcError =>
+  new LlmcError("unavailable", `${model} needs a key, and the server has none.`, {
+    hint:
+      variable === ""
+        ? `The operator names the variable that holds it in mcp.llm.${setting}_key_env.`
+        : `The operator sets ${variable} in the server's environment and starts it again.`,
+  });
+
+/** What no header can carry would be quoted by the library's own complaint. */
+const checkKey = (key: string, variable: string): void => {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new LlmcError("unavailable", `The key in ${variable} has characters that no key has.`, {
+    hint: "The operator looks for spaces, line ends and quotes around it.",
+  });
+};
+
+/** Models by name: allowed, with their key, and loaded when they are first asked for. */
+export const createModels = ({ settings, secret }: ModelsParts): Models => ({
+  open: async (name) => {
+    const { provider: providerName, id } = parseModelName(name);
+    const provider = PROVIDERS[providerName];
+    const { profile, allowedModelPrefixes, airGapped, providers } = settings();
+    const { url, keyVariable } = providers[provider.setting];
+    const decision = decideEgress({ profile, allowedModelPrefixes, airGapped, model: name, baseUrl: url });
+    if (!decision.allowed) {
+      throw new LlmcError("egress_denied", decision.reason, { hint: decision.hint });
+    }
+    const key = keyVariable === "" ? undefined : secret(keyVariable) || undefined;
+    if (key === undefined && provider.needsKey(url)) throw missingKey(name, keyVariable, provider.setting);
+    if (key !== undefined) checkKey(key, keyVariable);
+
+    const { origin } = new URL(url);
+    const place = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
+    const fetch = createOutbound({
+      origin,
+      loopbackOnly: decision.loopbackOnly,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+    });
+    const priced = {
+      provider: providerName,
+      id,
+      baseUrl: url,
+      isFree: decision.loopbackOnly || isFreeOfCharge(name, url),
+    };
+    const sdk = await provider.load({ id, baseUrl: url, key, fetch }).catch((cause: unknown) => {
+      throw new LlmcError("unavailable", `What ${name} needs could not be loaded.`, {
+        hint: "Is the installation whole?",
+        cause,
+      });
+    });
+    return {
+      name,
+      costOf: (usage) => priceOf(priced, usage),
+      generate: async (request) => {
+        const outcome = await generate(sdk, request, place);
+        return { ...outcome, costUsd: await priceOf(priced, outcome.usage) };
+      },
+    };
+  },
+});

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { type Option, section, text, whole } from "../base/option.ts";
+import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
+
+const matching = (pattern: RegExp, expected: string, value: string, says: string): Option<string> => ({
+  schema: z.string().regex(pattern, expected),
+  default: value,
+  says,
+  planned: false,
+  restart: false,
+});
+
+/** Without a name or password, which would be printed with the configuration. */
+const address = (value: string, says: string): Option<string> =>
+  matching(
+    /^https?:\/\/[^\s/?#@\\]+(?:\/[^\s?#@\\]*)?$/,
+    "expected http://HOST or https://HOST, without a password (keys come from the environment)",
+    value,
+    says,
+  );
+
+/** A key pasted here by mistake would be printed: only what can name a variable is taken. */
+const variable = (value: string, whose: string): Option<string> =>
+  matching(
+    /^(?:[A-Z_][A-Z0-9_]*)?$/,
+    "expected the name of a variable, in capitals, or nothing",
+    value,
+    `Name of the environment variable that holds the key ${whose}. Empty: no key is sent.`,
+  );
+
+const role = (name: string): Option<string> =>
+  text("", `What ${name} is told to be, instead of the words that come with the program. Empty: those.`);
+
+export const llmSections = [
+  section("mcp.llm", "Models. Where text may be sent is decided by mcp.rlm.profile.", {
+    agent_model: matching(
+      new RegExp(`^$|${MODEL_NAME.source}`),
+      MODEL_NAME_SHAPE,
+      "",
+      "Model behind /invoke_agent: ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME. Empty: the endpoint acknowledges only.",
+    ),
+    max_output_tokens: whole(2048, 1, 1_000_000, "Most tokens of one answer of a model."),
+    max_input_tokens: whole(
+      32_000,
+      100,
+      10_000_000,
+      "Longest question to the agent with its context, in tokens; a longer one is refused before it is sent.",
+    ),
+    context_tokens: whole(
+      600,
+      1,
+      200_000,
+      "Tokens of retrieved context beside a question to the agent; never more than mcp.rag.token_budget.",
+    ),
+    timeout_seconds: whole(120, 1, 3600, "Deadline of one call of a model."),
+    ollama_url: address("http://127.0.0.1:11434", "Where Ollama answers."),
+    ollama_key_env: variable("", "of an Ollama behind a proxy that asks for one"),
+    openai_url: address(
+      "https://api.openai.com/v1",
+      "Where openai/NAME is served: OpenAI, or any server that speaks its chat completions, up to and with /v1.",
+    ),
+    openai_key_env: variable("OPENAI_API_KEY", "of the server at openai_url"),
+    anthropic_url: address("https://api.anthropic.com/v1", "Where anthropic/NAME is served."),
+    anthropic_key_env: variable("ANTHROPIC_API_KEY", "of Anthropic"),
+    google_url: address("https://generativelanguage.googleapis.com/v1beta", "Where gemini/NAME is served."),
+    google_key_env: variable("GEMINI_API_KEY", "of Google"),
+  }),
+  section("mcp.llm.roles", "The agents that /invoke_agent knows.", {
+    beatrice: role("Beatrice"),
+    otto: role("Otto"),
+    rem: role("Rem"),
+    grace: role("Grace"),
+  }),
+] as const;

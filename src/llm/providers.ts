@@ -1,0 +1,75 @@
+import type { AnthropicProvider } from "@ai-sdk/anthropic";
+import type { ProviderName } from "./model-name.ts";
+
+/** A model as the AI SDK's provider packages make it. Their names end here. */
+export type SdkModel = ReturnType<AnthropicProvider["languageModel"]>;
+
+export interface SdkParts {
+  /** The model's name at the provider. */
+  readonly id: string;
+  readonly baseUrl: string;
+  readonly key: string | undefined;
+  readonly fetch: typeof fetch;
+}
+
+export interface Provider {
+  /** Names the keys of its address and of its key's variable: `ollama_url`, `ollama_key_env`. */
+  readonly setting: "ollama" | "openai" | "anthropic" | "google";
+  needsKey(baseUrl: string): boolean;
+  /** Loads the provider's package, which a server without a model never does. */
+  load(parts: SdkParts): Promise<SdkModel>;
+}
+
+const OPENAI_HOST = "api.openai.com";
+
+/**
+ * OpenAI's newer models refuse `max_tokens`; other servers know nothing else. Its own host is told by what it calls the
+ * limit now.
+ */
+const renameLimit = ({ max_tokens, ...rest }: Record<string, unknown>): Record<string, unknown> => ({
+  ...rest,
+  ...(max_tokens === undefined ? {} : { max_completion_tokens: max_tokens }),
+});
+
+const loadCompatible = async ({ id, baseUrl, key, fetch }: SdkParts): Promise<SdkModel> => {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  return createOpenAICompatible({
+    name: "openai",
+    baseURL: baseUrl,
+    includeUsage: true,
+    fetch,
+    ...(key === undefined ? {} : { apiKey: key }),
+    ...(new URL(baseUrl).hostname === OPENAI_HOST ? { transformRequestBody: renameLimit } : {}),
+  }).chatModel(id);
+};
+
+export const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
+  ollama: {
+    setting: "ollama",
+    needsKey: () => false,
+    // Its address is known without the path of the interface that is used here.
+    load: (parts) =>
+      loadCompatible({ ...parts, baseUrl: `${parts.baseUrl.replace(/(?:\/v1)?\/*$/, "")}/v1` }),
+  },
+  openai: {
+    setting: "openai",
+    needsKey: (baseUrl) => new URL(baseUrl).hostname === OPENAI_HOST,
+    load: loadCompatible,
+  },
+  anthropic: {
+    setting: "anthropic",
+    needsKey: () => true,
+    load: async ({ id, baseUrl, key = "", fetch }) => {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic({ baseURL: baseUrl, apiKey: key, fetch }).languageModel(id);
+    },
+  },
+  google: {
+    setting: "google",
+    needsKey: () => true,
+    load: async ({ id, baseUrl, key = "", fetch }) => {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle({ baseURL: baseUrl, apiKey: key, fetch }).languageModel(id);
+    },
+  },
+};

@@ -1,0 +1,104 @@
+/** What is known of a model call before any connection is opened. */
+interface ModelEgress {
+  /** `restricted`: nothing leaves this machine (doc0 §7.1). */
+  readonly profile: "restricted" | "unrestricted";
+  /** Empty: the profile's rule alone. */
+  readonly allowedModelPrefixes: readonly string[];
+  /** Nothing leaves this machine, whatever the profile says. */
+  readonly airGapped: boolean;
+  /** The whole name, `ollama_chat/qwen3:8b`. */
+  readonly model: string;
+  readonly baseUrl: string;
+}
+
+export type EgressDecision =
+  | {
+      readonly allowed: true;
+      /** The address that a name stands for is known only when it is looked up: the host refuses any other then. */
+      readonly loopbackOnly: boolean;
+    }
+  | { readonly allowed: false; readonly reason: string; readonly hint: string };
+
+/** Those whose server can run on this machine. The others are clouds, even behind a proxy on loopback. */
+const LOCAL_PROVIDERS = new Set(["ollama_chat", "ollama", "openai"]);
+
+/** Ollama passes models of these names on to its own cloud, from a server on loopback. */
+const OLLAMA_CLOUD = /[:-]cloud$/i;
+
+const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
+
+/** `URL` brings every spelling of an address (decimal, octal, short, mapped) into one. */
+const canonicalHost = (host: string): string | undefined => {
+  if (!/^[\w.:[\]-]+$/.test(host)) return undefined;
+  const inUrl = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  return URL.parse(`http://${inUrl}/`)?.hostname;
+};
+
+/** Whether an address (never a name) is of this machine alone. `0.0.0.0` is not: elsewhere it means other things. */
+export const isLoopbackAddress = (address: string): boolean => {
+  const host = canonicalHost(address);
+  if (host === undefined) return false;
+  if (IPV4.test(host)) return host.startsWith("127.");
+  return host === "[::1]" || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
+};
+
+const isAddress = (host: string): boolean => IPV4.test(host) || host.startsWith("[");
+
+/** Names may stand for loopback; the host finds out before it connects. */
+const mayBeLoopback = (host: string): boolean => !isAddress(host) || isLoopbackAddress(host);
+
+/** Ollama on this machine, and not its cloud: nobody sends a bill. What else listens on loopback may pass calls on. */
+export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
+  const host = URL.parse(baseUrl)?.hostname ?? "";
+  const isHere = isLoopbackAddress(host) || /^localhost\.?$/.test(host);
+  return /^ollama(?:_chat)?\//.test(model) && !OLLAMA_CLOUD.test(model) && isHere;
+};
+
+const refuse = (reason: string, hint: string): EgressDecision => ({ allowed: false, reason, hint });
+
+const decideLocal = (model: string, host: string, rule: string): EgressDecision => {
+  const [provider = ""] = model.split("/", 1);
+  const local = "Use a model that runs on this machine, such as ollama_chat/NAME.";
+  if (!LOCAL_PROVIDERS.has(provider)) {
+    return refuse(`The model is not a local one, and ${rule}.`, local);
+  }
+  if (provider.startsWith("ollama") && OLLAMA_CLOUD.test(model)) {
+    return refuse(`The model runs in Ollama's cloud, and ${rule}.`, local);
+  }
+  if (!mayBeLoopback(host)) {
+    return refuse(
+      `The model's server is not on this machine, and ${rule}.`,
+      "Give it a loopback address, such as http://127.0.0.1:11434.",
+    );
+  }
+  return { allowed: true, loopbackOnly: true };
+};
+
+/** Whether text may be sent to this model at this address. */
+export const decideEgress = (facts: ModelEgress): EgressDecision => {
+  const { profile, allowedModelPrefixes, airGapped, model, baseUrl } = facts;
+  const url = URL.parse(baseUrl);
+  if (url === null) {
+    return refuse("The address of the model's server is malformed.", "It is http://… or https://….");
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return refuse("The address of the model's server is neither http nor https.", "Use one of the two.");
+  }
+  if (url.username !== "" || url.password !== "") {
+    return refuse(
+      "The address of the model's server holds a name or password.",
+      "Keys come from environment variables: see mcp.llm.",
+    );
+  }
+  // An empty prefix would allow everything by accident.
+  const fits = allowedModelPrefixes.some((prefix) => prefix !== "" && model.startsWith(prefix));
+  if (allowedModelPrefixes.length > 0 && !fits) {
+    return refuse(
+      "The model is not among mcp.rlm.allowed_model_prefixes.",
+      "The operator extends that list, or configures another model.",
+    );
+  }
+  if (airGapped) return decideLocal(model, url.hostname, "mcp.security.air_gapped_mode is on");
+  if (profile === "restricted") return decideLocal(model, url.hostname, 'mcp.rlm.profile is "restricted"');
+  return { allowed: true, loopbackOnly: false };
+};
