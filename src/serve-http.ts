@@ -1,4 +1,5 @@
 import type { RequestListener, Server } from "node:http";
+import { checkAgentModel, createAgentPort } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import type { Io } from "./cli/io.ts";
 import type { HttpApp } from "./http/app.ts";
@@ -112,6 +113,7 @@ export const serveHttp = async ({
     mcp: mcpHttp,
     bootload: async (sessionId, taskId, signal) =>
       (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
+    agent: createAgentPort(app, request.env),
     tokens,
     metrics: app.metrics.expose,
     metricsPath:
@@ -161,7 +163,10 @@ export const serveHttp = async ({
       ),
   });
   preload(app);
+  void checkAgentModel(app, request.env);
   await http.app.ready();
+  // Before the door opens: a signal that finds nobody listening for it ends the process at once.
+  const told = untilSignal(app);
   const port = await host.listen(http.app.server, { host: server.host, port: server.port });
   const stopFollowing = tls?.follow(http.app.server);
   const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
@@ -172,7 +177,7 @@ export const serveHttp = async ({
     "serving on HTTP",
   );
 
-  await untilSignal(app);
+  await told;
   await drain(app, http, mcpHttp.close, host.closeServer);
   stopFollowing?.();
   await rates.close();

@@ -276,8 +276,8 @@ describe("the command line", () => {
 describe("warnings", () => {
   it("name the keys that are set and not in force yet", async () => {
     await write("[mcp.te]\njson_mode = true\n[mcp.server]\nport = 1\n");
-    expect((await load({ env: { LLMC_MCP_RAG_JIT_CONTEXT_ENABLED: "false" } })).warnings).toEqual([
-      "set, but not in force yet: mcp.te.json_mode, mcp.rag.jit_context_enabled",
+    expect((await load({ env: { LLMC_MCP_RLM_ALLOW_PATH: "false" } })).warnings).toEqual([
+      "set, but not in force yet: mcp.te.json_mode, mcp.rlm.allow_path",
     ]);
   });
 });

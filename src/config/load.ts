@@ -92,6 +92,10 @@ const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): st
 const variablesOf = (entries: unknown): readonly string[] =>
   (Array.isArray(entries) ? entries.map(String) : []).flatMap((entry) => /env:(\w+)$/.exec(entry)?.[1] ?? []);
 
+/** Variables that hold keys of model providers. */
+const keyVariables = (settings: ReadonlyMap<string, Setting>): readonly string[] =>
+  [...settings].flatMap(([key, { value }]) => (key.endsWith("_key_env") ? [String(value)] : []));
+
 export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   const path =
     request.configPath === undefined
@@ -114,7 +118,10 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     // A file that cannot be parsed may have named the token's variable.
     ...(file?.broken
       ? []
-      : unknownVariables(request.env, typeof named === "string" ? named : undefined, variablesOf(further))),
+      : unknownVariables(request.env, typeof named === "string" ? named : undefined, [
+          ...variablesOf(further),
+          ...keyVariables(settings),
+        ])),
     ...overrides.problems,
   ];
   if (problems.length > 0) throw refuse(problems);

@@ -4,6 +4,7 @@ import { envelopeSections } from "../envelope/options.ts";
 import { hostSections } from "../host/options.ts";
 import { httpSections } from "../http/options.ts";
 import { linkSections } from "../link/options.ts";
+import { llmSections } from "../llm/options.ts";
 import { mcpSections } from "../mcp/options.ts";
 import { observeSections } from "../observe/options.ts";
 import { retrieveSections } from "../retrieve/options.ts";
@@ -20,6 +21,7 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...retrieveSections,
   ...envelopeSections,
   ...rlmSections,
+  ...llmSections,
   ...hostSections,
 ];
 
@@ -32,6 +34,7 @@ const [observability, logging] = observeSections;
 const [rag] = retrieveSections;
 const [te] = envelopeSections;
 const [rlm] = rlmSections;
+const [llm, llmRoles] = llmSections;
 const [docker] = hostSections;
 
 /**
@@ -57,6 +60,8 @@ export const LAYOUT = {
   "mcp.rag": [rag],
   "mcp.te": [te],
   "mcp.rlm": [rlm],
+  "mcp.llm": [llm],
+  "mcp.llm.roles": [llmRoles],
   "mcp.observability": [observability],
   "mcp.logging": [logging],
   "mcp.docker": [docker],

@@ -29,7 +29,7 @@ const ofKind = (kind: Kind): fc.Arbitrary<unknown> => {
 const valid = (option: Option) => {
   // A text, or list of texts, with a pattern of its own: its default is the one that is known to fit.
   const kind = kindOf(option);
-  const odd: Partial<Record<Kind["is"], unknown>> = { text: "", list: [""] };
+  const odd: Partial<Record<Kind["is"], unknown>> = { text: "\u0000", list: ["\u0000"] };
   const isFree = !(kind.is in odd) || option.schema.safeParse(odd[kind.is]).success;
   const values = isFree ? ofKind(kind) : fc.constant(option.default);
   return option.default === null ? fc.option(values) : values;
@@ -57,6 +57,12 @@ describe("REQ-C3: the effective configuration", () => {
     ["http://user:pass@host:4318/v1", "http://***@host:4318/v1"],
     ["https://t0ken@host", "https://***@host"],
     ["http://user:p@ss/w rd@host", "http://***@host"],
+    [
+      "postgres://h/db?user=u&password=hunter2&sslmode=disable",
+      "postgres://h/db?user=u&password=***&sslmode=disable",
+    ],
+    ["postgres://u:p@h/db?PASSWORD=hunter2#x", "postgres://***@h/db?PASSWORD=***#x"],
+    ["postgres://h/db?pass%77ord=hunter2", "postgres://h/db?pass%77ord=***"],
     ["http://host/v1", "http://host/v1"],
   ])("shows no password of an address: %s", async (address, shown) => {
     const loaded = await load(undefined, { overrides: { "mcp.observability.otlp_endpoint": address } });

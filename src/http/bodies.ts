@@ -23,7 +23,25 @@ export const agentBody = z.strictObject({
   inject_context: z.string().default("").describe("Context to put before it."),
 });
 
-export const agentAnswer = z.object({ text: z.string() });
+export const agentAnswer = z.object({
+  text: z.string(),
+  meta: z
+    .object({
+      model: z.string(),
+      finish_reason: z
+        .enum(["stop", "length", "filtered", "other"])
+        .describe("length: the answer was cut at mcp.llm.max_output_tokens."),
+      usage: z
+        .object({ input_tokens: z.int().optional(), output_tokens: z.int().optional() })
+        .describe("As the provider counted."),
+      cost_usd: z.number().optional().describe("Left out where the price is not known."),
+      sources: z.array(z.string()).describe("Where the context came from: path#Lx-Ly."),
+    })
+    .optional()
+    .describe("Only where a model answered."),
+});
+
+export type AgentAnswer = z.infer<typeof agentAnswer>;
 
 export const searchBody = z.strictObject({
   q: z.string().min(1).describe("What is looked for, in plain words or names."),

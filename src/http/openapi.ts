@@ -43,6 +43,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   422: "BAD_ARGS: a field is missing, unknown, of the wrong type or out of bounds.",
   429: "RATE_LIMITED: too many requests; Retry-After says when to try again.",
   500: "INTERNAL: the log has the detail under the correlation id.",
+  502: "INTERNAL: the model's provider answered with an error.",
   503: "BUSY: too much is under way, the server is stopping, or something is switched off.",
   504: "TIMEOUT: the call passed its deadline.",
 };
@@ -50,7 +51,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const refusals = (statuses: readonly number[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 
-const CALL_REFUSALS = [401, 403, 404, 413, 415, 422, 429, 500, 503, 504];
+const CALL_REFUSALS = [401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504];
 
 const post = (operationId: string, summary: string, request: string, success: Json): Json => ({
   post: {
@@ -118,9 +119,12 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
   }),
   "/invoke_agent": post(
     "invoke_agent",
-    "Speak to an agent role; acknowledged, the model is called elsewhere.",
+    "Speak to an agent role. Answered by the model of mcp.llm.agent_model with context of the workspace, which needs the scope egress; acknowledged only where none is configured.",
     "AgentRequest",
-    answer("The acknowledgement.", ref("AgentAnswer")),
+    answer(
+      "The answer, or the acknowledgement. With a model and `Accept: text/event-stream`: events `progress` (pieces of the text as `message`), then one `result` or `error`.",
+      ref("AgentAnswer"),
+    ),
   ),
   "/rag/search": post(
     "rag_search",

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import type { App, AppRequest } from "./app.ts";
+import { toLlmcError } from "./base/error.ts";
+import { tokenCounter } from "./base/tokens.ts";
+import type { AgentPort } from "./http/routes/agent.ts";
+import type { AgentAnswer } from "./llm/agent.ts";
+import type { ModelSettings } from "./llm/models.ts";
+
+type Config = ReturnType<App["config"]["current"]>["config"]["mcp"];
+
+const modelSettingsOf = ({ rlm, llm, security }: Config): ModelSettings => ({
+  profile: rlm.profile,
+  allowedModelPrefixes: rlm.allowed_model_prefixes,
+  airGapped: security.air_gapped_mode,
+  providers: {
+    ollama: { url: llm.ollama_url, keyVariable: llm.ollama_key_env },
+    openai: { url: llm.openai_url, keyVariable: llm.openai_key_env },
+    anthropic: { url: llm.anthropic_url, keyVariable: llm.anthropic_key_env },
+    google: { url: llm.google_url, keyVariable: llm.google_key_env },
+  },
+});
+
+const agentSettingsOf = ({ llm, rag }: Config) => ({
+  model: llm.agent_model,
+  maxOutputTokens: llm.max_output_tokens,
+  maxInputTokens: llm.max_input_tokens,
+  timeoutMs: llm.timeout_seconds * 1000,
+  contextTokens: rag.jit_context_enabled ? llm.context_tokens : 0,
+  roles: {
+    Beatrice: llm.roles.beatrice,
+    Otto: llm.roles.otto,
+    Rem: llm.roles.rem,
+    Grace: llm.roles.grace,
+  },
+});
+
+/** The answer in the document's shape: `text`, and what is known of it. */
+const bodyOf = ({ text, model, finish, usage, costUsd, sources }: AgentAnswer) => ({
+  text,
+  meta: {
+    model,
+    finish_reason: finish,
+    usage: {
+      ...(usage.inputTokens === undefined ? {} : { input_tokens: usage.inputTokens }),
+      ...(usage.outputTokens === undefined ? {} : { output_tokens: usage.outputTokens }),
+    },
+    ...(costUsd === undefined ? {} : { cost_usd: costUsd }),
+    sources: [...sources],
+  },
+});
+
+/** The agent behind `/invoke_agent`. Nothing of the model room is loaded before a model is configured and asked. */
+export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => {
+  const config = () => app.config.current().config.mcp;
+  const load = async () => {
+    const [{ createAgent }, { createModels }] = await Promise.all([
+      import("./llm/agent.ts"),
+      import("./llm/models.ts"),
+    ]);
+    return createAgent({
+      models: createModels({
+        settings: () => modelSettingsOf(config()),
+        secret: (variable) => env[variable],
+      }),
+      settings: () => agentSettingsOf(config()),
+      search: async (query, budgetTokens, signal) => {
+        const { retrieval } = await app.engines();
+        const { value } = await retrieval.find({ query, budgetTokens }, signal);
+        return value.map(({ path, startLine, endLine, text }) => ({
+          src: `${path}#L${startLine}-L${endLine}`,
+          text,
+        }));
+      },
+      countTokens: tokenCounter,
+      newCode: () => randomBytes(9).toString("base64url"),
+    });
+  };
+  let loading: ReturnType<typeof load> | undefined;
+
+  return {
+    // Retrieval has the time of any call, and the model its own on top: its own deadline speaks first.
+    timeoutMs: () => {
+      const { llm, request_timeout_seconds: timeout } = config();
+      return llm.agent_model === "" ? undefined : (llm.timeout_seconds + timeout) * 1000;
+    },
+    ask: async ({ correlationId, ...question }) => {
+      const startedAt = app.now();
+      loading ??= load();
+      const answer = await (await loading).ask(question);
+      const { model, usage, costUsd, finish, sources } = answer;
+      app.metrics.recordModel(model, usage, costUsd);
+      app.observer.log.info(
+        {
+          correlation_id: correlationId,
+          model,
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          cost_usd: costUsd,
+          finish_reason: finish,
+          sources: sources.length,
+          duration_ms: Math.round(app.now() - startedAt),
+        },
+        "model call",
+      );
+      return bodyOf(answer);
+    },
+  };
+};
+
+/** Says at the start what would otherwise be said to the first caller. */
+export const checkAgentModel = async (app: App, env: AppRequest["env"]): Promise<void> => {
+  const { mcp } = app.config.current().config;
+  if (mcp.llm.agent_model === "") return;
+  const { createModels } = await import("./llm/models.ts");
+  const models = createModels({ settings: () => modelSettingsOf(mcp), secret: (variable) => env[variable] });
+  try {
+    await models.open(mcp.llm.agent_model);
+  } catch (thrown) {
+    const { code, message: reason, hint } = toLlmcError(thrown);
+    app.observer.log.warn(
+      { model: mcp.llm.agent_model, code, reason, hint },
+      "the agent's model cannot be used",
+    );
+  }
+};
