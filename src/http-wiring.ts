@@ -71,21 +71,39 @@ export const followTokens = async (app: App, plain: string | undefined, env: App
   return () => tokens;
 };
 
-/** Where the buckets are: in memory, or in a Redis that several machines share. */
+/** Stores that several machines can share, by the scheme of their address, and the optional package that each needs. */
+const SHARED_RATES = [
+  {
+    scheme: /^rediss?:\/\//,
+    driver: "ioredis",
+    load: async () => (await import("./host/redis-rates.ts")).createRedisRates,
+  },
+  {
+    scheme: /^postgres(?:ql)?:\/\//,
+    driver: "pg",
+    load: async () => (await import("./host/postgres-rates.ts")).createPostgresRates,
+  },
+] as const;
+
+/** Where the buckets are: in memory, or in a store that several machines share. */
 export const openRates = async (app: App, url: string): Promise<RateStore> => {
   const { createMemoryRates } = await import("./http/rate.ts");
   const own = createMemoryRates(app.now);
   if (url === "") return own;
-  if (!/^rediss?:\/\//.test(url)) {
-    throw new LlmcError("config_invalid", "mcp.limits.state_url: expected redis:// or rediss://.");
+  const store = SHARED_RATES.find(({ scheme }) => scheme.test(url));
+  if (store === undefined) {
+    throw new LlmcError(
+      "config_invalid",
+      "mcp.limits.state_url: expected redis://, rediss:// or postgres://.",
+    );
   }
-  const [{ createRedisRates }, { createSharedRates }] = await Promise.all([
-    import("./host/redis-rates.ts"),
+  const [create, { createSharedRates }] = await Promise.all([
+    store.load(),
     import("./http/shared-rates.ts"),
   ]).catch((cause: unknown) => {
     throw new LlmcError(
       "unavailable",
-      "mcp.limits.state_url needs the package ioredis, which is not installed.",
+      `mcp.limits.state_url needs the package ${store.driver}, which is not installed.`,
       {
         hint: "Install it beside llmc, or leave the key out.",
         cause,
@@ -93,7 +111,7 @@ export const openRates = async (app: App, url: string): Promise<RateStore> => {
     );
   });
   // Its own events repeat what the next request finds out.
-  const shared = createRedisRates(url, () => {});
+  const shared = create(url, () => {});
   return createSharedRates(shared, own, app.now, (error) =>
     app.observer.log.warn(
       describeCause(error),

@@ -127,7 +127,7 @@ describe("REQ-P2: the guide", () => {
     const taken = [...compose.matchAll(/\$\{(\w+):([-?])([^}]*)\}/g)];
     expect(taken.length).toBeGreaterThan(7);
     const handedOn = [...compose.matchAll(/^ +(LLMC_\w+):$/gm)];
-    expect(handedOn).toHaveLength(2);
+    expect(handedOn).toHaveLength(3);
     for (const [, name = ""] of handedOn) expect(guide).toContain(`| \`${name}\` |`);
     for (const [, name = "", kind, value = ""] of taken) {
       const row =
