@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { readEmbedderFiles } from "../src/host/assets.ts";
 import type { SearchRequest } from "../src/retrieve/contract.ts";
+import type { EmbeddingModel } from "../src/retrieve/embed/async-embedder.ts";
 import type { Retrieval } from "../src/retrieve/engine.ts";
 import type { IndexSettings } from "../src/retrieve/index/settings.ts";
 import { createLocalRetrieval } from "../src/retrieve/local-retrieval.ts";
@@ -37,23 +38,25 @@ export interface Indexed extends AsyncDisposable {
   remove(path: string): void;
   /** Paths of the hits, best first. */
   find(query: string, more?: Partial<SearchRequest>): Promise<readonly string[]>;
-  /** Another engine on the same folder, as another process has it. */
-  another(): Retrieval;
+  /** Another engine on the same folder, as another process has it; with the same model, unless one is given. */
+  another(model?: EmbeddingModel): Retrieval;
 }
 
 export const createIndexed = (
   files: Readonly<Record<string, string>> = {},
   settings: Partial<IndexSettings> = {},
+  model?: EmbeddingModel,
 ): Indexed => {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "llmc-index-")));
   const warnings: string[] = [];
   const engines: Retrieval[] = [];
-  const open = (): Retrieval => {
+  const open = (withModel = model): Retrieval => {
     const made = createLocalRetrieval({
       workspace: path,
       settings: () => indexed.settings,
       onWarning: (message) => void warnings.push(message),
       embedderFiles,
+      model: withModel,
     });
     engines.push(made);
     return made;

@@ -1,7 +1,7 @@
 import { bold, type Io } from "./io.ts";
 
 interface Progress {
-  readonly phase: "wait" | "list" | "index";
+  readonly phase: "wait" | "list" | "index" | "embed";
   readonly done: number;
   readonly total: number;
 }
@@ -32,6 +32,7 @@ const PHASES: Readonly<Record<Progress["phase"], string>> = {
   wait: "waiting for another process",
   list: "looking for files",
   index: "indexing",
+  embed: "making vectors",
 };
 
 const bar = ({ phase, done, total }: Progress): string => {

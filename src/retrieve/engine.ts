@@ -1,9 +1,12 @@
 import type { SearchRequest, Snippet } from "./contract.ts";
 import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./graph/answers.ts";
 
-/** How far an indexing run is. `wait`: another process is at it; `list`: the files are being looked for. */
+/**
+ * How far an indexing run is. `wait`: another process is at it; `list`: the files are being looked for; `embed`: a model
+ * makes the vectors.
+ */
 export interface IndexProgress {
-  readonly phase: "wait" | "list" | "index";
+  readonly phase: "wait" | "list" | "index" | "embed";
   readonly done: number;
   /** 0 while it is not known. */
   readonly total: number;

@@ -1,24 +1,29 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { tokenCounter } from "../base/tokens.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/assets.ts";
 import { createIndexDb } from "../host/index-db.ts";
+import type { EmbeddingModel } from "./embed/async-embedder.ts";
 import { loadNearestRows } from "./embed/nearest-rows.ts";
 import { createStaticEmbedder } from "./embed/static-embedder.ts";
 import type { Answer, IndexState, Retrieval } from "./engine.ts";
 import type { Graph } from "./graph/graph.ts";
 import { createBuildLease } from "./index/build-lease.ts";
 import { createCurrentLines } from "./index/current-lines.ts";
+import { createFileCentrality } from "./index/file-centrality.ts";
 import { createFreshSearch } from "./index/fresh-search.ts";
 import { createGraphAnswers } from "./index/graph-answers.ts";
 import { createKeeper } from "./index/keeper.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createLooker } from "./index/look.ts";
 import { createLookMany } from "./index/look-many.ts";
+import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
 import type { IndexSettings } from "./index/settings.ts";
 import { statsOf } from "./index/stats.ts";
 import { createStore } from "./index/store.ts";
+import { createVectorStore } from "./index/vector-store.ts";
 import { createChunkIndex } from "./rank/chunk-index.ts";
+import { MODEL_RANK_WEIGHTS, RANK_WEIGHTS } from "./rank/rank-weights.ts";
 
 export interface RetrievalOptions {
   /** Real path. */
@@ -28,6 +33,8 @@ export interface RetrievalOptions {
   readonly onWarning: (message: string) => void;
   /** Left out: those that came with us. */
   readonly embedderFiles?: EmbedderFiles;
+  /** Vectors of this model, in the place of the embedding that came with us. */
+  readonly model?: EmbeddingModel | undefined;
 }
 
 const count = (value: number): string => value.toLocaleString("en-US");
@@ -45,6 +52,7 @@ const open = async ({
   settings,
   onWarning,
   embedderFiles = readEmbedderFiles(),
+  model,
 }: RetrievalOptions) => {
   const nearestRows = await loadNearestRows();
   const embedder = createStaticEmbedder(embedderFiles);
@@ -57,16 +65,91 @@ const open = async ({
   });
   const store = createStore(db);
   const createChunks = () => createChunkIndex({ dimensions, nearestRows });
-  const loaded = createLoadedIndex({ store, dimensions, createChunks });
+  const loaded = createLoadedIndex({ store, dimensions, hasModel: model !== undefined, createChunks });
   const looker = createLooker(workspace, embedderFiles);
   const lookMany = createLookMany(workspace, embedderFiles, looker);
   const lease = createBuildLease(workspace, onWarning);
   const keeper = createKeeper({ workspace, settings, store, loaded, looker, lookMany, lease, onWarning });
   const lines = createCurrentLines(looker, settings);
-  const search = createFreshSearch({ loaded, keeper, lines, embedder });
+  const centrality = createFileCentrality({
+    store,
+    loaded,
+    lines,
+    isReady: () => keeper.state().state === "ready",
+  });
+  const vectorLease = model && createBuildLease(workspace, onWarning, "index.db.vectors");
+  const vectors =
+    model &&
+    createModelVectors({
+      model,
+      loaded,
+      vectors: createVectorStore(db),
+      looker,
+      settings,
+      lease: () => (db.isKept() ? vectorLease : undefined),
+      onWarning,
+    });
+  const search =
+    vectors === undefined
+      ? createFreshSearch({
+          loaded,
+          keeper,
+          lines,
+          embedQuery: embedder.embedQuery,
+          weights: RANK_WEIGHTS,
+          centrality: centrality.of,
+        })
+      : createFreshSearch({
+          loaded,
+          keeper: {
+            refresh: async (paths, signal) => {
+              const hasChanged = await keeper.refresh(paths, signal);
+              await vectors.catchUp(signal);
+              return hasChanged;
+            },
+          },
+          lines,
+          embedQuery: vectors.embedQuery,
+          weights: MODEL_RANK_WEIGHTS,
+          centrality: centrality.of,
+        });
   const askGraph = createGraphAnswers({ store, loaded, keeper, lines });
-  return { db, store, loaded, looker, lookMany, lease, keeper, search, askGraph, embedderId: embedder.id };
+  const close = async (): Promise<void> => {
+    await centrality.close();
+    await vectors?.close();
+    await keeper.close();
+    await lookMany.close();
+    looker.close();
+    lease.close();
+    vectorLease?.close();
+    db.close();
+  };
+  return { store, loaded, keeper, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
 };
+
+/** Vectors that are still being made count as an index that is. */
+const stateOf = (state: IndexState, vectors: ModelVectors | undefined): IndexState => {
+  const missing = vectors?.missing() ?? 0;
+  return state.state === "ready" && missing > 0
+    ? { state: "building", done: state.total - missing, total: state.total }
+    : state;
+};
+
+const notesOnVectors = (state: IndexState, vectors: ModelVectors | undefined): readonly string[] => {
+  const missing = vectors?.missing() ?? 0;
+  return state.state === "ready" && missing > 0
+    ? [
+        `The vectors of ${count(missing)} of ${count(state.total)} files are still being made; until then these are found by their words only.`,
+      ]
+    : [];
+};
+
+/** A model that is missing is told where the index is asked about. */
+const nameOf = (vectors: ModelVectors): Promise<string> =>
+  vectors.open().then(
+    ({ id }) => id,
+    (error: unknown) => `missing: ${toLlmcError(error).message.replace(/\.$/, "")}`,
+  );
 
 /** A database that turns out to be damaged is put aside; then once more is enough. */
 const orAgain = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -89,7 +172,11 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     return opening;
   };
 
-  const answer = <T>(value: T, index: IndexState): Answer<T> => ({ value, index, notes: notesOn(index) });
+  const answer = <T>(value: T, index: IndexState, vectors?: ModelVectors): Answer<T> => ({
+    value,
+    index: stateOf(index, vectors),
+    notes: [...notesOn(index), ...notesOnVectors(index, vectors)],
+  });
 
   const ask = async <T>(
     question: (graph: Graph) => T,
@@ -104,26 +191,37 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
 
   return {
     index: async ({ force = false }, signal, onProgress) => {
-      const { keeper } = await opened();
-      return orAgain(() => keeper.build(force, signal, onProgress));
-    },
-    search: async (request, signal) => {
-      const { keeper, search } = await opened();
-      // Loaded while the index catches up; indexing itself needs no tokens.
-      void tokenCounter().catch(() => {});
+      const { keeper, vectors } = await opened();
       return orAgain(async () => {
-        await keeper.catchUp(signal);
-        return answer(await search(request, signal), keeper.state());
+        const build = () => keeper.build(force, signal, onProgress);
+        if (vectors === undefined) return build();
+        // Before anything is read: what is missing is told at once.
+        await vectors.open();
+        const startedMs = performance.now();
+        const report = await vectors.fillAfter(build, signal, onProgress);
+        return { ...report, tookMs: performance.now() - startedMs };
       });
     },
+    search: async (request, signal) => {
+      const { keeper, vectors, search, centrality } = await opened();
+      // Loaded while the index catches up; indexing itself needs no tokens.
+      void tokenCounter().catch(() => {});
+      const find = async () => {
+        if (vectors !== undefined) await vectors.open();
+        await keeper.catchUp(signal);
+        if (vectors !== undefined) await vectors.catchUp(signal);
+        return answer(await search(request, signal), keeper.state(), vectors);
+      };
+      return orAgain(() => centrality.giveWayTo(find));
+    },
     stats: async (signal) => {
-      const { keeper, loaded, store, embedderId } = await opened();
+      const { keeper, loaded, store, vectors, embedderId } = await opened();
       await orAgain(() => keeper.catchUp(signal));
       return {
         ...statsOf(loaded.files),
         chunks: loaded.chunks.size,
-        index: keeper.state(),
-        embedder: embedderId,
+        index: stateOf(keeper.state(), vectors),
+        embedder: vectors === undefined ? embedderId : await nameOf(vectors),
         scannedMs: store.scannedMs(),
         isWatching: keeper.isWatching(),
         isKept: store.db.isKept(),
@@ -135,12 +233,8 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     close: async () => {
       const parts = await opening?.catch(() => undefined);
       opening = undefined;
-      if (parts === undefined) return;
-      await parts.keeper.close();
-      await parts.lookMany.close();
-      parts.looker.close();
-      parts.lease.close();
-      parts.db.close();
+      if (parts === undefined) await options.model?.close();
+      else await parts.close();
     },
   };
 };

@@ -1,8 +1,14 @@
 import { extname, join } from "node:path";
+import type { LocalModelPlace } from "../host/local-model.ts";
 import { startThread, type Thread } from "../host/threads/thread.ts";
 import type { IndexProgress, Retrieval } from "./engine.ts";
 import type { IndexThreadData, IndexThreadEvent, IndexThreadMethods } from "./index/index-thread.ts";
 import type { RetrievalOptions } from "./local-retrieval.ts";
+
+export interface ThreadRetrievalOptions extends Omit<RetrievalOptions, "embedderFiles" | "model"> {
+  /** Where the model is that makes the vectors; left out: the embedding that came with us does. */
+  readonly onnx?: LocalModelPlace | undefined;
+}
 
 /** Beside this file, and built like it. */
 const ENTRY = join(import.meta.dirname, "index", `index-thread${extname(import.meta.filename)}`);
@@ -15,13 +21,14 @@ export const createThreadRetrieval = ({
   workspace,
   settings,
   onWarning,
-}: Omit<RetrievalOptions, "embedderFiles">): Retrieval => {
+  onnx,
+}: ThreadRetrievalOptions): Retrieval => {
   let thread: Thread<IndexThreadMethods> | undefined;
   let isClosed = false;
 
   const running = (): Thread<IndexThreadMethods> => {
     if (thread?.isAlive() !== true) {
-      const data: IndexThreadData = { workspace, settings: settings() };
+      const data: IndexThreadData = { workspace, settings: settings(), onnx };
       thread = startThread({ entry: ENTRY, name: "index", data });
     }
     return thread;

@@ -13,6 +13,13 @@ export interface AsyncEmbedder {
   embedQuery(text: string, signal?: AbortSignal): Promise<Int8Array>;
 }
 
+/** An embedder that has to be found and loaded first. */
+export interface EmbeddingModel {
+  /** Refuses, with what is missing and how to get it, where it cannot be had. */
+  open(): Promise<AsyncEmbedder>;
+  close(): Promise<void>;
+}
+
 export const asAsync = (embedder: Embedder): AsyncEmbedder => ({
   id: embedder.id,
   dimensions: embedder.dimensions,

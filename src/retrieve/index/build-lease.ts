@@ -4,7 +4,7 @@ import { createLocks } from "../../host/locks/locks.ts";
 import { createStateDb } from "../../host/state-db.ts";
 import { stopIfAborted } from "../../host/stop-if-aborted.ts";
 
-/** One process at a time builds the index of a workspace; the others would only do the same work again. */
+/** One process at a time does a work on the index of a workspace; the others would only do the same again. */
 export interface BuildLease {
   /** `onWait` is told now and then while another process has it. */
   hold<T>(work: () => Promise<T>, onWait: () => void, signal: AbortSignal | undefined): Promise<T>;
@@ -15,7 +15,11 @@ export interface BuildLease {
 const LEASE_MS = 30_000;
 const POLL_MS = 150;
 
-export const createBuildLease = (workspace: string, onWarning: (message: string) => void): BuildLease => {
+export const createBuildLease = (
+  workspace: string,
+  onWarning: (message: string) => void,
+  name: "index.db" | "index.db.vectors" = "index.db",
+): BuildLease => {
   const state = createStateDb({ workspace, onWarning });
   const locks = createLocks({
     state,
@@ -33,7 +37,7 @@ export const createBuildLease = (workspace: string, onWarning: (message: string)
           return work();
         };
         try {
-          return await locks.hold([`${workspace}/.llmc/index.db`], begin, signal);
+          return await locks.hold([`${workspace}/.llmc/${name}`], begin, signal);
         } catch (error) {
           const isTaken = error instanceof LlmcError && error.code === "busy" && !hasBegun;
           if (!isTaken) throw error;

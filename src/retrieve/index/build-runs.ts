@@ -2,24 +2,24 @@ import { stopIfAborted } from "../../host/stop-if-aborted.ts";
 import type { IndexProgress, IndexReport } from "../engine.ts";
 import { whileWaiting } from "./while-waiting.ts";
 
-interface Run {
+interface Run<R> {
   readonly force: boolean;
   readonly startedMs: number;
   readonly controller: AbortController;
   readonly listeners: Set<(progress: IndexProgress) => void>;
   progress: IndexProgress;
   holders: number;
-  readonly promise: Promise<IndexReport>;
+  readonly promise: Promise<R>;
 }
 
-/** Indexing runs of this process: one at a time, which everybody who asks for one shares. */
-export interface BuildRuns {
+/** Runs of this process of one kind: one at a time, which everybody who asks for one shares. */
+export interface BuildRuns<R = IndexReport> {
   /** Joins the run that is on, or starts one; it is stopped when the last who joined has left. */
   join(
     force: boolean,
     signal: AbortSignal | undefined,
     onProgress?: (progress: IndexProgress) => void,
-  ): Promise<IndexReport>;
+  ): Promise<R>;
   /** Makes sure that one is on, for nobody in particular: it runs to its end. */
   startForNobody(): void;
   /** Waits for the run that is on, until it is so old: whoever comes late to a long one does not wait. */
@@ -28,17 +28,13 @@ export interface BuildRuns {
   close(): Promise<void>;
 }
 
-type Work = (
-  force: boolean,
-  signal: AbortSignal,
-  tell: (progress: IndexProgress) => void,
-) => Promise<IndexReport>;
+type Work<R> = (force: boolean, signal: AbortSignal, tell: (progress: IndexProgress) => void) => Promise<R>;
 
-export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void): BuildRuns => {
-  let run: Run | undefined;
+export const createBuildRuns = <R>(work: Work<R>, onFailure: (error: unknown) => void): BuildRuns<R> => {
+  let run: Run<R> | undefined;
   let isClosed = false;
 
-  const start = (force: boolean): Run => {
+  const start = (force: boolean): Run<R> => {
     const controller = new AbortController();
     const listeners = new Set<(progress: IndexProgress) => void>();
     const tell = (progress: IndexProgress): void => {
@@ -52,7 +48,7 @@ export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void)
       });
     // Whoever waits gets the failure; where nobody does, it must not end the process.
     promise.catch(() => {});
-    const started: Run = {
+    const started: Run<R> = {
       force,
       startedMs: performance.now(),
       controller,
@@ -66,9 +62,9 @@ export const createBuildRuns = (work: Work, onFailure: (error: unknown) => void)
   };
 
   /** One that was given up only has to end. */
-  const live = (): Run | undefined => (run?.controller.signal.aborted === false ? run : undefined);
+  const live = (): Run<R> | undefined => (run?.controller.signal.aborted === false ? run : undefined);
 
-  const leave = (one: Run): void => {
+  const leave = (one: Run<R>): void => {
     one.holders--;
     if (one.holders === 0) one.controller.abort();
   };

@@ -1,6 +1,7 @@
 import { tokenCounter } from "../../base/tokens.ts";
-import type { Embedder, SearchRequest, Snippet } from "../contract.ts";
+import type { SearchRequest, Snippet } from "../contract.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
+import type { RankWeights } from "../rank/rank-weights.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
@@ -9,9 +10,11 @@ import type { LoadedIndex } from "./loaded-index.ts";
 
 export interface FreshSearchParts {
   readonly loaded: LoadedIndex;
-  readonly keeper: Keeper;
+  readonly keeper: Pick<Keeper, "refresh">;
   readonly lines: CurrentLines;
-  readonly embedder: Embedder;
+  readonly embedQuery: (query: string, signal: AbortSignal | undefined) => Int8Array | Promise<Int8Array>;
+  readonly weights: RankWeights;
+  readonly centrality: (path: string) => number;
 }
 
 /** Candidates beyond those asked for: some are gone from the disk, or do not fit the budget. */
@@ -25,13 +28,15 @@ const MAX_ROUNDS = 3;
  * search done again, so that text and lines are always those on the disk.
  */
 export const createFreshSearch = (parts: FreshSearchParts) => {
-  const { loaded, keeper, lines, embedder } = parts;
+  const { loaded, keeper, lines, embedQuery, weights, centrality } = parts;
 
-  const rank = (request: SearchRequest): readonly RankedChunk[] => {
+  const rank = (request: SearchRequest, vector: Int8Array): readonly RankedChunk[] => {
     const { query, scope, k, pathGlobs, language, kind } = request;
     return loaded.chunks.search({
       query,
-      vector: embedder.embedQuery(query),
+      vector,
+      weights,
+      centrality,
       scope,
       limit: k * PER_WANTED + SPARE,
       ...(pathGlobs === undefined ? {} : { pathGlobs }),
@@ -42,8 +47,9 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
     const countTokens = await tokenCounter();
+    const vector = await embedQuery(request.query, signal);
     for (let round = 1; ; round++) {
-      const ranked = rank(request);
+      const ranked = rank(request, vector);
       // Taken at once: while the files are read, others may bring newer content into the index.
       const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
       const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));

@@ -1,5 +1,6 @@
 import { createGraph, type Graph } from "../graph/graph.ts";
 import type { CurrentLines } from "./current-lines.ts";
+import { createGraphConfigs } from "./graph-configs.ts";
 import type { Keeper } from "./keeper.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Store } from "./store.ts";
@@ -14,7 +15,6 @@ export interface GraphParts {
   readonly lines: CurrentLines;
 }
 
-const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
 /** The first question may find files that have changed, the second texts that it needs. */
 const MAX_ROUNDS = 4;
 
@@ -30,7 +30,7 @@ const pathsIn = (value: unknown, found: Set<string> = new Set()): Set<string> =>
 };
 
 export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts): AskGraph => {
-  const configs = new Map<string, string>();
+  const configs = createGraphConfigs(loaded, lines);
   const dirty = new Set<string>();
   // Of the question that is being asked: questions take turns, since each is answered without a pause.
   let texts: ReadonlyMap<string, string> = new Map();
@@ -51,26 +51,17 @@ export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts)
   const textOf = async (path: string, signal: AbortSignal | undefined): Promise<string | undefined> =>
     (await lines.read(path, loaded.files.get(path)?.hash ?? "", signal))?.join("\n");
 
-  const readConfigs = async (paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void> => {
-    for (const path of paths) {
-      if (!CONFIG.test(path)) continue;
-      const text = await textOf(path, signal);
-      if (text === undefined) configs.delete(path);
-      else configs.set(path, text);
-    }
-  };
-
   const upToDate = async (signal: AbortSignal | undefined): Promise<Graph> => {
     if (graph === undefined) {
-      await readConfigs(loaded.files.keys(), signal);
+      await configs.refresh(loaded.files.keys(), signal);
       dirty.clear();
-      const made = createGraph({ readConfig: (path) => configs.get(path), readText });
+      const made = createGraph({ readConfig: configs.read, readText });
       store.symbols((path, language, packed) => made.put(path, language, packed));
       graph = made;
     }
     const current = graph;
     const changed = [...dirty];
-    await readConfigs(changed, signal);
+    await configs.refresh(changed, signal);
     for (const path of changed) {
       dirty.delete(path);
       const found = store.symbolsOf(path);

@@ -1,5 +1,7 @@
+import type { LocalModelPlace } from "../../host/local-model.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import type { SearchRequest, Snippet } from "../contract.ts";
+import { createOnnxModel } from "../embed/onnx-model.ts";
 import type { Answer, IndexProgress, IndexReport, IndexStats } from "../engine.ts";
 import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../graph/answers.ts";
 import { createLocalRetrieval } from "../local-retrieval.ts";
@@ -9,6 +11,8 @@ import type { IndexSettings } from "./settings.ts";
 export interface IndexThreadData {
   readonly workspace: string;
   readonly settings: IndexSettings;
+  /** Where the model is that makes the vectors; undefined: the embedding that came with us does. */
+  readonly onnx: LocalModelPlace | undefined;
 }
 
 export type IndexThreadEvent =
@@ -45,6 +49,7 @@ serveThread<IndexThreadMethods>((data: IndexThreadData) => {
     workspace: data.workspace,
     settings: () => settings,
     onWarning: (message) => void warnings.push(message),
+    model: data.onnx && createOnnxModel(data.onnx, settings.threads),
   });
 
   const during = async <T>(

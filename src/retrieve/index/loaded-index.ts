@@ -11,6 +11,12 @@ export interface LoadedFile extends FileRow {
 export interface LoadedIndex {
   readonly files: ReadonlyMap<string, LoadedFile>;
   readonly chunks: ChunkIndex;
+  /** Files whose chunks wait for vectors of a model. */
+  readonly unembedded: ReadonlySet<string>;
+  /** From now on vectors are of a model: all that were there are forgotten. */
+  startVectors(dimensions: number): void;
+  /** One vector per chunk; left out where these are not the chunks of the file any more. */
+  setVectors(path: string, chunkIds: readonly number[], vectors: readonly Int8Array[]): void;
   /** Of a chunk that is only a part of its line. */
   partOf(chunkId: number): StoredChunk["part"];
   /** Takes over what other processes have written since. */
@@ -25,15 +31,25 @@ export interface LoadedIndex {
 
 export interface LoadedIndexOptions {
   readonly store: Store;
+  /** Of the vectors in entries. */
   readonly dimensions: number;
+  /** Vectors are those of a model, which are set later; the ones in entries are left aside. */
+  readonly hasModel?: boolean;
   readonly createChunks: () => ChunkIndex;
 }
 
-export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedIndexOptions): LoadedIndex => {
+export const createLoadedIndex = ({
+  store,
+  dimensions,
+  hasModel = false,
+  createChunks,
+}: LoadedIndexOptions): LoadedIndex => {
   const files = new Map<string, LoadedFile>();
   const parts = new Map<number, StoredChunk["part"]>();
   const writtenAt = new Map<string, number>();
   const listeners: ((path: string | undefined) => void)[] = [];
+  const unembedded = new Set<string>();
+  let modelDimensions = 0;
   let chunks = createChunks();
   let identity = "";
   let dataVersion = -1;
@@ -51,6 +67,7 @@ export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedInd
       parts.delete(id);
     }
     files.delete(path);
+    unembedded.delete(path);
   };
 
   const put = (row: FileRow, entry: Pick<FileEntry, "chunks" | "terms" | "vectors"> | undefined): void => {
@@ -59,9 +76,12 @@ export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedInd
     const chunkIds = (entry === undefined ? [] : chunksOf(entry, dimensions)).map(({ part, ...chunk }) => {
       const id = ++lastId;
       if (part !== undefined) parts.set(id, part);
-      chunks.add({ ...chunk, id, path, language });
+      chunks.add(
+        hasModel ? { ...chunk, vector: undefined, id, path, language } : { ...chunk, id, path, language },
+      );
       return id;
     });
+    if (hasModel && chunkIds.length > 0) unembedded.add(path);
     files.set(path, { ...row, chunkIds });
   };
 
@@ -69,7 +89,9 @@ export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedInd
     files.clear();
     parts.clear();
     writtenAt.clear();
+    unembedded.clear();
     chunks = createChunks();
+    if (hasModel) chunks.startVectors(modelDimensions);
     generation = 0;
     tell(undefined);
   };
@@ -99,6 +121,20 @@ export const createLoadedIndex = ({ store, dimensions, createChunks }: LoadedInd
     files,
     get chunks() {
       return chunks;
+    },
+    unembedded,
+    startVectors: (length) => {
+      modelDimensions = length;
+      chunks.startVectors(length);
+      for (const [path, { chunkIds }] of files) if (chunkIds.length > 0) unembedded.add(path);
+    },
+    setVectors: (path, chunkIds, vectors) => {
+      if (files.get(path)?.chunkIds !== chunkIds) return;
+      chunkIds.forEach((id, at) => {
+        const vector = vectors[at];
+        if (vector !== undefined) chunks.setVector(id, vector);
+      });
+      unembedded.delete(path);
     },
     partOf: (id) => parts.get(id),
     onChange: (listener) => void listeners.push(listener),

@@ -3,7 +3,7 @@ import { SYMBOLS_VERSION } from "../graph/pack.ts";
 import { TERMS_VERSION } from "../lexical/chunk-terms.ts";
 
 /** Counts up whenever the tables below, or the chunks of a file, would be others. */
-const INDEX_VERSION = 1;
+const INDEX_VERSION = 2;
 
 /** What an index is valid for, as the number that SQLite keeps with a database: one of another number is begun anew. */
 export const indexVersion = (embedderId: string): number =>
@@ -38,6 +38,15 @@ export const INDEX_TABLES = `
     chunks TEXT NOT NULL,
     terms BLOB NOT NULL,
     vectors BLOB NOT NULL
+  );
+  -- Of a model that was chosen in the place of the embedding that entries have. The layout says for which content and
+  -- chunks they are, so that rows of another one are never taken.
+  CREATE TABLE model_vectors (
+    embedder TEXT NOT NULL,
+    path TEXT NOT NULL,
+    layout TEXT NOT NULL,
+    data BLOB NOT NULL,
+    UNIQUE (embedder, path)
   );
   CREATE TABLE symbols (file INTEGER PRIMARY KEY, data BLOB NOT NULL);
   -- Files that were removed, for processes that still have them in memory.

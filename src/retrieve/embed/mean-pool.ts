@@ -1,0 +1,17 @@
+/**
+ * The mean of the rows of a text's tokens, brought to length 1. `rows` holds one row of `dimensions` per token; rows after
+ * `count` are padding and count for nothing.
+ */
+export const meanPool = (rows: ArrayLike<number>, count: number, dimensions: number): Float64Array => {
+  const mean = new Float64Array(dimensions);
+  for (let token = 0; token < count; token++) {
+    const from = token * dimensions;
+    for (let i = 0; i < dimensions; i++) mean[i] = (mean[i] ?? 0) + (rows[from + i] ?? 0);
+  }
+  let square = 0;
+  for (let i = 0; i < dimensions; i++) square += (mean[i] ?? 0) ** 2;
+  const length = Math.sqrt(square);
+  // The mean itself needs no division by the count: the length takes it out again.
+  for (let i = 0; length > 0 && i < dimensions; i++) mean[i] = (mean[i] ?? 0) / length;
+  return mean;
+};

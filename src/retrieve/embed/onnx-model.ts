@@ -1,0 +1,42 @@
+import { extname, join } from "node:path";
+import type { LocalModelPlace } from "../../host/local-model.ts";
+import { createThreadPool } from "../../host/threads/thread-pool.ts";
+import type { EmbeddingModel } from "./async-embedder.ts";
+import type { OnnxThreadData, OnnxThreadMethods } from "./onnx-thread.ts";
+
+/** Beside this file, and built like it. */
+const ENTRY = join(import.meta.dirname, `onnx-thread${extname(import.meta.filename)}`);
+
+/** A batch takes a second on a quiet core; on a crowded machine it may take many. */
+const JOB_TIMEOUT_MS = 300_000;
+/** The model holds some hundred megabytes; loading it again takes a fifth of a second. */
+const IDLE_MS = 600_000;
+
+/**
+ * The model in a thread of its own, which it blocks while it works: questions go on meanwhile. `threads` are those that
+ * the runtime works with. Neither a question nor a batch is stopped half way, which would take the whole thread down:
+ * they are short.
+ */
+export const createOnnxModel = (place: LocalModelPlace, threads: number): EmbeddingModel => {
+  const data: OnnxThreadData = { place, threads };
+  const pool = createThreadPool<OnnxThreadMethods>({
+    entry: ENTRY,
+    name: "embedding",
+    data,
+    size: 1,
+    jobTimeoutMs: JOB_TIMEOUT_MS,
+    idleMs: IDLE_MS,
+  });
+  return {
+    open: async () => {
+      const { id, dimensions } = await pool.run("open", null);
+      return {
+        id,
+        dimensions,
+        embedChunks: (chunks) => pool.run("embedChunks", { id, chunks }),
+        embedQuery: (text) => pool.run("embedQuery", { id, text }),
+      };
+    },
+    close: pool.close,
+  };
+};

@@ -1,0 +1,65 @@
+import { LlmcError } from "../../base/error.ts";
+import { type LocalModelPlace, openLocalModel } from "../../host/local-model.ts";
+import { serveThread } from "../../host/threads/serve-thread.ts";
+import type { AsyncEmbedder } from "./async-embedder.ts";
+import { createOnnxEmbedder, type OnnxRuntime } from "./onnx-embedder.ts";
+
+/** What the thread is told at its start. */
+export interface OnnxThreadData {
+  readonly place: LocalModelPlace;
+  readonly threads: number;
+}
+
+/** Every call but the first says which model it means. */
+type Method<Takes extends object, Gives> = {
+  readonly takes: Takes & { readonly id: string };
+  readonly gives: Gives;
+  readonly tells: never;
+};
+
+export type OnnxThreadMethods = {
+  readonly open: {
+    readonly takes: null;
+    readonly gives: { readonly id: string; readonly dimensions: number };
+    readonly tells: never;
+  };
+  readonly embedChunks: Method<
+    { readonly chunks: readonly { readonly path: string; readonly text: string }[] },
+    readonly Int8Array[]
+  >;
+  readonly embedQuery: Method<{ readonly text: string }, Int8Array>;
+};
+
+serveThread<OnnxThreadMethods>(({ place, threads }: OnnxThreadData) => {
+  let opening: Promise<AsyncEmbedder> | undefined;
+  const opened = (): Promise<AsyncEmbedder> => {
+    opening ??= (async () => {
+      const { model, runtime } = openLocalModel(place);
+      return createOnnxEmbedder(runtime as OnnxRuntime, model, threads);
+    })().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  /** A thread that was started anew may find other files than the one before. */
+  const the = async (id: string): Promise<AsyncEmbedder> => {
+    const embedder = await opened();
+    if (embedder.id === id) return embedder;
+    throw new LlmcError("unavailable", "The embedding model was replaced by another one.", {
+      hint: "Ask again: the index goes over to it.",
+      retryable: true,
+    });
+  };
+  return {
+    handlers: {
+      open: async () => {
+        const { id, dimensions } = await opened();
+        return { id, dimensions };
+      },
+      embedChunks: async ({ id, chunks }, { signal }) => (await the(id)).embedChunks(chunks, signal),
+      embedQuery: async ({ id, text }) => (await the(id)).embedQuery(text),
+    },
+    close: async () => {},
+  };
+});

@@ -1,0 +1,26 @@
+import { hash } from "node:crypto";
+import { textOfChunk } from "./file-entry.ts";
+import type { LoadedFile, LoadedIndex } from "./loaded-index.ts";
+
+const spansOf = (loaded: LoadedIndex, { chunkIds }: LoadedFile) =>
+  chunkIds.map((id) => {
+    const { startLine = 0, endLine = 0 } = loaded.chunks.get(id) ?? {};
+    return { startLine, endLine, part: loaded.partOf(id) };
+  });
+
+/** Says of which content, cut in which way, the chunks of a file are. */
+export const layoutOf = (loaded: LoadedIndex, file: LoadedFile): string =>
+  hash(
+    "sha256",
+    JSON.stringify([
+      file.hash,
+      spansOf(loaded, file).map(({ startLine, endLine, part }) => [startLine, endLine, part ?? null]),
+    ]),
+    "base64url",
+  );
+
+/** The texts of a file's chunks, out of its text: the file is not parsed again. */
+export const textsOf = (loaded: LoadedIndex, file: LoadedFile, text: string): readonly string[] => {
+  const lines = text.split("\n");
+  return spansOf(loaded, file).map((span) => textOfChunk(lines, span) ?? "");
+};

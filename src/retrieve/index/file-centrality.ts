@@ -1,0 +1,119 @@
+import { createGraph } from "../graph/graph.ts";
+import { outlineSymbols } from "../graph/outline-symbols.ts";
+import { unpackSymbols } from "../graph/pack.ts";
+import type { CurrentLines } from "./current-lines.ts";
+import { createGraphConfigs } from "./graph-configs.ts";
+import type { LoadedIndex } from "./loaded-index.ts";
+import type { Store } from "./store.ts";
+
+/** How much of the workspace rests on each file. */
+export interface FileCentrality {
+  /** 0 to 1; 0 while it is not known. Never computes: that begins a moment later, and the next questions have it. */
+  of(path: string): number;
+  /** Whatever is being computed waits for the end of this work. */
+  giveWayTo<T>(work: () => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface FileCentralityParts {
+  readonly store: Store;
+  readonly loaded: LoadedIndex;
+  readonly lines: CurrentLines;
+  /** Whether the index is complete: half of it would have to be done again. */
+  readonly isReady: () => boolean;
+}
+
+/** The answer that asked is given first. */
+const DELAY_MS = 200;
+/** A question that comes meanwhile waits no longer than this, and then goes first. */
+const SLICE_MS = 4;
+const GIVE_WAY_MS = 5;
+/** Files that have changed since, as a share of all and at least: below it the old figures still serve. */
+const STALE_SHARE = 0.01;
+const STALE_FILES = 20;
+
+/**
+ * Computed in the background, in slices of time, out of the stored symbols; of the graph that this takes only the figures
+ * are kept. Nobody pays for it before a question needs it.
+ */
+export const createFileCentrality = (parts: FileCentralityParts): FileCentrality => {
+  const { store, loaded, lines, isReady } = parts;
+  let scores: ReadonlyMap<string, number> | undefined;
+  let changes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let isClosed = false;
+  let answering = 0;
+  loaded.onChange((path) => {
+    if (path === undefined) scores = undefined;
+    changes++;
+  });
+
+  const compute = async (): Promise<void> => {
+    const from = changes;
+    let sliceEndsMs = performance.now() + SLICE_MS;
+    const isDue = (): boolean => performance.now() >= sliceEndsMs;
+    /** True where the work is to be given up. */
+    const pause = async (): Promise<boolean> => {
+      do await new Promise((resolve) => setTimeout(resolve, answering > 0 ? GIVE_WAY_MS : 0));
+      while (answering > 0 && !isClosed);
+      sliceEndsMs = performance.now() + SLICE_MS;
+      return isClosed || !isReady();
+    };
+    const configs = createGraphConfigs(loaded, lines);
+    await configs.refresh(loaded.files.keys(), undefined);
+    if (isClosed) return;
+    const graph = createGraph({ readConfig: configs.read });
+    for (const path of [...loaded.files.keys()]) {
+      if (isDue() && (await pause())) return;
+      const found = store.symbolsOf(path);
+      if (found !== undefined) graph.put(path, found.language, outlineSymbols(unpackSymbols(found.packed)));
+    }
+    const steps = graph.centrality();
+    for (;;) {
+      if (isDue() && (await pause())) return;
+      const step = steps.next();
+      if (step.done !== true) continue;
+      scores = step.value;
+      changes -= from;
+      return;
+    }
+  };
+
+  const isStale = (): boolean =>
+    scores === undefined || changes > Math.max(STALE_FILES, loaded.files.size * STALE_SHARE);
+
+  const begin = (): void => {
+    timer = undefined;
+    if (isClosed || !isReady()) return;
+    running = compute()
+      // A database that cannot be read is told by the question that needs it; the ranking does without these figures.
+      .catch(() => {})
+      .finally(() => {
+        running = undefined;
+      });
+  };
+
+  return {
+    of: (path) => {
+      if (!isClosed && isStale() && timer === undefined && running === undefined) {
+        timer = setTimeout(begin, DELAY_MS);
+        timer.unref();
+      }
+      return scores?.get(path) ?? 0;
+    },
+    giveWayTo: async (work) => {
+      answering++;
+      try {
+        return await work();
+      } finally {
+        answering--;
+      }
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+};

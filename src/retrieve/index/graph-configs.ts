@@ -1,0 +1,26 @@
+import type { CurrentLines } from "./current-lines.ts";
+import type { LoadedIndex } from "./loaded-index.ts";
+
+const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
+
+/** Files that say where modules lie, read ahead for a graph that cannot wait for the disk. */
+export interface GraphConfigs {
+  read(path: string): string | undefined;
+  /** Reads those among the paths again. */
+  refresh(paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void>;
+}
+
+export const createGraphConfigs = (loaded: LoadedIndex, lines: CurrentLines): GraphConfigs => {
+  const texts = new Map<string, string>();
+  return {
+    read: (path) => texts.get(path),
+    refresh: async (paths, signal) => {
+      for (const path of paths) {
+        if (!CONFIG.test(path)) continue;
+        const found = await lines.read(path, loaded.files.get(path)?.hash ?? "", signal);
+        if (found === undefined) texts.delete(path);
+        else texts.set(path, found.join("\n"));
+      }
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import type { IndexDb } from "../../host/index-db.ts";
+
+export interface VectorRow {
+  readonly path: string;
+  /** Of which content and chunks they are. */
+  readonly layout: string;
+  /** One after the other, as signed bytes. */
+  readonly data: Uint8Array;
+}
+
+/** Vectors of models on the disk, apart for each model. */
+export interface VectorStore {
+  /** Several at once, of one state. */
+  read<T>(work: (get: (embedder: string, path: string, layout: string) => Uint8Array | undefined) => T): T;
+  put(embedder: string, rows: readonly VectorRow[]): void;
+  /** Drops what other models have made, and what is of files that are gone or have nothing left to find. */
+  keepOnly(embedder: string): void;
+}
+
+export const createVectorStore = (db: IndexDb): VectorStore => ({
+  read: (work) =>
+    db.read(() =>
+      work((embedder, path, layout) => {
+        const row = db
+          .sql("SELECT data FROM model_vectors WHERE embedder = ? AND path = ? AND layout = ?")
+          .get(embedder, path, layout);
+        return row === undefined ? undefined : (row["data"] as Uint8Array);
+      }),
+    ),
+  put: (embedder, rows) =>
+    db.transact(() => {
+      for (const { path, layout, data } of rows)
+        db.sql("INSERT OR REPLACE INTO model_vectors VALUES (?, ?, ?, ?)").run(embedder, path, layout, data);
+    }),
+  keepOnly: (embedder) =>
+    db.transact(() => {
+      db.sql(
+        "DELETE FROM model_vectors WHERE embedder <> ? OR path NOT IN (SELECT path FROM files WHERE chunk_count > 0)",
+      ).run(embedder);
+    }),
+});
