@@ -1,5 +1,8 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { tokenCounter } from "../src/base/tokens.ts";
+import { createOnnxModel } from "../src/retrieve/embed/onnx-model.ts";
+import { MODEL_RANK_WEIGHTS } from "../src/retrieve/rank/rank-weights.ts";
 import type { Benchmark, Figures, Report, Table } from "./lib/report.ts";
 import { average, averageBy, ndcgAt, recallAt, reciprocalRank } from "./lib/retrieval-metrics.ts";
 import { findSets, type Question, type QuestionSet } from "./lib/retrieval-sets.ts";
@@ -24,6 +27,15 @@ const DATA_VARIABLE = "LLMC_BENCH_DATA";
 /** Set to `rag_search`: the tool of the real program, over real files, in the place of the parts put together here. */
 const THROUGH_VARIABLE = "LLMC_BENCH_THROUGH";
 
+/** Names of sets, with commas between: only these. */
+const SETS_VARIABLE = "LLMC_BENCH_SETS";
+
+/** Names of corpora, such as repositories of a set, with commas between: only these. */
+const CORPORA_VARIABLE = "LLMC_BENCH_CORPORA";
+
+/** A folder as for `mcp.rag.embedder_model`: the model there makes the vectors, in the place of the static embedding. */
+const ONNX_VARIABLE = "LLMC_BENCH_ONNX";
+
 /** Where the sets lie unless the variable says otherwise: beside the repository. */
 const DEFAULT_DATA = fileURLToPath(new URL("../../shared/data", import.meta.url));
 
@@ -32,6 +44,15 @@ const ASKED_CHUNKS = 400;
 
 /** What an answer holds by default. */
 const ANSWER_CHUNKS = 3;
+
+const CORES = availableParallelism();
+
+const toSettings = (folder: string): readonly string[] => [
+  "--set",
+  "mcp.rag.embedder=onnx",
+  "--set",
+  `mcp.rag.embedder_model=${folder}`,
+];
 
 const filesOf = (hits: readonly { readonly path: string }[]): readonly string[] => [
   ...new Set(hits.map(({ path }) => path)),
@@ -175,14 +196,27 @@ export const retrieval: Benchmark = {
   needs: `question sets, in ../shared/data or the folder ${DATA_VARIABLE} names`,
   run: async ({ quick, program }): Promise<Report> => {
     const folder = process.env[DATA_VARIABLE] ?? DEFAULT_DATA;
-    const { sets, absent } = findSets(folder);
+    const { sets: found, absent } = findSets(folder);
+    const isChosen = (variable: string, name: string): boolean =>
+      process.env[variable]?.split(",").includes(name) ?? true;
+    const sets = found
+      .filter(({ name }) => isChosen(SETS_VARIABLE, name))
+      .map((set) => ({
+        ...set,
+        corpora: set.corpora.filter(({ name }) => isChosen(CORPORA_VARIABLE, name)),
+      }));
     const isThroughTool = process.env[THROUGH_VARIABLE] === "rag_search";
-    const open = isThroughTool ? openThroughTool(program) : await openLibrary();
+    const onnx = process.env[ONNX_VARIABLE];
+    const model = onnx === undefined ? undefined : createOnnxModel({ workspace: folder, model: onnx }, CORES);
+    const open = isThroughTool
+      ? openThroughTool(program, onnx === undefined ? [] : toSettings(onnx))
+      : await openLibrary(model && { embedder: await model.open(), weights: MODEL_RANK_WEIGHTS });
     const tables: Table[] = [];
     const notes: string[] = [
       isThroughTool
         ? "through rag_search of the real program; tokens: its answer with the defaults"
         : `the parts in one process; tokens: the first ${ANSWER_CHUNKS} chunks, whole. ${THROUGH_VARIABLE}=rag_search asks the real program`,
+      ...(onnx === undefined ? [] : ["vectors by a local model (onnx)"]),
       ...absent.map((name) => `SKIPPED ${name}: not in the data folder`),
     ];
     const figures: Record<string, Figures> = {};
@@ -192,6 +226,8 @@ export const retrieval: Benchmark = {
       notes.push(...ran.notes);
       figures[set.name] = figuresOf(ran.outcomes);
     }
-    return { tables, notes, figures: { [isThroughTool ? "rag_search" : "parts"]: figures } };
+    await model?.close();
+    const label = isThroughTool ? "rag_search" : "parts";
+    return { tables, notes, figures: { [onnx === undefined ? label : `${label}, onnx`]: figures } };
   },
 };

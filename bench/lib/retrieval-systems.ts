@@ -1,14 +1,19 @@
 import { readEmbedderFiles } from "../../src/host/assets.ts";
-import type { Chunk, Embedder } from "../../src/retrieve/contract.ts";
+import type { Chunk, FileSymbols } from "../../src/retrieve/contract.ts";
+import { type AsyncEmbedder, asAsync } from "../../src/retrieve/embed/async-embedder.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../../src/retrieve/embed/static-embedder.ts";
 import { createVectorIndex } from "../../src/retrieve/embed/vector-index.ts";
+import { runSteps } from "../../src/retrieve/graph/centrality.ts";
+import { createGraph } from "../../src/retrieve/graph/graph.ts";
+import { outlineSymbols } from "../../src/retrieve/graph/outline-symbols.ts";
 import { chunkTerms } from "../../src/retrieve/lexical/chunk-terms.ts";
 import { createLexicalIndex } from "../../src/retrieve/lexical/lexical-index.ts";
 import { parseFile } from "../../src/retrieve/parse/parse-file.ts";
 import { createParsers } from "../../src/retrieve/parse/parsers.ts";
 import { createChunkIndex } from "../../src/retrieve/rank/chunk-index.ts";
 import { shapeOf } from "../../src/retrieve/rank/query-shape.ts";
+import { RANK_WEIGHTS, type RankWeights } from "../../src/retrieve/rank/rank-weights.ts";
 import type { Corpus } from "./retrieval-sets.ts";
 
 export interface Hit {
@@ -40,9 +45,18 @@ interface Kept extends Chunk {
   readonly path: string;
 }
 
+export interface LibraryOptions {
+  readonly embedder: AsyncEmbedder;
+  readonly weights: RankWeights;
+}
+
+const standard = (): LibraryOptions => ({
+  embedder: asAsync(createStaticEmbedder(readEmbedderFiles())),
+  weights: RANK_WEIGHTS,
+});
+
 /** The parts of the engine, put together in this process without a disk: the ranking, beside each of its two halves. */
-export const openLibrary = async (): Promise<OpenCorpus> => {
-  const embedder: Embedder = createStaticEmbedder(readEmbedderFiles());
+export const openLibrary = async ({ embedder, weights } = standard()): Promise<OpenCorpus> => {
   const nearestRows = await loadNearestRows();
   const parsers = await createParsers();
   return async (corpus) => {
@@ -50,22 +64,30 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
     const lexical = createLexicalIndex();
     const vectors = createVectorIndex(embedder.dimensions, nearestRows);
     const kept: Kept[] = [];
+    const outlines: (readonly [path: string, language: string, symbols: FileSymbols])[] = [];
     let bytes = 0;
     const documents = corpus.documents();
     const started = performance.now();
     for (const { path, text } of documents) {
       bytes += Buffer.byteLength(text);
-      const { chunks, language } = await parseFile({ path, text }, parsers);
-      for (const chunk of chunks) {
+      const { chunks, language, symbols } = await parseFile({ path, text }, parsers);
+      outlines.push([path, language, outlineSymbols(symbols)]);
+      const made = await embedder.embedChunks(chunks.map((chunk) => ({ path, text: chunk.text })));
+      for (const [at, chunk] of chunks.entries()) {
         const id = kept.length;
         const terms = chunkTerms(path, chunk);
-        const vector = embedder.embedChunk(path, chunk.text);
+        const vector = made[at] ?? new Int8Array(embedder.dimensions);
         index.add({ ...chunk, id, path, language, terms, vector });
         lexical.add(id, terms);
         vectors.add(id, vector);
         kept.push({ ...chunk, path });
       }
     }
+    const indexMs = performance.now() - started;
+    // Without the files that configure modules: they are no documents of the sets.
+    const graph = createGraph();
+    for (const [path, language, symbols] of outlines) graph.put(path, language, symbols);
+    const central = runSteps(graph.centrality());
     const hits = (ids: readonly { readonly id: number }[]): readonly Hit[] =>
       ids.flatMap(({ id }) => kept[id] ?? []);
     return {
@@ -73,7 +95,16 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
         {
           name: HYBRID_SYSTEM,
           ask: async (query, limit) =>
-            hits(index.search({ query, vector: embedder.embedQuery(query), scope: "both", limit })),
+            hits(
+              index.search({
+                query,
+                vector: await embedder.embedQuery(query),
+                weights,
+                centrality: (path) => central.get(path) ?? 0,
+                scope: "both",
+                limit,
+              }),
+            ),
         },
         {
           name: "BM25 only",
@@ -81,12 +112,12 @@ export const openLibrary = async (): Promise<OpenCorpus> => {
         },
         {
           name: "vectors only",
-          ask: async (query, limit) => hits(vectors.search(embedder.embedQuery(query), limit)),
+          ask: async (query, limit) => hits(vectors.search(await embedder.embedQuery(query), limit)),
         },
       ],
       chunks: kept.length,
       megabytes: bytes / 1e6,
-      indexMs: performance.now() - started,
+      indexMs,
       close: async () => {},
     };
   };

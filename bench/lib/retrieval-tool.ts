@@ -19,7 +19,8 @@ const LIMITS = ["--set", `mcp.rag.top_k=${MAX_K}`, "--set", `mcp.rag.token_budge
 const DEFAULT_ANSWER = { k: 3, budget_tokens: 600 };
 
 const LOOK_EVERY_MS = 200;
-const PATIENCE_MS = 300_000;
+/** A model makes some fifty vectors a second. */
+const PATIENCE_MS = 1_800_000;
 
 const writeDocuments = async (folder: string, documents: readonly Document[]): Promise<number> => {
   let bytes = 0;
@@ -40,18 +41,18 @@ const search = async (server: ServerProcess, query: string, k: number): Promise<
 const whenIndexed = async (server: ServerProcess): Promise<void> => {
   const deadline = performance.now() + PATIENCE_MS;
   while ((await search(server, "anything", 1)).meta.index !== "ready") {
-    if (performance.now() > deadline) throw new Error("The index was not ready in five minutes.");
+    if (performance.now() > deadline) throw new Error("The index was not ready in half an hour.");
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 };
 
 /** Puts the documents on the disk, starts the program there, and asks it as a client would. */
 export const openThroughTool =
-  (program: string): OpenCorpus =>
+  (program: string, settings: readonly string[] = []): OpenCorpus =>
   async (corpus) => {
     const folder = await mkdtemp(join(tmpdir(), "llmc-bench-retrieval-"));
     const bytes = await writeDocuments(folder, corpus.documents());
-    const server = startServer(llmc(program, folder, "--mode", "classic", ...LIMITS));
+    const server = startServer(llmc(program, folder, "--mode", "classic", ...LIMITS, ...settings));
     await server.handshake();
     const started = performance.now();
     await whenIndexed(server);

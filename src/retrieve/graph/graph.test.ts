@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { graphOf, symbolsOf, usesOf } from "../../../test/graph-of.ts";
+import { runSteps } from "./centrality.ts";
+import { createGraph } from "./graph.ts";
+import { outlineSymbols } from "./outline-symbols.ts";
 
 const CYCLE = {
   "a.ts": 'import { b } from "./b.ts";\n/** Starts it. */\nexport function a(): void {\n  b();\n}\n',
@@ -145,12 +148,28 @@ describe("REQ-R5 FAIL-F2 changes", () => {
       "b.ts": 'import { base } from "./base.ts";\nexport const b = base;\n',
       "main.ts": 'import { a } from "./a.ts";\nimport { b } from "./b.ts";\na + b;\n',
     });
-    expect(graph.centrality("base.ts")).toBe(1);
-    expect(graph.centrality("a.ts")).toBeGreaterThan(0);
-    expect(graph.centrality("main.ts")).toBe(0);
-    expect(graph.centrality("missing.ts")).toBe(0);
+    const before = runSteps(graph.centrality());
+    expect(before.get("base.ts")).toBe(1);
+    expect(before.get("a.ts")).toBeGreaterThan(0);
+    expect(before.get("main.ts")).toBe(0);
+    expect(before.get("missing.ts")).toBeUndefined();
     graph.remove("a.ts");
     graph.remove("b.ts");
-    expect(graph.centrality("base.ts")).toBe(0);
+    expect(runSteps(graph.centrality()).get("base.ts")).toBe(0);
+  });
+
+  test("centrality: the outline of files is enough", async () => {
+    const files = {
+      "x/Store.java": "package x; public class Store { public void open() {} void close() {} }\n",
+      "y/App.java": "package y; import x.Store; class App { Store store; void run() { store.open(); } }\n",
+      "y/Main.java": "package y; class Main { void main() { new App().run(); } }\n",
+    };
+    const whole = await graphOf(files);
+    const outlined = createGraph();
+    for (const [path, text] of Object.entries(files))
+      outlined.put(path, "java", outlineSymbols(await symbolsOf(path, text)));
+    const found = runSteps(outlined.centrality());
+    expect(found.get("x/Store.java")).toBe(1);
+    expect([...found]).toEqual([...runSteps(whole.centrality())]);
   });
 });

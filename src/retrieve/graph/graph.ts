@@ -1,6 +1,6 @@
 import type { FileSymbols } from "../contract.ts";
 import type { GraphStats, Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./answers.ts";
-import { createCentrality } from "./centrality.ts";
+import { createCentrality, type InSteps } from "./centrality.ts";
 import { createConfigFiles } from "./config-files.ts";
 import { createInspect } from "./inspect.ts";
 import { createLineage } from "./lineage.ts";
@@ -40,8 +40,8 @@ export interface Graph {
   whereUsed(symbol: string, options?: UsageOptions): Usages;
   lineage(symbol: string, options?: LineageOptions): Lineage;
   inspect(symbolOrPath: string): Inspection;
-  /** How much of the project rests on a file: 0 to 1, the most used file has 1. */
-  centrality(path: string): number;
+  /** How much of the project rests on each file: 0 to 1, the most used file has 1. */
+  centrality(): InSteps<ReadonlyMap<string, number>>;
   stats(): GraphStats;
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { symbolsOf } from "../../../test/graph-of.ts";
 import type { FileSymbols } from "../contract.ts";
+import { runSteps } from "./centrality.ts";
 import { createGraph, type Graph } from "./graph.ts";
 import { packSymbols } from "./pack.ts";
 
@@ -43,7 +44,7 @@ const answers = (graph: Graph): unknown => ({
   used: WORDS.map((word) => graph.whereUsed(word)),
   lineage: WORDS.map((word) => graph.lineage(word, { depth: 3 })),
   inspected: [...WORDS, ...PATHS].map((word) => graph.inspect(word)),
-  central: PATHS.map((path) => graph.centrality(path).toFixed(9)),
+  central: [...runSteps(graph.centrality())].map(([path, value]) => `${path} ${value.toFixed(9)}`).sort(),
   stats: graph.stats(),
 });
 

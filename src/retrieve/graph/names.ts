@@ -157,6 +157,17 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
     });
   };
 
+  /** `except ImportError: def name()`: what is not ours has a stand-in of our own, unless the import is inside of that. */
+  const standIns = (file: FileRecord, name: string): readonly Named[] | "foreign" => {
+    if (file.family !== "python") return "foreign";
+    const lines = file.imports.flatMap((entry) => (entry.local === name ? [entry.line] : []));
+    const own = symbolsIn(file, name).filter(({ id }) => {
+      const { startLine = 0, endLine = 0 } = table.definition(id) ?? {};
+      return !lines.some((line) => line >= startLine && line <= endLine);
+    });
+    return own.length > 0 ? own : "foreign";
+  };
+
   const nearby = (file: FileRecord, name: string): readonly Named[] => {
     const reach = reachOf(file.family);
     const files =
@@ -187,6 +198,7 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
       // A cycle of wildcard imports asks for itself: meanwhile the answer is nothing.
       looked.set(key, NOTHING);
       let found = lookupImport(file, name, MAX_HOPS);
+      if (found === "foreign") found = standIns(file, name);
       if (found.length === 0) {
         const own = symbolsIn(file, name);
         found = own.length > 0 ? own : nearby(file, name);

@@ -3,7 +3,7 @@ import { NO_SYMBOLS } from "./no-symbols.ts";
 import { qualify } from "./qualify.ts";
 
 /** Raised whenever the layout or the meaning of a field changes: older bytes are then read as empty. */
-export const SYMBOLS_VERSION = 4;
+export const SYMBOLS_VERSION = 5;
 
 /** Order is part of the format: append only. */
 const SYMBOL_KINDS: readonly SymbolKind[] = [

@@ -85,6 +85,85 @@ const CASES: readonly Case[] = [
     symbol: "loads",
     uses: [],
   },
+  {
+    name: "annotations in quotes, on their own, in others and outside of annotations",
+    files: {
+      "models.py":
+        "from typing import Callable, TypeVar, Union, cast\nclass Store:\n    def add(self, other: 'Store') -> \"list[Store]\":\n        pass\n",
+      "app.py":
+        "from typing import Annotated, Callable, Literal, Optional, TypeVar, cast\nimport models\nfrom models import Store\ndef a(one: Optional['Store'],\n      two: 'models.Store | None',\n      three: Annotated['Store', doc('Store')]): ...\nHandler = Callable[['Store'], None]\nT = TypeVar('T', bound='Store')\nb = cast('Store', None)\nkind: Literal['Store'] = 'Store'\nnames['Store'] = ['Store']\n",
+    },
+    symbol: "Store",
+    uses: ["app.py:3", "app.py:4", "app.py:5", "app.py:6", "app.py:7", "app.py:8", "app.py:9", "models.py:3"],
+  },
+  {
+    name: "what an annotation in quotes says about a value",
+    files: {
+      "a.py":
+        "class Store:\n    def flush_all(self): ...\ndef f(a: 'Store | None', b: \"dict[str, Store]\", *c: Store):\n    a.flush_all()\n    b['x'].flush_all()\n    c[0].flush_all()\n",
+    },
+    symbol: "Store.flush_all",
+    uses: ["a.py:4", "a.py:5", "a.py:6"],
+  },
+  {
+    name: "names that __all__ lists",
+    files: {
+      "pkg/__init__.py": "from .store import Store\n__all__ = [\n    'Store',\n]\n__all__ += ['other']\n",
+      "pkg/store.py": "__all__ = ('Store',)\nclass Store:\n    pass\n",
+    },
+    symbol: "Store",
+    uses: ["pkg/__init__.py:1", "pkg/__init__.py:3", "pkg/store.py:1"],
+  },
+  {
+    name: "None says nothing about what comes later",
+    files: {
+      "a.py":
+        "class Store:\n    def get(self): ...\nclass App:\n    def __init__(self, given=None):\n        self.store = None\n        if given is None:\n            given = Store()\n        given.get()\n    def open(self):\n        self.store = Store()\n        self.store.get()\ndef make(on):\n    if not on:\n        return None\n    return Store()\nmake(1).get()\n",
+    },
+    symbol: "Store.get",
+    uses: ["a.py:8", "a.py:11", "a.py:16"],
+  },
+  {
+    name: "a comment before the first parameter, and the class as one",
+    files: {
+      "a.py":
+        "class Base:\n    def get(self): ...\n    @classmethod\n    def make(cls):\n        return cls().get()\n    def again(  # type: ignore\n        self,\n    ):\n        self.get()\n        type(self)().get()\n        return self.__class__().get()\n",
+    },
+    symbol: "Base.get",
+    uses: ["a.py:5", "a.py:9", "a.py:10", "a.py:11"],
+  },
+  {
+    name: "a definition in place of an import that may fail, and an import that hides a definition",
+    files: {
+      "a.py":
+        "try:\n    from quick import dump\nexcept ImportError:\n    def dump(value): ...\ndump(1)\ndef load():\n    from quick import load\n    return load()\n",
+    },
+    symbol: "dump",
+    uses: ["a.py:5"],
+  },
+  {
+    name: "a function that imports its namesake does not call itself",
+    files: { "a.py": "def load():\n    from quick import load\n    return load()\n" },
+    symbol: "load",
+    uses: [],
+  },
+  {
+    name: "isinstance, except and context managers",
+    files: {
+      "store.py":
+        "from contextlib import contextmanager\nclass Failed(Exception):\n    def get(self): ...\nclass Other:\n    def get(self): ...\n@contextmanager\ndef opened() -> Iterator[Failed]: ...\n",
+      "a.py":
+        "from store import Failed, Other, opened\ndef f(a, b):\n    if isinstance(a, Failed) and b:\n        a.get()\n    elif isinstance(a, Other):\n        a.get()\n    else:\n        a.get()\n    assert isinstance(b, Failed)\n    b.get()\n    try:\n        pass\n    except (Failed, KeyError) as e:\n        e.get()\n    with opened() as it:\n        it.get()\n",
+    },
+    symbol: "Failed.get",
+    uses: ["a.py:4", "a.py:10", "a.py:14", "a.py:16"],
+  },
+  {
+    name: "a method further down does not hide a built-in type",
+    files: { "a.py": "class A:\n    def text(self) -> str: ...\n    def str(self): ...\n" },
+    symbol: "A.str",
+    uses: [],
+  },
 ];
 
 describe("REQ-R5 uses in Python", () => {

@@ -32,7 +32,8 @@ const COMMON = new Set(
     "line list load log main map match max merge message min name next none ok on open parse path peek pop pos push put read " +
     "reduce remove replace request reset response result return reverse run save search send set setItem shift size slice some " +
     "sort source split start state status stop string sub sum test text then throw toJSON toString trim type unshift update url " +
-    "value valueOf values version wait warn with write lower upper strip encode decode group"
+    "value valueOf values version wait warn with write lower upper strip encode decode group setdefault startswith endswith " +
+    "splitlines readline readlines fileno isatty popitem"
   ).split(" "),
 );
 

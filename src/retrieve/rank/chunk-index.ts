@@ -18,7 +18,8 @@ export interface ChunkFacts extends Omit<Chunk, "text"> {
 
 export interface IndexedChunk extends ChunkFacts {
   readonly terms: PackedTerms;
-  readonly vector: Int8Array;
+  /** Left out where it is still to be made: until then the chunk is found by its words alone. */
+  readonly vector?: Int8Array | undefined;
 }
 
 export interface RankedChunk extends ChunkFacts {
@@ -43,6 +44,11 @@ export interface ChunkIndex {
   /** Replaces a chunk of the same id. Terms and vector are copied. */
   add(chunk: IndexedChunk): void;
   remove(id: number): void;
+  get(id: number): ChunkFacts | undefined;
+  /** For a chunk that is there. */
+  setVector(id: number, vector: Int8Array): void;
+  /** Forgets all vectors; those that come are of another embedder. */
+  startVectors(dimensions: number): void;
   search(query: ChunkQuery): readonly RankedChunk[];
 }
 
@@ -110,7 +116,7 @@ export const createChunkIndex = ({
   readonly nearestRows?: NearestRows | undefined;
 }): ChunkIndex => {
   const lexical = createLexicalIndex();
-  const vectors = createVectorIndex(dimensions, nearestRows);
+  let vectors = createVectorIndex(dimensions, nearestRows);
   const names = createNameIndex();
   const factsOf = new Map<number, ChunkFacts>();
 
@@ -129,12 +135,19 @@ export const createChunkIndex = ({
     },
     add: ({ terms, vector, ...facts }) => {
       remove(facts.id);
-      vectors.add(facts.id, vector);
+      if (vector !== undefined) vectors.add(facts.id, vector);
       lexical.add(facts.id, terms);
       names.add(facts.id, facts.defines);
       factsOf.set(facts.id, facts);
     },
     remove,
+    get: (id) => factsOf.get(id),
+    setVector: (id, vector) => {
+      if (factsOf.has(id)) vectors.add(id, vector);
+    },
+    startVectors: (length) => {
+      vectors = createVectorIndex(length, nearestRows);
+    },
     search: (query) => {
       const shape = inScope(shapeOf(query.query), query.scope);
       const isWanted = filterOf(query, factsOf);

@@ -102,6 +102,25 @@ describe("ranking", () => {
     ).toBe("b.ts");
   });
 
+  test("of several definitions of a name, the one that others rest on; but a file called so stays first", () => {
+    const rests = (path: string): number => (path === "b.ts" ? 1 : 0);
+    const rivals = [candidate("a.ts", { defines: ["Config"] }), candidate("b.ts", { defines: ["Config"] })];
+    expect(order("Config", rivals)).toEqual(["a.ts", "b.ts"]);
+    expect(order("Config", rivals, rests)).toEqual(["b.ts", "a.ts"]);
+    expect(order("Config", [...rivals, candidate("config.ts", { defines: ["Config"] })], rests)[0]).toBe(
+      "config.ts",
+    );
+  });
+
+  test("nobody is asked what rests on a file where that decides nothing", () => {
+    const asked = (): number => {
+      throw new Error("asked");
+    };
+    const files = [candidate("a.ts", { defines: ["Config"] }), candidate("b.ts")];
+    expect(order("Config", files, asked)[0]).toBe("a.ts");
+    expect(order("where the config is read", files, asked)).toHaveLength(2);
+  });
+
   test("scores differ with relevance, and equal ones keep an order that does not depend on the input's: FAIL-F4", () => {
     const all = [
       candidate("a.ts", { lexical: 3 }),
@@ -144,11 +163,6 @@ describe("ranking", () => {
       candidate("many.ts", { lexical: 9.7 }),
     ]);
     expect(ranked).toEqual(["many.ts", "one.ts", "many.ts", "many.ts"]);
-  });
-
-  test("what others build on comes first among equals", () => {
-    const files = [candidate("a.ts"), candidate("b.ts")];
-    expect(order("parse", files, (path) => (path === "b.ts" ? 1 : 0))[0]).toBe("b.ts");
   });
 
   test("prose is ranked by its words, code also by its meaning", () => {

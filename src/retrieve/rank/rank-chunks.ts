@@ -26,7 +26,7 @@ export interface Candidate {
 export interface RankContext {
   /** The least cosine among the nearest chunks: what counts as no likeness at all. */
   readonly leastSimilarity: number;
-  /** How much of the repository rests on a file, 0 to 1. */
+  /** How much of the repository rests on a file, 0 to 1. Asked for only where several files define what the query names. */
   readonly centrality?: ((path: string) => number) | undefined;
   readonly weights?: RankWeights;
 }
@@ -88,8 +88,23 @@ const definesNamed = (shape: QueryShape, candidate: Candidate): number => {
   return best === 0 || shape.owner === "" || belongsTo(shape.owner, candidate) ? best : best * OTHER_OWNER;
 };
 
-const definitionBoost = (shape: QueryShape, candidate: Candidate, weights: RankWeights): number =>
-  definesNamed(shape, candidate) * (shape.isSymbol ? weights.exactDefinition : weights.namedDefinition);
+/** Boosts of what defines a name of the query. Of several files that define what is asked for, the one that others rest on. */
+const definitionBoosts = (
+  shape: QueryShape,
+  candidates: readonly Candidate[],
+  weights: RankWeights,
+  centrality: RankContext["centrality"],
+): readonly number[] => {
+  const sure = candidates.map((candidate) => definesNamed(shape, candidate));
+  if (!shape.isSymbol) return sure.map((share) => share * weights.namedDefinition);
+  const rivals = new Set(candidates.flatMap(({ path }, at) => ((sure[at] ?? 0) > 0 ? [path] : [])));
+  return candidates.map(({ path }, at) => {
+    const share = sure[at] ?? 0;
+    if (share === 0) return 0;
+    const restsOnIt = rivals.size > 1 ? (centrality?.(path) ?? 0) : 0;
+    return share * (weights.exactDefinition + weights.centrality * restsOnIt);
+  });
+};
 
 const fileBoost = (shape: QueryShape, file: PathWords, weights: RankWeights): number => {
   let onTheWay = 0;
@@ -121,9 +136,9 @@ export const rankChunks = <T extends Candidate>(
 ): readonly Ranked<T>[] => {
   const fused = fuse(shape, candidates, leastSimilarity, weights);
   const top = largest(fused, 0);
+  const defining = definitionBoosts(shape, candidates, weights, centrality);
   const scored = candidates.map((candidate, at): Ranked<T> => {
-    const boost =
-      definitionBoost(shape, candidate, weights) + fileBoost(shape, factsOf(candidate.path), weights);
+    const boost = (defining[at] ?? 0) + fileBoost(shape, factsOf(candidate.path), weights);
     return { candidate, score: (fused[at] ?? 0) + top * boost };
   });
   const files = [...Map.groupBy(scored, ({ candidate }) => candidate.path)].map(([path, chunks]) => {
@@ -132,8 +147,7 @@ export const rankChunks = <T extends Candidate>(
     const company = chunks.slice(1, 1 + COMPANY_CHUNKS).reduce((sum, { score }) => sum + score, 0);
     const { aside } = factsOf(path);
     const factor = aside === undefined || shape.askedFor.has(aside) ? 1 : weights.aside;
-    const lift =
-      (weights.company * company) / COMPANY_CHUNKS + weights.centrality * top * (centrality?.(path) ?? 0);
+    const lift = (weights.company * company) / COMPANY_CHUNKS;
     return chunks.map(({ candidate, score }) => ({
       candidate,
       score: factor * (score + (best > 0 ? (lift * score) / best : 0)),

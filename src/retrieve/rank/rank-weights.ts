@@ -19,7 +19,11 @@ export interface RankWeights {
   readonly exactDefinition: number;
   /** Several good chunks in one file: it is about the matter, and does not only mention it. */
   readonly company: number;
-  /** Much of the repository rests on the file. */
+  /**
+   * The query is a name that several files define, and all of the repository rests on this one. Less than `stem`: a file
+   * that is called what is asked for stays first. As a lift of every query it gained nothing (DEV 0.896 at 0.05 and 0.887 at
+   * 0.4, beside 0.896 without).
+   */
   readonly centrality: number;
   /** What is left of the score of tests, examples, documents, vendored and generated files that nobody asked for. */
   readonly aside: number;
@@ -34,7 +38,7 @@ export const RANK_WEIGHTS: RankWeights = {
   namedDefinition: 0.6,
   exactDefinition: 3.5,
   company: 0.15,
-  centrality: 0.05,
+  centrality: 0.2,
   aside: 0.6,
 };
 

@@ -1,6 +1,6 @@
-import type { ReferenceKind } from "../../contract.ts";
 import { step } from "../expression.ts";
 import type { Handler, Rules, Walker } from "../walker.ts";
+import { assignment } from "./ecmascript-assignment.ts";
 import {
   classBody,
   classDeclaration,
@@ -11,50 +11,16 @@ import {
   typeAlias,
   variableDeclaration,
 } from "./ecmascript-declarations.ts";
+import { exportStatement } from "./ecmascript-exports.ts";
 import { ecmascriptExpression } from "./ecmascript-expression.ts";
-import { functionBody, isFunction, returnStatement } from "./ecmascript-functions.ts";
+import { functionBody, returnStatement } from "./ecmascript-functions.ts";
 import { enumBody, fieldOf, method, objectLiteral } from "./ecmascript-members.ts";
-import { exportClauses, importStatement } from "./ecmascript-modules.ts";
+import { importStatement } from "./ecmascript-modules.ts";
 import { bindPattern } from "./ecmascript-patterns.ts";
 import { typeOf } from "./ecmascript-types.ts";
+import { call, decorator, heritage, jsxName, nestedType, use, uses } from "./ecmascript-use.ts";
 
 const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
-
-/** A use of what an expression names; parts that name nothing are only walked through. */
-const use = (walker: Walker, node: number, kind: ReferenceKind): void => {
-  switch (walker.type(node)) {
-    case "identifier":
-    case "shorthand_property_identifier":
-      walker.refer(walker.text(node), node, kind);
-      return;
-    case "member_expression": {
-      const object = walker.field(node, "object");
-      const property = walker.field(node, "property");
-      walker.visit(object);
-      walker.refer(walker.text(property), property, kind, walker.expression(object));
-      return;
-    }
-    case "parenthesized_expression":
-    case "non_null_expression":
-      use(walker, firstOf(walker, node), kind);
-      return;
-    default:
-      walker.visit(node);
-  }
-};
-
-const uses =
-  (kind: ReferenceKind): Handler =>
-  (walker, node) =>
-    use(walker, node, kind);
-
-const call =
-  (field: string): Handler =>
-  (walker, node) => {
-    use(walker, walker.field(node, field), "call");
-    walker.visitField(node, "type_arguments");
-    walker.visitField(node, "arguments");
-  };
 
 const block: Handler = (walker, node) => {
   walker.scopes.enter("block");
@@ -63,129 +29,6 @@ const block: Handler = (walker, node) => {
 };
 
 const anonymousFunction: Handler = (walker, node) => functionBody(walker, node, -1);
-
-const heritage: Handler = (walker, node) => {
-  for (const child of walker.children(node)) {
-    const type = walker.type(child);
-    if (type === "identifier" || type === "member_expression") use(walker, child, "inherit");
-    else if (type === "type_identifier" || type === "generic_type" || type === "nested_type_identifier")
-      inherit(walker, child);
-    else walker.visit(child);
-  }
-};
-
-const inherit = (walker: Walker, node: number): void => {
-  if (walker.type(node) === "generic_type") {
-    inherit(walker, walker.field(node, "name"));
-    walker.visit(walker.child(node, "type_arguments"));
-  } else if (walker.type(node) === "nested_type_identifier") nestedType(walker, node, "inherit");
-  else walker.refer(walker.text(node), node, "inherit");
-};
-
-const nestedType = (walker: Walker, node: number, kind: ReferenceKind): void => {
-  const module = walker.field(node, "module");
-  const name = walker.field(node, "name");
-  use(walker, module, "read");
-  walker.refer(walker.text(name), name, kind, walker.text(module).replace(/\s+/g, ""));
-};
-
-const assignment: Handler = (walker, node) => {
-  const left = walker.field(node, "left");
-  const right = walker.field(node, "right");
-  const name = walker.text(left);
-  const prototype = /^([\w$]+)\.prototype\.([\w$]+)$/.exec(name);
-  const exported = /^(?:module\.)?exports\.([\w$]+)$/.exec(name);
-  if (name === "module.exports") {
-    exportAll(walker, right);
-  } else if (exported !== null && isFunction(walker, right)) {
-    const definition = walker.define(exported[1] ?? "", "function", left, node, { exported: true });
-    functionBody(walker, right, definition);
-    return;
-  } else if (exported !== null && walker.type(right) === "identifier")
-    walker.import({ source: "", name: walker.text(right), local: exported[1] ?? "", exported: true }, node);
-  else if (prototype !== null && isFunction(walker, right)) {
-    const owner = walker.scopes.meaning(prototype[1] ?? "", walker.scopes.current);
-    if (typeof owner === "object") {
-      const definition = walker.define(prototype[2] ?? "", "method", left, node, {
-        parent: owner.definition,
-        scope: -1,
-        exported: true,
-      });
-      functionBody(walker, right, definition);
-      return;
-    }
-  } else if (name.startsWith("this.")) defineField(walker, left, node, right);
-  use(walker, left, "write");
-  if (walker.type(left).endsWith("_pattern"))
-    bindPattern(walker, left, walker.expression(right), walker.scopes.current);
-  walker.visit(right);
-};
-
-/** JavaScript declares no fields: the first assignment to `this.name` does. */
-const defineField = (walker: Walker, left: number, node: number, value: number): void => {
-  const name = walker.text(walker.field(left, "property"));
-  const { scopes } = walker;
-  let owner = scopes.definition;
-  while (owner >= 0 && walker.kindOf(owner) !== "class") owner = walker.parentOf(owner);
-  if (owner < 0 || walker.type(walker.field(left, "object")) !== "this" || name === "") return;
-  if (walker.member(owner, name) < 0)
-    walker.define(name, "field", left, node, {
-      parent: owner,
-      scope: -1,
-      exported: !name.startsWith("#"),
-      type: walker.expression(value),
-    });
-  else walker.setType(walker.member(owner, name), walker.expression(value));
-};
-
-const exportAll = (walker: Walker, value: number): void => {
-  if (walker.type(value) === "identifier") {
-    walker.import({ source: "", name: walker.text(value), local: "export=", exported: true }, value);
-    return;
-  }
-  if (walker.type(value) !== "object") return;
-  for (const part of walker.children(value)) {
-    const isPair = walker.type(part) === "pair";
-    const local = walker.text(isPair ? walker.field(part, "key") : part);
-    const name = walker.text(isPair ? walker.field(part, "value") : part);
-    if (/^[\w$]+$/.test(name)) walker.import({ source: "", name, local, exported: true }, part);
-  }
-};
-
-const exportStatement: Handler = (walker, node) => {
-  const isDefault = /^export\s+default\b/.test(walker.text(node).slice(0, 40));
-  const declaration = walker.field(node, "declaration");
-  const value = walker.field(node, "value");
-  for (const child of walker.children(node)) if (walker.type(child) === "decorator") walker.visit(child);
-  if (isDefault) {
-    const name = walker.text(walker.field(declaration >= 0 ? declaration : value, "name"));
-    const identifier = walker.type(value) === "identifier" ? walker.text(value) : name;
-    if (identifier !== "")
-      walker.import({ source: "", name: identifier, local: "default", exported: true }, node);
-    else if (value >= 0) {
-      const definition = walker.define(
-        "default",
-        isFunction(walker, value) ? "function" : "constant",
-        node,
-        node,
-        {
-          exported: true,
-          scope: -1,
-          type: walker.expression(value),
-        },
-      );
-      walker.scopes.enter("block", definition);
-      if (isFunction(walker, value)) functionBody(walker, value, definition);
-      else walker.visit(value);
-      walker.scopes.leave();
-      return;
-    }
-    walker.visit(declaration >= 0 ? declaration : value);
-    return;
-  }
-  exportClauses(walker, node);
-  walker.visit(declaration);
-};
 
 const forIn: Handler = (walker, node) => {
   walker.scopes.enter("block");
@@ -213,13 +56,6 @@ const typeParameter: Handler = (walker, node) => {
   walker.visitField(node, "value");
 };
 
-const jsxName: Handler = (walker, node) => {
-  const name = walker.field(node, "name");
-  // Small letters are elements of the page.
-  if (walker.type(name) !== "identifier" || /^[A-Z_$]/.test(walker.text(name))) use(walker, name, "call");
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
-};
-
 const functionType: Handler = (walker, node) => {
   walker.scopes.enter("function");
   functionTypeParts(walker, node);
@@ -230,16 +66,6 @@ const functionTypeParts: Handler = (walker, node) => walker.visitChildren(node);
 const parameterOfType: Handler = (walker, node) => {
   walker.visitField(node, "type");
   walker.visitField(node, "value");
-};
-
-const decorator: Handler = (walker, node) => {
-  const inner = firstOf(walker, node);
-  if (walker.type(inner) !== "call_expression") {
-    use(walker, inner, "decorate");
-    return;
-  }
-  use(walker, walker.field(inner, "function"), "decorate");
-  walker.visitField(inner, "arguments");
 };
 
 /** Members of an interface or of a named object type are symbols; those of a type written in passing are not. */
