@@ -55,7 +55,7 @@ const toolsPage = async (core: Core): Promise<string> => {
   const summary = costs.map(
     ({ mode, tools, tokens, bytes }) => `| ${mode} | ${tools.length} | ${tokens} | ${bytes} |`,
   );
-  const details = core.preview("classic").map(({ name, description, inputSchema, outputSchema }) => {
+  const details = (await core.preview("classic")).map(({ name, description, inputSchema, outputSchema }) => {
     const modes = costs
       .filter(({ tools }) => tools.some((tool) => tool.name === name))
       .map(({ mode }) => mode);

@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Loaded, type LoadRequest, loadConfig } from "./config/load.ts";
 import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
@@ -9,7 +7,6 @@ import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
-import { createModuleSource } from "./host/modules.ts";
 import type { Stderr } from "./host/stdio.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
@@ -17,6 +14,7 @@ import { createLog, type LiveLog } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createObserver, type Observer, type ObserveSettings } from "./observe/observer.ts";
 import { createTokenAudit } from "./observe/token-audit.ts";
+import { newId } from "./random.ts";
 import { allTools } from "./tools/all.ts";
 import { VERSION } from "./version.ts";
 
@@ -149,7 +147,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   const config = () => store.current().config;
   const now = () => performance.now();
   log.info(
-    { file: first.file ?? "none", config: toJson(first, { origin: false }) },
+    () => ({ file: first.file ?? "none", config: toJson(first, { origin: false }) }),
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
@@ -205,7 +203,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     },
     metrics: metrics.snapshot,
     observer,
-    modules: createModuleSource(),
+    modules: lazyPort(async () => (await import("./host/modules.ts")).createModuleSource()),
     jsonSchema,
     matchTemplate,
     watchFile: (path, changed) => {
@@ -235,7 +233,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     metrics,
     disk,
     root,
-    newId: randomUUID,
+    newId,
     now,
     engines: loadEngines,
     close: async () => {
@@ -244,7 +242,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       core.close();
       // A disk or a collector that never answers does not keep the program from ending.
       const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
-      await Promise.race([sent, sleep(FLUSH_MS, undefined, { ref: false })]);
+      await Promise.race([sent, new Promise((late) => setTimeout(late, FLUSH_MS).unref())]);
       await log.flush();
       await stderr.flush();
     },

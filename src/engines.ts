@@ -10,6 +10,7 @@ import { createCommandGate, createCommands } from "./host/commands/commands.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
 import { createFiles } from "./host/files/files.ts";
 import { createHandles, newHandleId } from "./host/handles/handles.ts";
+import { isFolderName } from "./host/local-model.ts";
 import { createLocks } from "./host/locks/locks.ts";
 import { createProcesses } from "./host/processes/processes.ts";
 import { createSearch, renderHitLines } from "./host/search/search.ts";
@@ -43,6 +44,7 @@ const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
 export const createEngines = ({ root, config, configFile, log, onCommand }: EngineParts) => {
   const tools = () => config().mcp.tools;
+  const rag = () => config().mcp.rag;
   const access = {
     workspace: root,
     roots: () => tools().allowed_roots,
@@ -86,6 +88,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
       "llmc.toml",
       configFile(),
       ...(tools().custom_modules === "" ? [] : [tools().custom_modules]),
+      ...(rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : []),
     ],
   };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
@@ -146,7 +149,6 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     }),
     version: VERSION,
   });
-  const rag = () => config().mcp.rag;
   const index = createThreadRetrieval({
     workspace: root,
     settings: () => ({
@@ -157,6 +159,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
       threads: rag().index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),
     }),
     onWarning: (reason) => log.warn({ reason }, "index"),
+    onnx: rag().embedder === "onnx" ? { workspace: root, model: rag().embedder_model } : undefined,
   });
   const retrieval = createCallerRetrieval({
     engine: index,

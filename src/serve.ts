@@ -1,15 +1,16 @@
-import { randomBytes } from "node:crypto";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
 import { claimStdout } from "./host/stdio.ts";
 import { createStateCodec } from "./mcp/questions.ts";
+import { openStdioDoor } from "./mcp/stdio.ts";
 import { describeCause } from "./observe/cause.ts";
+import { newKey } from "./random.ts";
 import { VERSION } from "./version.ts";
 
 export const mcpPartsOf = (app: App) => ({
   core: app.core,
   version: VERSION,
-  codec: createStateCodec(randomBytes(32)),
+  codec: createStateCodec(newKey),
 });
 
 /** Resolves when the program is told to stop. SIGHUP reloads the configuration. */
@@ -52,7 +53,6 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
   surviveStrays(app);
-  const { openStdioDoor } = await import("./mcp/stdio.ts");
   const door = openStdioDoor({
     ...mcpPartsOf(app),
     ...streams,
@@ -62,7 +62,7 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
     onError: (error) => app.observer.log.warn(describeCause(error), "message refused"),
   });
   app.observer.log.info(
-    { version: VERSION, mode: app.core.settings().mode, tools: app.core.listTools().length },
+    { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
     "serving on stdio",
   );
   preload(app);

@@ -25,16 +25,28 @@ export interface Section<O extends Readonly<Record<string, Option>> = Readonly<R
 
 export type ValuesOf<S extends Section> = { readonly [K in keyof S["options"]]: S["options"][K]["default"] };
 
-const option = <T>(schema: z.ZodType<T>, value: T, says: string, extras: OptionExtras = {}): Option<T> => ({
-  schema,
-  default: value,
-  says,
-  planned: extras.planned ?? false,
-  restart: extras.restart ?? false,
-});
+/** Most keys are never set: the schema is made for one that is. All of them took a tenth of the server's start. */
+const option = <T>(
+  makeSchema: () => z.ZodType<T>,
+  value: T,
+  says: string,
+  extras: OptionExtras = {},
+): Option<T> => {
+  let schema: z.ZodType<T> | undefined;
+  return {
+    get schema() {
+      schema ??= makeSchema();
+      return schema;
+    },
+    default: value,
+    says,
+    planned: extras.planned ?? false,
+    restart: extras.restart ?? false,
+  };
+};
 
 export const flag = (value: boolean, says: string, extras?: OptionExtras): Option<boolean> =>
-  option(z.boolean(), value, says, extras);
+  option(() => z.boolean(), value, says, extras);
 
 export const whole = (
   value: number,
@@ -42,23 +54,23 @@ export const whole = (
   max: number,
   says: string,
   extras?: OptionExtras,
-): Option<number> => option(z.int().min(min).max(max), value, says, extras);
+): Option<number> => option(() => z.int().min(min).max(max), value, says, extras);
 
 export const text = (value: string, says: string, extras?: OptionExtras): Option<string> =>
-  option(z.string(), value, says, extras);
+  option(() => z.string(), value, says, extras);
 
 export const oneOf = <const T extends readonly [string, ...string[]]>(
   values: T,
   value: T[number],
   says: string,
   extras?: OptionExtras,
-): Option<T[number]> => option<T[number]>(z.enum(values), value, says, extras);
+): Option<T[number]> => option<T[number]>(() => z.enum(values), value, says, extras);
 
 export const list = (
   value: readonly string[],
   says: string,
   extras?: OptionExtras,
-): Option<readonly string[]> => option<readonly string[]>(z.array(z.string()), value, says, extras);
+): Option<readonly string[]> => option<readonly string[]>(() => z.array(z.string()), value, says, extras);
 
 export const section = <const O extends Readonly<Record<string, Option>>>(
   path: string,

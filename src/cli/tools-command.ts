@@ -22,7 +22,7 @@ export interface ModeCost {
 /** What the tool list of a mode costs a client, counted with o200k_base. */
 export const modeCost = async (core: Core, mode: Mode): Promise<ModeCost> => {
   const count = await tokenCounter();
-  const published = core.preview(mode);
+  const published = await core.preview(mode);
   const tools = published.map(({ name, description, inputSchema }) => ({
     name,
     description,

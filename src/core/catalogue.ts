@@ -1,12 +1,12 @@
 import { LlmcError } from "../base/error.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
 import type { Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Tool, ToolEntry } from "../tools/tool.ts";
 import { canonicalName, type ModeSettings, toolsOfMode } from "./modes.ts";
 
 /** Everything that is registered, whatever the mode shows of it. */
 export interface Registered {
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ToolEntry[];
   readonly prompts: readonly Prompt[];
   readonly resources: readonly Resource[];
   readonly templates: readonly ResourceTemplate[];
@@ -15,25 +15,34 @@ export interface Registered {
 export const NOTHING_REGISTERED: Registered = { tools: [], prompts: [], resources: [], templates: [] };
 
 /** What this mode offers. A new one is made whenever the configuration or the custom modules change. */
-export interface Catalogue extends Registered {
+export interface Catalogue extends Omit<Registered, "tools"> {
   readonly settings: ModeSettings;
+  readonly tools: readonly Tool[];
   readonly phantoms: readonly string[];
   find(name: string): Tool;
 }
 
-export const createCatalogue = (
+/**
+ * The catalogue of a mode. With `only`, just the tool of that name is loaded and found, for a call that may name any of
+ * them; an alias is known to its tool alone, so a name that is none has them all loaded.
+ */
+export const createCatalogue = async (
   builtIn: Registered,
   custom: Registered,
   settings: ModeSettings,
-): Catalogue => {
+  only?: string,
+): Promise<Catalogue> => {
   const { listed, phantoms } = toolsOfMode(settings, [...builtIn.tools, ...custom.tools]);
-  const byName = new Map(listed.map((tool) => [tool.name, tool]));
+  const named =
+    only === undefined ? [] : listed.filter(({ name }) => name === only || name === canonicalName(only));
+  const tools = await Promise.all((named.length > 0 ? named : listed).map(({ load }) => load()));
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const byAlias = new Map(
-    listed.flatMap((tool) => (tool.aliases ?? []).map((alias) => [alias, tool] as const)),
+    tools.flatMap((tool) => (tool.aliases ?? []).map((alias) => [alias, tool] as const)),
   );
   return {
     settings,
-    tools: listed,
+    tools,
     phantoms,
     prompts: [...builtIn.prompts, ...custom.prompts],
     resources: [...builtIn.resources, ...custom.resources],

@@ -1,9 +1,9 @@
 import type { Observer } from "../observe/observer.ts";
 import type { CallContext, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthView, Ports, Tool } from "../tools/tool.ts";
+import type { HealthView, Ports, ToolEntry } from "../tools/tool.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
-import { loadCustomModules, type ModuleKit, type ModuleSource } from "./custom-modules.ts";
+import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import { createGate } from "./gate.ts";
 import { createGuard, type Origin } from "./guard.ts";
@@ -34,11 +34,16 @@ export interface Core extends Documents {
   readonly call: Call;
   /** The same pipe over all tools, whatever the mode shows: for endpoints of their own, which name the tool themselves. */
   readonly callInAnyMode: Call;
-  /** Work of a door's own, under the same guard as tools: place, deadline, record. */
-  serve<T>(name: string, origin: Origin, work: (context: CallContext) => Promise<T>): Promise<T>;
+  /** Work of a door's own, under the same guard as tools: place, deadline (the configured one, unless named), record. */
+  serve<T>(
+    name: string,
+    origin: Origin,
+    work: (context: CallContext) => Promise<T>,
+    timeoutMs?: number,
+  ): Promise<T>;
   listTools(): readonly PublishedTool[];
   /** What clients would see in another mode. */
-  preview(mode: Mode): readonly PublishedTool[];
+  preview(mode: Mode): Promise<readonly PublishedTool[]>;
   prompts(): readonly Prompt[];
   resources(): Promise<readonly Resource[]>;
   templates(): readonly ResourceTemplate[];
@@ -57,7 +62,7 @@ export interface Core extends Documents {
 
 interface CoreParts {
   readonly settings: () => CoreSettings;
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ToolEntry[];
   /** What tools work with; the core adds what it knows of itself. */
   readonly engines: Omit<Ports, "server">;
   readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
@@ -86,7 +91,6 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   };
   let custom: Registered = NOTHING_REGISTERED;
   let catalogue: Catalogue;
-  let everything: Catalogue;
 
   const sendsStructured = () => catalogue.settings.mode === "classic";
   const listTools = () =>
@@ -104,6 +108,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   const loadCustom = async (): Promise<Registered> => {
     const { customModules } = settings();
     if (customModules === undefined) return NOTHING_REGISTERED;
+    const { loadCustomModules } = await import("./custom-modules.ts");
     const { registered, failures } = await loadCustomModules(
       customModules,
       parts.modules,
@@ -118,10 +123,11 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     if (next.phantoms.length > 0) {
       observer.log.warn({ tools: next.phantoms }, "configured tools with nothing behind them are left out");
     }
+    if (next.settings.mode !== "hybrid") return;
     const chars = JSON.stringify(
       next.tools.map((tool) => publishTool(tool, { outputSchema: false }).inputSchema),
     ).length;
-    if (chars > settings().budgetWarningChars && next.settings.mode === "hybrid") {
+    if (chars > settings().budgetWarningChars) {
       observer.log.warn(
         { chars, budget: settings().budgetWarningChars },
         "the tool list is over mcp.hybrid.bootstrap_budget_warning",
@@ -129,15 +135,14 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     }
   };
 
-  const catalogueOf = (mode: Mode): Catalogue => {
+  const catalogueOf = (mode: Mode, only?: string): Promise<Catalogue> => {
     const { promotedTools, includeExecuteCode, withheldTools } = settings();
-    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode, withheldTools });
+    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode, withheldTools }, only);
   };
 
   const build = async (): Promise<void> => {
     custom = await loadCustom();
-    catalogue = catalogueOf(settings().mode);
-    everything = catalogueOf("classic");
+    catalogue = await catalogueOf(settings().mode);
     announce(catalogue);
   };
 
@@ -173,7 +178,18 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     );
   };
 
-  await build();
+  const refreshNow = async (): Promise<void> => {
+    const before = await lists();
+    await build();
+    watchSidecars();
+    const after = await lists();
+    for (const kind of ["tools", "prompts", "resources"] as const) {
+      if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
+    }
+  };
+
+  let refreshed: Promise<void> = build();
+  await refreshed;
 
   const guard = createGuard({
     gate: createGate(() => ({ maxRunning: settings().maxConcurrent, maxWaiting: settings().maxQueued })),
@@ -196,17 +212,22 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
 
   return {
     call,
-    callInAnyMode: createCall({ ...pipe, catalogue: () => everything }),
-    serve: (name, origin, work) =>
-      guard.serve(
-        { kind: name, input: () => "", origin, timeoutMs: settings().timeoutMs },
-        JSON.stringify,
-        work,
-      ),
+    callInAnyMode: async (request) => {
+      const offered = await catalogueOf("classic", request.tool).then(
+        (one) => () => one,
+        // Thrown inside the pipe: a module that cannot be loaded is answered and recorded like any failure of a tool.
+        (error: unknown) => () => {
+          throw error;
+        },
+      );
+      return createCall({ ...pipe, catalogue: offered })(request);
+    },
+    serve: (name, origin, work, timeoutMs = settings().timeoutMs) =>
+      guard.serve({ kind: name, input: () => "", origin, timeoutMs }, JSON.stringify, work),
     ...documents,
     listTools,
-    preview: (mode) =>
-      catalogueOf(mode).tools.map((tool) => publishTool(tool, { outputSchema: mode === "classic" })),
+    preview: async (mode) =>
+      (await catalogueOf(mode)).tools.map((tool) => publishTool(tool, { outputSchema: mode === "classic" })),
     prompts: () => catalogue.prompts,
     resources,
     templates: () => catalogue.templates,
@@ -214,14 +235,10 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     health,
     settings,
     sendsStructured,
-    refresh: async () => {
-      const before = await lists();
-      await build();
-      watchSidecars();
-      const after = await lists();
-      for (const kind of ["tools", "prompts", "resources"] as const) {
-        if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
-      }
+    refresh: () => {
+      // In turn: one that has more to load would otherwise end last, and put settings in force that are no more.
+      refreshed = refreshed.then(refreshNow, refreshNow);
+      return refreshed;
     },
     onListChanged: (listener) => {
       listeners.add(listener);

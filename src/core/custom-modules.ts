@@ -102,5 +102,6 @@ export const loadCustomModules = async (
     all.resources.push(...own.resources);
     all.templates.push(...own.templates);
   }
-  return { registered: all, failures };
+  const tools = all.tools.map((tool) => ({ name: tool.name, load: async () => tool }));
+  return { registered: { ...all, tools }, failures };
 };

@@ -1,4 +1,3 @@
-import type { Tool } from "../tools/tool.ts";
 import type { MODES } from "./options.ts";
 
 export type Mode = (typeof MODES)[number];
@@ -11,9 +10,9 @@ export interface ModeSettings {
   readonly withheldTools: readonly string[];
 }
 
-export interface ModeTools {
+export interface ModeTools<T> {
   /** In the order of the catalogue. Listed is callable is named in the instructions. */
-  readonly listed: readonly Tool[];
+  readonly listed: readonly T[];
   /** Configured names that no tool answers to. */
   readonly phantoms: readonly string[];
 }
@@ -27,9 +26,13 @@ const namesFor = ({ mode, promotedTools, includeExecuteCode }: ModeSettings): re
 };
 
 /** Tools are published with underscores; a dotted name means the same tool (REQ-D1). */
-export const canonicalName = (name: string): string => name.replaceAll(".", "_");
+export const canonicalName = (name: string): string =>
+  name.includes(".") ? name.replaceAll(".", "_") : name;
 
-export const toolsOfMode = (settings: ModeSettings, all: readonly Tool[]): ModeTools => {
+export const toolsOfMode = <T extends { readonly name: string }>(
+  settings: ModeSettings,
+  all: readonly T[],
+): ModeTools<T> => {
   const names = namesFor(settings);
   const offered = all.filter(({ name }) => !settings.withheldTools.includes(name));
   if (names === "all") return { listed: offered, phantoms: [] };

@@ -7,7 +7,7 @@ describe("what clients see of a tool", () => {
     "REQ-D11: in %s mode no schema has a choice at its top, which some model APIs reject",
     async (mode) => {
       const { core } = await openTestApp();
-      for (const { name, inputSchema } of core.preview(mode)) {
+      for (const { name, inputSchema } of await core.preview(mode)) {
         expect(Object.keys(inputSchema), name).not.toContain("oneOf");
         expect(Object.keys(inputSchema), name).not.toContain("anyOf");
         expect(Object.keys(inputSchema), name).not.toContain("$schema");
@@ -25,9 +25,9 @@ describe("what clients see of a tool", () => {
 
   test("REQ-D3 REQ-D13: every output is an object; only classic mode publishes its schema", async () => {
     const { core } = await openTestApp();
-    for (const { name, outputSchema } of core.preview("classic"))
+    for (const { name, outputSchema } of await core.preview("classic"))
       expect(outputSchema?.type, name).toBe("object");
-    for (const { outputSchema } of core.preview("hybrid")) expect(outputSchema).toBeUndefined();
+    for (const { outputSchema } of await core.preview("hybrid")) expect(outputSchema).toBeUndefined();
   });
 
   test("REQ-D3: no success has a top-level error key, whatever a file contains", async () => {

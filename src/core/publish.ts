@@ -75,29 +75,30 @@ const published = (schema: Tool["input"], side: "input" | "output"): PublishedTo
   return asObjectSchema(slim(side === "input" ? slimInput(rest) : rest) as Record<string, unknown>);
 };
 
-const cache = new WeakMap<Tool, { withOutput: PublishedTool; withoutOutput: PublishedTool }>();
-
-const build = (tool: Tool) => {
-  const withoutOutput: PublishedTool = {
-    name: tool.name,
-    ...(tool.title === undefined ? {} : { title: tool.title }),
-    description: tool.description,
-    inputSchema: published(tool.input, "input"),
-    annotations: ANNOTATIONS[tool.effect],
+/** Made once for each tool: a schema takes a good part of a millisecond. */
+const once = (make: (tool: Tool) => PublishedTool): ((tool: Tool) => PublishedTool) => {
+  const made = new WeakMap<Tool, PublishedTool>();
+  return (tool) => {
+    const known = made.get(tool) ?? make(tool);
+    made.set(tool, known);
+    return known;
   };
-  const withOutput =
-    tool.output === undefined
-      ? withoutOutput
-      : { ...withoutOutput, outputSchema: published(tool.output, "output") };
-  return { withOutput, withoutOutput };
 };
+
+const withoutOutput = once((tool) => ({
+  name: tool.name,
+  ...(tool.title === undefined ? {} : { title: tool.title }),
+  description: tool.description,
+  inputSchema: published(tool.input, "input"),
+  annotations: ANNOTATIONS[tool.effect],
+}));
+
+const withOutput = once((tool) =>
+  tool.output === undefined
+    ? withoutOutput(tool)
+    : { ...withoutOutput(tool), outputSchema: published(tool.output, "output") },
+);
 
 /** What a client sees of a tool. Only classic mode publishes output schemas (REQ-D13). */
-export const publishTool = (tool: Tool, options: { readonly outputSchema: boolean }): PublishedTool => {
-  let both = cache.get(tool);
-  if (both === undefined) {
-    both = build(tool);
-    cache.set(tool, both);
-  }
-  return options.outputSchema ? both.withOutput : both.withoutOutput;
-};
+export const publishTool = (tool: Tool, options: { readonly outputSchema: boolean }): PublishedTool =>
+  options.outputSchema ? withOutput(tool) : withoutOutput(tool);

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { watch } from "node:fs";
 import { mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -38,6 +37,8 @@ export const createDisk = (): Disk => ({
 
   writeText: async (path, text, mode = 0o644) => {
     await mkdir(dirname(path), { recursive: true });
+    // Loaded here, because a server's start reads this disk and writes nothing.
+    const { randomBytes } = await import("node:crypto");
     const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(8).toString("hex")}`);
     const file = await open(temporary, "wx", mode);
     try {

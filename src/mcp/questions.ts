@@ -3,6 +3,7 @@ import {
   type InputRequest,
   type InputRequiredResult,
   inputRequired,
+  type RequestStateCodec,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Question } from "../core/contract.ts";
@@ -25,10 +26,20 @@ const toRequest = (question: Question): InputRequest => {
 };
 
 /** State that travels through the client comes back signed, and bound to the method that minted it. */
-export type StateCodec = ReturnType<typeof createStateCodec>;
+export type StateCodec = RequestStateCodec;
 
-export const createStateCodec = (key: Uint8Array) =>
-  createRequestStateCodec({ key, bind: ({ mcpReq }) => mcpReq.method });
+/** The key is asked for when there is a first state to sign or to verify. */
+export const createStateCodec = (makeKey: () => Uint8Array): RequestStateCodec => {
+  let made: RequestStateCodec | undefined;
+  const codec = () => {
+    made ??= createRequestStateCodec({ key: makeKey(), bind: ({ mcpReq }) => mcpReq.method });
+    return made;
+  };
+  return {
+    mint: (payload, context) => codec().mint(payload, context),
+    verify: (state, context) => codec().verify(state, context),
+  };
+};
 
 /** Questions of a tool, as the client understands them; on older protocol revisions the SDK asks them one by one. */
 export const askClient = async (

@@ -20,7 +20,7 @@ const openSessions = async () => {
   const sessions = createSessions({
     core,
     version: "0",
-    codec: createStateCodec(randomBytes(32)),
+    codec: createStateCodec(() => randomBytes(32)),
     newId,
     now: () => nowMs,
     onError: () => {},

@@ -20,9 +20,13 @@ const GRACE_MS = 1000;
 export const openStdioDoor = (
   parts: StdioDoorParts,
 ): { readonly closed: Promise<void>; close(): Promise<void> } => {
+  let id: string | undefined;
   const connection = {
     transport: "stdio",
-    id: parts.newId(),
+    get id() {
+      id ??= parts.newId();
+      return id;
+    },
     may: new Set<string>(EFFECTS),
     newCorrelationId: parts.newId,
   } as const;

@@ -1,77 +1,43 @@
-import { getMetrics } from "./get-metrics.ts";
-import { health } from "./health.ts";
-import { init } from "./init.ts";
-import { inspect } from "./inspect.ts";
-import { linuxFsDelete } from "./linux-fs-delete.ts";
-import { linuxFsEdit } from "./linux-fs-edit.ts";
-import { linuxFsList } from "./linux-fs-list.ts";
-import { linuxFsMkdirs } from "./linux-fs-mkdirs.ts";
-import { linuxFsMove } from "./linux-fs-move.ts";
-import { linuxFsRead } from "./linux-fs-read.ts";
-import { linuxFsWrite } from "./linux-fs-write.ts";
-import { linuxHandleRead } from "./linux-handle-read.ts";
-import { linuxProcKill } from "./linux-proc-kill.ts";
-import { linuxProcList } from "./linux-proc-list.ts";
-import { linuxProcRead } from "./linux-proc-read.ts";
-import { linuxProcSend } from "./linux-proc-send.ts";
-import { linuxProcStart } from "./linux-proc-start.ts";
-import { linuxProcStop } from "./linux-proc-stop.ts";
-import { linuxSearchContent } from "./linux-search-content.ts";
-import { linuxSearchFiles } from "./linux-search-files.ts";
-import { linuxSysSnapshot } from "./linux-sys-snapshot.ts";
-import { listDir } from "./list-dir.ts";
-import { ragLineage } from "./rag-lineage.ts";
-import { ragPlan } from "./rag-plan.ts";
-import { ragQuery } from "./rag-query.ts";
-import { ragSearch } from "./rag-search.ts";
-import { ragSearchEnriched } from "./rag-search-enriched.ts";
-import { ragStats } from "./rag-stats.ts";
-import { ragWhereUsed } from "./rag-where-used.ts";
-import { readFile } from "./read-file.ts";
-import { repoRead } from "./repo-read.ts";
-import { repoWritePatch } from "./repo-write-patch.ts";
-import { runCmd } from "./run-cmd.ts";
-import { runPytest } from "./run-pytest.ts";
-import { stat } from "./stat.ts";
-import { teRun } from "./te-run.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolEntry } from "./tool.ts";
 
-/** Every tool of this program, in the order in which clients see them. */
-export const allTools: readonly Tool[] = [
-  init,
-  readFile,
-  listDir,
-  stat,
-  linuxFsRead,
-  linuxFsWrite,
-  linuxFsEdit,
-  linuxFsList,
-  linuxFsMove,
-  linuxFsDelete,
-  linuxFsMkdirs,
-  linuxSearchFiles,
-  linuxSearchContent,
-  linuxHandleRead,
-  repoRead,
-  repoWritePatch,
-  runCmd,
-  teRun,
-  runPytest,
-  linuxProcList,
-  linuxProcStart,
-  linuxProcRead,
-  linuxProcSend,
-  linuxProcStop,
-  linuxProcKill,
-  linuxSysSnapshot,
-  ragSearch,
-  ragSearchEnriched,
-  ragQuery,
-  ragWhereUsed,
-  ragLineage,
-  inspect,
-  ragStats,
-  ragPlan,
-  health,
-  getMetrics,
-];
+/** Every tool of this program, in the order in which clients see them. A mode loads those that it lists. */
+const LOADERS: Readonly<Record<string, () => Promise<Tool>>> = {
+  "00_INIT": async () => (await import("./init.ts")).init,
+  read_file: async () => (await import("./read-file.ts")).readFile,
+  list_dir: async () => (await import("./list-dir.ts")).listDir,
+  stat: async () => (await import("./stat.ts")).stat,
+  linux_fs_read: async () => (await import("./linux-fs-read.ts")).linuxFsRead,
+  linux_fs_write: async () => (await import("./linux-fs-write.ts")).linuxFsWrite,
+  linux_fs_edit: async () => (await import("./linux-fs-edit.ts")).linuxFsEdit,
+  linux_fs_list: async () => (await import("./linux-fs-list.ts")).linuxFsList,
+  linux_fs_move: async () => (await import("./linux-fs-move.ts")).linuxFsMove,
+  linux_fs_delete: async () => (await import("./linux-fs-delete.ts")).linuxFsDelete,
+  linux_fs_mkdirs: async () => (await import("./linux-fs-mkdirs.ts")).linuxFsMkdirs,
+  linux_search_files: async () => (await import("./linux-search-files.ts")).linuxSearchFiles,
+  linux_search_content: async () => (await import("./linux-search-content.ts")).linuxSearchContent,
+  linux_handle_read: async () => (await import("./linux-handle-read.ts")).linuxHandleRead,
+  repo_read: async () => (await import("./repo-read.ts")).repoRead,
+  repo_write_patch: async () => (await import("./repo-write-patch.ts")).repoWritePatch,
+  run_cmd: async () => (await import("./run-cmd.ts")).runCmd,
+  te_run: async () => (await import("./te-run.ts")).teRun,
+  run_pytest: async () => (await import("./run-pytest.ts")).runPytest,
+  linux_proc_list: async () => (await import("./linux-proc-list.ts")).linuxProcList,
+  linux_proc_start: async () => (await import("./linux-proc-start.ts")).linuxProcStart,
+  linux_proc_read: async () => (await import("./linux-proc-read.ts")).linuxProcRead,
+  linux_proc_send: async () => (await import("./linux-proc-send.ts")).linuxProcSend,
+  linux_proc_stop: async () => (await import("./linux-proc-stop.ts")).linuxProcStop,
+  linux_proc_kill: async () => (await import("./linux-proc-kill.ts")).linuxProcKill,
+  linux_sys_snapshot: async () => (await import("./linux-sys-snapshot.ts")).linuxSysSnapshot,
+  rag_search: async () => (await import("./rag-search.ts")).ragSearch,
+  rag_search_enriched: async () => (await import("./rag-search-enriched.ts")).ragSearchEnriched,
+  rag_query: async () => (await import("./rag-query.ts")).ragQuery,
+  rag_where_used: async () => (await import("./rag-where-used.ts")).ragWhereUsed,
+  rag_lineage: async () => (await import("./rag-lineage.ts")).ragLineage,
+  inspect: async () => (await import("./inspect.ts")).inspect,
+  rag_stats: async () => (await import("./rag-stats.ts")).ragStats,
+  rag_plan: async () => (await import("./rag-plan.ts")).ragPlan,
+  health: async () => (await import("./health.ts")).health,
+  get_metrics: async () => (await import("./get-metrics.ts")).getMetrics,
+};
+
+export const allTools: readonly ToolEntry[] = Object.entries(LOADERS).map(([name, load]) => ({ name, load }));

@@ -40,7 +40,8 @@ describe("linux_fs_write", () => {
 
   test("REQ-D16 FAIL-A19: configuration, state and custom modules cannot be written, whatever the roots", async () => {
     const app = await openTestApp({
-      config: '[mcp]\nmode = "hybrid"\n[mcp.tools]\nallowed_roots = ["/"]\ncustom_modules = "mods"\n',
+      config:
+        '[mcp]\nmode = "hybrid"\n[mcp.tools]\nallowed_roots = ["/"]\ncustom_modules = "mods"\n[mcp.rag]\nembedder = "onnx"\nembedder_model = "./model"\n',
       files: { "mods/a.js": "export const register = () => {};" },
     });
     const before = readFileSync(join(app.root, "llmc.toml"), "utf8");
@@ -52,6 +53,7 @@ describe("linux_fs_write", () => {
       "mods/a.js",
       "mods/evil.js",
       "mods/sub/evil.js",
+      "model/node_modules/onnxruntime-node/index.js",
     ]) {
       expect(await app.errorCode("linux_fs_write", { path, content: "evil" })).toBe("INVALID_PATH");
     }

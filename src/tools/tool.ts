@@ -63,6 +63,12 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
   render(output: SchemaOutput<O>): string | readonly ContentBlock[];
 }
 
+/** A tool by its name. The rest of it, and the modules it needs, are loaded when it is listed or called. */
+export interface ToolEntry {
+  readonly name: string;
+  load(): Promise<Tool>;
+}
+
 /** Gives a tool its types; the list in all.ts forgets them again. */
 export const defineTool = <I extends Schema, O extends Schema>(tool: Tool<I, O>): Tool =>
   tool as unknown as Tool;

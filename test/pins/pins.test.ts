@@ -14,7 +14,7 @@ test.each(MODES)("REQ-D7 REQ-M7: the tool list and its token cost in %s mode are
   const { core } = await openTestApp();
   const { tools, tokens, bytes } = await modeCost(core, mode);
   const costs = Object.fromEntries(tools.map((tool) => [tool.name, tool.tokens]));
-  await expect(pin({ tokens, bytes, costs, published: core.preview(mode) })).toMatchFileSnapshot(
+  await expect(pin({ tokens, bytes, costs, published: await core.preview(mode) })).toMatchFileSnapshot(
     `./tools-${mode}.json`,
   );
 });
