@@ -29,8 +29,10 @@ export interface LookMany {
 const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filename)}`);
 
 // A thread takes some 200 ms to start and to load its first grammar, and as long to warm up: less work is done here.
-const FEW_FILES = 300;
 const FEW_BYTES = 2 * 1024 * 1024;
+// Up to this, the calling thread does its share, and one thread less is started; beyond, it has enough to do with what the
+// others bring, and a large heap beside a parser slows both.
+const MANY_BYTES = 8 * 1024 * 1024;
 // Files of one commit: each costs a third of a millisecond.
 const AT_ONCE = 8;
 
@@ -41,8 +43,7 @@ const IDLE_MS = 10_000;
 const AHEAD = 2;
 const MAX_HEAP_MB = 512;
 
-const isSmall = (wanted: readonly ListedWanted[]): boolean =>
-  wanted.length <= FEW_FILES && wanted.reduce((sum, { size }) => sum + size, 0) <= FEW_BYTES;
+const bytesOf = (wanted: readonly ListedWanted[]): number => wanted.reduce((sum, { size }) => sum + size, 0);
 
 /** Gives the event loop a turn: messages, timers and cancellations get through between two files. */
 const takeBreath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -92,20 +93,47 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
     return looks;
   };
 
+  const lookHere = async (
+    wanted: readonly ListedWanted[],
+    settings: IndexSettings,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Look[]> => {
+    const looks: Look[] = [];
+    for (const one of wanted) {
+      stopIfAborted(signal);
+      looks.push(await looker.look(one, settings, signal));
+      await takeBreath();
+    }
+    return looks;
+  };
+
+  const lookThere = async (
+    batch: readonly ListedWanted[],
+    lane: number,
+    settings: IndexSettings,
+    signal: AbortSignal,
+  ): Promise<readonly Look[]> => {
+    const threads = poolAt(lane);
+    const plain = batch.map(({ path, hash }) => ({ path, hash }));
+    return threads.run("look", { wanted: plain, settings }, signal).catch(() => {
+      stopIfAborted(signal);
+      return lookSingly(threads, batch, settings, signal);
+    });
+  };
+
   const runInThreads: LookMany["run"] = async (wanted, settings, take, signal) => {
     const lanes = createLanes(wanted, settings.threads);
     // The first failure stops all: there is no use in parsing what cannot be stored.
     const failure = new AbortController();
     const stop = signal === undefined ? failure.signal : AbortSignal.any([signal, failure.signal]);
+    const isShared = settings.threads > 1 && bytesOf(wanted) <= MANY_BYTES;
+    const others = isShared ? settings.threads - 1 : settings.threads;
     const work = async (lane: number): Promise<void> => {
-      const threads = poolAt(lane);
       for (let batch = lanes.next(lane); batch !== undefined; batch = lanes.next(lane)) {
-        const plain = batch.map(({ path, hash }) => ({ path, hash }));
-        const listed = batch;
-        const looks = await threads.run("look", { wanted: plain, settings }, stop).catch(() => {
-          stopIfAborted(stop);
-          return lookSingly(threads, listed, settings, stop);
-        });
+        const looks =
+          lane < others
+            ? await lookThere(batch, lane, settings, stop)
+            : await lookHere(batch, settings, stop);
         stopIfAborted(stop);
         take(looks);
       }
@@ -115,24 +143,17 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
       first.error ??= error;
       failure.abort();
     };
-    await Promise.all(
-      Array.from({ length: settings.threads * AHEAD }, (_, i) => work(i % settings.threads).catch(note)),
-    );
+    const workers = Array.from({ length: others * AHEAD }, (_, i) => i % others);
+    await Promise.all((isShared ? [...workers, others] : workers).map((lane) => work(lane).catch(note)));
     if (first.error !== undefined) throw first.error;
   };
 
   return {
     run: async (wanted, settings, take, signal) => {
-      if (settings.threads > 0 && !isSmall(wanted)) return runInThreads(wanted, settings, take, signal);
-      for (let at = 0; at < wanted.length; at += AT_ONCE) {
-        const looks: Look[] = [];
-        for (const one of wanted.slice(at, at + AT_ONCE)) {
-          stopIfAborted(signal);
-          looks.push(await looker.look(one, settings, signal));
-          await takeBreath();
-        }
-        take(looks);
-      }
+      if (settings.threads > 0 && bytesOf(wanted) > FEW_BYTES)
+        return runInThreads(wanted, settings, take, signal);
+      for (let at = 0; at < wanted.length; at += AT_ONCE)
+        take(await lookHere(wanted.slice(at, at + AT_ONCE), settings, signal));
     },
     close: async () => {
       for (const pool of pools) await pool?.close();

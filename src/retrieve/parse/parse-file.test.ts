@@ -169,3 +169,28 @@ test("memory does not grow with the number of files", async () => {
   // Trees of this file take about 560 kB: kept, they would be 170 MB.
   expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
 });
+
+test("REQ-R2: Swift is read past its conditional directives, which stay in the text", async () => {
+  const text = [
+    "#if canImport(UIKit)",
+    "import UIKit",
+    "#else",
+    "import AppKit",
+    "#endif",
+    "public class View {",
+    "  #if os(iOS)",
+    "  func touch() {}",
+    "  #elseif os(macOS)",
+    "  func click() {}",
+    "  #endif",
+    "}",
+    "",
+  ].join("\n");
+  const { chunks, symbols } = await parse("a.swift", text);
+  expect(symbols.definitions.map(({ name, line }) => `${name}:${line}`)).toEqual([
+    "View:6",
+    "touch:8",
+    "click:10",
+  ]);
+  expect(chunks.map((chunk) => chunk.text).join("\n")).toContain("#elseif os(macOS)");
+});

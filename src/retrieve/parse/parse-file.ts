@@ -12,6 +12,7 @@ import { type Language, languageOf } from "./languages.ts";
 import type { Parsers } from "./parsers.ts";
 import { scriptOnly } from "./script-only.ts";
 import { readSyntaxTree, type SyntaxTree } from "./syntax-tree.ts";
+import { withoutDirectives } from "./without-directives.ts";
 
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";
@@ -45,7 +46,7 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
     : parsed(language, cut, NO_SYMBOLS);
 };
 
-/** What is given to a parser: the file itself, or the script in it. */
+/** What is given to a parser: the file itself, or what of it the grammar can read. */
 interface Input {
   readonly grammar: Grammar;
   readonly text: string;
@@ -58,7 +59,9 @@ const inputOf = (language: Language, text: string): Input | undefined => {
   const script = scriptOnly(text, language.id);
   if (script !== undefined)
     return { grammar: "typescript", text: script, syntax: { ...language, id: "typescript" } };
-  return language.grammar === undefined ? undefined : { grammar: language.grammar, text, syntax: language };
+  if (language.grammar === undefined) return undefined;
+  const read = language.id === "swift" ? withoutDirectives(text) : text;
+  return { grammar: language.grammar, text: read, syntax: language };
 };
 
 /** One file, parsed once: what it is, its chunks and what it says about symbols. Never fails: odd files are cut plainly. */
