@@ -114,6 +114,50 @@ describe("FAIL-D2 what is refused", () => {
   });
 });
 
+describe("keys given twice", () => {
+  interface Json {
+    readonly text: string;
+    /** Whether any object in it has a key twice. */
+    readonly isTwice: boolean;
+  }
+  /** Few names, so that many come twice; some are written with an escape, some look like structure. */
+  const name = fc.constantFrom('"a"', '"\\u0061"', '"b"', '":"', '"\\",\\":{"', '""', '"constructor"');
+  const { value } = fc.letrec<{ value: Json; array: Json; object: Json }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      fc
+        .constantFrom("1", "null", '":"', '"{\\"a\\":1,\\"a\\":1}"', "[]", "{}")
+        .map((text) => ({ text, isTwice: false })),
+      tie("array"),
+      tie("object"),
+    ),
+    array: fc.array(tie("value"), { maxLength: 3 }).map((items) => ({
+      text: `[${items.map(({ text }) => text).join(" , ")}]`,
+      isTwice: items.some(({ isTwice }) => isTwice),
+    })),
+    object: fc.array(fc.tuple(name, tie("value")), { maxLength: 4 }).map((pairs) => ({
+      text: `{${pairs.map(([key, { text }]) => `${key} : ${text}`).join(",")}}`,
+      isTwice:
+        new Set(pairs.map(([key]) => JSON.parse(key))).size < pairs.length ||
+        pairs.some(([, { isTwice }]) => isTwice),
+    })),
+  }));
+
+  test("are found wherever they are, and nothing else is taken for them", () => {
+    let found = 0;
+    fc.assert(
+      fc.property(value, ({ text, isTwice }) => {
+        if (isTwice) {
+          found++;
+          expect(refusalOf(() => parseGuarded(text)).message).toMatch(/twice/);
+        } else expect(parseGuarded(text)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 2000 },
+    );
+    expect(found).toBeGreaterThan(100);
+  });
+});
+
 describe("any text at all", () => {
   /** Close to JSON, so that many of them get past the first character. */
   const nearJson = fc.oneof(

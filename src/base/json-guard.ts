@@ -15,6 +15,7 @@ const refuse = (message: string, details: Record<string, string | number> = {}):
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COMMA = 44;
+const COLON = 58;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
@@ -32,9 +33,6 @@ export const endOfString = (text: string, start: number): number => {
   return refuse("Not valid JSON: a string is not closed.");
 };
 
-/** One open object (with its keys so far) or array, and its separators so far. */
-type Open = { readonly keys: Set<string> | undefined; separators: number; expectsKey: boolean };
-
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -45,69 +43,76 @@ const parse = (text: string): unknown => {
 };
 
 /**
- * Looks over the text before it is parsed: nesting and array bounds, and keys given twice, which two parsers may read
- * differently. JSON.parse alone would accept all three. Strings are skipped natively, so a long one costs little.
+ * Looks over the text before it is parsed: nesting, and items of each array and object, which JSON.parse would accept
+ * without end. Strings are skipped natively, so a long one costs little. Returns the colons outside of strings: in a text
+ * that then parses, there is one for each key.
  */
-const scan = (text: string, limits: JsonLimits): void => {
-  const open: Open[] = [];
+const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number => {
+  /** Separators so far in each array and object that is open. */
+  const open: number[] = [];
+  let colons = 0;
   for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i);
-    const top = open.at(-1);
-    if (char === QUOTE) {
-      const end = endOfString(text, i);
-      if (top?.keys !== undefined && top.expectsKey) {
-        const quoted = text.slice(i, end + 1);
-        const key = quoted.includes("\\") ? String(parse(quoted)) : quoted.slice(1, -1);
-        if (top.keys.has(key)) refuse("A key appears twice in one object.");
-        top.keys.add(key);
-        top.expectsKey = false;
-      }
-      i = end;
-    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
-      if (open.length >= limits.maxDepth)
-        refuse(`Nested deeper than ${limits.maxDepth} levels.`, { max_depth: limits.maxDepth });
-      const isObject = char === OPEN_BRACE;
-      open.push({ keys: isObject ? new Set() : undefined, separators: 0, expectsKey: isObject });
-    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
-      open.pop();
-    } else if (char === COMMA && top !== undefined) {
-      top.expectsKey = top.keys !== undefined;
-      // Objects have the same bound: half a million keys in one of them take seconds to build.
-      if (++top.separators >= limits.maxArrayLength) {
-        refuse(`An array or object has more than ${limits.maxArrayLength} items.`, {
-          max_items: limits.maxArrayLength,
-        });
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(text, i);
+        break;
+      case COLON:
+        colons++;
+        break;
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (open.length >= maxDepth)
+          refuse(`Nested deeper than ${maxDepth} levels.`, { max_depth: maxDepth });
+        open.push(0);
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        open.pop();
+        break;
+      case COMMA: {
+        const separators = (open.pop() ?? 0) + 1;
+        // Objects have the same bound: half a million keys in one of them take seconds to build.
+        if (separators >= maxArrayLength) {
+          refuse(`An array or object has more than ${maxArrayLength} items.`, { max_items: maxArrayLength });
+        }
+        open.push(separators);
+        break;
       }
     }
   }
+  return colons;
 };
 
-/** What only shows after parsing: escapes that decode to broken text, numbers beyond double range, prototype keys. */
-const checkValues = (root: unknown): void => {
-  const pending: unknown[] = [root];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value === "string") {
-      if (!value.isWellFormed()) refuse("A string holds half of a surrogate pair.");
-    } else if (typeof value === "number") {
-      if (!Number.isFinite(value)) refuse("A number is out of range.");
-    } else if (Array.isArray(value)) {
-      for (const item of value) pending.push(item);
-    } else if (typeof value === "object" && value !== null) {
-      for (const [key, item] of Object.entries(value)) {
-        if (key === "__proto__") refuse('The key "__proto__" is not accepted.');
-        if (!key.isWellFormed()) refuse("A key holds half of a surrogate pair.");
-        pending.push(item);
-      }
+/**
+ * What only shows after parsing: escapes that decode to broken text, numbers beyond double range, prototype keys. Returns
+ * the keys of all objects. It calls itself for each level, of which the scan has let few through.
+ */
+const checkValue = (value: unknown): number => {
+  if (typeof value === "string") {
+    if (!value.isWellFormed()) refuse("A string holds half of a surrogate pair.");
+  } else if (typeof value === "number") {
+    if (!Number.isFinite(value)) refuse("A number is out of range.");
+  } else if (Array.isArray(value)) {
+    return value.reduce((keys: number, item) => keys + checkValue(item), 0);
+  } else if (typeof value === "object" && value !== null) {
+    const own = Object.keys(value);
+    let keys = own.length;
+    for (const key of own) {
+      if (key === "__proto__") refuse('The key "__proto__" is not accepted.');
+      if (!key.isWellFormed()) refuse("A key holds half of a surrogate pair.");
+      keys += checkValue((value as Readonly<Record<string, unknown>>)[key]);
     }
+    return keys;
   }
+  return 0;
 };
 
 /** Parses untrusted JSON, or throws `invalid_args` with a short reason that never quotes the input. */
 export const parseGuarded = (text: string, limits: JsonLimits = JSON_LIMITS): unknown => {
-  scan(text, limits);
+  const colons = scan(text, limits);
   const value = parse(text);
-  checkValues(value);
+  // JSON.parse keeps the last of two; another parser may read the first.
+  if (checkValue(value) !== colons) refuse("A key appears twice in one object.");
   return value;
 };
 

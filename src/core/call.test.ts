@@ -14,6 +14,8 @@ export const register = (kit) => {
     render: (output) => JSON.stringify(output) });
   kit.tool({ name: "thrower", description: "Throws.", effect: "read", input: z.strictObject({}),
     run: async () => { throw new Error("the marker of /root/private"); }, render: () => "" });
+  kit.tool({ name: "hasty", description: "Does not wait.", effect: "read", input: z.strictObject({ fails: z.boolean() }),
+    run: ({ fails }) => { if (fails) throw kit.fail("not today"); return "done"; }, render: (output) => output });
   kit.tool({ name: "liar", description: "Breaks its own schema.", effect: "read", input: z.strictObject({}),
     output: z.object({ n: z.number() }), run: async () => ({ n: "many" }), render: () => "" });
   kit.tool({ name: "writer", description: "Would write.", effect: "write", input: z.strictObject({}), run: async () => ({}), render: () => "wrote" });
@@ -62,6 +64,18 @@ describe("the pipe", () => {
     expect(line).toContain("11111111-2222-3333-4444-555555555555");
     expect(line).toContain("frames");
     expect(await app.logs()).not.toContain("marker");
+  });
+
+  test("a module in plain JavaScript may answer or throw without waiting", async () => {
+    const app = await open();
+    expect(await app.ask("hasty", { fails: false })).toMatchObject({
+      kind: "ok",
+      content: [{ type: "text", text: "done" }],
+    });
+    expect(await app.ask("hasty", { fails: true })).toMatchObject({
+      kind: "error",
+      error: { code: "invalid_args", message: "not today" },
+    });
   });
 
   test("output that breaks its own schema is our fault, not the caller's", async () => {

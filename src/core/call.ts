@@ -43,24 +43,28 @@ interface PipeParts {
 const textOf = (result: CallResult): string => {
   if (result.kind === "error") return JSON.stringify(result.body);
   if (result.kind === "questions") return "";
-  return result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  const { content } = result;
+  const [first] = content;
+  if (content.length === 1 && first?.type === "text") return first.text;
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 };
 
 /** The one way in which a tool is called: by MCP, HTTP, the command line and sandboxed programs alike. */
 export const createCall = ({ catalogue, settings, ports, guard }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
-    const args = await validateArguments(tool.input, request.args);
+    const checked = validateArguments(tool.input, request.args);
+    const args = checked instanceof Promise ? await checked : checked;
     const decision = decideCall({ tool: tool.name, effect: tool.effect, granted: request.caller.may });
     if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
-    // Async, because a custom module in plain JavaScript may well return its result at once.
-    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, async (context) =>
+    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
       tool.run(args, ports, context),
     );
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;
     const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output);
-    return { kind: "ok", structured, ...boundContent(rendered, maxOutputBytes) };
+    const { content, truncated } = boundContent(rendered, maxOutputBytes);
+    return { kind: "ok", content, structured, truncated };
   };
 
   return async (request: CallRequest): Promise<CallResult> => {

@@ -1,16 +1,26 @@
+import { Chain, ChainLink } from "../base/chain.ts";
 import { LlmcError } from "../base/error.ts";
+
+/** What tells that a caller gives up; an AbortSignal is one, and a door may have one that costs less to make. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: CancelListener): void;
+  removeEventListener(type: "abort", listener: CancelListener): void;
+}
+
+export interface CancelListener {
+  handleEvent(): void;
+}
 
 /** A signal that fires at the deadline or when the caller gives up, whichever is first, and forgets both when done. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** The work's own result, or the reason of the signal: a tool that ignores its signal holds nobody up. */
-  race<T>(work: Promise<T>): Promise<T>;
+  /**
+   * The work's own result, or the reason of the signal: a tool that ignores its signal holds nobody up. A custom module
+   * in plain JavaScript may well have its result at once.
+   */
+  race<T>(work: T | Promise<T>): Promise<T>;
   end(): void;
-}
-
-interface Entry {
-  readonly expiresAt: number;
-  fire(): void;
 }
 
 /**
@@ -18,7 +28,7 @@ interface Entry {
  * running between calls, without keeping the process alive.
  */
 const createAlarm = () => {
-  const entries = new Set<Entry>();
+  const entries = new Chain<CallDeadline>();
   let timer: NodeJS.Timeout | undefined;
   let ringsAt = Number.POSITIVE_INFINITY;
 
@@ -33,23 +43,23 @@ const createAlarm = () => {
     timer = undefined;
     ringsAt = Number.POSITIVE_INFINITY;
     let next = Number.POSITIVE_INFINITY;
-    for (const entry of entries) {
+    for (const entry of entries.members()) {
       if (entry.expiresAt <= now) {
-        entries.delete(entry);
-        entry.fire();
+        // One that has ended meanwhile has nothing left to stop.
+        if (entries.remove(entry)) entry.fire();
       } else next = Math.min(next, entry.expiresAt);
     }
-    if (next < Number.POSITIVE_INFINITY) arm(next);
+    if (next < ringsAt) arm(next);
   };
 
   return {
-    add: (entry: Entry): void => {
+    add: (entry: CallDeadline): void => {
       if (entries.size === 0) timer?.ref();
       entries.add(entry);
       if (entry.expiresAt < ringsAt) arm(entry.expiresAt);
     },
-    remove: (entry: Entry): void => {
-      if (entries.delete(entry) && entries.size === 0) timer?.unref();
+    remove: (entry: CallDeadline): void => {
+      if (entries.remove(entry) && entries.size === 0) timer?.unref();
     },
   };
 };
@@ -61,43 +71,65 @@ const passed = (timeoutMs: number): LlmcError =>
     hint: "Ask for less, or raise mcp.request_timeout_seconds.",
   });
 
-export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined): Deadline => {
-  // Few tools look at their signal: the controller is made for those that do.
-  let controller: AbortController | undefined;
-  let reason: LlmcError | undefined;
-  let stopRace: ((reason: LlmcError) => void) | undefined;
+/** A class, because an accessor in an object literal is defined anew for each call, which takes longer than all the rest. */
+class CallDeadline extends ChainLink implements Deadline, CancelListener {
+  readonly expiresAt: number;
+  readonly #timeoutMs: number;
+  readonly #caller: CancelSignal | undefined;
+  /** Few tools look at their signal: it is made for those that do. */
+  #controller: AbortController | undefined;
+  #reason: LlmcError | undefined;
+  #stopRace: ((reason: LlmcError) => void) | undefined;
 
-  const stop = (why: LlmcError): void => {
-    if (reason !== undefined) return;
-    reason = why;
-    controller?.abort(why);
-    stopRace?.(why);
-  };
-  const giveUp = () => stop(new LlmcError("cancelled", "The call was cancelled."));
-  const entry: Entry = { expiresAt: performance.now() + timeoutMs, fire: () => stop(passed(timeoutMs)) };
+  constructor(timeoutMs: number, caller: CancelSignal | undefined) {
+    super();
+    this.#timeoutMs = timeoutMs;
+    this.#caller = caller;
+    this.expiresAt = performance.now() + timeoutMs;
+    alarm.add(this);
+    if (caller?.aborted) this.handleEvent();
+    else caller?.addEventListener("abort", this);
+  }
 
-  alarm.add(entry);
-  if (caller?.aborted) giveUp();
-  else caller?.addEventListener("abort", giveUp, { once: true });
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
 
-  return {
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController();
-        if (reason !== undefined) controller.abort(reason);
-      }
-      return controller.signal;
-    },
-    race: (work) =>
-      new Promise((resolve, reject) => {
-        if (reason !== undefined) reject(reason);
-        stopRace = reject;
-        work.then(resolve, reject);
-      }),
-    end: () => {
-      alarm.remove(entry);
-      caller?.removeEventListener("abort", giveUp);
-      stopRace = undefined;
-    },
-  };
-};
+  race<T>(work: T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#reason !== undefined) reject(this.#reason);
+      this.#stopRace = reject;
+      Promise.resolve(work).then(resolve, reject);
+    });
+  }
+
+  end(): void {
+    alarm.remove(this);
+    this.#caller?.removeEventListener("abort", this);
+    this.#stopRace = undefined;
+  }
+
+  /** The deadline has passed. */
+  fire(): void {
+    this.#stop(passed(this.#timeoutMs));
+  }
+
+  /** The caller has given up. */
+  handleEvent(): void {
+    this.#stop(new LlmcError("cancelled", "The call was cancelled."));
+  }
+
+  #stop(why: LlmcError): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = why;
+    this.#controller?.abort(why);
+    this.#stopRace?.(why);
+  }
+}
+
+export const startDeadline = (timeoutMs: number, caller: CancelSignal | undefined): Deadline =>
+  new CallDeadline(timeoutMs, caller);

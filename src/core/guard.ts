@@ -9,14 +9,14 @@ import {
   type Question,
   QuestionsAsked,
 } from "../tools/contract.ts";
-import { type Deadline, startDeadline } from "./deadline.ts";
+import { type CancelSignal, type Deadline, startDeadline } from "./deadline.ts";
 import type { Gate } from "./gate.ts";
 
 /** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
 export interface Origin {
   readonly caller: Caller;
   readonly correlationId: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
@@ -49,23 +49,41 @@ interface GuardParts {
 }
 
 const silently = async (): Promise<void> => {};
+const never = (): boolean => false;
+const nothing = (): void => {};
+const ask: CallContext["ask"] = (questions, state) => {
+  throw new QuestionsAsked(questions, state);
+};
 
-const contextOf = (origin: Origin, deadline: Deadline): CallContext => ({
-  correlationId: origin.correlationId,
-  caller: origin.caller,
-  get signal() {
-    return deadline.signal;
-  },
-  progress: origin.progress ?? silently,
-  log: origin.log ?? silently,
-  answers: origin.answers,
-  state: origin.state,
-  canAsk: origin.canAsk ?? (() => false),
-  ask: (questions, state) => {
-    throw new QuestionsAsked(questions, state);
-  },
-  releaseStream: origin.releaseStream ?? (() => {}),
-});
+/** A class for its accessor, which in an object literal would be defined anew for each call. */
+class RunningCall implements CallContext {
+  readonly correlationId: string;
+  readonly caller: Caller;
+  readonly progress: CallContext["progress"];
+  readonly log: CallContext["log"];
+  readonly answers: CallContext["answers"];
+  readonly state: unknown;
+  readonly canAsk: CallContext["canAsk"];
+  readonly ask = ask;
+  readonly releaseStream: CallContext["releaseStream"];
+  readonly #deadline: Deadline;
+
+  constructor(origin: Origin, deadline: Deadline) {
+    this.correlationId = origin.correlationId;
+    this.caller = origin.caller;
+    this.progress = origin.progress ?? silently;
+    this.log = origin.log ?? silently;
+    this.answers = origin.answers;
+    this.state = origin.state;
+    this.canAsk = origin.canAsk ?? never;
+    this.releaseStream = origin.releaseStream ?? nothing;
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+}
 
 /** Place, deadline and record of any piece of work that a client asked for. */
 export const createGuard = ({ gate, observer, now }: GuardParts) => {
@@ -73,13 +91,13 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
   const run = async <T>(
     origin: Origin,
     timeoutMs: number,
-    work: (context: CallContext) => Promise<T>,
+    work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     const deadline = startDeadline(timeoutMs, origin.signal);
     try {
       if (!gate.tryEnter()) await gate.wait(deadline.signal);
       try {
-        return await deadline.race(work(contextOf(origin, deadline)));
+        return await deadline.race(work(new RunningCall(origin, deadline)));
       } finally {
         gate.release();
       }
@@ -118,7 +136,7 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
   const serve = async <T>(
     { kind, input, origin, timeoutMs }: Served,
     text: (value: T) => string,
-    work: (context: CallContext) => Promise<T>,
+    work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     const close = open(origin);
     try {

@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { ellipsize } from "../base/text.ts";
-import type { Schema, SchemaIssue } from "../tools/contract.ts";
+import type { Schema, SchemaIssue, SchemaResult } from "../tools/contract.ts";
 
 const fieldOf = (issue: SchemaIssue): string =>
   (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
@@ -19,9 +19,7 @@ const knownFields = (schema: Schema): readonly string[] => {
 /** More than this helps nobody, and an adversary could ask for thousands. */
 const MAX_ISSUES = 5;
 
-export const validateArguments = async (schema: Schema, args: unknown): Promise<unknown> => {
-  const checked = schema["~standard"].validate(args ?? {});
-  const result = checked instanceof Promise ? await checked : checked;
+const accepted = (schema: Schema, result: SchemaResult<unknown>): unknown => {
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const fields = knownFields(schema);
@@ -35,6 +33,14 @@ export const validateArguments = async (schema: Schema, args: unknown): Promise<
         : { details: { field: ellipsize(fieldOf(first), 100) } }),
     },
   );
+};
+
+/** The arguments as the schema reads them: at once, unless the schema itself has to wait for something. */
+export const validateArguments = (schema: Schema, args: unknown): unknown => {
+  const checked = schema["~standard"].validate(args ?? {});
+  return checked instanceof Promise
+    ? checked.then((result) => accepted(schema, result))
+    : accepted(schema, checked);
 };
 
 /** A tool whose output breaks its own schema is a defect of ours, not of the caller. */

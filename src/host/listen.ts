@@ -76,7 +76,7 @@ const boundConnections = (server: Server, maxConnections: number): void => {
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const socket = beneath(request.socket);
     change(socket, 1);
-    response.once("close", () => change(socket, -1));
+    response.on("close", () => change(socket, -1));
   });
   // What follows an upgrade has a heartbeat of its own.
   server.on("upgrade", (request: IncomingMessage) => change(beneath(request.socket), 1));

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { validateHostHeader, validateOriginHeader } from "@modelcontextprotocol/server";
 import { LlmcError } from "../base/error.ts";
+import { createAcquaintances } from "./acquaintances.ts";
 import { type AuthSettings, authenticate, refuseAuth } from "./auth.ts";
 import type { Guesses } from "./guesses.ts";
 import type { RateLimit, RateStore, RateVerdict } from "./rate.ts";
@@ -23,8 +24,6 @@ interface AdmissionParts {
 }
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-/** Headers that were found good; a client sends the same ones with every request. */
-const MAX_REMEMBERED = 100;
 const DRAINING_RETRY_MS = 5000;
 
 const tooFast = (what: string, hint: string, { retryAfterMs }: RateVerdict): LlmcError =>
@@ -32,13 +31,14 @@ const tooFast = (what: string, hint: string, { retryAfterMs }: RateVerdict): Llm
 
 /** What every request, and every WebSocket, has to pass before its body is read. */
 export const createAdmission = (parts: AdmissionParts) => {
+  const acquaintances = createAcquaintances();
   const names = [...LOOPBACK_NAMES, ...parts.allowedHosts];
-  const good = new Set<string>();
+  /** Headers that were found good; a client sends the same ones with every request. */
+  let good: Readonly<Pick<IncomingHttpHeaders, "host" | "origin">> | undefined;
 
   /** A page of another site that reaches us by name (DNS rebinding) or by form is refused. */
   const checkPlace = ({ host, origin }: IncomingHttpHeaders): void => {
-    const pair = `${host} ${origin}`;
-    if (good.has(pair)) return;
+    if (good !== undefined && host === good.host && origin === good.origin) return;
     if (!validateHostHeader(host, names).ok) {
       throw new LlmcError("forbidden", "This Host is not served here.", {
         hint: "Use the address that the server printed, or add the name to mcp.server.allowed_hosts.",
@@ -49,7 +49,7 @@ export const createAdmission = (parts: AdmissionParts) => {
         hint: "Add its host name to mcp.server.allowed_hosts to let them.",
       });
     }
-    if (good.size < MAX_REMEMBERED) good.add(pair);
+    good = { host, origin };
   };
 
   const checkDraining = (): void => {
@@ -60,7 +60,8 @@ export const createAdmission = (parts: AdmissionParts) => {
     });
   };
 
-  const identify = (headers: IncomingHttpHeaders, address: string): Identity => {
+  /** `connection`: what the request came on, where several may come. */
+  const identify = (headers: IncomingHttpHeaders, address: string, connection?: object): Identity => {
     const settings = parts.auth();
     // Not looked at: an address that has guessed too often learns nothing more, not even from the right one.
     const verdict = settings.mode === "none" ? undefined : parts.guesses.look(address);
@@ -72,7 +73,12 @@ export const createAdmission = (parts: AdmissionParts) => {
         verdict,
       );
     }
-    const found = authenticate(headers, settings, parts.tokens());
+    const found = authenticate(
+      headers,
+      settings,
+      parts.tokens(),
+      connection && ((tokens, secret) => acquaintances.find(connection, tokens, secret)),
+    );
     if (found.kind === "known") return found.identity;
     if (found.kind === "wrong") parts.guesses.record(address, found.digest);
     parts.onDrop("auth", { address });

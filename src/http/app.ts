@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FetchLikeMcpHandler } from "@modelcontextprotocol/node";
 import { type FastifyInstance, type FastifyReply, type FastifyServerFactory, fastify } from "fastify";
 import { LlmcError, renderForHttp } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import type { Core } from "../core/core.ts";
+import { addressOf } from "./address.ts";
 import { createAdmission, type Drop } from "./admission.ts";
 import type { AuthSettings } from "./auth.ts";
 import type { Door } from "./door.ts";
@@ -10,7 +12,7 @@ import { createGuesses } from "./guesses.ts";
 import { createLanes, type LaneLimits } from "./lanes.ts";
 import type { RateLimit, RateStore } from "./rate.ts";
 import { createErrorHandler, parserRefusal, unsupported } from "./refusals.ts";
-import { addAgentRoute } from "./routes/agent.ts";
+import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
 import { addHealthRoutes, type Page } from "./routes/health.ts";
 import { addMcpRoute } from "./routes/mcp.ts";
@@ -26,6 +28,7 @@ export interface HttpParts {
   readonly version: string;
   readonly mcp: FetchLikeMcpHandler;
   readonly bootload: BootloadPort;
+  readonly agent: AgentPort;
   readonly metrics: () => Promise<Page>;
   readonly metricsPath: string | undefined;
   readonly metricsOpen: boolean;
@@ -66,7 +69,6 @@ const createFastify = (parts: HttpParts): FastifyInstance =>
   fastify({
     serverFactory: parts.serverFactory,
     bodyLimit: parts.maxRequestBytes,
-    trustProxy: parts.trustsProxy,
     genReqId: ({ headers }) => givenId(headers["x-correlation-id"], headers["x-request-id"]) ?? parts.newId(),
     requestIdHeader: false,
     rewriteUrl: targetOf,
@@ -82,7 +84,13 @@ const createFastify = (parts: HttpParts): FastifyInstance =>
     logger: false,
   });
 
-/** JSON alone, checked before it is parsed; compressed bodies are not read, so none can be a bomb. */
+/** Compressed bodies are not read, so none can be a bomb. */
+const refuseCompressed = ({ "content-encoding": encoding }: IncomingHttpHeaders): void => {
+  if (encoding !== undefined && encoding !== "identity")
+    throw unsupported("Compressed request bodies are not read.");
+};
+
+/** JSON alone, checked before it is parsed. */
 const takeJsonOnly = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
@@ -91,11 +99,6 @@ const takeJsonOnly = (app: FastifyInstance): void => {
     } catch (thrown) {
       done(thrown as Error);
     }
-  });
-  app.addHook("preParsing", (request, _reply, _payload, done) => {
-    const encoding = request.headers["content-encoding"];
-    if (encoding === undefined || encoding === "identity") done();
-    else done(unsupported("Compressed request bodies are not read."));
   });
 };
 
@@ -111,26 +114,37 @@ const addAdmission = (parts: HttpParts, door: Door, visits: Visits): void => {
     reply.header("x-correlation-id", request.id);
     reply.header("x-content-type-options", "nosniff");
     reply.header("cache-control", "no-store");
-    const route = request.routeOptions.url ?? "other";
+    // Fastify puts them together anew each time they are read.
+    const { url: route = "other", config } = request.routeOptions;
     const { raw } = reply;
-    raw.once("close", () => {
+    // Comes once, whatever happens; `once` itself would cost more.
+    raw.on("close", () => {
       visit.end(!raw.writableFinished);
       parts.onAnswered(route, raw.statusCode, parts.now() - startedAt, request.id);
     });
-    const { open, duringDrain } = request.routeOptions.config;
     try {
       if (visits.isDraining()) reply.header("connection", "close");
-      if (duringDrain !== true) admission.checkDraining();
+      if (config.duringDrain !== true) admission.checkDraining();
       admission.checkPlace(request.headers);
-      if (open === true) return done();
-      const identity = admission.identify(request.headers, request.ip);
-      request.identity = identity;
-      const charged = admission.charge(identity);
-      if (charged instanceof Promise) charged.then(() => done(), done);
-      else done();
+      if (config.open !== true) {
+        const identity = admission.identify(
+          request.headers,
+          addressOf(request.raw, parts.trustsProxy),
+          request.raw.socket,
+        );
+        request.identity = identity;
+        const charged = admission.charge(identity);
+        if (charged instanceof Promise) {
+          charged.then(() => refuseCompressed(request.headers)).then(() => done(), done);
+          return;
+        }
+      }
+      refuseCompressed(request.headers);
     } catch (thrown) {
-      done(thrown as Error);
+      return done(thrown as Error);
     }
+    // Outside: what later steps throw is theirs.
+    done();
   });
 };
 
@@ -174,7 +188,7 @@ export const createHttpApp = (parts: HttpParts): HttpApp => {
 
   addHealthRoutes(door, { ...parts, isDraining: visits.isDraining });
   addToolRoute(door);
-  addAgentRoute(door);
+  addAgentRoute(door, parts.agent);
   addRagRoutes(door, parts.bootload);
   addMcpRoute(door, parts.mcp, parts.maxRequestBytes);
   addDescriptionRoutes(door, parts);

@@ -7,8 +7,12 @@ export interface AuthSettings {
   readonly header: string;
 }
 
+/** The configured header as Node names it; configured once, read with every request. */
+const nodeName = { of: "", is: "" };
+
 const secretIn = (headers: IncomingHttpHeaders, header: string): string | undefined => {
-  const own = headers[header.toLowerCase()];
+  if (nodeName.of !== header) Object.assign(nodeName, { of: header, is: header.toLowerCase() });
+  const own = headers[nodeName.is];
   if (typeof own === "string") return own;
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "");
   return bearer?.[1];
@@ -25,13 +29,15 @@ export const authenticate = (
   headers: IncomingHttpHeaders,
   { mode, header }: AuthSettings,
   tokens: readonly Token[],
+  find: (tokens: readonly Token[], secret: string) => Token | undefined = findToken,
 ): Authenticated => {
   if (mode === "none") return { kind: "known", identity: ANYBODY };
   const secret = secretIn(headers, header);
   if (secret === undefined) return { kind: "missing" };
-  const digest = digestOf(secret);
-  const token = findToken(tokens, digest);
-  return token === undefined ? { kind: "wrong", digest } : { kind: "known", identity: token };
+  const token = find(tokens, secret);
+  return token === undefined
+    ? { kind: "wrong", digest: digestOf(secret) }
+    : { kind: "known", identity: token };
 };
 
 export const refuseAuth = (kind: "missing" | "wrong", header: string): LlmcError =>

@@ -46,14 +46,13 @@ export const asCall = <T>(
   progress?: Origin["progress"],
 ): Promise<T> => {
   const identity = identityOf(request);
-  const { signal } = request.visit;
   const origin = originOf(core.settings(), {
     identity,
     headers: request.headers,
     correlationId: request.id,
     sessionId,
-    signal,
+    signal: request.visit,
     progress,
   });
-  return lanes.run(identity.name, signal, () => work(origin));
+  return lanes.run(identity.name, request.visit, () => work(origin));
 };

@@ -6,9 +6,9 @@ const BLOCKS = 8;
  * One attacker has a whole /64 of IPv6: all of it counts as one address. A mapped IPv4 address is that address.
  */
 export const addressKey = (address: string): string => {
+  if (!address.includes(":")) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
-  if (!address.includes(":")) return address;
   const [head = "", tail] = (address.split("%")[0] ?? "").split("::");
   const before = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");

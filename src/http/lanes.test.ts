@@ -7,7 +7,7 @@ const gated = () => {
   return { promise, open: resolve };
 };
 
-const never = new AbortController().signal;
+const never = new AbortController();
 
 describe("REQ-H3: the lane of a token", () => {
   test("runs so many, lets so many wait, and refuses one more; other tokens are not held up", async () => {
@@ -44,7 +44,7 @@ describe("REQ-H3: the lane of a token", () => {
     const gate = gated();
     const first = lanes.run("a", never, () => gate.promise);
     const gone = new AbortController();
-    const waiting = lanes.run("a", gone.signal, async () => "never");
+    const waiting = lanes.run("a", gone, async () => "never");
     gone.abort();
     await expect(waiting).rejects.toMatchObject({ code: "cancelled" });
     const next = lanes.run("a", never, () => Promise.reject(new Error("broken")));

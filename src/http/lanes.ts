@@ -9,6 +9,11 @@ export interface LaneLimits {
   readonly maxWaitMs: number;
 }
 
+interface Waiter {
+  /** Fires when the caller goes. Read by those that have to wait only: most never need one. */
+  readonly signal: AbortSignal;
+}
+
 /** One gate for each token, so that one of them cannot take all places of the server. */
 export const createLanes = (limits: () => LaneLimits, onRefused: (name: string) => void) => {
   // As many as there are tokens, which are named in the configuration.
@@ -22,7 +27,7 @@ export const createLanes = (limits: () => LaneLimits, onRefused: (name: string) 
     return gate;
   };
 
-  const wait = async (name: string, gate: Gate, signal: AbortSignal): Promise<void> => {
+  const wait = async (name: string, gate: Gate, { signal }: Waiter): Promise<void> => {
     const { maxWaitMs } = limits();
     try {
       await gate.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));
@@ -39,9 +44,9 @@ export const createLanes = (limits: () => LaneLimits, onRefused: (name: string) 
 
   return {
     /** Runs the work within a place of its token's lane. */
-    run: async <T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    run: async <T>(name: string, caller: Waiter, work: () => Promise<T>): Promise<T> => {
       const gate = gateOf(name);
-      if (!gate.tryEnter()) await wait(name, gate, signal);
+      if (!gate.tryEnter()) await wait(name, gate, caller);
       try {
         return await work();
       } finally {

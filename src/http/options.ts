@@ -92,7 +92,7 @@ export const httpSections = [
     ),
     state_url: text(
       "",
-      "Address of a Redis (redis:// or rediss://) where several machines keep their rate limits together. Empty: in memory.",
+      "Address of a Redis (redis:// or rediss://) or PostgreSQL (postgres://) where several machines keep their rate limits together. Empty: in memory.",
       { restart: true },
     ),
     max_request_bytes: whole(262_144, 1024, 104_857_600, "Largest HTTP request body.", { restart: true }),

@@ -9,7 +9,7 @@ interface OriginFacts {
   readonly headers: IncomingHttpHeaders;
   readonly correlationId: string;
   readonly sessionId: string;
-  readonly signal: AbortSignal;
+  readonly signal: Origin["signal"];
   readonly progress?: Origin["progress"];
 }
 

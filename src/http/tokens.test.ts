@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { authenticate } from "./auth.ts";
-import { digestOf, resolveTokens } from "./tokens.ts";
+import { digestOf, findToken, resolveTokens } from "./tokens.ts";
 
 const sha = (text: string): string => createHash("sha256").update(text).digest("hex");
 const AUTH = { mode: "token", header: "X-LLMC-Token" } as const;
@@ -56,11 +56,46 @@ describe("REQ-H2: tokens", () => {
     [{ authorization: "Basic s3cret" }, "missing"],
     [{ authorization: "s3cret" }, "missing"],
     [{ "x-llmc-token": "s3cret" }, "known"],
+    [{ "x-other": "s3cret" }, "missing"],
     [{ "x-llmc-token": "wrong", authorization: "Bearer s3cret" }, "wrong"],
     [{}, "missing"],
   ])("%j is %s", (headers, kind) => {
     const { tokens } = resolveTokens({ plain: "s3cret", entries: [], env: {} });
     expect(authenticate(headers, AUTH, tokens).kind).toBe(kind);
+  });
+
+  test("the header may be configured anew, in any case of letters", () => {
+    const { tokens } = resolveTokens({ plain: "s3cret", entries: [], env: {} });
+    for (const header of ["X-LLMC-Token", "X-Other", "x-other", "X-LLMC-Token"]) {
+      const headers = { [header.toLowerCase()]: "s3cret" };
+      expect(authenticate(headers, { mode: "token", header }, tokens).kind, header).toBe("known");
+      expect(authenticate({ "x-third": "s3cret" }, { mode: "token", header }, tokens).kind).toBe("missing");
+    }
+  });
+
+  test("a digest is that of the secret's UTF-8 bytes, whatever they are", () => {
+    const secrets = ["s3cret", "", "pässwörd", "秘密😀", "x".repeat(5000), "\u0000\u00ff"];
+    for (const secret of secrets) {
+      expect(digestOf(secret).toString("hex")).toBe(sha(secret));
+      const { tokens } = resolveTokens({
+        plain: undefined,
+        entries: [`a read sha256:${sha(secret)}`],
+        env: {},
+      });
+      expect(findToken(tokens, secret)).toBe(tokens[0]);
+      expect(findToken(tokens, `${secret}x`)).toBeUndefined();
+      expect(findToken(tokens, secret.slice(0, -1))).toBe(secret === "" ? tokens[0] : undefined);
+    }
+  });
+
+  test("a token that is taken out of the configuration opens nothing any more, though it did a moment ago", () => {
+    const entries = [`bot read sha256:${sha("old")}`];
+    const before = resolveTokens({ plain: "one", entries, env: {} }).tokens;
+    const after = resolveTokens({ plain: "one", entries: [`bot read sha256:${sha("new")}`], env: {} }).tokens;
+    expect(findToken(before, "old")?.name).toBe("bot");
+    expect(findToken(after, "old")).toBeUndefined();
+    expect(findToken(after, "new")?.name).toBe("bot");
+    expect(findToken([], "one")).toBeUndefined();
   });
 
   test("no secret is kept", () => {

@@ -10,7 +10,7 @@ export interface Identity {
 }
 
 export interface Token extends Identity {
-  /** SHA-256 of the secret: the secret itself is kept nowhere. */
+  /** SHA-256 of the secret, which itself is kept by open connections only (acquaintances.ts). */
   readonly digest: Buffer;
 }
 
@@ -20,7 +20,10 @@ const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 
 export const ANYBODY: Identity = { name: "anonymous", scopes: EVERYTHING };
 
-export const digestOf = (secret: string): Buffer => hash("sha256", secret, "buffer");
+/** One character for each byte: Node hands out a string in a third of the time of a buffer. */
+const digestText = (secret: string): string => hash("sha256", secret, "binary");
+
+export const digestOf = (secret: string): Buffer => Buffer.from(digestText(secret), "latin1");
 
 interface TokenSources {
   /** Secret of the plain configuration (`token_env`), if it is set. */
@@ -59,8 +62,12 @@ export const resolveTokens = ({ plain, entries, env }: TokenSources) => {
   return { tokens, problems };
 };
 
+/** For the digest of a secret while it is compared, within one turn. */
+const given = Buffer.alloc(32);
+
 /** Looks at every token, whichever fits: the time taken says nothing about which, nor how nearly. */
-export const findToken = (tokens: readonly Token[], given: Buffer): Token | undefined => {
+export const findToken = (tokens: readonly Token[], secret: string): Token | undefined => {
+  given.write(digestText(secret), "latin1");
   let found: Token | undefined;
   for (const token of tokens) if (timingSafeEqual(token.digest, given)) found = token;
   return found;

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { LlmcError, renderForHttp, toLlmcError } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import { validateArguments } from "../core/validate.ts";
+import { addressOf } from "./address.ts";
 import { payloadOf } from "./answer.ts";
 import { toolBody } from "./bodies.ts";
 import type { Door } from "./door.ts";
@@ -42,17 +43,6 @@ const idIn = (message: unknown): unknown => {
   return id.safeParse(given).success ? given : null;
 };
 
-/** The address of the peer, through proxies that are believed; Fastify does the same for requests. */
-const addressOf = ({ socket, headers }: IncomingMessage, trusts: (address: string) => boolean): string => {
-  const named = [headers["x-forwarded-for"] ?? []].flat().join(",");
-  const hops = [...named.split(",").map((hop) => hop.trim()), socket.remoteAddress ?? ""].filter(
-    (hop) => hop !== "",
-  );
-  let at = hops.length - 1;
-  while (at > 0 && trusts(hops[at] ?? "")) at--;
-  return hops[at] ?? "";
-};
-
 const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 
@@ -84,10 +74,10 @@ const serveSocket = (
       headers: request.headers,
       correlationId,
       sessionId: message.session_id,
-      signal: visit.signal,
+      signal: visit,
       progress: async (...step) => send(message.id, "progress", progressData(...step)),
     });
-    return door.lanes.run(identity.name, visit.signal, () =>
+    return door.lanes.run(identity.name, visit, () =>
       door.core.call({ ...origin, tool: message.name, args: message.args }),
     );
   };

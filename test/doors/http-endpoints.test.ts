@@ -143,6 +143,8 @@ describe("the endpoints of the HTTP door", () => {
     expect(typed.status).toBe(415);
     expect(await envelope(typed)).toMatchObject({ code: "BAD_ARGS" });
     expect((await door.post("/tool", "{}", { "content-encoding": "gzip" })).status).toBe(415);
+    const stranger = { "content-encoding": "gzip", "x-llmc-token": "wrong" };
+    expect((await door.post("/tool", "{}", stranger)).status).toBe(401);
   });
 
   test("REQ-X6: session, agent, model and correlation id are those that the request names, made printable", async () => {

@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openHttpDoor, openRaw, sendRaw, statusOf, TOKEN } from "../doors/http-door.ts";
+import { openHttpDoor, openRaw, sendRaw, statusOf, TOKEN, UNLIMITED } from "../doors/http-door.ts";
 import { rounds, toolModule } from "../workspace.ts";
 
 const get = (path: string, headers: readonly string[]): string =>
@@ -63,6 +66,36 @@ describe("FAIL-E1: guessing", () => {
     expect(await from("203.0.113.10", TOKEN)).toBe(200);
     for (let i = 0; i < 6; i++) expect(await from("203.0.113.11", "stale")).toBe(401);
     expect(await from("203.0.113.11", TOKEN)).toBe(200);
+  });
+
+  test("REQ-H2: a token that is taken out of the file opens nothing more, not even on a connection that it has opened", async () => {
+    const tokens = (...entries: string[]) => `[mcp.auth]\ntokens = ${JSON.stringify(entries)}\n`;
+    const others = ["ann read,metrics env:ANN"];
+    await using door = await openHttpDoor({
+      args: UNLIMITED,
+      files: { "llmc.toml": tokens(...others, "bob read,metrics env:BOB") },
+      env: { ANN: "the-token-of-ann", BOB: "the-token-of-bob" },
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = (token: string) =>
+      new Promise<{ status: number | undefined; reused: boolean }>((resolve, reject) => {
+        const headers = { "x-llmc-token": token };
+        const sent = request(`${door.url}/metrics`, { agent, headers }, (response) => {
+          response
+            .resume()
+            .once("end", () => resolve({ status: response.statusCode, reused: sent.reusedSocket }));
+        });
+        sent.once("error", reject).end();
+      });
+    expect(await ask("the-token-of-bob")).toEqual({ status: 200, reused: false });
+    expect(await ask("the-token-of-bob")).toEqual({ status: 200, reused: true });
+    expect(await ask("the-token-of-ann")).toEqual({ status: 200, reused: true });
+    expect(await ask("the-token-of-bob")).toEqual({ status: 200, reused: true });
+    writeFileSync(join(door.root, "llmc.toml"), tokens(...others));
+    await expect.poll(() => door.logs(), { timeout: 10_000 }).toContain("configuration reloaded");
+    expect(await ask("the-token-of-ann")).toEqual({ status: 200, reused: true });
+    expect(await ask("the-token-of-bob")).toEqual({ status: 401, reused: true });
+    agent.destroy();
   });
 
   test.each([

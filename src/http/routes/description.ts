@@ -13,11 +13,9 @@ interface DescriptionParts {
 export const addDescriptionRoutes = ({ app, core }: Door, parts: DescriptionParts): void => {
   app.get("/openapi.json", async () => {
     const { mode, header } = parts.auth();
-    const outputs = core
-      .preview("classic")
-      .flatMap(({ name, outputSchema }) =>
-        outputSchema === undefined ? [] : [[name, outputSchema] as const],
-      );
+    const outputs = (await core.preview("classic")).flatMap(({ name, outputSchema }) =>
+      outputSchema === undefined ? [] : [[name, outputSchema] as const],
+    );
     return describeApi({
       version: parts.version,
       tools: core.listTools(),

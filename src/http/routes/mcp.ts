@@ -35,7 +35,7 @@ export const addMcpRoute = (
         return handle(known as Parameters<typeof handle>[0], reply.raw, body);
       };
       if (isStanding(request)) visit.end(false);
-      if (CALLS.has(String(methodOf(body)))) await lanes.run(name, visit.signal, work);
+      if (CALLS.has(String(methodOf(body)))) await lanes.run(name, visit, work);
       else await work();
       return reply;
     },

@@ -47,7 +47,8 @@ const streamCall = async (
 export const addToolRoute = (door: Door): void => {
   const { app, core } = door;
   app.post("/tool", async (request, reply) => {
-    const body = (await validateArguments(toolBody, request.body)) as ToolBody;
+    const checked = validateArguments(toolBody, request.body);
+    const body = (checked instanceof Promise ? await checked : checked) as ToolBody;
     if (wantsEvents(request.headers.accept)) return streamCall(door, request, reply, body);
     const { session_id: sessionId, name: tool, args } = body;
     return payloadOf(

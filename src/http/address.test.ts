@@ -1,0 +1,28 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, test } from "vitest";
+import { addressOf } from "./address.ts";
+
+const requestFrom = (peer: string, forwarded?: string | string[]) =>
+  ({
+    socket: { remoteAddress: peer },
+    headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+  }) as unknown as Pick<IncomingMessage, "socket" | "headers">;
+
+const PROXIES = new Set(["10.0.0.1", "10.0.0.2"]);
+const trusts = (address: string): boolean => PROXIES.has(address);
+
+describe("FAIL-E1: the address that guesses are counted by", () => {
+  test.each([
+    ["no header", "1.1.1.1", undefined, "1.1.1.1"],
+    ["a header of a stranger is not believed", "1.1.1.1", "2.2.2.2", "1.1.1.1"],
+    ["one of a proxy is", "10.0.0.1", "2.2.2.2", "2.2.2.2"],
+    ["what a client told the proxy is not", "10.0.0.1", "6.6.6.6, 2.2.2.2", "2.2.2.2"],
+    ["proxies in a row are passed over", "10.0.0.1", "2.2.2.2, 10.0.0.2", "2.2.2.2"],
+    ["the farthest, where all are proxies", "10.0.0.1", "10.0.0.2, 10.0.0.1", "10.0.0.2"],
+    ["several headers are one list", "10.0.0.1", ["6.6.6.6", "2.2.2.2"], "2.2.2.2"],
+    ["an empty header names nobody", "10.0.0.1", " , ,", "10.0.0.1"],
+    ["a proxy that says nothing", "10.0.0.1", undefined, "10.0.0.1"],
+  ])("%s", (_title, peer, forwarded, address) => {
+    expect(addressOf(requestFrom(peer, forwarded), trusts)).toBe(address);
+  });
+});
