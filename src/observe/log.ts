@@ -32,7 +32,8 @@ interface Line {
 
 type Print = (line: Line) => void;
 
-const LEVELS = ["trace", "debug", "info", "warn", "error", "silent"];
+const RANKS: Readonly<Record<string, number>> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, silent: 5 };
+const rankOf = (level: string): number => RANKS[level] ?? 0;
 
 const asText = (line: string): string => {
   const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
@@ -50,42 +51,52 @@ const loadPrinter = async (
   write: (text: string) => void,
 ): Promise<Print> => {
   const { pino } = await import("pino");
+  let printedAt = Number.NaN;
+  let timestamp = "";
   const logger = pino(
     {
       level: "trace",
       base: null,
-      timestamp: false,
+      timestamp: () => timestamp,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: "[redacted]" },
     },
     { write: (line: string) => write(format() === "text" ? asText(line) : line) },
   );
-  return ({ level, time, fields, message }) =>
-    logger[level](
-      { time: new Date(time).toISOString(), ...(typeof fields === "function" ? fields() : fields) },
-      message,
-    );
+  return ({ level, time, fields, message }) => {
+    if (time !== printedAt) {
+      printedAt = time;
+      timestamp = `,"time":"${new Date(time).toISOString()}"`;
+    }
+    logger[level](typeof fields === "function" ? fields() : fields, message);
+  };
 };
 
 /** Lines wait this long to be written together: a write per call would wake the client once more for each answer. */
 const BATCH_MS = 20;
+/** The library takes some 15 ms to load: a client that has just started us has its tool list before the first lines. */
+const FIRST_MS = 250;
 /** As many are written at once, whatever the time. */
 const MAX_HELD = 256;
 
 /**
  * Lines are noted at once, with their time, and printed a little later, so that no call waits for its own log line, nor
- * the first answer for the logging library to load. Warnings and errors go out as soon as the call that made them ends.
+ * the first answer for the logging library to load. Errors, and from then on warnings, go out as soon as the call that
+ * made them ends.
  */
 export const createLog = (settings: LogSettings, stderr: { write(text: string): void }): LiveLog => {
-  let { level, format } = settings;
+  let { format } = settings;
+  let threshold = rankOf(settings.level);
   let held: Line[] = [];
   let timer: NodeJS.Timeout | undefined;
+  let isUrgent = false;
   let printer: Promise<Print> | undefined;
   let printed = "";
 
   const flush = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
+    isUrgent = false;
     if (held.length === 0 && printer === undefined) return;
     printer ??= loadPrinter(
       () => format,
@@ -103,14 +114,15 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
     if (text !== "") stderr.write(text);
   };
 
-  const note = (lineLevel: Level, fields: Fields, message: string): void => {
-    if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return;
-    held.push({ level: lineLevel, time: Date.now(), fields, message });
-    const isUrgent = lineLevel === "warn" || lineLevel === "error" || held.length >= MAX_HELD;
-    if (isUrgent) {
+  const note = (level: Level, fields: Fields, message: string): void => {
+    if (rankOf(level) < threshold) return;
+    held.push({ level, time: Date.now(), fields, message });
+    const isPressing = level === "error" || (level === "warn" && printer !== undefined);
+    if (!isUrgent && (isPressing || held.length >= MAX_HELD)) {
+      isUrgent = true;
       clearTimeout(timer);
       timer = setTimeout(() => void flush(), 0);
-    } else timer ??= setTimeout(() => void flush(), BATCH_MS);
+    } else timer ??= setTimeout(() => void flush(), printer === undefined ? FIRST_MS : BATCH_MS);
   };
 
   return {
@@ -119,7 +131,8 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
     warn: (fields, message) => note("warn", fields, message),
     error: (fields, message) => note("error", fields, message),
     configure: (next) => {
-      ({ level, format } = next);
+      ({ format } = next);
+      threshold = rankOf(next.level);
     },
     flush,
   };

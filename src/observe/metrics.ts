@@ -1,5 +1,10 @@
 import type { CallRecord } from "./records.ts";
 
+interface ModelUsage {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+}
+
 export interface Metrics {
   recordCall(record: CallRecord, charactersIn: number, charactersOut: number): void;
   /** A command that went through the Tool Envelope. */
@@ -9,6 +14,8 @@ export interface Metrics {
   recordRequest(route: string, status: number, durationMs: number): void;
   /** A request that was turned away: by its token's rate, its token's lane, or its address's guesses. */
   countDrop(reason: string): void;
+  /** A model that answered: tokens as its provider counts them, undefined where it does not say. */
+  recordModel(model: string, usage: ModelUsage, costUsd: number | undefined): void;
   /** Exact token counts, known while the token audit is on. */
   countTokens(input: number, output: number): void;
   /** Prometheus text format, and its content type. */
@@ -47,6 +54,8 @@ interface Figures {
   readonly envelope: Map<string, Latencies>;
   readonly characters: { in: number; out: number };
   readonly tokens: { in: number; out: number };
+  /** By name, which the configuration chooses. */
+  readonly models: Map<string, { calls: number; in: number; out: number; costUsd: number }>;
   authFailures: number;
   readonly requests: Map<string, RouteFigures>;
   readonly drops: Map<string, number>;
@@ -61,8 +70,8 @@ const noLatencies = (): Latencies => ({
 const observe = (own: Latencies, seconds: number): void => {
   own.count++;
   own.seconds += seconds;
-  const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
-  const at = bucket < 0 ? BUCKETS.length : bucket;
+  let at = 0;
+  while (seconds > (BUCKETS[at] ?? Number.POSITIVE_INFINITY)) at++;
   own.buckets[at] = (own.buckets[at] ?? 0) + 1;
 };
 
@@ -148,6 +157,17 @@ const createRegistry = async (figures: Figures) => {
     "counter",
     () => byDirection(figures.tokens),
   );
+  const perModel = (value: "calls" | "costUsd"): Sample[] =>
+    [...figures.models].map(([model, own]) => ({ labels: { model }, value: own[value] }));
+  add("llmc_model_calls_total", "Answers of models.", "counter", () => perModel("calls"));
+  add("llmc_model_cost_usd_total", "US dollars of those whose price is known.", "counter", () =>
+    perModel("costUsd"),
+  );
+  add("llmc_model_tokens_total", "Tokens to and from models, as their providers count.", "counter", () =>
+    [...figures.models].flatMap(([model, own]) =>
+      byDirection(own).map(({ labels, value }) => ({ labels: { model, ...labels }, value })),
+    ),
+  );
   add("llmc_auth_failures_total", "Requests with a missing or wrong token.", "counter", () => [
     { labels: {}, value: figures.authFailures },
   ]);
@@ -174,6 +194,7 @@ export const createMetrics = (now: () => number): Metrics => {
     envelope: new Map(),
     characters: { in: 0, out: 0 },
     tokens: { in: 0, out: 0 },
+    models: new Map(),
     authFailures: 0,
     requests: new Map(),
     drops: new Map(),
@@ -208,6 +229,14 @@ export const createMetrics = (now: () => number): Metrics => {
     },
     countDrop: (reason) => {
       figures.drops.set(reason, (figures.drops.get(reason) ?? 0) + 1);
+    },
+    recordModel: (model, { inputTokens = 0, outputTokens = 0 }, costUsd = 0) => {
+      const own = figures.models.get(model) ?? { calls: 0, in: 0, out: 0, costUsd: 0 };
+      figures.models.set(model, own);
+      own.calls++;
+      own.in += inputTokens;
+      own.out += outputTokens;
+      own.costUsd += costUsd;
     },
     countTokens: (input, output) => {
       figures.tokens.in += input;
