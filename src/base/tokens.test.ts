@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { tokenCounter } from "./tokens.ts";
 
@@ -7,6 +10,28 @@ describe("counting tokens", () => {
     expect(count("hello world")).toBe(2);
     expect(count("")).toBe(0);
     expect(count("<|endoftext|>")).toBeGreaterThan(1);
+  });
+
+  test("REQ-D7: any text has as many tokens as the tokenizer gives it", async () => {
+    const count = await tokenCounter();
+    const asIs = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
+    const source = readFileSync(new URL("./tokens.ts", import.meta.url), "utf8");
+    for (const text of [source, source.replaceAll("\n", "\r\n"), "it's I'LL \n\n\t x\n  12345 <|endoftext|>"])
+      expect(count(text)).toBe(asIs(text));
+    const letters = fc.constantFrom(
+      ..."abZ019 \n\r\t_-/<|>'\"{}é漢😀\u0301\u200b\uD800".split(""),
+      "'s",
+      "<|im_end|>",
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(letters, fc.string({ unit: "grapheme", maxLength: 4 })), { maxLength: 60 }),
+        (parts) => {
+          expect(count(parts.join(""))).toBe(asIs(parts.join("")));
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   test.each([

@@ -2,6 +2,7 @@ import { tokenCounter } from "../../base/tokens.ts";
 import type { SearchRequest, Snippet } from "../contract.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import type { RankWeights } from "../rank/rank-weights.ts";
+import { remember } from "../rank/remember.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
@@ -22,6 +23,7 @@ const SPARE = 10;
 const PER_WANTED = 2;
 /** A file that changes faster than it is read is left out in the end. */
 const MAX_ROUNDS = 3;
+const MAX_COUNTED = 1000;
 
 /**
  * Searches, and reads every file that the answer quotes. One that is not what is indexed is indexed on the spot, and the
@@ -46,7 +48,8 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
   };
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
-    const countTokens = await tokenCounter();
+    // The same texts are counted again where a file had to be read that was not expected.
+    const countTokens = remember(await tokenCounter(), MAX_COUNTED);
     const vector = await embedQuery(request.query, signal);
     for (let round = 1; ; round++) {
       const ranked = rank(request, vector);

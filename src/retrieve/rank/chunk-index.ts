@@ -155,12 +155,13 @@ export const createChunkIndex = ({
       const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
       const others = [...near.map(({ id }) => id), ...defining];
       const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
-      const similarities = vectors.score(
-        query.vector,
-        matching.map(({ id }) => id),
-      );
-      const candidates = matching.flatMap(({ id, score }, at) =>
-        toCandidate(factsOf.get(id), score, similarities[at] ?? 0),
+      const similarities = new Map(near.map(({ id, score }) => [id, score]));
+      const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
+      vectors.score(query.vector, farther).forEach((score, at) => {
+        similarities.set(farther[at] ?? 0, score);
+      });
+      const candidates = matching.flatMap(({ id, score }) =>
+        toCandidate(factsOf.get(id), score, similarities.get(id) ?? 0),
       );
       const ranked = rankChunks(shape, candidates, {
         leastSimilarity: near.at(-1)?.score ?? 0,
