@@ -131,6 +131,7 @@ export const index: Benchmark = {
         },
       ],
       notes: [
+        `the repositories in one workspace: ms per MB ${met(msPerMb(all), 250)}`,
         `the repositories, each from nothing: ms per MB ${met(ms / (bytes / MIB), 250)}, CPU ${(cpu / (bytes / MIB)).toFixed(0)} ms per MB`,
         `a question at ${all.chunks} chunks: p50 ms ${met(asked(all).p50, 5)}, p95 ms ${met(asked(all).p95, 20)}`,
         `a question after an edit of one file, all in: median ms ${met(median(all.editMs), 100)}, slowest ${Math.max(...all.editMs).toFixed(0)} ms, ${all.missed} of ${all.editMs.length} not shown`,
