@@ -1,10 +1,10 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { LlmcError, renderForHttp, toLlmcError } from "../../base/error.ts";
+import { LlmcError } from "../../base/error.ts";
 import { validateArguments } from "../../core/validate.ts";
 import { type AgentAnswer, agentBody } from "../bodies.ts";
 import { asCall, type Door } from "../door.ts";
-import { openEventStream, progressData } from "../event-stream.ts";
+import { streamed, wantsEvents } from "../streamed.ts";
 
 type AgentBody = z.infer<typeof agentBody>;
 
@@ -26,9 +26,6 @@ export interface AgentPort {
 }
 
 const ACKNOWLEDGEMENT = "[MCP v0] received; use /rag/search for pre-call context";
-
-const wantsEvents = ({ headers: { accept } }: FastifyRequest): boolean =>
-  accept?.includes("text/event-stream") ?? false;
 
 /** The text goes to a model, which may be elsewhere and cost money: reading alone does not allow that. */
 const refuseWithoutEgress = (may: ReadonlySet<string>): void => {
@@ -67,38 +64,6 @@ const askModel = (
     ),
   );
 
-/** The answer as it is written, as server-sent events; the last one has all of it. */
-const streamAnswer = async (
-  door: Door,
-  agent: AgentPort,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: AgentBody,
-  timeoutMs: number,
-): Promise<FastifyReply> => {
-  let stream: ReturnType<typeof openEventStream> | undefined;
-  let characters = 0;
-  try {
-    const answer = await askModel(door, agent, request, body, timeoutMs, () => {
-      // Not before the call has its place: until then it can be refused with a status of its own.
-      reply.hijack();
-      stream = openEventStream(reply.raw, request.id);
-      return (piece) => {
-        characters += piece.length;
-        stream?.send("progress", progressData(characters, undefined, piece));
-      };
-    });
-    stream?.send("result", answer);
-  } catch (thrown) {
-    if (stream === undefined) throw thrown;
-    const error = toLlmcError(thrown);
-    if (error.code === "internal_error" && error !== thrown) door.onInternalError(error, request.id);
-    stream.send("error", renderForHttp(error, request.id));
-  }
-  stream?.end();
-  return reply;
-};
-
 /** `POST /invoke_agent`: acknowledges; with a configured model, asks it in the role, with context of the workspace. */
 export const addAgentRoute = (door: Door, agent: AgentPort): void => {
   door.app.post("/invoke_agent", async (request, reply) => {
@@ -109,8 +74,16 @@ export const addAgentRoute = (door: Door, agent: AgentPort): void => {
         door.core.serve("invoke_agent", origin, async () => ({ text: ACKNOWLEDGEMENT })),
       );
     }
-    return wantsEvents(request)
-      ? streamAnswer(door, agent, request, reply, body, timeoutMs)
-      : askModel(door, agent, request, body, timeoutMs);
+    if (!wantsEvents(request)) return askModel(door, agent, request, body, timeoutMs);
+    return streamed(door, request, reply, ({ open, progress }) => {
+      let characters = 0;
+      return askModel(door, agent, request, body, timeoutMs, () => {
+        open();
+        return (piece) => {
+          characters += piece.length;
+          progress(characters, undefined, piece);
+        };
+      });
+    });
   });
 };

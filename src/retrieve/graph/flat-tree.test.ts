@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Tree, TreeCursor } from "web-tree-sitter";
+import { GRAMMARS, inTree, ODD_TEXT } from "../../../test/parsed-trees.ts";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
-import { type Grammar, LANGUAGE_TABLE } from "../parse/language-table.ts";
+import type { Grammar } from "../parse/language-table.ts";
 import { languageOf } from "../parse/languages.ts";
-import { createParsers, type Parsers } from "../parse/parsers.ts";
 import { type FlatTree, flatten } from "./flat-tree.ts";
-
-let parsers: Parsers;
-beforeAll(async () => {
-  parsers = await createParsers();
-});
-afterAll(() => parsers.close());
 
 /** A node with what is inside it: `type field start end` and its named children. */
 type Shown = readonly [string, readonly Shown[]];
@@ -53,38 +47,25 @@ const compare = (tree: Tree, text: string): number => {
   return flat.count;
 };
 
-const inTree = async (grammar: Grammar, text: string): Promise<number> => {
-  const { tree, reason } = await parsers.parse(grammar, text);
-  if (tree === undefined) throw new Error(reason);
-  try {
-    return compare(tree, text);
-  } finally {
-    tree.delete();
-  }
-};
-
-const GRAMMARS = [...new Set(LANGUAGE_TABLE.flatMap(({ grammar }) => grammar ?? []))];
-
-const ODD = `é = "𝄞" // ünï\n${SAMPLES.slice(0, 6)
-  .map(({ source }) => source)
-  .join("\n")}`;
+const check = (grammar: Grammar, text: string): Promise<number> =>
+  inTree(grammar, text, (tree) => compare(tree, text));
 
 describe("a tree read out of memory is the one that the cursor walks", () => {
   test.each(SAMPLES)("$language, and after letters of more than one byte", async ({ path, source }) => {
     const { grammar } = languageOf(path, source);
     if (grammar === undefined) throw new Error("no grammar");
-    expect(await inTree(grammar, source)).toBeGreaterThan(3);
-    expect(await inTree(grammar, `\n\n  ü𝄞 ${source}\n `)).toBeGreaterThan(3);
+    expect(await check(grammar, source)).toBeGreaterThan(3);
+    expect(await check(grammar, `\n\n  ü𝄞 ${source}\n `)).toBeGreaterThan(3);
   });
 
   test.each(GRAMMARS)("%s, in a text of other languages", async (grammar) => {
-    expect(await inTree(grammar, ODD)).toBeGreaterThan(0);
-    expect(await inTree(grammar, "")).toBeGreaterThan(0);
+    expect(await check(grammar, ODD_TEXT)).toBeGreaterThan(0);
+    expect(await check(grammar, "")).toBeGreaterThan(0);
   });
 
   test("a text that is handed over in many pieces", async () => {
     const source = (SAMPLES.find(({ language }) => language === "scala")?.source ?? "").repeat(200);
     expect(source.length).toBeGreaterThan(50_000);
-    expect(await inTree("scala", source)).toBeGreaterThan(5_000);
+    expect(await check("scala", source)).toBeGreaterThan(5_000);
   });
 });

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Tree, TreeCursor } from "web-tree-sitter";
+import { GRAMMARS, inTree, ODD_TEXT } from "../../../test/parsed-trees.ts";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
-import { type Grammar, LANGUAGE_TABLE } from "./language-table.ts";
+import type { Grammar } from "./language-table.ts";
 import { languageOf } from "./languages.ts";
-import { createParsers, type Parsers } from "./parsers.ts";
 import { readSyntaxTree, type SyntaxNode, type SyntaxTree } from "./syntax-tree.ts";
-
-let parsers: Parsers;
-beforeAll(async () => {
-  parsers = await createParsers();
-});
-afterAll(() => parsers.close());
 
 /** A node with what is inside it, down to brackets. */
 type Shown = readonly [string, readonly Shown[]];
@@ -43,46 +37,32 @@ const compare = (tree: Tree, text: string): number => {
   return read.childrenOf(read.root).length;
 };
 
-const inTree = async (grammar: Grammar, text: string): Promise<number> => {
-  const { tree, reason } = await parsers.parse(grammar, text);
-  if (tree === undefined) throw new Error(reason);
-  try {
-    return compare(tree, text);
-  } finally {
-    tree.delete();
-  }
-};
-
-const GRAMMARS = [...new Set(LANGUAGE_TABLE.flatMap(({ grammar }) => grammar ?? []))];
-
-const ODD = `\u00e9 = "\u{1d11e}" // \u00fcn\u00ef\n${SAMPLES.slice(0, 6)
-  .map(({ source }) => source)
-  .join("\n")}`;
+const check = (grammar: Grammar, text: string): Promise<number> =>
+  inTree(grammar, text, (tree) => compare(tree, text));
 
 describe("a tree read where it lies is the one that the cursor walks", () => {
   test.each(SAMPLES)("$language, and after letters of more than one byte", async ({ path, source }) => {
     const { grammar } = languageOf(path, source);
     if (grammar === undefined) throw new Error("no grammar");
-    expect(await inTree(grammar, source)).toBeGreaterThan(0);
-    expect(await inTree(grammar, `\n\n  \u00fc\u{1d11e} ${source}\n `)).toBeGreaterThan(0);
+    expect(await check(grammar, source)).toBeGreaterThan(0);
+    expect(await check(grammar, `\n\n  \u00fc\u{1d11e} ${source}\n `)).toBeGreaterThan(0);
   });
 
   test.each(GRAMMARS)("%s, in a text of other languages, and in none", async (grammar) => {
-    await inTree(grammar, ODD);
-    expect(await inTree(grammar, "")).toBe(0);
+    await check(grammar, ODD_TEXT);
+    expect(await check(grammar, "")).toBe(0);
   });
 
   test("children are found by their field", async () => {
     const source = "def f(x):\n    return x\n";
-    const { tree } = await parsers.parse("python", source);
-    if (tree === undefined) throw new Error("no tree");
-    const read = readSyntaxTree(tree, source);
-    const [definition] = read.namedChildrenOf(read.root);
-    if (definition === undefined) throw new Error("no definition");
-    const name = read.childOf(definition, "name");
-    expect(name && read.textOf(name)).toBe("f");
-    expect(read.childOf(definition, "return_type")).toBeUndefined();
-    expect(read.childOf(definition, "no such field")).toBeUndefined();
-    tree.delete();
+    await inTree("python", source, (tree) => {
+      const read = readSyntaxTree(tree, source);
+      const [definition] = read.namedChildrenOf(read.root);
+      if (definition === undefined) throw new Error("no definition");
+      const name = read.childOf(definition, "name");
+      expect(name && read.textOf(name)).toBe("f");
+      expect(read.childOf(definition, "return_type")).toBeUndefined();
+      expect(read.childOf(definition, "no such field")).toBeUndefined();
+    });
   });
 });
