@@ -36,12 +36,11 @@ export const outlineRules = (grammar: Grammar, language: Language): OutlineRules
   const row = OUTLINE_TABLE[grammar] ?? {};
   const rules = new Map<number, Rule>();
   const leading = new Set<number>();
+  const idsOf = Map.groupBy(language.types.keys(), (id) => language.types[id] ?? "");
   const add = (list: string | undefined, rule: Omit<Rule, "name">): void => {
     for (const type of words(list)) {
       const rest = { ...rule, name: row.names?.[type] ?? "default" };
-      language.types.forEach((name, id) => {
-        if (name === type && language.nodeTypeIsNamed(id)) rules.set(id, rest);
-      });
+      for (const id of idsOf.get(type) ?? []) if (language.nodeTypeIsNamed(id)) rules.set(id, rest);
     }
   };
   add(row.through, { defines: false, scope: true, topOnly: false });

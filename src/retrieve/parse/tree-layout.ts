@@ -77,6 +77,36 @@ const METADATA_BYTES = 3;
 
 const known = new WeakMap<Language, Productions>();
 
+/**
+ * Which child of a production has which field. Slices are pairs of a first entry and a count; an entry is a field, one
+ * byte for the child, and one that says whether it was taken from a hidden child.
+ */
+const readFields = (
+  productions: number,
+  slices: Uint16Array,
+  readEntries: (words: number) => Uint16Array,
+): Pick<Productions, "fields" | "fieldsEach"> => {
+  let last = 0;
+  for (let at = 0; at < slices.length; at += 2)
+    last = Math.max(last, (slices[at] ?? 0) + (slices[at + 1] ?? 0));
+  const entries = readEntries(last * 2);
+  let fieldsEach = 1;
+  for (let at = 1; at < entries.length; at += 2)
+    fieldsEach = Math.max(fieldsEach, ((entries[at] ?? 0) & 0xff) + 1);
+  const fields = new Uint16Array(productions * fieldsEach);
+  for (let id = 0; id * 2 < slices.length; id++) {
+    const from = slices[id * 2] ?? 0;
+    const to = from + (slices[id * 2 + 1] ?? 0);
+    for (let entry = from; entry < to; entry++) {
+      const child = entries[entry * 2 + 1] ?? 0;
+      const at = id * fieldsEach + (child & 0xff);
+      const isInherited = child >> 8 !== 0;
+      if (!isInherited && fields[at] === 0) fields[at] = entries[entry * 2] ?? 0;
+    }
+  }
+  return { fields, fieldsEach };
+};
+
 const readProductions = (languageAddress: number): Productions => {
   const view = new DataView(treeMemory(), languageAddress);
   const number = (at: number): number => view.getUint32(at, true);
@@ -84,28 +114,13 @@ const readProductions = (languageAddress: number): Productions => {
     new Uint16Array(treeMemory(), address, count).slice();
   const productions = number(LANGUAGE.productionCount);
   const aliasesEach = view.getUint16(LANGUAGE.maxAliases, true);
-  const hasFields = number(LANGUAGE.fieldCount) > 0;
-  const slices = hasFields ? words(number(LANGUAGE.fieldMapSlices), productions * 2) : new Uint16Array();
-  const slice = (id: number): readonly [from: number, to: number] => {
-    const from = slices[id * 2] ?? 0;
-    return [from, from + (slices[id * 2 + 1] ?? 0)];
-  };
-  let last = 0;
-  for (let id = 0; id < productions; id++) last = Math.max(last, slice(id)[1]);
-  // An entry is a field, one byte for the child, and one that says whether it was taken from a hidden child.
-  const entries = words(number(LANGUAGE.fieldMapEntries), last * 2);
-  const childOf = (entry: number): number => (entries[entry * 2 + 1] ?? 0) & 0xff;
-  let fieldsEach = 1;
-  for (let entry = 0; entry < last; entry++) fieldsEach = Math.max(fieldsEach, childOf(entry) + 1);
-  const fields = new Uint16Array(productions * fieldsEach);
-  for (let id = 0; id < productions; id++) {
-    const [from, to] = slice(id);
-    for (let entry = from; entry < to; entry++) {
-      const isInherited = (entries[entry * 2 + 1] ?? 0) >> 8 !== 0;
-      const at = id * fieldsEach + childOf(entry);
-      if (!isInherited && fields[at] === 0) fields[at] = entries[entry * 2] ?? 0;
-    }
-  }
+  const { fields, fieldsEach } = readFields(
+    productions,
+    number(LANGUAGE.fieldCount) > 0
+      ? words(number(LANGUAGE.fieldMapSlices), productions * 2)
+      : new Uint16Array(),
+    (count) => words(number(LANGUAGE.fieldMapEntries), count),
+  );
   const aliases = words(number(LANGUAGE.aliasSequences), productions * aliasesEach);
   // Production 0 stands for all that have neither, whatever lies there.
   aliases.fill(0, 0, aliasesEach);
