@@ -8,7 +8,7 @@ import type { ModelSettings } from "./llm/models.ts";
 
 type Config = ReturnType<App["config"]["current"]>["config"]["mcp"];
 
-const modelSettingsOf = ({ rlm, llm, security }: Config): ModelSettings => ({
+export const modelSettingsOf = ({ rlm, llm, security }: Config): ModelSettings => ({
   profile: rlm.profile,
   allowedModelPrefixes: rlm.allowed_model_prefixes,
   airGapped: security.air_gapped_mode,
@@ -33,6 +33,15 @@ const agentSettingsOf = ({ llm, rag }: Config) => ({
     Grace: llm.roles.grace,
   },
 });
+
+/** Failures of a model that whoever runs the server has to know of; the others are the caller's own. */
+const OPERATORS_CODES = new Set([
+  "provider_error",
+  "unavailable",
+  "timeout",
+  "rate_limited",
+  "egress_denied",
+]);
 
 /** The answer in the document's shape: `text`, and what is known of it. */
 const bodyOf = ({ text, model, finish, usage, costUsd, sources }: AgentAnswer) => ({
@@ -73,6 +82,7 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
       },
       countTokens: tokenCounter,
       newCode: () => randomBytes(9).toString("base64url"),
+      onGenerated: (model, { usage, costUsd }) => app.metrics.recordModel(model, usage, costUsd),
     });
   };
   let loading: ReturnType<typeof load> | undefined;
@@ -86,9 +96,19 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
     ask: async ({ correlationId, ...question }) => {
       const startedAt = app.now();
       loading ??= load();
-      const answer = await (await loading).ask(question);
+      const agent = await loading;
+      const answer = await agent.ask(question).catch((thrown: unknown) => {
+        const { code } = toLlmcError(thrown);
+        if (OPERATORS_CODES.has(code)) {
+          const model = config().llm.agent_model;
+          app.observer.log.warn(
+            { correlation_id: correlationId, model, error_code: code },
+            "model call failed",
+          );
+        }
+        throw thrown;
+      });
       const { model, usage, costUsd, finish, sources } = answer;
-      app.metrics.recordModel(model, usage, costUsd);
       app.observer.log.info(
         {
           correlation_id: correlationId,
@@ -107,8 +127,14 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
   };
 };
 
-/** Says at the start what would otherwise be said to the first caller. */
-export const checkAgentModel = async (app: App, env: AppRequest["env"]): Promise<void> => {
+/** Says at the start, and with each new configuration, what would otherwise be said to the first caller. */
+export const followAgentModel = (app: App, env: AppRequest["env"]): void => {
+  const check = (): void => void checkAgentModel(app, env);
+  check();
+  app.config.onChange(check);
+};
+
+const checkAgentModel = async (app: App, env: AppRequest["env"]): Promise<void> => {
   const { mcp } = app.config.current().config;
   if (mcp.llm.agent_model === "") return;
   const { createModels } = await import("./llm/models.ts");

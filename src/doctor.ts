@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { modelSettingsOf } from "./agent-wiring.ts";
 import type { AppRequest } from "./app.ts";
 import { toLlmcError } from "./base/error.ts";
 import type { Finding } from "./cli/doctor-command.ts";
@@ -99,6 +100,24 @@ const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding =
 };
 
 /** Looks at everything that this program relies on. */
+/** Opens no connection: whether the model answers is found out by asking it. */
+const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  const model = loaded?.config.mcp.llm.agent_model ?? "";
+  if (loaded === undefined || model === "") return [];
+  const { createModels } = await import("./llm/models.ts");
+  const models = createModels({
+    settings: () => modelSettingsOf(loaded.config.mcp),
+    secret: (variable) => request.env[variable],
+  });
+  try {
+    await models.open(model);
+    return [good("model", `${model} may be asked, and has the key that it needs`)];
+  } catch (thrown) {
+    const { message, hint } = toLlmcError(thrown);
+    return [weak("model", message, hint)];
+  }
+};
+
 export const examine = async (request: AppRequest): Promise<readonly Finding[]> => {
   const { finding, loaded } = await examineConfig(request);
   const [git, watches] = await Promise.all([versionOf("git"), watchLimit()]);
@@ -109,6 +128,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     await examineFiles(),
     examineHttp(request, loaded),
     await examineSandbox(loaded),
+    ...(await examineModel(request, loaded)),
     git === undefined
       ? weak("git", "not installed", "apt-get install git (or your system's package)")
       : good("git", git),

@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from "node:http";
-import { checkAgentModel, createAgentPort } from "./agent-wiring.ts";
+import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import type { Io } from "./cli/io.ts";
 import type { HttpApp } from "./http/app.ts";
@@ -163,7 +163,7 @@ export const serveHttp = async ({
       ),
   });
   preload(app);
-  void checkAgentModel(app, request.env);
+  followAgentModel(app, request.env);
   await http.app.ready();
   // Before the door opens: a signal that finds nobody listening for it ends the process at once.
   const told = untilSignal(app);

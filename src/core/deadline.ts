@@ -4,6 +4,8 @@ import { LlmcError } from "../base/error.ts";
 /** What tells that a caller gives up; an AbortSignal is one, and a door may have one that costs less to make. */
 export interface CancelSignal {
   readonly aborted: boolean;
+  /** Where it is an error of ours, it says more than that the caller gave up. */
+  readonly reason?: unknown;
   addEventListener(type: "abort", listener: CancelListener): void;
   removeEventListener(type: "abort", listener: CancelListener): void;
 }
@@ -118,9 +120,10 @@ class CallDeadline extends ChainLink implements Deadline, CancelListener {
     this.#stop(passed(this.#timeoutMs));
   }
 
-  /** The caller has given up. */
+  /** The caller has given up, or its door has. */
   handleEvent(): void {
-    this.#stop(new LlmcError("cancelled", "The call was cancelled."));
+    const reason = this.#caller?.reason;
+    this.#stop(reason instanceof LlmcError ? reason : new LlmcError("cancelled", "The call was cancelled."));
   }
 
   #stop(why: LlmcError): void {

@@ -6,7 +6,7 @@ import { type AuthSettings, authenticate, refuseAuth } from "./auth.ts";
 import type { Guesses } from "./guesses.ts";
 import type { RateLimit, RateStore, RateVerdict } from "./rate.ts";
 import type { Identity, Token } from "./tokens.ts";
-import type { Visits } from "./visits.ts";
+import { serverStops, type Visits } from "./visits.ts";
 
 /** Why a request was turned away before anything was done for it. */
 export type Drop = "auth" | "guesses" | "rate" | "lane";
@@ -24,7 +24,6 @@ interface AdmissionParts {
 }
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-const DRAINING_RETRY_MS = 5000;
 
 const tooFast = (what: string, hint: string, { retryAfterMs }: RateVerdict): LlmcError =>
   new LlmcError("rate_limited", what, { hint, details: { retry_after_ms: Math.ceil(retryAfterMs) } });
@@ -53,11 +52,7 @@ export const createAdmission = (parts: AdmissionParts) => {
   };
 
   const checkDraining = (): void => {
-    if (!parts.visits.isDraining()) return;
-    throw new LlmcError("busy", "The server is stopping.", {
-      hint: "Try again in a moment: another may take its place.",
-      details: { retry_after_ms: DRAINING_RETRY_MS },
-    });
+    if (parts.visits.isDraining()) throw serverStops();
   };
 
   /** `connection`: what the request came on, where several may come. */

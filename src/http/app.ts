@@ -59,6 +59,9 @@ export interface HttpApp {
   closeSockets(): void;
 }
 
+/** What is counted for an answer that its client did not wait for; nobody gets to see it. */
+const CLIENT_GONE = 499;
+
 /** Only well-formed ids are taken over from a caller. */
 const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
@@ -119,8 +122,9 @@ const addAdmission = (parts: HttpParts, door: Door, visits: Visits): void => {
     const { raw } = reply;
     // Comes once, whatever happens; `once` itself would cost more.
     raw.on("close", () => {
-      visit.end(!raw.writableFinished);
-      parts.onAnswered(route, raw.statusCode, parts.now() - startedAt, request.id);
+      const isWhole = raw.writableFinished;
+      visit.end(!isWhole);
+      parts.onAnswered(route, isWhole ? raw.statusCode : CLIENT_GONE, parts.now() - startedAt, request.id);
     });
     try {
       if (visits.isDraining()) reply.header("connection", "close");

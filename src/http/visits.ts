@@ -1,4 +1,5 @@
 import { Chain, ChainLink } from "../base/chain.ts";
+import { LlmcError } from "../base/error.ts";
 import type { CancelListener, CancelSignal } from "../core/deadline.ts";
 
 /**
@@ -14,6 +15,7 @@ export interface Visit extends CancelSignal {
 
 class OpenVisit extends ChainLink implements Visit {
   aborted = false;
+  reason: LlmcError | undefined;
   readonly #leave: (visit: OpenVisit) => boolean;
   #controller: AbortController | undefined;
   #listeners: CancelListener[] | undefined;
@@ -27,7 +29,7 @@ class OpenVisit extends ChainLink implements Visit {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.aborted) this.#controller.abort();
+      if (this.aborted) this.#controller.abort(this.reason);
     }
     return this.#controller.signal;
   }
@@ -45,13 +47,23 @@ class OpenVisit extends ChainLink implements Visit {
     if (this.#leave(this) && clientGone) this.abort();
   }
 
-  abort(): void {
+  abort(reason?: LlmcError): void {
     if (this.aborted) return;
     this.aborted = true;
-    this.#controller?.abort();
+    this.reason = reason;
+    this.#controller?.abort(reason);
     for (const listener of this.#listeners ?? []) listener.handleEvent();
   }
 }
+
+const STOPPING_RETRY_MS = 5000;
+
+/** What a call hears that comes too late, or that the server does not wait for. */
+export const serverStops = (): LlmcError =>
+  new LlmcError("busy", "The server is stopping.", {
+    hint: "Try again in a moment: another may take its place.",
+    details: { retry_after_ms: STOPPING_RETRY_MS },
+  });
 
 /** All that is under way, so that a stop can wait for it. */
 export const createVisits = () => {
@@ -89,9 +101,9 @@ export const createVisits = () => {
         waiting.add(resolve);
         settle();
       }),
-    /** Ends what is still under way. */
+    /** Ends what is still under way, because the server does. */
     abort: (): void => {
-      for (const visit of open.members()) visit.abort();
+      for (const visit of open.members()) visit.abort(serverStops());
     },
   };
 };

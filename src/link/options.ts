@@ -13,7 +13,9 @@ export const linkSections = [
     max_memory_mb: whole(512, 64, 1_048_576, "Memory limit of that front.", { planned: true, restart: true }),
   }),
   section("mcp.security", "Policy switches.", {
-    air_gapped_mode: flag(false, "No outbound connection of any kind.", { planned: true }),
+    air_gapped_mode: flag(false, "No outbound connection of any kind; so far it holds for models.", {
+      planned: true,
+    }),
     default_deny: flag(true, "What no policy permits is denied.", { planned: true }),
     escalation_prompts: flag(true, "Ask the user for what policy holds back; no answer means no.", {
       planned: true,

@@ -32,6 +32,7 @@ interface Stand {
 const stand = ({ settings = {}, answer = {}, open, snippets = [] }: Stand = {}) => {
   const asked: GenerateRequest[] = [];
   const searched: [string, number][] = [];
+  const counted: [string, Generation][] = [];
   const agent = createAgent({
     models: {
       open:
@@ -52,10 +53,11 @@ const stand = ({ settings = {}, answer = {}, open, snippets = [] }: Stand = {}) 
     },
     countTokens: tokenCounter,
     newCode: () => "CODE",
+    onGenerated: (...one) => void counted.push(one),
   });
   const ask = (userMsg: string, injectContext = "", role: "Otto" | "Rem" = "Otto") =>
     agent.ask({ role, userMsg, injectContext, signal: new AbortController().signal });
-  return { ask, asked, searched };
+  return { ask, asked, searched, counted };
 };
 
 describe("the agent", () => {
@@ -136,14 +138,15 @@ describe("the agent", () => {
     [{ text: " \n", finish: "stop" }, true, "again"],
     [{ text: "", finish: "filtered" }, true, "again"],
   ] as const)(
-    "FAIL-G3: an answer of nothing (%j) is a failure, not an answer",
+    "FAIL-G3: an answer of nothing (%j) is a failure, not an answer, and is counted all the same",
     async (answer, retryable, way) => {
-      const { ask } = stand({ answer });
+      const { ask, counted } = stand({ answer });
       await expect(ask("x")).rejects.toMatchObject({
         code: "provider_error",
         retryable,
         hint: expect.stringContaining(way),
       });
+      expect(counted).toEqual([[SETTINGS.model, { ...ANSWER, ...answer }]]);
     },
   );
 });

@@ -43,6 +43,8 @@ interface AgentParts {
   ) => Promise<readonly ContextSnippet[]>;
   readonly countTokens: () => Promise<(text: string) => number>;
   readonly newCode: () => string;
+  /** Told of every answer, also of one that is of no use: it was paid for. */
+  readonly onGenerated: (model: string, generation: Generation) => void;
 }
 
 /** Retrieval takes no longer question; the head of a long message says what it is about. */
@@ -66,7 +68,7 @@ const nothingSaid = (model: string, finish: Generation["finish"]): LlmcError =>
   });
 
 /** Asks the configured model in a role, with what the workspace has on the message beside it. */
-export const createAgent = ({ models, settings, search, countTokens, newCode }: AgentParts) => ({
+export const createAgent = ({ models, settings, search, countTokens, newCode, onGenerated }: AgentParts) => ({
   ask: async ({ role, userMsg, injectContext, signal, onText }: AgentQuestion): Promise<AgentAnswer> => {
     const { model: name, maxOutputTokens, maxInputTokens, timeoutMs, contextTokens, roles } = settings();
     // First, so that a refusal costs nothing and looks for nothing.
@@ -88,13 +90,9 @@ export const createAgent = ({ models, settings, search, countTokens, newCode }: 
     const count = await countTokens();
     const tokens = messages.reduce((sum, { text }) => sum + count(text), 0);
     if (tokens > maxInputTokens) throw tooLong(maxInputTokens);
-    const { text, finish, usage, costUsd } = await model.generate({
-      messages,
-      maxOutputTokens,
-      timeoutMs,
-      signal,
-      onText,
-    });
+    const generation = await model.generate({ messages, maxOutputTokens, timeoutMs, signal, onText });
+    onGenerated(name, generation);
+    const { text, finish, usage, costUsd } = generation;
     if (text.trim() === "") throw nothingSaid(name, finish);
     return { text, model: name, finish, usage, costUsd, sources: snippets.map(({ src }) => src) };
   },

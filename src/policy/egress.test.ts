@@ -22,9 +22,9 @@ describe("where models may be", () => {
     "http://0177.0.0.1/",
     "http://127.1/",
     "http://127.0.0.1./",
-    // Names are judged by what they stand for, once that is known.
+    // Judged once more by what it stands for, when that is known.
     "http://localhost:11434",
-    "http://models.example",
+    "http://ollama.localhost",
   ])("REQ-L2: restricted lets %s pass, as loopback only", (baseUrl) => {
     expect(decideEgress({ ...BASE, baseUrl })).toEqual({ allowed: true, loopbackOnly: true });
   });
@@ -45,6 +45,11 @@ describe("where models may be", () => {
     "http://128.0.0.1",
     "http://126.255.255.255",
     "https://[2606:4700::1]/v1",
+    // Looking a name up would already tell others of it.
+    "http://models.example",
+    "http://localhost.example",
+    "http://notlocalhost",
+    "https://api.openai.com/v1",
   ])("REQ-L2 FAIL-G5: restricted refuses %s, and says how to go on", (baseUrl) => {
     expect(decideEgress({ ...BASE, baseUrl })).toEqual({
       allowed: false,

@@ -14,7 +14,7 @@ interface ModelEgress {
 export type EgressDecision =
   | {
       readonly allowed: true;
-      /** The address that a name stands for is known only when it is looked up: the host refuses any other then. */
+      /** What `localhost` stands for is known only when it is looked up: any other address is refused then. */
       readonly loopbackOnly: boolean;
     }
   | { readonly allowed: false; readonly reason: string; readonly hint: string };
@@ -42,16 +42,14 @@ export const isLoopbackAddress = (address: string): boolean => {
   return host === "[::1]" || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
 };
 
-const isAddress = (host: string): boolean => IPV4.test(host) || host.startsWith("[");
-
-/** Names may stand for loopback; the host finds out before it connects. */
-const mayBeLoopback = (host: string): boolean => !isAddress(host) || isLoopbackAddress(host);
+/** Any other name would have to be looked up, which tells others of it; the address is judged again on connecting. */
+const isThisMachine = (host: string): boolean =>
+  isLoopbackAddress(host) || /^(?:[\w-]+\.)*localhost\.?$/i.test(host);
 
 /** Ollama on this machine, and not its cloud: nobody sends a bill. What else listens on loopback may pass calls on. */
 export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
   const host = URL.parse(baseUrl)?.hostname ?? "";
-  const isHere = isLoopbackAddress(host) || /^localhost\.?$/.test(host);
-  return /^ollama(?:_chat)?\//.test(model) && !OLLAMA_CLOUD.test(model) && isHere;
+  return /^ollama(?:_chat)?\//.test(model) && !OLLAMA_CLOUD.test(model) && isThisMachine(host);
 };
 
 const refuse = (reason: string, hint: string): EgressDecision => ({ allowed: false, reason, hint });
@@ -65,10 +63,10 @@ const decideLocal = (model: string, host: string, rule: string): EgressDecision 
   if (provider.startsWith("ollama") && OLLAMA_CLOUD.test(model)) {
     return refuse(`The model runs in Ollama's cloud, and ${rule}.`, local);
   }
-  if (!mayBeLoopback(host)) {
+  if (!isThisMachine(host)) {
     return refuse(
       `The model's server is not on this machine, and ${rule}.`,
-      "Give it a loopback address, such as http://127.0.0.1:11434.",
+      "Give it a loopback address or localhost, such as http://127.0.0.1:11434.",
     );
   }
   return { allowed: true, loopbackOnly: true };

@@ -260,6 +260,7 @@ describe("/invoke_agent in other configurations", () => {
       hint: expect.stringContaining("127.0.0.1"),
     });
     await expect.poll(() => door.logs()).toContain("the agent's model cannot be used");
+    await expect.poll(() => door.logs()).toContain("model call failed");
     expect(server.connections()).toBe(0);
   });
 

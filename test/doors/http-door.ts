@@ -33,7 +33,12 @@ export interface HttpDoor extends AsyncDisposable {
   logs(): string;
   out(): string;
   /** With the token, as JSON. */
-  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
+  post(
+    path: string,
+    body: unknown,
+    headers?: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<Response>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>;
   /** One `/tool` call. */
   tool(name: string, args?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
@@ -92,9 +97,10 @@ export const openHttpDoor = async ({
     await close();
     throw error;
   }
-  const post: HttpDoor["post"] = (path, body, headers = {}) =>
+  const post: HttpDoor["post"] = (path, body, headers = {}, signal) =>
     fetch(`${url}${path}`, {
       method: "POST",
+      ...(signal === undefined ? {} : { signal }),
       body: typeof body === "string" ? body : JSON.stringify(body),
       headers: { "content-type": "application/json", "x-llmc-token": TOKEN, ...headers },
     });

@@ -134,10 +134,27 @@ describe("REQ-H5 FAIL-E4: SIGTERM", () => {
     await started(door, 60_000);
     door.process.kill("SIGTERM");
     const answer = await long;
-    expect(answer.status).toBe(499);
-    expect(await answer.json()).toMatchObject({ code: "TIMEOUT" });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ code: "BUSY", message: "The server is stopping." });
     expect(await door.exited).toBe(0);
     expect(door.logs()).toContain("calls are ended before they finished");
+  });
+
+  test("REQ-O1: a client that did not wait for its answer is counted as gone, not as answered", async () => {
+    await using door = await open();
+    const hungUp = new AbortController();
+    const long = door.post(
+      "/tool",
+      { session_id: "s", name: "nap", args: { ms: 60_000 } },
+      {},
+      hungUp.signal,
+    );
+    await started(door, 60_000);
+    hungUp.abort();
+    await expect(long).rejects.toThrow();
+    const counted = async () => (await door.get("/metrics")).text();
+    await expect.poll(counted).toContain('llmc_http_requests_total{route="/tool",status="499"} 1');
+    expect(await counted()).not.toContain('route="/tool",status="200"');
   });
 
   test("idle connections and standing streams do not hold it up", async () => {
