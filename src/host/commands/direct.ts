@@ -36,11 +36,12 @@ const FROM_TERMINAL = new Set<string>(["SIGINT", "SIGQUIT", "SIGWINCH"]);
 const DRAIN_ROUND_MS = 100;
 const DRAIN_ROUNDS = 20;
 
-const forwardSignals = (child: ChildProcess): (() => void) => {
+/** Listens before the command is started: it may tell the world that it runs before we have heard of it ourselves. */
+const forwardSignals = (childOf: () => ChildProcess | undefined): (() => void) => {
   const hasTerminal = isatty(0) || isatty(1) || isatty(2);
   const stops = FORWARDED.map((name) => {
     const pass = (): void => {
-      if (!(hasTerminal && FROM_TERMINAL.has(name))) child.kill(name);
+      if (!(hasTerminal && FROM_TERMINAL.has(name))) childOf()?.kill(name);
     };
     process.on(name, pass);
     return () => void process.off(name, pass);
@@ -62,6 +63,8 @@ interface Started {
   readonly child: ChildProcess;
   readonly exited: Promise<void>;
   readonly streams: readonly Readable[];
+  /** Ends the forwarding of signals. */
+  stop(): void;
 }
 
 /** Descriptors 1 and 2 become pipes where they are to be read; the others are ours. */
@@ -75,8 +78,11 @@ const start = async (
     const at = piped.indexOf(fd);
     return at < 0 ? fd : (pipes?.[at]?.writeEnd ?? "pipe");
   };
+  let running: ChildProcess | undefined;
+  const stop = forwardSignals(() => running);
   try {
     const child = spawn(program, args, { env: { ...env }, stdio: [0, ours(1), ours(2)] });
+    running = child;
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
@@ -84,8 +90,9 @@ const start = async (
     });
     const sockets = piped.map((fd) => (fd === 1 ? child.stdout : child.stderr));
     const streams = pipes?.map(({ reader }) => reader) ?? sockets.filter((one) => one !== null);
-    return { child, exited, streams };
+    return { child, exited, streams, stop };
   } catch (error) {
+    stop();
     for (const { reader } of pipes ?? []) reader.destroy();
     throw error;
   } finally {
@@ -138,8 +145,7 @@ export const runDirect = async (call: DirectCall): Promise<DirectOutcome> => {
   } catch (error) {
     return explain(call.words[0], error);
   }
-  const { child, exited, streams } = started;
-  const stop = forwardSignals(child);
+  const { child, exited, streams, stop } = started;
   streams.forEach((stream, i) => {
     stream.on("data", (chunk: Buffer) => onOutput?.(i === 0 ? "stdout" : "stderr", chunk));
   });
@@ -166,8 +172,7 @@ export const runThrough = async (
   } catch (error) {
     return { ...explain(call.words[0], error), isCounted };
   }
-  const { child, exited, streams } = started;
-  const stop = forwardSignals(child);
+  const { child, exited, streams, stop } = started;
   for (const stream of streams) {
     stream.on("data", onStdout);
     stream.pipe(process.stdout, { end: false });
