@@ -66,19 +66,44 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
 const asBytes = ({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-export const makeEntry = (path: string, text: string, parsed: ParsedFile, embedder: Embedder): FileEntry => {
-  const { language, fallback, chunks, symbols } = parsed;
-  const partOf = createPartFinder(text);
+/** Words and vectors of a file's chunks. Plain data. */
+export interface WeighedChunks {
+  readonly terms: Uint8Array;
+  /** Of each chunk, in bytes. */
+  readonly termBytes: readonly number[];
+  readonly vectors: Uint8Array;
+}
+
+export type ChunkWords = Pick<Chunk, "text" | "name" | "defines">;
+
+export const weighChunks = (
+  path: string,
+  chunks: readonly ChunkWords[],
+  embedder: Embedder,
+): WeighedChunks => {
   const terms: Uint8Array[] = [];
   const vectors: Uint8Array[] = [];
   for (const chunk of chunks) {
     terms.push(chunkTerms(path, chunk));
     vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
   }
+  return {
+    terms: joined(terms),
+    termBytes: terms.map(({ byteLength }) => byteLength),
+    vectors: joined(vectors),
+  };
+};
+
+export const makeEntry = (
+  text: string,
+  { language, fallback, chunks, symbols }: ParsedFile,
+  { terms, termBytes, vectors }: WeighedChunks,
+): FileEntry => {
+  const partOf = createPartFinder(text);
   const rows = chunks.map((chunk, i): ChunkRow => {
     const { startLine, endLine, kind, name, defines } = chunk;
     const part = partOf(chunk);
-    const row = [startLine, endLine, kind, name, defines, terms[i]?.byteLength ?? 0] as const;
+    const row = [startLine, endLine, kind, name, defines, termBytes[i] ?? 0] as const;
     return part === undefined ? row : [...row, part];
   });
   return {
@@ -86,8 +111,8 @@ export const makeEntry = (path: string, text: string, parsed: ParsedFile, embedd
     fallback,
     chunkCount: chunks.length,
     chunks: JSON.stringify(rows),
-    terms: joined(terms),
-    vectors: joined(vectors),
+    terms,
+    vectors,
     symbols: packSymbols(symbols),
   };
 };

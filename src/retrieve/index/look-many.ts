@@ -4,8 +4,10 @@ import { stopIfAborted } from "../../host/stop-if-aborted.ts";
 import { createThreadPool, type ThreadPool } from "../../host/threads/thread-pool.ts";
 import { createLanes } from "./lanes.ts";
 import type { Look, Looker, Wanted } from "./look.ts";
+import { createHalvedLook } from "./look-halved.ts";
 import type { ParseThreadMethods } from "./parse-thread.ts";
 import type { IndexSettings } from "./settings.ts";
+import { takeBreath } from "./take-breath.ts";
 
 /** With size and stamp as listed. */
 export interface ListedWanted extends Wanted {
@@ -28,10 +30,9 @@ export interface LookMany {
 /** Beside this file, and built like it. */
 const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filename)}`);
 
-// A thread takes some 200 ms to start and to load its first grammar, and as long to warm up: less work is done here.
-const FEW_BYTES = 2 * 1024 * 1024;
-// Up to this, the calling thread does its share, and one thread less is started; beyond, it has enough to do with what the
-// others bring, and a large heap beside a parser slows both.
+// A thread takes some 100 ms to start, and as long to warm up: less work is done here alone.
+const FEW_BYTES = 512 * 1024;
+// Up to this, two threads share the work by its kind; beyond, as many as there are cores do all of it.
 const MANY_BYTES = 8 * 1024 * 1024;
 // Files of one commit: each costs a third of a millisecond.
 const AT_ONCE = 8;
@@ -45,12 +46,10 @@ const MAX_HEAP_MB = 512;
 
 const bytesOf = (wanted: readonly ListedWanted[]): number => wanted.reduce((sum, { size }) => sum + size, 0);
 
-/** Gives the event loop a turn: messages, timers and cancellations get through between two files. */
-const takeBreath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, looker: Looker): LookMany => {
   // One thread each: what a thread has loaded is used again by the same kind of work.
   const pools: ThreadPool<ParseThreadMethods>[] = [];
+  const halved = createHalvedLook(embedderFiles, looker);
 
   const poolAt = (lane: number): ThreadPool<ParseThreadMethods> => {
     pools[lane] ??= createThreadPool<ParseThreadMethods>({
@@ -126,14 +125,9 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
     // The first failure stops all: there is no use in parsing what cannot be stored.
     const failure = new AbortController();
     const stop = signal === undefined ? failure.signal : AbortSignal.any([signal, failure.signal]);
-    const isShared = settings.threads > 1 && bytesOf(wanted) <= MANY_BYTES;
-    const others = isShared ? settings.threads - 1 : settings.threads;
     const work = async (lane: number): Promise<void> => {
       for (let batch = lanes.next(lane); batch !== undefined; batch = lanes.next(lane)) {
-        const looks =
-          lane < others
-            ? await lookThere(batch, lane, settings, stop)
-            : await lookHere(batch, settings, stop);
+        const looks = await lookThere(batch, lane, settings, stop);
         stopIfAborted(stop);
         take(looks);
       }
@@ -143,20 +137,23 @@ export const createLookMany = (workspace: string, embedderFiles: EmbedderFiles, 
       first.error ??= error;
       failure.abort();
     };
-    const workers = Array.from({ length: others * AHEAD }, (_, i) => i % others);
-    await Promise.all((isShared ? [...workers, others] : workers).map((lane) => work(lane).catch(note)));
+    await Promise.all(
+      Array.from({ length: settings.threads * AHEAD }, (_, i) => work(i % settings.threads).catch(note)),
+    );
     if (first.error !== undefined) throw first.error;
   };
 
   return {
     run: async (wanted, settings, take, signal) => {
-      if (settings.threads > 0 && bytesOf(wanted) > FEW_BYTES)
-        return runInThreads(wanted, settings, take, signal);
+      const bytes = bytesOf(wanted);
+      if (settings.threads > 0 && bytes > MANY_BYTES) return runInThreads(wanted, settings, take, signal);
+      if (settings.threads > 1 && bytes > FEW_BYTES) return halved.run(wanted, settings, take, signal);
       for (let at = 0; at < wanted.length; at += AT_ONCE)
         take(await lookHere(wanted.slice(at, at + AT_ONCE), settings, signal));
     },
     close: async () => {
       for (const pool of pools) await pool?.close();
+      await halved.close();
     },
   };
 };

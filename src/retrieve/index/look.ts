@@ -3,7 +3,7 @@ import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { parseFile } from "../parse/parse-file.ts";
 import { createParsers, type Parsers } from "../parse/parsers.ts";
-import { type FileEntry, makeEntry } from "./file-entry.ts";
+import { type ChunkWords, type FileEntry, makeEntry, type WeighedChunks, weighChunks } from "./file-entry.ts";
 import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
 
 /** What a look at one file on the disk gave. Plain data. */
@@ -30,8 +30,19 @@ export interface Wanted {
   readonly hash: string | undefined;
 }
 
+/** A look that is whole but for the words and vectors of its chunks. */
+export interface HalfLook {
+  readonly path: string;
+  readonly chunks: readonly ChunkWords[];
+  finish(weighed: WeighedChunks): Look;
+}
+
 /** Reads files and makes what the index keeps of them. One per thread. */
 export interface Looker {
+  /** The first half: reads and parses. */
+  begin(wanted: Wanted, settings: IndexSettings, signal?: AbortSignal): Promise<Look | HalfLook>;
+  /** The second half. */
+  weigh(half: HalfLook): Look;
   look(wanted: Wanted, settings: IndexSettings, signal?: AbortSignal): Promise<Look>;
   /** Cut into plain windows of lines without parsing, for a file whose parser brings the thread down. */
   lookPlainly(path: string, reason: string, settings: IndexSettings): Promise<Look>;
@@ -69,30 +80,44 @@ export const createLooker = (workspace: string, embedderFiles: EmbedderFiles): L
     stamp: read.isRacy ? "" : read.stamp,
   });
 
-  const look = async (
+  const begin = async (
     { path, hash }: Wanted,
     settings: IndexSettings,
     signal: AbortSignal | undefined,
     getParsers: () => Parsers | Promise<Parsers>,
-  ): Promise<Look> => {
+  ): Promise<Look | HalfLook> => {
     const read = await files(settings).read(path, settings.maxFileBytes, signal);
     if (read.kind === "none" || read.kind === "unchanged") return { path, kind: "none" };
     if (read.kind !== "text") return { ...seen(path, read), kind: read.kind };
     if (read.hash === hash) return { ...seen(path, read), kind: "same" };
-    const parsed = await parseFile({ path, text: read.text }, await getParsers());
-    const entry = makeEntry(path, read.text, parsed, embedder);
-    return { ...seen(path, read), kind: "read", hash: read.hash, entry };
+    const { text } = read;
+    const parsed = await parseFile({ path, text }, await getParsers());
+    return {
+      path,
+      chunks: parsed.chunks,
+      finish: (weighed) => ({
+        ...seen(path, read),
+        kind: "read",
+        hash: read.hash,
+        entry: makeEntry(text, parsed, weighed),
+      }),
+    };
+  };
+
+  const weigh = ({ path, chunks, finish }: HalfLook): Look => finish(weighChunks(path, chunks, embedder));
+  const whole = (look: Look | HalfLook): Look => ("finish" in look ? weigh(look) : look);
+  const ownParsers = (): Promise<Parsers> => {
+    parsers ??= createParsers();
+    return parsers;
   };
 
   return {
     files,
-    look: (wanted, settings, signal) =>
-      look(wanted, settings, signal, () => {
-        parsers ??= createParsers();
-        return parsers;
-      }),
-    lookPlainly: (path, reason, settings) =>
-      look({ path, hash: undefined }, settings, undefined, () => refusing(reason)),
+    begin: (wanted, settings, signal) => begin(wanted, settings, signal, ownParsers),
+    weigh,
+    look: async (wanted, settings, signal) => whole(await begin(wanted, settings, signal, ownParsers)),
+    lookPlainly: async (path, reason, settings) =>
+      whole(await begin({ path, hash: undefined }, settings, undefined, () => refusing(reason))),
     close: () => void parsers?.then((made) => made.close()),
   };
 };

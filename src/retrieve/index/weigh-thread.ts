@@ -1,0 +1,27 @@
+import type { EmbedderFiles } from "../../host/assets.ts";
+import { serveThread } from "../../host/threads/serve-thread.ts";
+import { createStaticEmbedder } from "../embed/static-embedder.ts";
+import { type ChunkWords, type WeighedChunks, weighChunks } from "./file-entry.ts";
+
+/** What a weighing thread is told at its start. */
+export interface WeighThreadData {
+  readonly embedderFiles: EmbedderFiles;
+}
+
+export type WeighThreadMethods = {
+  readonly weigh: {
+    readonly takes: readonly { readonly path: string; readonly chunks: readonly ChunkWords[] }[];
+    readonly gives: readonly WeighedChunks[];
+    readonly tells: never;
+  };
+};
+
+serveThread<WeighThreadMethods>(({ embedderFiles }: WeighThreadData) => {
+  const embedder = createStaticEmbedder(embedderFiles);
+  return {
+    handlers: {
+      weigh: (files) => files.map(({ path, chunks }) => weighChunks(path, chunks, embedder)),
+    },
+    close: async () => {},
+  };
+});
