@@ -4,7 +4,8 @@ import { GRAMMARS, inTree, ODD_TEXT } from "../../../test/parsed-trees.ts";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
 import type { Grammar } from "../parse/language-table.ts";
 import { languageOf } from "../parse/languages.ts";
-import { type FlatTree, flatten } from "./flat-tree.ts";
+import { type FlatTree, toFlatTree } from "./flat-tree.ts";
+import { readColumns } from "./tree-columns.ts";
 
 /** A node with what is inside it: `type field start end` and its named children. */
 type Shown = readonly [string, readonly Shown[]];
@@ -40,7 +41,7 @@ const cutLike = ([own, children]: Shown, [, wanted]: Shown): Shown =>
 
 const compare = (tree: Tree, text: string): number => {
   const cursor = tree.walk();
-  const flat = flatten(tree, text);
+  const flat = toFlatTree(readColumns(tree, text.length), text);
   const found = byMemory(flat, 0);
   expect(found).toEqual(cutLike(byCursor(tree, cursor, true), found));
   cursor.delete();

@@ -1,5 +1,4 @@
-import type { Tree } from "web-tree-sitter";
-import { readColumns } from "./tree-columns.ts";
+import type { TreeColumns } from "./tree-columns.ts";
 
 /**
  * The named nodes of a syntax tree in flat arrays, in the order of the text: one walk through tree-sitter's memory,
@@ -35,9 +34,8 @@ const startsOfLines = (text: string): Int32Array => {
   return Int32Array.from(starts);
 };
 
-/** The result is valid until the next call. */
-export const flatten = (tree: Tree, text: string): FlatTree => {
-  const columns = readColumns(tree, text.length);
+/** Columns with the text that they are of, ready to be asked. */
+export const toFlatTree = (columns: TreeColumns, text: string): FlatTree => {
   const { count, type, field, start, end, parent, firstChild, nextSibling } = columns;
   const { types, fields } = columns.vocabulary;
   const lineStarts = startsOfLines(text);

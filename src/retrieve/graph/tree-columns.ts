@@ -10,7 +10,7 @@ const MAX_DEPTH = 600;
 const MAX_LEVELS = 2_400;
 
 /** What a grammar calls things. */
-export interface Vocabulary {
+interface Vocabulary {
   readonly types: readonly string[];
   readonly named: Uint8Array;
   /** Types whose nodes are taken as a whole: a step down that finds nothing is as costly as one that finds something. */
@@ -73,9 +73,9 @@ const scratch = (): Columns => {
   return shared;
 };
 
-/** What the named nodes of a tree are, by their number, in the order of the text. */
+/** What the named nodes of a tree are, by their number, in the order of the text. Plain data. */
 export interface TreeColumns {
-  readonly vocabulary: Vocabulary;
+  readonly vocabulary: Pick<Vocabulary, "types" | "fields">;
   readonly count: number;
   readonly type: Int32Array;
   readonly field: Int32Array;

@@ -1,5 +1,7 @@
 import type { Chunk, ChunkKind, Embedder, ParsedFile } from "../contract.ts";
+import { NO_SYMBOLS } from "../graph/no-symbols.ts";
 import { packSymbols } from "../graph/pack.ts";
+import { type SentTree, symbolsOfSent } from "../graph/sent-tree.ts";
 import { chunkTerms } from "../lexical/chunk-terms.ts";
 
 /** What the index keeps of one file, as it is stored and sent between threads. Texts stay on the disk. */
@@ -66,21 +68,32 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
 const asBytes = ({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Words and vectors of a file's chunks. Plain data. */
-export interface WeighedChunks {
+/** What is made of a file without its tree. Plain data. */
+export interface WeighedFile {
+  /** Packed; undefined where they are known already. */
+  readonly symbols: Uint8Array | undefined;
   readonly terms: Uint8Array;
   /** Of each chunk, in bytes. */
   readonly termBytes: readonly number[];
   readonly vectors: Uint8Array;
 }
 
-export type ChunkWords = Pick<Chunk, "text" | "name" | "defines">;
+export interface UnweighedFile {
+  readonly path: string;
+  readonly chunks: readonly Pick<Chunk, "text" | "name" | "defines">[];
+  readonly tree: SentTree | undefined;
+}
 
-export const weighChunks = (
-  path: string,
-  chunks: readonly ChunkWords[],
-  embedder: Embedder,
-): WeighedChunks => {
+const packedSymbols = (tree: SentTree): Uint8Array => {
+  try {
+    return packSymbols(symbolsOfSent(tree));
+  } catch {
+    // Chunks are worth having without symbols: one odd file must not cost its text too.
+    return packSymbols(NO_SYMBOLS);
+  }
+};
+
+export const weighFile = ({ path, chunks, tree }: UnweighedFile, embedder: Embedder): WeighedFile => {
   const terms: Uint8Array[] = [];
   const vectors: Uint8Array[] = [];
   for (const chunk of chunks) {
@@ -88,6 +101,7 @@ export const weighChunks = (
     vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
   }
   return {
+    symbols: tree && packedSymbols(tree),
     terms: joined(terms),
     termBytes: terms.map(({ byteLength }) => byteLength),
     vectors: joined(vectors),
@@ -97,7 +111,7 @@ export const weighChunks = (
 export const makeEntry = (
   text: string,
   { language, fallback, chunks, symbols }: ParsedFile,
-  { terms, termBytes, vectors }: WeighedChunks,
+  { symbols: packed, terms, termBytes, vectors }: WeighedFile,
 ): FileEntry => {
   const partOf = createPartFinder(text);
   const rows = chunks.map((chunk, i): ChunkRow => {
@@ -113,7 +127,7 @@ export const makeEntry = (
     chunks: JSON.stringify(rows),
     terms,
     vectors,
-    symbols: packSymbols(symbols),
+    symbols: packed ?? packSymbols(symbols),
   };
 };
 

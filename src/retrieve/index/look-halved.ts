@@ -8,7 +8,7 @@ import { takeBreath } from "./take-breath.ts";
 import type { WeighThreadData, WeighThreadMethods } from "./weigh-thread.ts";
 
 /**
- * Looks at files in two halves: this thread reads and parses, another one makes words and vectors of the chunks. Two
+ * Looks at files in two halves: this thread reads, parses and cuts, another one makes symbols, words and vectors. Two
  * threads that both do everything each have all of the program to warm up, which for a few megabytes costs more than
  * they gain.
  */
@@ -49,8 +49,9 @@ export const createHalvedLook = (embedderFiles: EmbedderFiles, looker: Looker): 
     halves: readonly HalfLook[],
     signal: AbortSignal | undefined,
   ): Promise<readonly Look[]> => {
-    const words = halves.map(({ path, chunks }) => ({
+    const words = halves.map(({ path, chunks, tree }) => ({
       path,
+      tree,
       chunks: chunks.map(({ text, name, defines }) => ({ text, name, defines })),
     }));
     const weighed = await threads()

@@ -31,7 +31,7 @@ export interface LookMany {
 const ENTRY = join(import.meta.dirname, `parse-thread${extname(import.meta.filename)}`);
 
 // A thread takes some 100 ms to start, and as long to warm up: less work is done here alone.
-const FEW_BYTES = 512 * 1024;
+const FEW_BYTES = 1024 * 1024;
 // Up to this, two threads share the work by its kind; beyond, as many as there are cores do all of it.
 const MANY_BYTES = 8 * 1024 * 1024;
 // Files of one commit: each costs a third of a millisecond.

@@ -1,9 +1,12 @@
 import type { EmbedderFiles } from "../../host/assets.ts";
 import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host/source-files.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
+import { extractSymbols, NO_SYMBOLS } from "../graph/extract.ts";
+import { type SentTree, sendTree } from "../graph/sent-tree.ts";
+import { readColumns } from "../graph/tree-columns.ts";
 import { parseFile } from "../parse/parse-file.ts";
 import { createParsers, type Parsers } from "../parse/parsers.ts";
-import { type ChunkWords, type FileEntry, makeEntry, type WeighedChunks, weighChunks } from "./file-entry.ts";
+import { type FileEntry, makeEntry, type UnweighedFile, type WeighedFile, weighFile } from "./file-entry.ts";
 import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
 
 /** What a look at one file on the disk gave. Plain data. */
@@ -30,11 +33,9 @@ export interface Wanted {
   readonly hash: string | undefined;
 }
 
-/** A look that is whole but for the words and vectors of its chunks. */
-export interface HalfLook {
-  readonly path: string;
-  readonly chunks: readonly ChunkWords[];
-  finish(weighed: WeighedChunks): Look;
+/** A look that is whole but for what is made without its tree. */
+export interface HalfLook extends UnweighedFile {
+  finish(weighed: WeighedFile): Look;
 }
 
 /** Reads files and makes what the index keeps of them. One per thread. */
@@ -85,16 +86,27 @@ export const createLooker = (workspace: string, embedderFiles: EmbedderFiles): L
     settings: IndexSettings,
     signal: AbortSignal | undefined,
     getParsers: () => Parsers | Promise<Parsers>,
+    symbolsLater: boolean,
   ): Promise<Look | HalfLook> => {
     const read = await files(settings).read(path, settings.maxFileBytes, signal);
     if (read.kind === "none" || read.kind === "unchanged") return { path, kind: "none" };
     if (read.kind !== "text") return { ...seen(path, read), kind: read.kind };
     if (read.hash === hash) return { ...seen(path, read), kind: "same" };
     const { text } = read;
-    const parsed = await parseFile({ path, text }, await getParsers());
+    let tree: SentTree | undefined;
+    const keepTree: typeof extractSymbols = (...of) => {
+      tree = sendTree(...of, readColumns);
+      return NO_SYMBOLS;
+    };
+    const parsed = await parseFile(
+      { path, text },
+      await getParsers(),
+      symbolsLater ? keepTree : extractSymbols,
+    );
     return {
       path,
       chunks: parsed.chunks,
+      tree,
       finish: (weighed) => ({
         ...seen(path, read),
         kind: "read",
@@ -104,7 +116,7 @@ export const createLooker = (workspace: string, embedderFiles: EmbedderFiles): L
     };
   };
 
-  const weigh = ({ path, chunks, finish }: HalfLook): Look => finish(weighChunks(path, chunks, embedder));
+  const weigh = (half: HalfLook): Look => half.finish(weighFile(half, embedder));
   const whole = (look: Look | HalfLook): Look => ("finish" in look ? weigh(look) : look);
   const ownParsers = (): Promise<Parsers> => {
     parsers ??= createParsers();
@@ -113,11 +125,11 @@ export const createLooker = (workspace: string, embedderFiles: EmbedderFiles): L
 
   return {
     files,
-    begin: (wanted, settings, signal) => begin(wanted, settings, signal, ownParsers),
+    begin: (wanted, settings, signal) => begin(wanted, settings, signal, ownParsers, true),
     weigh,
-    look: async (wanted, settings, signal) => whole(await begin(wanted, settings, signal, ownParsers)),
+    look: async (wanted, settings, signal) => whole(await begin(wanted, settings, signal, ownParsers, false)),
     lookPlainly: async (path, reason, settings) =>
-      whole(await begin({ path, hash: undefined }, settings, undefined, () => refusing(reason))),
+      whole(await begin({ path, hash: undefined }, settings, undefined, () => refusing(reason), false)),
     close: () => void parsers?.then((made) => made.close()),
   };
 };

@@ -1,7 +1,7 @@
 import type { EmbedderFiles } from "../../host/assets.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
-import { type ChunkWords, type WeighedChunks, weighChunks } from "./file-entry.ts";
+import { type UnweighedFile, type WeighedFile, weighFile } from "./file-entry.ts";
 
 /** What a weighing thread is told at its start. */
 export interface WeighThreadData {
@@ -10,8 +10,8 @@ export interface WeighThreadData {
 
 export type WeighThreadMethods = {
   readonly weigh: {
-    readonly takes: readonly { readonly path: string; readonly chunks: readonly ChunkWords[] }[];
-    readonly gives: readonly WeighedChunks[];
+    readonly takes: readonly UnweighedFile[];
+    readonly gives: readonly WeighedFile[];
     readonly tells: never;
   };
 };
@@ -20,7 +20,7 @@ serveThread<WeighThreadMethods>(({ embedderFiles }: WeighThreadData) => {
   const embedder = createStaticEmbedder(embedderFiles);
   return {
     handlers: {
-      weigh: (files) => files.map(({ path, chunks }) => weighChunks(path, chunks, embedder)),
+      weigh: (files) => files.map((file) => weighFile(file, embedder)),
     },
     close: async () => {},
   };

@@ -30,9 +30,11 @@ const parsed = (language: Language, cut: Cut, symbols: FileSymbols, reason?: str
   fallback: reason ?? (cut.partial ? PARTIAL : undefined),
 });
 
-const symbolsOf = (tree: Tree, language: Language, text: string): FileSymbols => {
+type ExtractSymbols = (tree: Tree, language: Language, text: string) => FileSymbols;
+
+const symbolsOf = (extract: ExtractSymbols, tree: Tree, language: Language, text: string): FileSymbols => {
   try {
-    return extractSymbols(tree, language, text);
+    return extract(tree, language, text);
   } catch {
     // Chunks are worth having without symbols: one odd file must not cost its text too.
     return NO_SYMBOLS;
@@ -65,7 +67,11 @@ const inputOf = (language: Language, text: string): Input | undefined => {
 };
 
 /** One file, parsed once: what it is, its chunks and what it says about symbols. Never fails: odd files are cut plainly. */
-export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<ParsedFile> => {
+export const parseFile = async (
+  source: SourceFile,
+  parsers: Parsers,
+  extract: ExtractSymbols = extractSymbols,
+): Promise<ParsedFile> => {
   const { text } = source;
   const language = languageOf(source.path, text);
   const input = inputOf(language, text);
@@ -76,7 +82,12 @@ export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<P
     const syntax = readSyntaxTree(tree, input.text);
     if (language.id === "notebook") return fromNotebook(syntax, language, text);
     const cut = cutSyntax(syntax, input.grammar, text, language.family);
-    return parsed(language, cut, symbolsOf(tree, input.syntax, input.text), cut.broken ? BROKEN : undefined);
+    return parsed(
+      language,
+      cut,
+      symbolsOf(extract, tree, input.syntax, input.text),
+      cut.broken ? BROKEN : undefined,
+    );
   } catch {
     return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, "its syntax tree cannot be read");
   } finally {
