@@ -45,45 +45,81 @@ export const createHalvedLook = (embedderFiles: EmbedderFiles, looker: Looker): 
     return pool;
   };
 
-  const weigh = async (
+  const weighThere = async (
     halves: readonly HalfLook[],
     signal: AbortSignal | undefined,
   ): Promise<readonly Look[]> => {
-    const words = halves.map(({ path, chunks, tree }) => ({
+    const sent = halves.map(({ path, chunks, tree }) => ({
       path,
       tree,
       chunks: chunks.map(({ text, name, defines }) => ({ text, name, defines })),
     }));
-    const weighed = await threads()
-      .run("weigh", words, signal)
-      .catch(() => {
+    const weighed = await threads().run("weigh", sent, signal);
+    return halves.flatMap((half, i) => (weighed[i] === undefined ? [] : [half.finish(weighed[i])]));
+  };
+
+  /** A tree that brings its thread down is left out; where threads cannot work at all, all is done here. */
+  const weighSingly = async (half: HalfLook, signal: AbortSignal | undefined): Promise<readonly Look[]> => {
+    const orNone = (work: Promise<readonly Look[]>) =>
+      work.catch(() => {
         stopIfAborted(signal);
-        return [];
+        return undefined;
       });
-    // What the other thread could not do is done here.
-    return halves.map((half, i) => {
-      const found = weighed[i];
-      return found === undefined ? looker.weigh(half) : half.finish(found);
-    });
+    const found = await orNone(weighThere([half], signal));
+    if (found !== undefined) return found;
+    const isAlive = (await orNone(weighThere([], signal))) !== undefined;
+    return [looker.weigh(isAlive ? { ...half, tree: undefined } : half)];
+  };
+
+  const weigh = async (
+    halves: readonly HalfLook[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Look[]> => {
+    try {
+      return await weighThere(halves, signal);
+    } catch {
+      const looks: Look[] = [];
+      for (const half of halves) {
+        stopIfAborted(signal);
+        looks.push(...(await weighSingly(half, signal)));
+      }
+      return looks;
+    }
+  };
+
+  const beginBatch = async (
+    wanted: readonly Wanted[],
+    settings: IndexSettings,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly whole: readonly Look[]; readonly halves: readonly HalfLook[] }> => {
+    const whole: Look[] = [];
+    const halves: HalfLook[] = [];
+    for (const one of wanted) {
+      stopIfAborted(signal);
+      const look = await looker.begin(one, settings, signal);
+      if ("finish" in look) halves.push(look);
+      else whole.push(look);
+      await takeBreath();
+    }
+    return { whole, halves };
   };
 
   return {
     run: async (wanted, settings, take, signal) => {
+      // The first failure stops all: there is no use in parsing what cannot be stored.
       const failed: unknown[] = [];
+      const note = (error: unknown): void => void failed.push(error);
+      const finish = async (whole: readonly Look[], halves: readonly HalfLook[]): Promise<void> => {
+        const looks = await weigh(halves, signal);
+        stopIfAborted(signal);
+        if (failed.length === 0) take([...whole, ...looks]);
+      };
       const rest: Promise<void>[] = [];
       for (let at = 0; at < wanted.length && failed.length === 0; at += AT_ONCE) {
-        const whole: Look[] = [];
-        const halves: HalfLook[] = [];
-        for (const one of wanted.slice(at, at + AT_ONCE)) {
-          stopIfAborted(signal);
-          const look = await looker.begin(one, settings, signal);
-          if ("finish" in look) halves.push(look);
-          else whole.push(look);
-          await takeBreath();
-        }
-        const finished = weigh(halves, signal).then((looks) => take([...whole, ...looks]));
-        rest.push(finished.catch((error: unknown) => void failed.push(error)));
+        const begun = await beginBatch(wanted.slice(at, at + AT_ONCE), settings, signal).catch(note);
+        if (begun) rest.push(finish(begun.whole, begun.halves).catch(note));
       }
+      // Nothing is taken any more once this has ended, however it ends.
       await Promise.all(rest);
       if (failed.length > 0) throw failed[0];
     },

@@ -84,9 +84,12 @@ describe("many files are looked at the same way, however the work is shared", ()
     );
     await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
     expect(seen.length).toBeLessThan(wanted.length);
+    const taken = seen.length;
     const whole: Look[] = [];
     await many.run(wanted, settings, (looks) => void whole.push(...looks), undefined);
     expect(whole).toHaveLength(wanted.length);
+    // Whoever gave up may have let go of the index meanwhile.
+    expect(seen).toHaveLength(taken);
   });
 
   test("what cannot be stored is told, and ends the run", async () => {
