@@ -4,6 +4,7 @@ import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
+import type { UserFolders } from "./config/user-folders.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
@@ -23,6 +24,7 @@ export interface AppRequest {
   readonly configPath?: string | undefined;
   readonly overrides: Overrides;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly folders: UserFolders;
   readonly stderr: Stderr;
   /** Follow edits of the configuration file. */
   readonly watch: boolean;

@@ -1,8 +1,10 @@
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { AppRequest } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
 import type { CommonOptions } from "./cli/program.ts";
 import type { Overrides } from "./config/overrides.ts";
+import { userFolders } from "./config/user-folders.ts";
 import { createDisk } from "./host/disk.ts";
 import { createStderr } from "./host/stdio.ts";
 
@@ -51,6 +53,7 @@ export const requestOf = async (
     configPath: config === undefined ? undefined : resolve(config),
     overrides: overridesOf(options),
     env: process.env,
+    folders: userFolders(process.env, homedir()),
     stderr,
     watch,
   };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type App, createApp } from "../src/app.ts";
+import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
@@ -51,6 +52,7 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
     root,
     overrides: options.overrides ?? {},
     env: {},
+    folders: userFolders(process.env, tmpdir()),
     watch: options.watch ?? false,
     stderr: {
       write: (text) => {

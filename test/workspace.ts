@@ -17,6 +17,8 @@ export const rounds = (short: number, long: number): number =>
 export const cleanEnv = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",
   HOME: process.env["HOME"] ?? "",
+  XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] ?? "",
+  XDG_STATE_HOME: process.env["XDG_STATE_HOME"] ?? "",
 });
 
 export type Id = string | number;

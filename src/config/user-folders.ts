@@ -1,0 +1,19 @@
+import { isAbsolute, join } from "node:path";
+import type { Environment } from "./environment.ts";
+
+/** Folders of the user, outside every workspace: what lies there is the operator's word. */
+export interface UserFolders {
+  /** `config.toml` with personal defaults, and policies. */
+  readonly config: string;
+  /** Tokens, trust, grants and keys. */
+  readonly state: string;
+}
+
+/** By the XDG Base Directory Specification, which has relative values ignored. */
+export const userFolders = (env: Environment, home: string): UserFolders => {
+  const folder = (variable: string, fallback: string): string => {
+    const named = env[variable];
+    return join(named !== undefined && isAbsolute(named) ? named : join(home, fallback), "llmc");
+  };
+  return { config: folder("XDG_CONFIG_HOME", ".config"), state: folder("XDG_STATE_HOME", ".local/state") };
+};
