@@ -43,8 +43,15 @@ const openTier = async (tier: Tier, workspace: string) => {
     roots: () => ["."],
     denylist: () => ["**/.env", "**/*.key", "**/*token*"],
     runner,
-    protectedPaths: () => ["llmc.toml"],
-    settings: () => ({ enabled: true, allowlist: ["ls"], powers: [], network: false, timeoutSeconds: 30 }),
+    settings: () => ({
+      enabled: true,
+      allowlist: ["ls"],
+      powers: [],
+      network: false,
+      timeoutSeconds: 30,
+      limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
+    }),
+    limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
   });
   const commands = createCommands(gate, runner);
   const call = { command: "ls src", cwd: undefined, timeoutSeconds: undefined, maxOutputBytes: 100_000 };

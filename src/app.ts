@@ -167,6 +167,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     engines ??= import("./engines.ts").then(({ createEngines }) =>
       createEngines({
         root,
+        folders: request.folders,
         config,
         configFile: () => store.current().lookedAt,
         log,

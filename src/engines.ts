@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "./base/error.ts";
 import { tokenCounter } from "./base/tokens.ts";
 import type { Loaded } from "./config/load.ts";
+import type { UserFolders } from "./config/user-folders.ts";
 import { createEnvelope } from "./envelope/envelope.ts";
 import { envelopeSettings } from "./envelope/settings.ts";
 import { serveTeCommand } from "./envelope/te-command.ts";
@@ -13,6 +14,9 @@ import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import { isFolderName } from "./host/local-model.ts";
 import { createLocks } from "./host/locks/locks.ts";
 import { createProcesses } from "./host/processes/processes.ts";
+import { programPlaces } from "./host/program-places.ts";
+import type { ReachOptions } from "./host/reach/reach.ts";
+import { createWithheldFiles } from "./host/reach/withheld-files.ts";
 import { createSearch, renderHitLines } from "./host/search/search.ts";
 import { createStateDb } from "./host/state-db.ts";
 import { createSystem } from "./host/system/system.ts";
@@ -25,6 +29,7 @@ import { VERSION } from "./version.ts";
 
 interface EngineParts {
   readonly root: string;
+  readonly folders: UserFolders;
   readonly config: () => Loaded["config"];
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
@@ -42,13 +47,24 @@ const MAX_INDEX_THREADS = 4;
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = ({ root, config, configFile, log, onCommand }: EngineParts) => {
+export const createEngines = ({ root, folders, config, configFile, log, onCommand }: EngineParts) => {
   const tools = () => config().mcp.tools;
   const rag = () => config().mcp.rag;
-  const access = {
+  const reach: ReachOptions = {
     workspace: root,
     roots: () => tools().allowed_roots,
     denylist: () => tools().denylist_globs,
+    startup: () => tools().startup_globs,
+    withheldFiles: createWithheldFiles(),
+    // Whoever writes these changes what the server itself does (REQ-D16).
+    places: () => ({
+      user: [folders.config, folders.state],
+      program: programPlaces(),
+      config: [configFile()],
+      modules: tools().custom_modules === "" ? [] : [tools().custom_modules],
+      models: rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : [],
+      startup: config().mcp.resources.sidecars,
+    }),
   };
   const state = createStateDb({
     workspace: root,
@@ -65,7 +81,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     now,
     pid: process.pid,
   });
-  const files = createFiles(access);
+  const files = createFiles(reach);
   const handles = createHandles({
     state,
     files,
@@ -79,29 +95,22 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     pid: process.pid,
     renderers: { search_hits: renderHitLines(files) },
   });
-  const writing = {
-    ...access,
-    locks,
-    writeDenylist: () => tools().write_denylist_globs,
-    // Whoever writes these changes what the server itself may do (REQ-D16).
-    protectedPaths: () => [
-      "llmc.toml",
-      configFile(),
-      ...(tools().custom_modules === "" ? [] : [tools().custom_modules]),
-      ...(rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : []),
-    ],
-  };
+  const writing = { ...reach, locks };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
   const gate = createCommandGate({
-    ...access,
+    ...reach,
     runner,
-    protectedPaths: writing.protectedPaths,
     settings: () => ({
       enabled: tools().enable_run_cmd,
       allowlist: tools().run_cmd_allowlist,
       powers: tools().command_powers,
       network: tools().allow_outbound_network,
       timeoutSeconds: tools().exec_timeout,
+      limits: {
+        memoryBytes: tools().command_memory_mb * MIB,
+        processes: tools().command_processes,
+        fileBytes: tools().command_file_mb * MIB,
+      },
     }),
   });
   const commands = createCommands(gate, runner);
@@ -126,8 +135,8 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     envelope: createEnvelope({
       launch: ({ words, onOutput, ...call }, signal) =>
         // The envelope keeps the output; of what is kept here, only a launcher's own complaint is ever read.
-        gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, ground }) => {
-          const outcome = await runner.run({ ...request, onOutput }, ground, signal);
+        gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => {
+          const outcome = await runner.run({ ...request, onOutput }, profile, signal);
           return { ...outcome, setAside: outcome.setAside.map(({ path }) => path) };
         }),
       handles,
@@ -181,7 +190,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
   const recovered = recoverWrites(writing).catch(() =>
     log.warn({}, "what a killed process left behind could not be looked at"),
   );
-  const search = createSearch({ ...access, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
+  const search = createSearch({ ...reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
   return {
     files,
     writes: createFileWrites(writing),

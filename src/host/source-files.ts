@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import { lstatSync, readSync, type Stats } from "node:fs";
 import { LlmcError } from "../base/error.ts";
 import { judgeReal, shownPath } from "../policy/paths.ts";
-import { type AccessOptions, createAccess } from "./files/access.ts";
+import { createAccess } from "./files/access.ts";
 import { sniff } from "./files/text-slice.ts";
+import type { ReachOptions } from "./reach/reach.ts";
 import { nameArgs } from "./search/args.ts";
 import { refuseIfTroubled } from "./search/content.ts";
 import { isRefusal } from "./search/lines.ts";
@@ -56,7 +57,7 @@ export interface Listing {
   readonly isCut: boolean;
 }
 
-export interface SourceFilesOptions extends AccessOptions {
+export interface SourceFilesOptions extends ReachOptions {
   readonly maxFiles: number;
 }
 
@@ -166,7 +167,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         const { realPath, stats } = located;
         // Under another name it is another file's content: a link must not bring in what its target withholds.
         const isItself = shownPath(realPath, rules.workspace) === path;
-        if (!isItself || !stats.isFile() || isWithheld(realPath)) return { kind: "none" };
+        if (!isItself || !stats.isFile() || isWithheld(realPath, stats)) return { kind: "none" };
         const seen = { size: stats.size, stamp: stampOf(stats), isRacy: isRacy(stats, Date.now()) };
         if (seen.stamp === unlessStamp) return { kind: "unchanged" };
         if (stats.size > maxBytes) return { kind: "large", ...seen };

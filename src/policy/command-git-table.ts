@@ -3,6 +3,8 @@ import type { Power, PowerOptions } from "./command-table.ts";
 
 export interface GitRule extends OptionShape {
   readonly always?: readonly Power[];
+  /** It starts other git programs to do its work. */
+  readonly forks?: true;
   readonly powers?: PowerOptions;
   readonly plain?: string;
   /** It shows differences, through programs that the repository's settings name unless told not to. */
@@ -22,17 +24,25 @@ const DIFF: GitRule = {
   plain: "--text",
 };
 
+const REWRITES: GitRule = {
+  always: ["write"],
+  powers: { run: "--exec --ext-diff --textconv --upload-pack --receive-pack", config: "--template" },
+};
+
 const LISTING = "--contains --no-contains --merged --no-merged --points-at --sort --format";
 
 const READING =
   "status ls-files ls-tree rev-parse rev-list describe name-rev for-each-ref show-ref merge-base count-objects " +
-  "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version verify-pack";
+  "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version";
 
 const REWRITING =
-  "add am apply checkout cherry-pick clean commit commit-graph commit-tree fast-import format-patch gc hash-object " +
-  "init merge merge-file merge-tree mktag mktree multi-pack-index mv pack-objects pack-refs prune prune-packed " +
-  "read-tree repack replace reset restore revert rm sparse-checkout stage switch unpack-objects update-index " +
-  "update-ref write-tree fsck bundle";
+  "add apply checkout cherry-pick clean commit commit-tree fast-import format-patch hash-object " +
+  "init merge merge-tree mktag mktree mv pack-objects pack-refs prune prune-packed " +
+  "read-tree replace reset restore revert rm sparse-checkout stage switch unpack-objects update-index " +
+  "update-ref write-tree";
+
+/** Those of them that do their work by starting other git programs. */
+const REWRITING_BY_OTHERS = "am bundle commit-graph fsck gc multi-pack-index repack merge-file";
 
 const shared = (names: string, rule: GitRule): [string, GitRule][] =>
   names.split(" ").map((name) => [name, rule]);
@@ -42,10 +52,12 @@ const shared = (names: string, rule: GitRule): [string, GitRule][] =>
  * So a name belongs here only if every git that is in use has it built in; a built-in cannot be aliased.
  */
 export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRule>([
-  ...shared("diff log show whatchanged diff-tree diff-index diff-files range-diff blame annotate", DIFF),
+  ...shared("diff log show whatchanged diff-tree diff-index diff-files blame annotate", DIFF),
+  ["range-diff", { ...DIFF, forks: true }],
   ...shared(READING, { powers: { run: "--alternate-refs --help", read: "--pathspec-from-file" } }),
+  ["verify-pack", { forks: true }],
   ["reflog", { ...DIFF, never: "expire delete drop write" }],
-  ["stash", { ...DIFF, modes: ["list", "show"] }],
+  ["stash", { ...DIFF, forks: true, modes: ["list", "show"] }],
   ["grep", { powers: { run: "-O --open-files-in-pager --textconv" }, plain: "--text", values: "ABCefm" }],
   ["cat-file", { powers: { run: "--textconv --filters" } }],
   [
@@ -81,21 +93,20 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ["notes", { modes: ["", "list", "show"] }],
   ["symbolic-ref", { maxOperands: 1, powers: { write: "-d --delete -m" } }],
   ["config", {}],
-  ...shared(REWRITING, {
-    always: ["write"],
-    powers: {
-      run: "--exec --ext-diff --textconv --upload-pack --receive-pack",
-      config: "--template",
-    },
-  }),
-  ["rebase", { always: ["write"], powers: { run: "-x --exec" } }],
-  ["ls-remote", { always: ["network"], powers: { run: "--upload-pack --exec" } }],
-  ["push", { always: ["network"], powers: { run: "--receive-pack --exec" } }],
-  ["fetch", { always: ["network", "write"], powers: { run: "--upload-pack" } }],
-  ["pull", { always: ["network", "write"], powers: { run: "--upload-pack --exec" } }],
+  ...shared(REWRITING, REWRITES),
+  ...shared(REWRITING_BY_OTHERS, { ...REWRITES, forks: true }),
+  ["rebase", { forks: true, always: ["write"], powers: { run: "-x --exec" } }],
+  ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
+  ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
+  ["fetch", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],
+  ["pull", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack --exec" } }],
   [
     "clone",
-    { always: ["network", "write"], powers: { run: "--upload-pack -u", config: "-c --config --template" } },
+    {
+      forks: true,
+      always: ["network", "write"],
+      powers: { run: "--upload-pack -u", config: "-c --config --template" },
+    },
   ],
 ]);
 
@@ -136,6 +147,14 @@ export const GIT_GLOBAL_VALUES = new Set(
  */
 export const GIT_NO_PROGRAMS = [
   "core.fsmonitor=false",
+  // Housekeeping after a commit or a merge would be another program.
+  "gc.auto=0",
+  "maintenance.auto=false",
+  // What a submodule holds is asked of another git.
+  "diff.ignoreSubmodules=dirty",
+  "status.submoduleSummary=false",
+  // Upstream settings go to the configuration, which nobody changes through us.
+  "branch.autoSetupMerge=false",
   "core.hooksPath=/dev/null",
   "core.pager=cat",
   "core.editor=false",

@@ -96,6 +96,18 @@ export const findGitNeeds = (words: readonly string[], isInside: IsInside): Need
     : [...needs, ...ruleNeeds(subcommand, rest, rule)];
 };
 
+/** Whether a sub-command needs other programs of git; one that is unknown may be anything. */
+export const startsPrograms = (words: readonly string[]): boolean => {
+  const { subcommand } = splitGit(words);
+  return subcommand !== undefined && GIT_COMMANDS.get(subcommand)?.forks !== undefined;
+};
+
+/** The folders that `-C` leads to, one after the other, as git follows them. */
+export const changedFolders = (words: readonly string[]): readonly string[] => {
+  const { globals } = splitGit(words);
+  return globals.flatMap((word, at) => (word === "-C" ? [globals[at + 1] ?? "."] : []));
+};
+
 const asSettings = (settings: readonly string[]): string[] => settings.flatMap((setting) => ["-c", setting]);
 
 /** Overrides in front, so that programs named by a repository's own settings do not start; the caller's come after. */

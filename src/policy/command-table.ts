@@ -13,6 +13,8 @@ export type Power = "run" | "write" | "read" | "network" | "config";
 export type PowerOptions = Partial<Record<Power, string>>;
 
 export interface ProgramRule extends OptionShape {
+  /** Changing files is part of its plain work; the others write only with a power, and get no writable folder. */
+  readonly writes?: true;
   /** Needed to start it at all. */
   readonly always?: readonly Power[];
   /** The options that need each power. */
@@ -86,6 +88,7 @@ const AWK: ProgramRule = {
 };
 
 const PYTEST: ProgramRule = {
+  writes: true,
   // Test runs execute the repository's code by design, so options that load code (-p, conftest) add nothing.
   values: "cokmpWr",
   paths: {
@@ -110,8 +113,8 @@ const PIP: ProgramRule = {
 
 export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, ProgramRule>([
   ...each(HARMLESS, {}),
-  ...each(ALL_POWER, {}),
-  ...each(WRITERS, {}),
+  ...each(ALL_POWER, { writes: true }),
+  ...each(WRITERS, { writes: true }),
   ...each(LAUNCHERS, { always: ["run"] }),
   ...each(PAGERS, { always: ["run"] }),
   ...each("awk gawk mawk nawk original-awk igawk", AWK),
@@ -259,7 +262,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
       },
     },
   ],
-  ...each("gh hub glab aws gcloud az", { always: ["network"] }),
+  ...each("gh hub glab aws gcloud az", { always: ["network"], writes: true }),
 
   ["npm", { subcommands: { free: "ls list ll la explain why root prefix", rest: "run" } }],
   ...each("uv pnpm yarn poetry pipenv conda gem composer apt apt-get dpkg yum dnf apk brew", {
@@ -268,10 +271,11 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   [
     "cargo",
     {
+      writes: true,
       subcommands: { needs: { network: "install publish login logout yank owner search add update fetch" } },
     },
   ],
-  ["go", { subcommands: { needs: { network: "get install" } } }],
+  ["go", { writes: true, subcommands: { needs: { network: "get install" } } }],
 
   ["dd", { words: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
@@ -286,16 +290,16 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   ["fdfind", { powers: { run: "-x --exec -X --exec-batch" } }],
   ...each("bat batcat", { powers: { run: "--pager --paging" } }),
   ...each("ag ack", { powers: { run: "--pager --filter" } }),
-  ["hg", { powers: { config: "--config --config-file --debugger" } }],
+  ["hg", { writes: true, powers: { config: "--config --config-file --debugger" } }],
   ["split", { always: ["write"], powers: { run: "--filter" } }],
   ["csplit", { always: ["write"] }],
-  ["install", { powers: { run: "--strip-program" } }],
-  ["patch", { powers: { run: "-e --ed" } }],
+  ["install", { writes: true, powers: { run: "--strip-program" } }],
+  ["patch", { writes: true, powers: { run: "-e --ed" } }],
   ["shuf", { powers: { write: "-o --output" } }],
   ["iconv", { powers: { write: "-o --output" } }],
   ["xxd", { maxOperands: 1 }],
   ["date", { powers: { write: "-s --set", read: "-f --file" } }],
   ["hexdump", { powers: { read: "-f --format-file" } }],
   ["nl", {}],
-  ["ctags", { powers: { config: "--options", write: "-f -o" } }],
+  ["ctags", { writes: true, powers: { config: "--options", write: "-f -o" } }],
 ]);

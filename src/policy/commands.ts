@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
-import { findGitNeeds, hardenGit } from "./command-git.ts";
+import { findGitNeeds, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
 
@@ -23,7 +23,14 @@ export interface CommandFacts {
 }
 
 export type CommandJudgement =
-  | { readonly allowed: true; readonly argv: readonly [string, ...string[]] }
+  | {
+      readonly allowed: true;
+      readonly argv: readonly [string, ...string[]];
+      /** Whether it may change files at all; one that may not gets every folder read-only. */
+      readonly writes: boolean;
+      /** Whether it is git, and then whether it may start other programs. */
+      readonly git: { readonly forks: boolean } | undefined;
+    }
   | { readonly allowed: false; readonly reason: string; readonly hint: string };
 
 type Refusal = Extract<CommandJudgement, { readonly allowed: false }>;
@@ -106,8 +113,15 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
   // A link with a harmless name may lead to a launcher.
   const names = new Set(MULTI_CALL.has(realName) ? [name] : [name, realName]);
   const has = (power: Power): boolean => [...names].some((each) => powers.includes(`${each}:${power}`));
-  const missing = [...names]
-    .flatMap((each) => programNeeds(each, words, isInside))
-    .filter((need) => !has(need.power));
-  return missing.length > 0 ? refuse(name, missing) : { allowed: true, argv: hardenArgv(argv, names, has) };
+  const needs = [...names].flatMap((each) => programNeeds(each, words, isInside));
+  const missing = needs.filter((need) => !has(need.power));
+  if (missing.length > 0) return refuse(name, missing);
+  const isKnown = [...names].every((each) => isGit(each) || findRule(each) !== undefined);
+  const isWriter = [...names].some((each) => findRule(each)?.writes === true);
+  return {
+    allowed: true,
+    argv: hardenArgv(argv, names, has),
+    writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
+    git: names.has("git") ? { forks: has("run") || startsPrograms(words) } : undefined,
+  };
 };

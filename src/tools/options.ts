@@ -9,6 +9,28 @@ const ROOTS_LEFT_OUT: Option<readonly string[] | null> = {
   restart: false,
 };
 
+const STARTUP_GLOBS: readonly string[] = [
+  // Editors and IDEs.
+  ...[".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".vs/"],
+  ...[".devcontainer.json", "*.code-workspace", ".dir-locals.el"],
+  ...[".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".gvimrc", ".emacs", ".emacs.d/"],
+  // Agents.
+  ...[".claude/", ".cursor/", ".codex/", ".gemini/", ".windsurf/", ".opencode/", ".continue/", ".cline/"],
+  ...[".mcp.json", "opencode.json", "opencode.jsonc"],
+  // Shells and environment managers.
+  ...[".envrc", ".autoenv", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc"],
+  ...[".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc"],
+  ...["**/.config/fish/**", ".tmux.conf", ".screenrc", ".mise.toml", "mise.toml", ".mise/", ".tool-versions"],
+  // Debuggers, interpreters and package managers that read a file of the folder they are started in.
+  ...[".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".Rprofile"],
+  ...[".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
+  // CI and hook managers.
+  ...["**/.github/workflows/**", "**/.github/actions/**", ".circleci/", ".buildkite/", ".woodpecker/"],
+  ...[".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml", "Jenkinsfile"],
+  ...["bitbucket-pipelines.yml", "appveyor.yml", ".appveyor.yml"],
+  ...[".husky/", ".githooks/", ".lefthook/", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml"],
+];
+
 export const toolsSections = [
   section("mcp.tools", "What tools may touch.", {
     enable_run_cmd: flag(true, "Offer run_cmd at all; false removes and refuses it."),
@@ -42,6 +64,14 @@ export const toolsSections = [
       [],
       "Powers that arguments may use, as PROGRAM:POWER (find:run, git:write, sort:write, …); a refusal names the one it needs.",
     ),
+    command_memory_mb: whole(
+      2048,
+      64,
+      1_048_576,
+      "Memory in MiB that a command and all it starts may use together.",
+    ),
+    command_processes: whole(256, 8, 100_000, "Processes and threads that a command may have at once."),
+    command_file_mb: whole(1024, 1, 1_048_576, "Largest file in MiB that a command may write."),
     exec_timeout: whole(
       30,
       1,
@@ -97,16 +127,9 @@ export const toolsSections = [
       ],
       "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
     ),
-    write_denylist_globs: list(
-      [
-        "**/.git",
-        "**/.git/config",
-        "**/.git/hooks/**",
-        "**/.git/info/attributes",
-        "**/.git/modules/**/config",
-        "**/.git/modules/**/hooks/**",
-      ],
-      "Files that no tool writes: they turn into commands later, when git runs.",
+    startup_globs: list(
+      STARTUP_GLOBS,
+      "Start-up files of editors, shells, agents and CI, which programs of the user execute or obey: file tools may write them, commands may not (except git with git:write).",
     ),
     custom_modules: text(
       "",

@@ -20,6 +20,8 @@ export interface Way {
   readonly line: string;
   /** What a tool wrote before, or a stranger's repository brought along. */
   readonly plant?: (workspace: Workspace) => Promise<void> | void;
+  /** It may be refused, or be held so well that no attack can report. */
+  readonly isHeldBefore?: boolean;
   /** The program between hands pipes of its own on. */
   readonly passesPipes?: boolean;
 }
@@ -37,7 +39,10 @@ export interface Attacked {
 }
 
 /** Plants what is worth reaching, lets the attacks loose, and tells what came of them. */
-export const attack = async (setting: Setting, { tool, line, plant }: Way): Promise<Attacked> => {
+export const attack = async (
+  setting: Setting,
+  { tool, line, plant, isHeldBefore }: Way,
+): Promise<Attacked> => {
   await using around = await plantAround();
   await using workspace = await createWorkspace({
     "attack.py": ATTACKER,
@@ -54,7 +59,10 @@ export const attack = async (setting: Setting, { tool, line, plant }: Way): Prom
     powers: POWERS,
     denylist: ["**/.env"],
   });
-  const seen = await tools.use(tool, line);
+  const seen = await tools.use(tool, line).catch((thrown: unknown) => {
+    if (isHeldBefore !== true) throw thrown;
+    return String(thrown);
+  });
   const results = JSON.parse(await workspace.read("out/result.json")) as Readonly<Record<string, string>>;
   return {
     seen,

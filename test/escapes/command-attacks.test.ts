@@ -52,6 +52,8 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
   },
   {
     name: "git's fsmonitor",
+    // A git that only reads gets no writable folder, so the attacks cannot even note what came of them.
+    isHeldBefore: true,
     tool: "run_cmd",
     line: "git status",
     plant: (workspace) => repository(workspace, ["core.fsmonitor", `${ATTACK};`]),
@@ -67,6 +69,7 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
   },
   {
     name: "git's hooks folder",
+    isHeldBefore: true,
     tool: "run_cmd",
     line: "git -c user.name=a -c user.email=a@b commit --allow-empty -m two",
     plant: async (workspace) => {
@@ -77,6 +80,7 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
   },
   {
     name: "git's filters",
+    isHeldBefore: true,
     passesPipes: true,
     tool: "linux_proc_start",
     line: "git add file.txt",
@@ -97,13 +101,13 @@ describe.each(sandboxes)(
     const isOld = setting.maxLandlockAbi !== undefined;
     test.each(isOld ? WAYS.slice(0, rounds(2, WAYS.length)) : WAYS)("through $name ($tool)", async (way) => {
       const { seen, tried, succeeded, traces, config } = await attack(setting, way);
-      expect(tried.length, seen.slice(0, 2000)).toBeGreaterThan(45);
+      if (way.isHeldBefore !== true) expect(tried.length, seen.slice(0, 2000)).toBeGreaterThan(45);
       const inherited = way.passesPipes === true ? ["find inherited descriptors"] : [];
       expect(succeeded.filter(([name]) => !inherited.includes(name))).toEqual([]);
       expect(traces).toEqual([]);
       expect(config).toBe("# config\n");
       expect(seen).not.toContain(SECRET);
-      expect(seen).toContain(`"tier":"${setting.tier}"`);
+      if (tried.length > 0) expect(seen).toContain(`"tier":"${setting.tier}"`);
     });
   },
 );

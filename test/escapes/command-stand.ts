@@ -3,10 +3,10 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type {
-  CommandGround,
   CommandOutcome,
   CommandRequest,
   CommandRunner,
+  SandboxProfile,
   Tier,
 } from "../../src/host/commands/contract.ts";
 import { createCommandRunner } from "../../src/host/commands/runner.ts";
@@ -50,7 +50,7 @@ export const sandboxes = settings.filter(({ tier }) => tier !== "plain");
 export interface Stand extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly runner: CommandRunner;
-  readonly ground: CommandGround;
+  readonly profile: SandboxProfile;
   /** A folder that no command may reach. */
   readonly outside: string;
   run(
@@ -64,7 +64,7 @@ export interface Stand extends AsyncDisposable {
 export const createStand = async (
   setting: Setting,
   files: Readonly<Record<string, string>> = {},
-  more: Partial<CommandGround> = {},
+  more: Partial<SandboxProfile> = {},
 ): Promise<Stand> => {
   const workspace = await createWorkspace({
     ".llmc/state": "state-secret",
@@ -74,7 +74,7 @@ export const createStand = async (
   const outside = await realpath(await mkdtemp(join(tmpdir(), "llmc-outside-")));
   const runner = runnerOf(setting);
   const inside = (name: string): string => join(workspace.root, name);
-  const ground: CommandGround = {
+  const profile: SandboxProfile = {
     writable: [workspace.root],
     readOnly: [inside("llmc.toml"), inside("mods/policy")],
     hidden: [inside(".llmc")],
@@ -84,7 +84,7 @@ export const createStand = async (
   const run: Stand["run"] = async (argv, request = {}, signal) => {
     const outcome = await runner.run(
       { argv, cwd: workspace.root, timeoutMs: 20_000, maxOutputBytes: 100_000, ...request },
-      ground,
+      profile,
       signal,
     );
     return { ...outcome, text: `${outcome.stdout}${outcome.stderr}` };
@@ -92,7 +92,7 @@ export const createStand = async (
   return {
     workspace,
     runner,
-    ground,
+    profile,
     outside,
     run,
     sh: (script, request) => run(["/bin/sh", "-c", script], request),

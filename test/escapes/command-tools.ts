@@ -40,13 +40,13 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   const gate = createCommandGate({
     ...access,
     runner,
-    protectedPaths: () => ["llmc.toml"],
     settings: () => ({
       enabled: true,
       allowlist: options.allowlist,
       powers: options.powers,
       network: options.network ?? false,
       timeoutSeconds: 60,
+      limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });
   const handles = { put: async () => "h_1" };
@@ -64,8 +64,8 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   });
   const envelope = createEnvelope({
     launch: ({ words, onOutput, ...call }, signal) =>
-      gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, ground }) => ({
-        ...(await runner.run({ ...request, onOutput }, ground, signal)),
+      gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => ({
+        ...(await runner.run({ ...request, onOutput }, profile, signal)),
         setAside: [],
       })),
     handles,

@@ -19,7 +19,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
       const request = { cwd: root, timeoutMs: 1, maxOutputBytes: 0 };
       return work({
         request: { ...request, argv: ["/bin/sh", "-c", script] },
-        ground: { writable: [root], readOnly: [], hidden: [], network: false },
+        profile: { writable: [root], readOnly: [], hidden: [], network: false },
         words: ["sh", "-c", script],
       });
     },

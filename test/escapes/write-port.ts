@@ -65,9 +65,8 @@ export const writesOptions = (
 ): FileWritesOptions => ({
   workspace,
   roots: () => ["."],
-  protectedPaths: () => [],
   denylist: () => tools.options.denylist_globs.default,
-  writeDenylist: () => tools.options.write_denylist_globs.default,
+  startup: () => tools.options.startup_globs.default,
   locks: createMemoryLocks(),
   ...changes,
 });

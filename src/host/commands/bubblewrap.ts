@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { CommandGround, CommandRequest } from "./contract.ts";
+import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment } from "./environment.ts";
 import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
@@ -18,8 +18,13 @@ interface Mount {
 
 const TEMP = "/tmp";
 const HOME = "/tmp/home";
-/** It is memory: a command must not take all of it. */
-const TEMP_BYTES = String(1024 ** 3);
+const SHARED_MEMORY = "/dev/shm";
+/** They are memory: a command must not take all of it. */
+const MAX_TEMP_BYTES = 1024 ** 3;
+
+/** Half of what a command may use for its temporary files, and as much again for shared memory. */
+const tempBytes = ({ limits }: SandboxProfile): string =>
+  String(Math.min(MAX_TEMP_BYTES, Math.floor((limits?.memoryBytes ?? MAX_TEMP_BYTES) / 2)));
 
 const readOnly = (path: string, source = path): Mount => ({ path, args: ["--ro-bind", source, path] });
 const writable = (path: string): Mount => ({ path, args: ["--bind", path, path] });
@@ -53,68 +58,91 @@ const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 /** Empty, or with no rights at all, so that a command that wants to look inside is told. */
-const hiddenMount = (path: string, place: PrivatePlace, rights: "0500" | "0000"): Mount =>
-  isFolder(path) ? { path, args: ["--perms", rights, "--tmpfs", path] } : readOnly(path, place.emptyFile);
+const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount =>
+  isFolder(path)
+    ? { path, args: ["--size", "4096", "--perms", rights, "--tmpfs", path] }
+    : readOnly(path, file);
 
-const mountsFor = (program: string, ground: CommandGround, place: PrivatePlace): readonly Mount[] => {
-  const isWritable = (path: string): boolean => ground.writable.some((root) => isInside(path, root));
-  const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(ground.network ? NETWORK_FILES : [])];
-  const visible = [...SYSTEM_FOLDERS, ...(ground.readable ?? [])];
+const mountsFor = (program: string, profile: SandboxProfile, place: PrivatePlace): readonly Mount[] => {
+  const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
+  const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
+  const visible = [...SYSTEM_FOLDERS, ...(profile.readable ?? [])];
   const isVisible = isWritable(program) || visible.some((folder) => isInside(program, folder));
   const isThere = (path: string): boolean => existsSync(path);
-  const guarded = [...ground.readOnly, ...ground.hidden].filter(isThere);
+  const { withheld = [], readable = [] } = profile;
+  const guarded = [...profile.readOnly, ...profile.hidden, ...withheld].filter(isThere);
+  const withheldFile = profile.refusesWithheld === true ? place.closedFile : place.emptyFile;
   const pinned = new Map(
-    guarded.flatMap((path) => pinnedAbove(path, ground.writable)).map((mount) => [mount.path, mount]),
+    guarded.flatMap((path) => pinnedAbove(path, profile.writable)).map((mount) => [mount.path, mount]),
   );
   return [
     ...(isWritable(TEMP)
       ? []
-      : [{ path: TEMP, args: ["--size", TEMP_BYTES, "--perms", "1777", "--tmpfs", TEMP] }]),
+      : [{ path: TEMP, args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", TEMP] }]),
     ...(isWritable("/etc")
       ? []
       : [readOnly("/etc/passwd", place.passwdFile), readOnly("/etc/group", place.groupFile)]),
     ...system.filter((path) => !isWritable(path)).flatMap(systemMount),
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
-    ...(ground.readable ?? []).filter(isThere).map((path) => readOnly(path)),
-    ...ground.writable.filter(isThere).map(writable),
+    ...readable.filter(isThere).map((path) => readOnly(path)),
+    ...profile.writable.filter(isThere).map(writable),
     ...pinned.values(),
     { path: "/proc", args: ["--proc", "/proc"] },
     { path: "/dev", args: ["--dev", "/dev"] },
-    ...ground.readOnly.filter(isThere).map((path) => readOnly(path)),
-    ...ground.hidden
+    {
+      path: SHARED_MEMORY,
+      args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", SHARED_MEMORY],
+    },
+    ...profile.readOnly.filter(isThere).map((path) => readOnly(path)),
+    ...profile.hidden
       .filter((path) => isThere(path) && !isLink(path))
-      .map((path) => hiddenMount(path, place, "0500")),
-    ...(ground.withheld ?? []).filter(isThere).map((path) => hiddenMount(path, place, "0000")),
+      .map((path) => hiddenMount(path, place.emptyFile, "0500")),
+    ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
-/** Whether a home in memory has no place, because the real temporary folder is part of the ground. */
-export const sharesTemp = ({ writable }: CommandGround): boolean =>
+/** Whether a home in memory has no place, because the real temporary folder is part of the profile. */
+export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
   writable.some((root) => isInside(TEMP, root));
+
+/** The filter of system calls that fits; a terminal's launcher starts the program as another process. */
+const filterFor = (
+  { network, noFork }: SandboxProfile,
+  { terminal }: CommandRequest,
+  { filters }: PrivatePlace,
+): string | undefined => {
+  const kind = noFork === true && terminal !== true ? "alone" : "free";
+  return filters[network ? "network" : "closed"][kind];
+};
 
 const bubblewrapArgs = (
   request: CommandRequest,
-  ground: CommandGround,
+  profile: SandboxProfile,
   place: PrivatePlace,
 ): readonly string[] => {
   const [program] = request.argv;
-  const hiddenFolders = [...ground.hidden, ...(ground.withheld ?? [])].filter(
+  const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
+  const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
     (path) => isFolder(path) && !isLink(path),
   );
   return [
     "--unshare-all",
-    ...(ground.network ? ["--share-net"] : []),
+    ...(profile.network ? ["--share-net"] : []),
     "--die-with-parent",
     // A program that controls a terminal makes its session itself; the terminal is ours, never the user's.
     ...(request.terminal === true ? [] : ["--new-session"]),
     "--cap-drop",
     "ALL",
-    ...mountsFor(program, ground, place).flatMap((mount) => mount.args),
-    ...(sharesTemp(ground) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
+    ...mountsFor(program, profile, place).flatMap((mount) => mount.args),
+    ...(sharesTemp(profile) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
     // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
-    // without any power, and one of them (core_pattern) names a program that runs outside.
-    ...["/proc", ...hiddenFolders].flatMap((path) => ["--remount-ro", path]),
-    ...(place.seccompFile === undefined ? [] : ["--seccomp", "3"]),
+    // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
+    // file system, on which everything else is mounted, is memory without a bound.
+    ...["/proc", "/dev", ...(holdsAll ? [] : ["/"]), ...hiddenFolders].flatMap((path) => [
+      "--remount-ro",
+      path,
+    ]),
+    ...(filterFor(profile, request, place) === undefined ? [] : ["--seccomp", "3"]),
     "--json-status-fd",
     "4",
     "--chdir",
@@ -136,17 +164,17 @@ export const ranInside = (report: string): boolean => report.includes('"exit-cod
 /** Namespaces: what is not mounted is not there, and the end of the first process is the end of all. */
 export const bubblewrapLaunch = (
   request: CommandRequest,
-  ground: CommandGround,
+  profile: SandboxProfile,
   place: PrivatePlace,
   mark: TreeMark,
 ): Launch => {
-  const env = sharesTemp(ground)
+  const env = sharesTemp(profile)
     ? commandEnvironment(place.home, TEMP, request.env)
     : commandEnvironment(HOME, TEMP, request.env);
-  const filter = ground.network ? place.networkSeccompFile : place.seccompFile;
-  const inner = ["bwrap", ...bubblewrapArgs(request, ground, place)] as const;
+  const filter = filterFor(profile, request, place);
+  const inner = ["bwrap", ...bubblewrapArgs(request, profile, place)] as const;
   return {
-    ...limited(inner, mark, place.prlimit),
+    ...limited(inner, mark, place.prlimit, profile.limits),
     cwd: "/",
     env: { ...env, LLMC_COMMAND_ID: mark.id },
     ...(filter === undefined ? {} : { input: openSync(filter, "r") }),

@@ -1,16 +1,26 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { changedFolders } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
-import { compileDenylist } from "../../policy/denylist.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { type AccessOptions, createAccess } from "../files/access.ts";
-import type { Surroundings } from "../files/explain-failure.ts";
-import { cacheByList, createPathRules } from "../files/path-rules.ts";
+import { createAccess } from "../files/access.ts";
+import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
-import type { CommandGround, CommandOutcome, CommandRequest, CommandRunner, Tier } from "./contract.ts";
+import type {
+  CommandLimits,
+  CommandOutcome,
+  CommandRequest,
+  CommandRunner,
+  SandboxProfile,
+  Tier,
+} from "./contract.ts";
+import { checkRepository, findRepository } from "./git-repository.ts";
+import { createTrackedFinder } from "./git-tracked.ts";
+import { setNewFindingsAside } from "./new-findings.ts";
 import { FIXED_PATH, resolveProgram } from "./resolve.ts";
-import { createSecretFinder } from "./secrets.ts";
+import { buildProfile } from "./sandbox-profile.ts";
+import { createWorkspaceScan } from "./workspace-scan.ts";
 
 export interface CommandCall {
   /** A command line with quotes, or the program and its arguments, which are then taken as they are. */
@@ -38,7 +48,7 @@ export interface Commands {
 /** What has passed the gate: nothing else is ever started. */
 export interface JudgedCommand {
   readonly request: CommandRequest;
-  readonly ground: CommandGround;
+  readonly profile: SandboxProfile;
   /** As the caller wrote it, split into words. */
   readonly words: readonly [string, ...string[]];
 }
@@ -53,7 +63,7 @@ export interface CommandGate {
   ): Promise<T>;
 }
 
-interface GateOptions extends AccessOptions {
+interface GateOptions extends ReachOptions {
   readonly runner: Pick<CommandRunner, "tier">;
   readonly settings: () => {
     readonly enabled: boolean;
@@ -62,9 +72,8 @@ interface GateOptions extends AccessOptions {
     readonly network: boolean;
     /** Deadline where the call names none, and the most that a call may ask for. */
     readonly timeoutSeconds: number;
+    readonly limits: CommandLimits;
   };
-  /** Files and folders that no command changes. */
-  readonly protectedPaths: () => readonly string[];
 }
 
 const refuseDisabled = (): LlmcError =>
@@ -118,28 +127,54 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
     ? {}
     : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
 
+type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
+
+/** Makes the sandbox profile of a judged command from what lies in the roots right now. */
+const createProfiler = (options: GateOptions) => {
+  const currentReach = createReach(options);
+  const scan = createWorkspaceScan(currentReach, () =>
+    JSON.stringify([options.roots(), options.denylist(), options.startup?.() ?? []]),
+  );
+  const findTracked = createTrackedFinder();
+
+  return async (
+    { writes, git }: Allowed,
+    words: readonly string[],
+    cwd: string,
+    tier: Tier,
+  ): Promise<SandboxProfile> => {
+    const { network, limits } = options.settings();
+    const around = currentReach();
+    const { roots } = around.rules;
+    // `-C` moves git before it looks for its repository.
+    const folder = git === undefined ? cwd : posix.resolve(cwd, ...changedFolders(words));
+    const repository = git === undefined ? undefined : findRepository(folder, roots);
+    if (repository !== undefined) checkRepository(repository, roots);
+    const found = await scan.current();
+    const secrets = found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+    options.withheldFiles?.see(secrets);
+    const kept = git === undefined ? new Set<string>() : findTracked(secrets, roots);
+    const request = {
+      cwd,
+      writes,
+      network,
+      limits,
+      noFork: git !== undefined && !git.forks,
+      git: git === undefined ? undefined : { repository, kept },
+      guardsNames: tier !== "landlock",
+    };
+    const profile = buildProfile(request, around, found);
+    // The plain tier has no way to keep them from a program.
+    const held = tier === "plain" ? { ...profile, withheld: [] } : profile;
+    if (!writes) return held;
+    const isGit = git !== undefined;
+    return { ...held, inspect: () => setNewFindingsAside({ scan, before: found, roots, isGit }) };
+  };
+};
+
 export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options);
-  const currentRules = createPathRules(options.workspace, options.roots);
-  const currentDenylist = cacheByList(options.denylist, compileDenylist);
-  const findSecrets = createSecretFinder(() => ({ ...currentRules(), denies: currentDenylist() }));
-
-  const groundOf = async (name: string, tier: Tier, network: boolean): Promise<CommandGround> => {
-    const { roots, workspace, privateDirs } = currentRules();
-    const absolute = (path: string): string => posix.resolve(workspace, path);
-    return {
-      writable: roots,
-      readOnly: options
-        .protectedPaths()
-        .map(absolute)
-        .filter((path) => insideRoots(path, roots)),
-      // The folder itself, and where it leads if the operator made it a link.
-      hidden: [...new Set(privateDirs)].filter((path) => insideRoots(path, roots)),
-      // The plain tier has no way to keep them from a program.
-      withheld: tier === "plain" ? [] : await findSecrets(name),
-      network,
-    };
-  };
+  const profileOf = createProfiler(options);
 
   return {
     pass: async ({ command, cwd = ".", timeoutSeconds, maxOutputBytes, session }, signal, work) => {
@@ -171,11 +206,11 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) throw commandDenied(judged);
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const ground = await groundOf(name, tier, settings.network);
-        if (ground.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
+        const profile = await profileOf(judged, rest, located.realPath, tier);
+        if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const env = sessionEnv(session);
         const request = { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes, env };
-        return work({ request, ground, words });
+        return work({ request, profile, words });
       });
     },
   };
@@ -184,5 +219,5 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
 export const createCommands = (gate: CommandGate, runner: CommandRunner): Commands => ({
   tier: runner.tier,
   run: (call, signal) =>
-    gate.pass(call, signal, ({ request, ground }) => runner.run(request, ground, signal)),
+    gate.pass(call, signal, ({ request, profile }) => runner.run(request, profile, signal)),
 });

@@ -34,27 +34,46 @@ export interface CommandOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly tier: Tier;
+  /** The limit that ended it. */
+  readonly limit?: "memory" | "processes" | undefined;
   /** Protected names that came into being during the run, and where they lie now: renamed, so that nothing reads them. */
   readonly setAside: readonly SetAside[];
 }
 
+/** Bounds on what a command and everything that it starts may use together. */
+export interface CommandLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly fileBytes: number;
+  /** Of each process, where no control group bounds them together. */
+  readonly dataBytes?: number;
+}
+
 /** What a command may see and change besides the system's own folders, which are read-only. */
-export interface CommandGround {
+export interface SandboxProfile {
   /** Real paths that may be written. */
   readonly writable: readonly string[];
-  /** Real paths inside them that stay read-only or hidden: configuration, state, modules. */
-  readonly readOnly: readonly string[];
-  readonly hidden: readonly string[];
-  /** Real paths inside them whose content is withheld, where they are there: a file is empty, a folder closed. */
-  readonly withheld?: readonly string[];
-  /** Real paths to read besides, such as a tool chain outside the system's folders. */
+  /** Real paths that may only be read: all roots of a command that writes nothing, a tool chain elsewhere. */
   readonly readable?: readonly string[];
+  /** Real paths inside the writable ones that stay read-only: what is obeyed or executed. */
+  readonly readOnly: readonly string[];
+  /** Folders that look empty: state. */
+  readonly hidden: readonly string[];
+  /** Real paths inside whose content is withheld, where they are there: a file is empty, a folder closed. */
+  readonly withheld?: readonly string[];
+  /** Withheld files refuse to be opened instead of being empty: git would take an emptied file for a change. */
+  readonly refusesWithheld?: boolean;
   readonly network: boolean;
+  /** The program starts no others. */
+  readonly noFork?: boolean;
+  readonly limits?: CommandLimits;
+  /** Looks at what came into being, when every process of the command is gone, and sets aside what is obeyed. */
+  readonly inspect?: () => Promise<readonly SetAside[]>;
 }
 
 /** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */
 export interface CommandRunner {
-  run(request: CommandRequest, ground: CommandGround, signal?: AbortSignal): Promise<CommandOutcome>;
+  run(request: CommandRequest, profile: SandboxProfile, signal?: AbortSignal): Promise<CommandOutcome>;
   /** The tier that is in force, found out once by trying. */
   tier(): Promise<Tier>;
 }

@@ -1,33 +1,35 @@
-import { statSync } from "node:fs";
+import { type Dirent, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** What is remembered of a folder, so that it is read again only when its entries have changed. */
-interface Folder {
+interface Folder<T> {
   readonly inode: number;
   readonly changedAt: number;
   /** It changed so shortly before it was read that a later change may bear the same time. */
   readonly isFresh: boolean;
-  readonly found: readonly string[];
+  readonly found: readonly T[];
 }
 
-interface CensusOptions {
+interface CensusOptions<T> {
   /** Real paths. */
   readonly roots: readonly string[];
-  /** Which files are wanted, by their whole path. */
-  readonly wants: (path: string) => boolean;
+  /** What a folder itself is, by its entries; then it is not entered. */
+  readonly classifyFolder: (path: string, entries: readonly Dirent[]) => T | undefined;
+  /** What an entry is; a folder that is something is not entered. */
+  readonly classify: (path: string, entry: Dirent) => T | undefined;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
 }
 
-export interface Census {
+export interface Census<T> {
   /** Reads every folder that is new or has changed; the first time, that is all of them. */
   update(): Promise<void>;
   /** The same for those that so many milliseconds suffice to look at, the shallowest first; whether they were all. */
   glance(maxMs: number): Promise<boolean>;
   /** The same list as long as nothing was read anew. */
-  found(): readonly string[];
+  found(): readonly T[];
 }
 
 /** The kernel's clock of files moves in steps of up to 10 ms. */
@@ -39,21 +41,21 @@ const LOOKS_AT_ONCE = 500;
 const LOOKS_PER_GLANCE = 32;
 /** About 200 bytes each. The shallowest are known; what lies beyond so many is not. */
 const MAX_FOLDERS = 200_000;
-const NOTHING: readonly string[] = [];
+const NOTHING: readonly never[] = [];
 
-const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder): boolean => {
+const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>): boolean => {
   if (isFresh) return true;
   const now = statSync(path, { throwIfNoEntry: false });
   // The time of the last change of state: unlike the others, nobody can set it back.
   return now === undefined || now.ino !== inode || now.ctimeMs !== changedAt;
 };
 
-/** Files of some kind in some folders, kept up to date without reading all of them again. */
-export const createCensus = ({ roots, wants, skips }: CensusOptions): Census => {
-  const known = new Map<string, Folder>();
+/** Things of some kind in some folders, kept up to date without reading all of them again. */
+export const createCensus = <T>({ roots, classifyFolder, classify, skips }: CensusOptions<T>): Census<T> => {
+  const known = new Map<string, Folder<T>>();
   let queue = [...roots];
   let reading: Promise<void> | undefined;
-  let list: readonly string[] | undefined;
+  let list: readonly T[] | undefined;
 
   const forget = (path: string): void => {
     for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
@@ -68,13 +70,14 @@ export const createCensus = ({ roots, wants, skips }: CensusOptions): Census => 
     if (before !== undefined && before.inode !== folder?.ino) forget(path);
     // Gone, or closed to us, and so to every command.
     if (folder === undefined || entries === undefined) return;
-    const found: string[] = [];
-    for (const [at, entry] of entries.entries()) {
+    const own = classifyFolder(path, entries);
+    const found: T[] = own === undefined ? [] : [own];
+    for (const [at, entry] of own === undefined ? entries.entries() : []) {
       if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
       const inner = posix.join(path, entry.name);
-      if (entry.isDirectory()) {
-        if (!known.has(inner) && !skips(inner)) queue.push(inner);
-      } else if (!entry.isSymbolicLink() && wants(inner)) found.push(inner);
+      const what = classify(inner, entry);
+      if (what !== undefined) found.push(what);
+      else if (entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
     }
     if (known.size >= MAX_FOLDERS && !known.has(path)) return;
     known.set(path, {

@@ -1,3 +1,10 @@
+/** A file that git keeps, and the id of its content there. */
+export interface TrackedFile {
+  readonly name: string;
+  /** In hex. */
+  readonly blob: string;
+}
+
 const SIGNATURE = "DIRC";
 const HEADER_BYTES = 12;
 /** Times, device, inode, mode, owner and size of a file; its hash and flags follow. */
@@ -16,10 +23,10 @@ const readLength = (index: Buffer, at: number): readonly [length: number, next: 
   return [length, next];
 };
 
-const readNames = (index: Buffer, hashBytes: number): readonly string[] | undefined => {
+const readFiles = (index: Buffer, hashBytes: number): readonly TrackedFile[] | undefined => {
   const version = index.readUInt32BE(4);
   const count = index.readUInt32BE(8);
-  const names: string[] = [];
+  const files: TrackedFile[] = [];
   let at = HEADER_BYTES;
   let before = Buffer.alloc(0);
   for (let i = 0; i < count; i++) {
@@ -39,25 +46,28 @@ const readNames = (index: Buffer, hashBytes: number): readonly string[] | undefi
         ? Buffer.concat([before.subarray(0, kept), index.subarray(at, end)])
         : index.subarray(at, end);
     before = Buffer.from(name);
-    names.push(name.toString());
+    files.push({
+      name: name.toString(),
+      blob: index.toString("hex", start + STAT_BYTES, start + STAT_BYTES + hashBytes),
+    });
     at = version === 4 ? end + 1 : start + Math.ceil((end - start + 1) / 8) * 8;
   }
   // What follows is the checksum, or an extension, which is named by letters; of them, `link` points to more names.
   const rest = index.length - hashBytes - at;
   const extension = index.toString("latin1", at, at + 4);
   const isWhole = rest === 0 || (rest >= 8 && /^[A-Za-z]{4}$/.test(extension) && extension !== "link");
-  return isWhole ? names : undefined;
+  return isWhole ? files : undefined;
 };
 
-/** Names of the files that git keeps, from its index (gitformat-index(5)); undefined where it is not one we can read. */
-export const trackedNames = (index: Buffer): readonly string[] | undefined => {
+/** The files that git keeps, from its index (gitformat-index(5)); undefined where it is not one we can read. */
+export const trackedFiles = (index: Buffer): readonly TrackedFile[] | undefined => {
   if (index.length < HEADER_BYTES || index.toString("latin1", 0, 4) !== SIGNATURE) return undefined;
   const version = index.readUInt32BE(4);
   if (version < 2 || version > 4) return undefined;
   for (const hashBytes of [20, 32]) {
     try {
-      const names = readNames(index, hashBytes);
-      if (names !== undefined) return names;
+      const files = readFiles(index, hashBytes);
+      if (files !== undefined) return files;
     } catch {
       // Read past its end: not this kind of hash.
     }

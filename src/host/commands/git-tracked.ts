@@ -1,77 +1,79 @@
-import { readFileSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { statSync } from "node:fs";
 import { posix } from "node:path";
-import { trackedNames } from "./git-index.ts";
+import { trackedFiles } from "./git-index.ts";
+import { findRepository } from "./git-repository.ts";
+import { readSmallFile } from "./small-file.ts";
 
 /** More than the index of the largest public repositories. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+/** A larger secret counts as one that git does not keep. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Where the repository of a folder keeps its index; undefined where the folder is none. */
-const indexIn = (folder: string): string | undefined => {
-  const git = posix.join(folder, ".git");
-  const stats = statSync(git, { throwIfNoEntry: false });
-  if (stats?.isDirectory() === true) return posix.join(git, "index");
-  if (stats?.isFile() !== true || stats.size > 4096) return undefined;
-  // A linked work tree or a submodule.
-  const elsewhere = /^gitdir: (.+?)\s*$/m.exec(readFileSync(git, "utf8"))?.[1];
-  return elsewhere === undefined ? undefined : posix.resolve(folder, elsewhere, "index");
-};
+/** The id that git gives to a content, by the kind of hash that the other id is. */
+const blobOf = (content: Buffer, other: string): string =>
+  hash(
+    other.length === 64 ? "sha256" : "sha1",
+    Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]),
+    "hex",
+  );
 
-interface Tracked {
+interface CachedIndex {
   readonly stamp: string;
   readonly asked: string;
-  readonly names: ReadonlySet<string>;
+  /** Ids by name, of the names that were asked for. */
+  readonly blobs: ReadonlyMap<string, string>;
 }
 
-const withFolders = function* (name: string): Generator<string> {
-  yield name;
-  for (let at = name.lastIndexOf("/"); at > 0; at = name.lastIndexOf("/", at - 1)) yield name.slice(0, at);
-};
-
-/** Tells which paths are files that git keeps, or folders that hold one. */
+/**
+ * Tells which withheld files are just as git keeps them, so that showing them to git gives nothing away. A file that
+ * differs, an index that cannot be read, and any other doubt count as not kept (FAIL-J4).
+ */
 export const createTrackedFinder = () => {
-  const cache = new Map<string, Tracked>();
+  const cache = new Map<string, CachedIndex>();
 
-  const among = async (index: string, names: readonly string[]): Promise<ReadonlySet<string>> => {
+  const blobsIn = (index: string, names: readonly string[]): ReadonlyMap<string, string> => {
     const stats = statSync(index, { throwIfNoEntry: false });
-    if (stats === undefined) return new Set();
+    if (stats?.isFile() !== true) return new Map();
     const stamp = `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
     const asked = names.join("\0");
     const before = cache.get(index);
-    if (before?.stamp === stamp && before.asked === asked) return before.names;
-    const kept = stats.size > MAX_INDEX_BYTES ? undefined : trackedNames(await readFile(index));
+    if (before?.stamp === stamp && before.asked === asked) return before.blobs;
+    const bytes = readSmallFile(index, MAX_INDEX_BYTES);
     const wanted = new Set(names);
-    const found = new Set<string>();
-    // Of an index that we cannot read, anything may be part.
-    for (const name of kept ?? names)
-      for (const each of withFolders(name)) if (wanted.has(each)) found.add(each);
-    cache.set(index, { stamp, asked, names: found });
-    return found;
+    const files = (bytes === undefined ? undefined : trackedFiles(bytes)) ?? [];
+    const blobs = new Map(files.filter(({ name }) => wanted.has(name)).map(({ name, blob }) => [name, blob]));
+    cache.set(index, { stamp, asked, blobs });
+    return blobs;
   };
 
-  return async (paths: readonly string[], roots: readonly string[]): Promise<ReadonlySet<string>> => {
-    const repositories = new Map<string, string[]>();
-    const homes = new Map<string, string | undefined>();
-    const homeOf = (folder: string): string | undefined => {
-      if (!homes.has(folder)) {
-        const isTop = roots.includes(folder) || folder === "/";
-        const own = indexIn(folder) === undefined ? undefined : folder;
-        homes.set(folder, own ?? (isTop ? undefined : homeOf(posix.dirname(folder))));
-      }
-      return homes.get(folder);
-    };
+  /** Both are real paths; the roots bound where a repository is looked for. */
+  return (paths: readonly string[], roots: readonly string[]): ReadonlySet<string> => {
+    const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
     for (const path of paths) {
-      const home = homeOf(posix.dirname(path));
-      if (home !== undefined) repositories.set(home, [...(repositories.get(home) ?? []), path]);
+      try {
+        const found = findRepository(posix.dirname(path), roots);
+        if (found === undefined) continue;
+        const { top, gitDir } = found;
+        const known = byRepository.get(gitDir) ?? { top, inside: [] };
+        known.inside.push(path);
+        byRepository.set(gitDir, known);
+      } catch {
+        // A repository that leads nowhere keeps nothing.
+      }
     }
-    const tracked = new Set<string>();
-    for (const [home, inside] of repositories) {
-      const names = await among(
-        indexIn(home) ?? "",
-        inside.map((path) => posix.relative(home, path)),
-      );
-      for (const name of names) tracked.add(posix.join(home, name));
+    const kept = new Set<string>();
+    for (const [gitDir, { top, inside }] of byRepository) {
+      const names = inside.map((path) => posix.relative(top, path));
+      const blobs = blobsIn(posix.join(gitDir, "index"), names);
+      for (const [at, name] of names.entries()) {
+        const blob = blobs.get(name);
+        const path = inside[at];
+        if (blob === undefined || path === undefined) continue;
+        const content = readSmallFile(path, MAX_FILE_BYTES);
+        if (content !== undefined && blobOf(content, blob) === blob) kept.add(path);
+      }
     }
-    return tracked;
+    return kept;
   };
 };

@@ -39,19 +39,21 @@ const MACHINE_FILES = ["cpuinfo", "meminfo", "filesystems", "version", "loadavg"
 /** No names can be put in the place of the real ones here, so programs see the machine's accounts. */
 const ACCOUNT_FILES = ["/etc/passwd", "/etc/group"];
 
+const RLIMIT_FSIZE = 1;
+const RLIMIT_DATA = 2;
 const RLIMIT_CORE = 4;
 const RLIMIT_NPROC = 6;
 const RLIMIT_RTTIME = 15;
 
 const confineFiles = (spec: LandlockSpec, abi: number): number => {
-  const network = abi >= 4 && !spec.ground.network ? 0b11 : 0;
+  const network = abi >= 4 && !spec.profile.network ? 0b11 : 0;
   const scopes = abi >= 6 ? 0b11 : 0;
   const handled = handledRights(abi);
   const ruleset = openRuleset(abi, handled, network, scopes);
   const grant: Grant = (descriptor, rights) => {
     if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
   };
-  const { writable, readOnly, hidden, withheld = [], readable = [] } = spec.ground;
+  const { writable, readOnly, hidden, withheld = [], readable = [] } = spec.profile;
   const guarded = { readOnly, closed: [...hidden, ...withheld] };
   for (const path of [
     ...SYSTEM_FOLDERS,
@@ -61,7 +63,7 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
     ...spec.readable,
   ])
     grantPath(grant, path, READ);
-  if (spec.ground.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
+  if (spec.profile.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
   for (const path of readable) grantTree(grant, path, READ, guarded);
   for (const path of writable) grantTree(grant, path, fullRights(abi), guarded);
@@ -73,11 +75,17 @@ const launch = (spec: LandlockSpec): never => {
   const abi = Math.min(landlockAbi(), spec.maxAbi ?? Number.POSITIVE_INFINITY);
   if (abi < 1) throw new KernelRefusal("landlock", 0);
   const isRoot = process.getuid?.() === 0;
-  const filter = seccompProgram({ network: spec.ground.network, pid: process.pid, isRoot, abi });
+  const { network, noFork = false, limits } = spec.profile;
+  const filter = seccompProgram({
+    network: network ? "shared" : "none",
+    noFork: noFork && !spec.terminal,
+    landlock: { pid: process.pid, isRoot, abi },
+  });
   if (filter === undefined) throw new KernelRefusal("seccomp", 0);
   const ruleset = confineFiles(spec, abi);
   setLimit(RLIMIT_CORE, 0n);
   setLimit(RLIMIT_NPROC, BigInt(spec.processLimit));
+  if (limits !== undefined) setLimit(RLIMIT_FSIZE, BigInt(limits.fileBytes));
   if (spec.realtimeLimit !== undefined) setLimit(RLIMIT_RTTIME, BigInt(spec.realtimeLimit));
   dropCapabilities();
   forbidNewPrivileges();
@@ -85,6 +93,8 @@ const launch = (spec: LandlockSpec): never => {
   closeSync(ruleset);
   restoreBlocking();
   restoreSignals();
+  // This process is Node still, which holds more than a command may: the last thing before it becomes the command.
+  if (limits?.dataBytes !== undefined) setLimit(RLIMIT_DATA, BigInt(limits.dataBytes));
   installFilter(filter);
   return become(
     process.argv.slice(2),

@@ -1,6 +1,6 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import type { CommandGround, CommandRequest } from "./contract.ts";
+import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment } from "./environment.ts";
 import { canMarkByLimit, processLimit } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
@@ -12,7 +12,7 @@ import { toolChainOf } from "./tool-chain.ts";
 
 /** What the launcher is told. */
 export interface LandlockSpec {
-  readonly ground: CommandGround;
+  readonly profile: Omit<SandboxProfile, "inspect">;
   readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly string[];
   readonly privateFolders: readonly string[];
@@ -28,8 +28,10 @@ export interface LandlockSpec {
 /** Beside this file, and built like it. */
 const LAUNCHER = join(import.meta.dirname, `landlock-launch${extname(import.meta.filename)}`);
 
-const isWithinSight = (program: string, ground: CommandGround): boolean =>
-  [...SYSTEM_FOLDERS, ...ground.writable, ...(ground.readable ?? [])].some((path) => isInside(program, path));
+const isWithinSight = (program: string, profile: SandboxProfile): boolean =>
+  [...SYSTEM_FOLDERS, ...profile.writable, ...(profile.readable ?? [])].some((path) =>
+    isInside(program, path),
+  );
 
 /**
  * Rules of the kernel on the process itself, for machines that allow no namespaces. What it cannot do is written
@@ -37,7 +39,7 @@ const isWithinSight = (program: string, ground: CommandGround): boolean =>
  */
 export const landlockLaunch = (
   request: CommandRequest,
-  ground: CommandGround,
+  profile: SandboxProfile,
   place: PrivatePlace,
   mark: TreeMark,
   maxAbi?: number,
@@ -47,12 +49,13 @@ export const landlockLaunch = (
     ...commandEnvironment(place.home, place.temp, request.env),
     LLMC_COMMAND_ID: mark.id,
   };
+  const { inspect: _, ...data } = profile;
   const spec: LandlockSpec = {
-    ground,
+    profile: data,
     env,
-    readable: isWithinSight(program, ground) ? [] : [toolChainOf(program)],
+    readable: isWithinSight(program, profile) ? [] : [toolChainOf(program)],
     privateFolders: [place.home, place.temp],
-    processLimit: processLimit(),
+    processLimit: processLimit(profile.limits?.processes),
     realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,
     parent: process.pid,
     terminal: request.terminal === true,

@@ -1,10 +1,11 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
+import type { CommandLimits } from "./contract.ts";
 import type { TreeMark } from "./process-scan.ts";
 
-/** Processes and threads that a command may add to those that run already. */
-const MORE_PROCESSES = 512;
+/** Processes and threads that a command may add to those that run already, where nobody says. */
+const MORE_PROCESSES = 256;
 
 export const createMark = (): TreeMark => ({
   id: randomBytes(12).toString("hex"),
@@ -16,12 +17,12 @@ export const createMark = (): TreeMark => ({
  * The kernel counts threads of the user over the whole machine, so a fixed number would fail on a busy desktop.
  * Root is not counted at all.
  */
-export const processLimit = (): number => {
+export const processLimit = (more = MORE_PROCESSES): number => {
   try {
     const threads = /\/(\d+) /.exec(readFileSync("/proc/loadavg", "utf8"))?.[1];
-    return Number(threads ?? 4096) + MORE_PROCESSES;
+    return Number(threads ?? 4096) + more;
   } catch {
-    return 4096 + MORE_PROCESSES;
+    return 4096 + more;
   }
 };
 
@@ -65,10 +66,13 @@ export const limited = (
   argv: readonly [string, ...string[]],
   mark: TreeMark,
   prlimit: string | undefined,
+  bounds: CommandLimits | undefined,
 ): { readonly file: string; readonly args: readonly string[] } => {
   const [file, ...args] = argv;
   if (prlimit === undefined) return { file, args };
-  const limits = ["--core=0", `--nproc=${processLimit()}`];
+  const limits = ["--core=0", `--nproc=${processLimit(bounds?.processes)}`];
+  if (bounds !== undefined) limits.push(`--fsize=${bounds.fileBytes}`);
+  if (bounds?.dataBytes !== undefined) limits.push(`--data=${bounds.dataBytes}`);
   if (canMarkByLimit()) limits.push(`--rttime=${mark.realtimeLimit}`);
   return { file: prlimit, args: [...limits, "--", ...argv] };
 };

@@ -1,4 +1,4 @@
-import type { CommandRequest } from "./contract.ts";
+import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment } from "./environment.ts";
 import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
@@ -9,8 +9,13 @@ import type { Launch } from "./process-tree.ts";
  * No confinement: the user's rights, a clean environment and the end of the whole tree. A program that wipes its
  * environment, resets its limits and leaves its session on purpose can outlive the call here.
  */
-export const plainLaunch = (request: CommandRequest, place: PrivatePlace, mark: TreeMark): Launch => ({
-  ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit),
+export const plainLaunch = (
+  request: CommandRequest,
+  { limits }: SandboxProfile,
+  place: PrivatePlace,
+  mark: TreeMark,
+): Launch => ({
+  ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit, limits),
   cwd: request.cwd,
   env: {
     ...commandEnvironment(place.home, place.temp, request.env),

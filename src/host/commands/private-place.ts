@@ -10,11 +10,14 @@ export interface PrivatePlace {
   readonly home: string;
   readonly temp: string;
   readonly emptyFile: string;
+  /** Nobody may open it. */
+  readonly closedFile: string;
   readonly passwdFile: string;
   readonly groupFile: string;
-  readonly seccompFile: string | undefined;
-  /** For a command that shares the machine's network. */
-  readonly networkSeccompFile: string | undefined;
+  /** By whether the command shares the machine's network, and whether it may start other programs. */
+  readonly filters: Readonly<
+    Record<"closed" | "network", Readonly<Record<"free" | "alone", string | undefined>>>
+  >;
   readonly prlimit: string | undefined;
   /** Compiled code of our own launcher. */
   readonly compileCache: string;
@@ -49,18 +52,27 @@ const groupText = (): string => {
 
 export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
-  const put = async (name: string, content: string | Buffer): Promise<string> => {
-    await writeFile(join(base, name), content, { mode: 0o444 });
+  const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
+    await writeFile(join(base, name), content, { mode });
     return join(base, name);
   };
   const filter = async (name: string, program: Buffer | undefined): Promise<string | undefined> =>
     program === undefined ? undefined : put(name, program);
   const shared = {
     emptyFile: await put("empty", ""),
+    closedFile: await put("closed", "", 0o000),
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
-    seccompFile: await filter("seccomp", seccompProgram()),
-    networkSeccompFile: await filter("seccomp-network", seccompProgram("shared network")),
+    filters: {
+      closed: {
+        free: await filter("seccomp", seccompProgram({})),
+        alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),
+      },
+      network: {
+        free: await filter("seccomp-network", seccompProgram({ network: "shared" })),
+        alone: await filter("seccomp-network-alone", seccompProgram({ network: "shared", noFork: true })),
+      },
+    },
     prlimit: findPrlimit(),
     compileCache: join(base, "compiled"),
   };

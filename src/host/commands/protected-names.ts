@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { CommandGround, SetAside } from "./contract.ts";
+import type { SandboxProfile, SetAside } from "./contract.ts";
 
 const exists = async (path: string): Promise<boolean> =>
   lstat(path).then(
@@ -22,7 +22,8 @@ const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
   return await open(`/proc/self/fd/${folder.fd}/${name}`, flags);
 };
 
-const moveAside = async (root: string, path: string): Promise<SetAside | undefined> => {
+/** Renames what lies at a path below a root, step by step without following links. */
+export const moveAside = async (root: string, path: string): Promise<SetAside | undefined> => {
   const names = path.slice(root.length).split("/").filter(Boolean);
   const last = names.pop();
   if (last === undefined) return undefined;
@@ -62,13 +63,13 @@ export interface MissingNames {
  * So a hidden folder is made first, and a file that must not be written is looked for after the run: what came
  * into being is renamed, never deleted, since it may be the user's own who wrote it meanwhile.
  */
-export const watchMissing = async (ground: CommandGround): Promise<MissingNames> => {
+export const watchMissing = async (profile: SandboxProfile): Promise<MissingNames> => {
   const missing: { readonly root: string; readonly path: string }[] = [];
-  for (const path of new Set([...ground.hidden, ...ground.readOnly])) {
-    const root = ground.writable.find((folder) => isInside(path, folder));
+  for (const path of new Set([...profile.hidden, ...profile.readOnly])) {
+    const root = profile.writable.find((folder) => isInside(path, folder));
     if (root === undefined || path === root || (await exists(path))) continue;
     const isMade =
-      ground.hidden.includes(path) &&
+      profile.hidden.includes(path) &&
       (await exists(dirname(path))) &&
       (await mkdir(path, { mode: 0o700 }).then(
         () => true,

@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openPipe } from "./pipe.ts";
 import { collect, type Launch, type Output, ProcessTree } from "./process-tree.ts";
+import type { UsageWatch } from "./usage-watch.ts";
 
 export interface TreeLimits {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+  /** Bounds what the tree uses, where the kernel does not. */
+  readonly watch?: ((tree: ProcessTree) => UsageWatch) | undefined;
 }
 
 export interface TreeOutcome {
@@ -19,6 +22,7 @@ export interface TreeOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly report: string;
+  readonly limit: "memory" | "processes" | undefined;
 }
 
 const GRACE_MS = 300;
@@ -44,6 +48,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
   const stdout = collect(pipes[0].reader, maxOutputBytes, (chunk) => onOutput?.("stdout", chunk));
   const stderr = collect(pipes[1].reader, maxOutputBytes, (chunk) => onOutput?.("stderr", chunk));
   const tree = new ProcessTree(launch, ["ignore", pipes[0].writeEnd, pipes[1].writeEnd]);
+  const watch = limits.watch?.(tree);
   let timedOut = false;
   const abort = (): void => void tree.end(GRACE_MS);
   const deadline = setTimeout(() => {
@@ -71,9 +76,11 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
       stderrBytes: stderr.total(),
       durationMs: endedAt - startedAt,
       report: tree.report,
+      limit: watch?.hit(),
     };
   } finally {
     clearTimeout(deadline);
+    watch?.stop();
     limits.signal?.removeEventListener("abort", abort);
     for (const output of [stdout, stderr]) output.stop();
     tree.close();

@@ -1,12 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
+import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
 import type {
-  CommandGround,
   CommandOutcome,
   CommandRequest,
   CommandRunner,
+  SandboxProfile,
   SetAside,
   Tier,
 } from "./contract.ts";
@@ -20,6 +22,7 @@ import { runTree } from "./run-tree.ts";
 import { sealDescriptors } from "./seal-descriptors.ts";
 import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
 import { createTurns } from "./turns.ts";
+import { type UsageWatch, watchUsage } from "./usage-watch.ts";
 
 export type SandboxMode = "auto" | "require" | "off";
 
@@ -30,6 +33,8 @@ export interface RunnerOptions {
   readonly tiers?: readonly Tier[];
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi?: number;
+  /** Left out: control groups where this machine lets us make them. */
+  readonly groups?: CommandGroups;
 }
 
 /** A command that runs on while others are served. */
@@ -42,7 +47,11 @@ export interface StartedCommand {
 
 export interface CommandStarter {
   /** Returns when the launcher runs; the descriptors are opened at the last moment and closed in any case. */
-  start(request: CommandRequest, ground: CommandGround, openStdio: () => TreeStdio): Promise<StartedCommand>;
+  start(
+    request: CommandRequest,
+    profile: SandboxProfile,
+    openStdio: () => TreeStdio,
+  ): Promise<StartedCommand>;
 }
 
 /** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
@@ -59,46 +68,68 @@ export const createCommandRunner = (
   const takeTurn = createTurns({ maxRunning: MAX_RUNNING, maxWaiting: MAX_WAITING });
   let places: ReturnType<typeof createPrivatePlaces> | undefined;
   let best: Promise<Tier> | undefined;
+  let groups = options.groups;
 
   const launchFor = (
     tier: Tier,
     request: CommandRequest,
-    ground: CommandGround,
+    profile: SandboxProfile,
     place: PrivatePlace,
   ): Launch => {
     const mark = createMark();
-    if (tier === "bubblewrap") return bubblewrapLaunch(request, ground, place, mark);
-    if (tier === "landlock") return landlockLaunch(request, ground, place, mark, options.maxLandlockAbi);
-    return plainLaunch(request, place, mark);
+    if (tier === "bubblewrap") return bubblewrapLaunch(request, profile, place, mark);
+    if (tier === "landlock") return landlockLaunch(request, profile, place, mark, options.maxLandlockAbi);
+    return plainLaunch(request, profile, place, mark);
   };
 
-  const prepare = async (tier: Tier, request: CommandRequest, wanted: CommandGround) => {
+  const prepare = async (tier: Tier, request: CommandRequest, wanted: SandboxProfile) => {
     if (places === undefined) sealDescriptors();
     places ??= createPrivatePlaces();
     const shared = await places;
-    const isExposed = wanted.writable.some((root) => isInside(shared.base, root));
-    const ground = isExposed ? { ...wanted, hidden: [...wanted.hidden, shared.base] } : wanted;
-    const needsFolders = tier !== "bubblewrap" || sharesTemp(ground);
+    const isExposed = [...wanted.writable, ...(wanted.readable ?? [])].some((root) =>
+      isInside(shared.base, root),
+    );
+    groups ??= createCommandGroups();
+    const { limits } = wanted;
+    const group = limits === undefined ? undefined : groups.open(randomBytes(8).toString("hex"), limits);
+    const isWatched = limits !== undefined && group === undefined;
+    const profile: SandboxProfile = {
+      ...wanted,
+      ...(isExposed ? { hidden: [...wanted.hidden, shared.base] } : {}),
+      ...(isWatched ? { limits: { ...limits, dataBytes: limits.memoryBytes } } : {}),
+    };
+    const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
     const place = await shared.open(needsFolders);
-    const { setAside } = await watchMissing(ground);
-    const launch = (): Launch => launchFor(tier, request, ground, place);
-    return { launch, setAside, close: async () => (needsFolders ? shared.close(place) : undefined) };
+    const missing = await watchMissing(profile);
+    const setAside = async () => [...(await missing.setAside()), ...((await profile.inspect?.()) ?? [])];
+    const launch = (): Launch => {
+      const made = launchFor(tier, request, profile, place);
+      return group === undefined ? made : { ...made, ...entering(group, made) };
+    };
+    const watch = isWatched ? (tree: ProcessTree): UsageWatch => watchUsage(tree, limits) : undefined;
+    const close = async (): Promise<void> => {
+      await group?.remove();
+      if (needsFolders) await shared.close(place);
+    };
+    return { launch, setAside, watch, hit: () => group?.hit(), close };
   };
 
   const startIn = async (
     tier: Tier,
     request: CommandRequest,
-    ground: CommandGround,
+    profile: SandboxProfile,
     openStdio: () => TreeStdio,
   ): Promise<StartedCommand> => {
-    const ready = await prepare(tier, request, ground);
+    const ready = await prepare(tier, request, profile);
     try {
       const tree = new ProcessTree(ready.launch(), openStdio());
       await tree.started();
+      const watch = ready.watch?.(tree);
       const finish = async () => {
         try {
           return await ready.setAside();
         } finally {
+          watch?.stop();
           tree.close();
           await ready.close();
         }
@@ -113,22 +144,26 @@ export const createCommandRunner = (
   const runIn = async (
     tier: Tier,
     request: CommandRequest,
-    ground: CommandGround,
+    profile: SandboxProfile,
     signal: AbortSignal | undefined,
   ): Promise<CommandOutcome> => {
-    const ready = await prepare(tier, request, ground);
+    const ready = await prepare(tier, request, profile);
     try {
       const { timeoutMs, maxOutputBytes, onOutput } = request;
-      const outcome = await runTree(ready.launch(), { timeoutMs, maxOutputBytes, signal, onOutput }).catch(
-        (thrown: unknown) => {
-          throw explainStart(thrown);
-        },
-      );
+      const outcome = await runTree(ready.launch(), {
+        timeoutMs,
+        maxOutputBytes,
+        signal,
+        onOutput,
+        watch: ready.watch,
+      }).catch((thrown: unknown) => {
+        throw explainStart(thrown);
+      });
       const setAside = await ready.setAside();
       stopIfAborted(signal);
       if (!outcome.timedOut) checkStarted(tier, outcome.report, outcome.stderr);
       const { report: _, ...told } = outcome;
-      return { ...told, tier, setAside };
+      return { ...told, limit: told.limit ?? ready.hit(), tier, setAside };
     } finally {
       await ready.close();
     }
@@ -143,8 +178,8 @@ export const createCommandRunner = (
       timeoutMs: 10_000,
       maxOutputBytes: 4096,
     } as const;
-    const ground = { writable: [], readOnly: [], hidden: [], network: false };
-    const outcome = await runIn(tier, request, ground, undefined).catch(() => undefined);
+    const profile = { writable: [], readOnly: [], hidden: [], network: false };
+    const outcome = await runIn(tier, request, profile, undefined).catch(() => undefined);
     return outcome?.exitCode === 7;
   };
 
@@ -170,15 +205,15 @@ export const createCommandRunner = (
 
   return {
     tier,
-    run: async (request, ground, signal) => {
+    run: async (request, profile, signal) => {
       stopIfAborted(signal);
       await checkRequest(request);
       const found = await tier();
-      return takeTurn(() => runIn(found, request, ground, signal), signal);
+      return takeTurn(() => runIn(found, request, profile, signal), signal);
     },
-    start: async (request, ground, openStdio) => {
+    start: async (request, profile, openStdio) => {
       await checkRequest(request);
-      return startIn(await tier(), request, ground, openStdio);
+      return startIn(await tier(), request, profile, openStdio);
     },
     [Symbol.asyncDispose]: async () => {
       if (places !== undefined) await (await places).dispose();

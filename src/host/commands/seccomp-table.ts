@@ -1,6 +1,7 @@
 /** System call numbers: [x86_64, aarch64]; -1 where that machine has no such call. From the kernel's unistd headers. */
 export const CALLS = {
   acct: [163, 89],
+  vfork: [58, -1],
   add_key: [248, 217],
   adjtimex: [159, 171],
   bpf: [321, 280],
@@ -11,6 +12,7 @@ export const CALLS = {
   clock_settime: [227, 112],
   clone: [56, 220],
   clone3: [435, 435],
+  creat: [85, -1],
   delete_module: [176, 106],
   fchmod: [91, 52],
   fchmodat: [268, 53],
@@ -20,6 +22,7 @@ export const CALLS = {
   fcntl: [72, 25],
   file_setattr: [469, 469],
   finit_module: [313, 273],
+  fork: [57, -1],
   fremovexattr: [199, 16],
   fsconfig: [431, 431],
   fsetxattr: [190, 7],
@@ -44,6 +47,8 @@ export const CALLS = {
   lremovexattr: [198, 15],
   lsetxattr: [189, 6],
   migrate_pages: [256, 238],
+  mknod: [133, -1],
+  mknodat: [259, 33],
   mount: [165, 40],
   mount_setattr: [442, 442],
   move_mount: [429, 429],

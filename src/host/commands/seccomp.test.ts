@@ -30,10 +30,11 @@ const judge = (program: Buffer, arch: number, call: number, args: readonly numbe
 const ALLOW = 0x7fff0000;
 const EPERM = 0x00050001;
 const EACCES = 0x0005000d;
+const EAFNOSUPPORT = 0x00050061;
 const ENOSYS = 0x00050026;
 const X64 = 0xc000003e;
 const ARM64 = 0xc00000b7;
-const gaps = { network: false, pid: 4321, isRoot: false, abi: 7 };
+const gaps = { network: "none" as "none" | "shared", pid: 4321, isRoot: false, abi: 7 };
 
 describe("REQ-X10: the system call filter", () => {
   test.each([
@@ -49,7 +50,7 @@ describe("REQ-X10: the system call filter", () => {
     ["socket", 41, [2], ALLOW],
     ["chmod", 90, [], ALLOW],
   ] as const)("%s, in namespaces", (_, call, args, verdict) => {
-    expect(judge(seccompProgram(undefined, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+    expect(judge(seccompProgram({}, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
   });
 
   test.each([
@@ -58,13 +59,15 @@ describe("REQ-X10: the system call filter", () => {
     ["a pair of datagram sockets", 53, [1, 2], EACCES],
     ["ptrace", 101, [], EPERM],
   ] as const)("%s, in namespaces that share the network", (_, call, args, verdict) => {
-    expect(judge(seccompProgram("shared network", "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+    expect(judge(seccompProgram({ network: "shared" }, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(
+      verdict,
+    );
   });
 
   test.each([
     ["socket", 41, [2], gaps, EACCES],
-    ["socket of the network, allowed", 41, [2], { ...gaps, network: true }, ALLOW],
-    ["Unix socket, network allowed", 41, [1], { ...gaps, network: true }, EACCES],
+    ["socket of the network, allowed", 41, [2], { ...gaps, network: "shared" as const }, ALLOW],
+    ["Unix socket, network allowed", 41, [1], { ...gaps, network: "shared" as const }, EACCES],
     ["socketpair", 53, [1, 1], gaps, ALLOW],
     ["socketpair of datagrams", 53, [1, 0o2000002], gaps, EACCES],
     ["shared memory by its number", 30, [1], gaps, EPERM],
@@ -92,14 +95,54 @@ describe("REQ-X10: the system call filter", () => {
     ["fchmod", 91, [], gaps, ALLOW],
     ["fchmod as root", 91, [], { ...gaps, isRoot: true }, EPERM],
   ] as const)("%s, without namespaces", (_, call, args, given, verdict) => {
-    expect(judge(seccompProgram(given, "x64") ?? Buffer.alloc(0), X64, call, args)).toBe(verdict);
+    const { network, ...landlock } = given;
+    const program = seccompProgram({ network, landlock }, "x64") ?? Buffer.alloc(0);
+    expect(judge(program, X64, call, args)).toBe(verdict);
+  });
+
+  test.each([
+    ["a process", 56, [0x01200011], EPERM],
+    ["a process that shares memory", 56, [0x4111], EPERM],
+    ["fork", 57, [], EPERM],
+    ["vfork", 58, [], EPERM],
+    ["a thread", 56, [0x003d0f00], ALLOW],
+  ] as const)("FAIL-J3: a program that starts no others: %s", (_, call, args, verdict) => {
+    const program = seccompProgram({ noFork: true }, "x64") ?? Buffer.alloc(0);
+    expect(judge(program, X64, call, args)).toBe(verdict);
+  });
+
+  test.each([
+    ["chmod u+s", 90, [0, 0o4755], EPERM],
+    ["chmod g+s", 90, [0, 0o2755], EPERM],
+    ["chmod +t", 90, [0, 0o1755], ALLOW],
+    ["fchmod u+s", 91, [0, 0o4755], EPERM],
+    ["fchmodat u+s", 268, [0, 0, 0o4755], EPERM],
+    ["fchmodat2 u+s", 452, [0, 0, 0o4755], EPERM],
+    ["open to make a set-user-ID file", 2, [0, 0o101, 0o4755], EPERM],
+    ["openat to make one", 257, [0, 0, 0o101, 0o4755], EPERM],
+    ["openat of a temporary one", 257, [0, 0, 0o20200002, 0o4755], EPERM],
+    ["openat that makes nothing, with dirt in its mode", 257, [0, 0, 0, 0o4755], ALLOW],
+    ["openat to make an ordinary file", 257, [0, 0, 0o101, 0o644], ALLOW],
+    ["openat2, whose mode cannot be seen", 437, [], ENOSYS],
+    ["creat", 85, [0, 0o6755], EPERM],
+    ["mknod", 133, [0, 0o104755], EPERM],
+    ["mknodat", 259, [0, 0, 0o104755], EPERM],
+    ["a packet socket", 41, [17], EAFNOSUPPORT],
+    ["a socket of the kernel's cryptography", 41, [38], EAFNOSUPPORT],
+    ["a socket of virtual machines", 41, [40], EAFNOSUPPORT],
+    ["a Unix socket", 41, [1], ALLOW],
+    ["netlink for addresses", 41, [16, 3, 0], ALLOW],
+    ["netlink for firewalls", 41, [16, 3, 12], EAFNOSUPPORT],
+  ] as const)("FAIL-J10: %s", (_, call, args, verdict) => {
+    const program = seccompProgram({}, "x64") ?? Buffer.alloc(0);
+    expect(judge(program, X64, call, args)).toBe(verdict);
   });
 
   test("other machines: their own numbers, no calls of another word size, none where we know nothing", () => {
-    const program = seccompProgram(undefined, "arm64") ?? Buffer.alloc(0);
+    const program = seccompProgram({}, "arm64") ?? Buffer.alloc(0);
     expect(judge(program, ARM64, 117)).toBe(EPERM);
     expect(judge(program, ARM64, 101)).toBe(ALLOW);
     expect(judge(program, 0x40000028, 117)).toBe(ENOSYS);
-    expect(seccompProgram(undefined, "riscv64")).toBeUndefined();
+    expect(seccompProgram({}, "riscv64")).toBeUndefined();
   });
 });

@@ -1,8 +1,16 @@
 import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
 
+export interface FilterOptions {
+  /** Left out: a network namespace of its own stands around the command. */
+  readonly network?: "none" | "shared";
+  /** The program may have threads, and starts no other program. */
+  readonly noFork?: boolean;
+  /** Left out: namespaces stand around the command. */
+  readonly landlock?: LandlockGaps;
+}
+
 /** What the filter adds where no namespaces stand around the command. */
-export interface LandlockGaps {
-  readonly network: boolean;
+interface LandlockGaps {
   /** The command's own process, which may always signal itself. */
   readonly pid: number;
   readonly isRoot: boolean;
@@ -21,6 +29,7 @@ const ALLOW = 0x7fff0000;
 const errno = (code: number): number => 0x00050000 | code;
 const EPERM = errno(1);
 const EACCES = errno(13);
+const EAFNOSUPPORT = errno(97);
 const ENOSYS = errno(38);
 
 const NR_OFFSET = 0;
@@ -43,7 +52,16 @@ const give = (result: number): Instruction => [RETURN, 0, 0, result];
 const NAMESPACES = 0x7e020000;
 const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
+const CLONE_THREAD = 0x10000;
 const AF_UNIX = 1;
+const AF_NETLINK = 16;
+/** Unix, IPv4, IPv6, and netlink, by which programs ask for the machine's addresses. */
+const FAMILIES = [AF_UNIX, 2, 10, AF_NETLINK];
+/** Set-user-ID and set-group-ID. */
+const SPECIAL_BITS = 0o6000;
+const O_CREAT = 0o100;
+/** The bit of O_TMPFILE that is its own. */
+const O_TMPFILE = 0o20000000;
 const SOCKET_KINDS = 0xf;
 const SOCK_DGRAM = 2;
 const SET_OWNER = [8 /* F_SETOWN */, 15 /* F_SETOWN_EX */];
@@ -74,14 +92,63 @@ const refuseOthers = (index: number, values: readonly number[], result = EPERM):
 
 type Rules = Map<CallName, readonly Instruction[]>;
 
-const commonRules = (): Rules => {
-  const rules: Rules = new Map(NEVER.map((name) => [name, [give(EPERM)]]));
+const refuseSpecialBits = (modeIndex: number): Instruction[] => [
+  load(argument(modeIndex)),
+  [JUMP_ANY_BIT, 0, 1, SPECIAL_BITS],
+  give(EPERM),
+];
+
+/** The mode counts only where a file is made. */
+const refuseSpecialFiles = (flagsIndex: number): Instruction[] => {
+  const refuse = refuseSpecialBits(flagsIndex + 1);
+  return [load(argument(flagsIndex)), [JUMP_ANY_BIT, 0, refuse.length, O_CREAT | O_TMPFILE], ...refuse];
+};
+
+/** A file that runs as its owner, left in a workspace, is a way in for everybody else on the machine. */
+const noSpecialFiles = (): Rules =>
+  new Map<CallName, readonly Instruction[]>([
+    ["chmod", refuseSpecialBits(1)],
+    ["fchmod", refuseSpecialBits(1)],
+    ["fchmodat", refuseSpecialBits(2)],
+    ["fchmodat2", refuseSpecialBits(2)],
+    ["creat", refuseSpecialBits(1)],
+    ["mknod", refuseSpecialBits(1)],
+    ["mknodat", refuseSpecialBits(2)],
+    ["open", refuseSpecialFiles(1)],
+    ["openat", refuseSpecialFiles(2)],
+    // Its mode lies in memory that a filter cannot read; programs fall back to openat.
+    ["openat2", [give(ENOSYS)]],
+  ]);
+
+/** Every other family is a part of the kernel that no command needs and few have tested. */
+const knownFamilies = (): Instruction[] => [
+  load(argument(0)),
+  ...FAMILIES.filter((family) => family !== AF_NETLINK).flatMap((family): Instruction[] => [
+    [JUMP_EQUAL, 0, 1, family],
+    give(ALLOW),
+  ]),
+  [JUMP_EQUAL, 1, 0, AF_NETLINK],
+  give(EAFNOSUPPORT),
+  // Of netlink, routes and addresses alone.
+  load(argument(2)),
+  [JUMP_EQUAL, 1, 0, 0],
+  give(EAFNOSUPPORT),
+];
+
+const commonRules = (noFork: boolean): Rules => {
+  const rules: Rules = new Map([...NEVER.map((name) => [name, [give(EPERM)]] as const), ...noSpecialFiles()]);
   // Its flags lie in memory that a filter cannot read; the C library falls back to clone.
   rules.set("clone3", [give(ENOSYS)]);
-  rules.set("clone", [load(argument(0)), [JUMP_ANY_BIT, 0, 1, NAMESPACES], give(EPERM)]);
+  const threadsOnly: Instruction[] = noFork ? [[JUMP_ANY_BIT, 1, 0, CLONE_THREAD], give(EPERM)] : [];
+  rules.set("clone", [load(argument(0)), [JUMP_ANY_BIT, 0, 1, NAMESPACES], give(EPERM), ...threadsOnly]);
+  if (noFork) for (const name of ["fork", "vfork"] as const) rules.set(name, [give(EPERM)]);
   rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
+  rules.set("socket", knownFamilies());
   return rules;
 };
+
+/** With the machine's network come its abstract Unix sockets, the desktop's among them: these are no part of it. */
+const withoutUnixSockets = (): Instruction[] => [...refuseValues(0, [AF_UNIX], EACCES), ...knownFamilies()];
 
 const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   load(argument(flagsIndex)),
@@ -90,8 +157,8 @@ const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   give(EPERM),
 ];
 
-const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
-  const rules = commonRules();
+const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noFork: boolean): Rules => {
+  const rules = commonRules(noFork);
   for (const name of BEYOND_LANDLOCK) rules.set(name, [give(EPERM)]);
   // Root owns the system's files, and a descriptor opened for reading is enough to change their mode.
   if (isRoot) rules.set("fchmod", [give(EPERM)]);
@@ -104,7 +171,7 @@ const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
     give(EPERM),
   ]);
   // Landlock does not govern connections to Unix sockets by path: the server's own are such.
-  rules.set("socket", network ? refuseValues(0, [AF_UNIX], EACCES) : [give(EACCES)]);
+  rules.set("socket", network ? withoutUnixSockets() : [give(EACCES)]);
   rules.set("socketpair", streamsOnly);
   rules.set("prlimit64", [
     load(argument(0)),
@@ -125,9 +192,8 @@ const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
   for (const name of ["setpriority", "ioprio_set"] as const) rules.set(name, refuseOthers(1, [0, pid]));
   if (abi < 3) {
     rules.set("truncate", [give(EPERM)]);
-    rules.set("open", truncatesReadOnly(1));
-    rules.set("openat", truncatesReadOnly(2));
-    rules.set("openat2", [give(ENOSYS)]);
+    rules.set("open", [...truncatesReadOnly(1), ...refuseSpecialFiles(1)]);
+    rules.set("openat", [...truncatesReadOnly(2), ...refuseSpecialFiles(2)]);
   }
   if (abi < 6) {
     for (const name of ["kill", "tgkill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] as const)
@@ -140,22 +206,15 @@ const landlockRules = ({ network, pid, isRoot, abi }: LandlockGaps): Rules => {
   return rules;
 };
 
-/** With the machine's network come its abstract Unix sockets, the desktop's among them: these are no part of it. */
-const sharedNetworkRules = (): Rules =>
-  commonRules()
-    .set("socket", refuseValues(0, [AF_UNIX], EACCES))
-    .set("socketpair", streamsOnly);
-
-const rulesFor = (gaps: LandlockGaps | "shared network" | undefined): Rules => {
-  if (gaps === undefined) return commonRules();
-  return gaps === "shared network" ? sharedNetworkRules() : landlockRules(gaps);
+const rulesFor = ({ network, noFork = false, landlock }: FilterOptions): Rules => {
+  if (landlock !== undefined) return landlockRules(landlock, network === "shared", noFork);
+  const rules = commonRules(noFork);
+  if (network === "shared") rules.set("socket", withoutUnixSockets()).set("socketpair", streamsOnly);
+  return rules;
 };
 
 /** The classic BPF program, as the kernel and bubblewrap take it; undefined on a machine whose numbers we do not hold. */
-export const seccompProgram = (
-  gaps?: LandlockGaps | "shared network",
-  arch: string = process.arch,
-): Buffer | undefined => {
+export const seccompProgram = (options: FilterOptions, arch: string = process.arch): Buffer | undefined => {
   const machine = MACHINES[arch];
   if (machine === undefined) return undefined;
   const program: Instruction[] = [
@@ -168,7 +227,7 @@ export const seccompProgram = (
     [JUMP_AT_LEAST, 0, 1, 0x40000000],
     give(ENOSYS),
   ];
-  for (const [name, block] of rulesFor(gaps)) {
+  for (const [name, block] of rulesFor(options)) {
     const number = CALLS[name][machine.column];
     if (number < 0) continue;
     // The block ends in a verdict, so the accumulator always holds the number here.

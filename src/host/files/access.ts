@@ -1,21 +1,8 @@
-import { compileDenylist } from "../../policy/denylist.ts";
 import { judgeReal, judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
+import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
-import { explainFailure, type Surroundings, translate } from "./explain-failure.ts";
-import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
-import { locateByName } from "./locate-by-name.ts";
-import type { Locate, Located } from "./located.ts";
-import { cacheByList, createPathRules } from "./path-rules.ts";
-
-export interface AccessOptions {
-  readonly workspace: string;
-  /** As configured: relative to the workspace or absolute. Asked on every call, since configuration is hot. */
-  readonly roots: () => readonly string[];
-  /** Globs of names whose content is withheld. Asked on every call. */
-  readonly denylist: () => readonly string[];
-  /** Left out: the best way this machine has. */
-  readonly locate?: Locate;
-}
+import { explainFailure, translate } from "./explain-failure.ts";
+import type { Located } from "./located.ts";
 
 /** The only way to read anything: what `use` gets was judged, and is held by a descriptor until it is done. */
 export type Access = <T>(
@@ -24,22 +11,13 @@ export type Access = <T>(
   use: (located: Located, around: Surroundings) => T | Promise<T>,
 ) => Promise<T>;
 
-export const createAccess = (options: AccessOptions): Access => {
-  const currentRules = createPathRules(options.workspace, options.roots);
-  const currentDenylist = cacheByList(options.denylist, compileDenylist);
-  const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
-
-  const look = (): Surroundings => {
-    const rules = currentRules();
-    const denies = currentDenylist();
-    const bases = [rules.workspace, ...rules.roots];
-    return { rules, locate, isWithheld: (realPath) => denies(realPath, bases) };
-  };
+export const createAccess = (options: ReachOptions): Access => {
+  const currentReach = createReach(options);
 
   return async (words, signal, use) => {
     stopIfAborted(signal);
-    const around = look();
-    const { rules } = around;
+    const around = currentReach();
+    const { rules, locate } = around;
     const path = resolveWords(words, rules.workspace);
     const refusal = judgeWritten(path, rules);
     if (refusal !== undefined) throw pathDenied(words, refusal, rules);

@@ -2,14 +2,9 @@ import { opendir, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError, toLlmcError } from "../../base/error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
-import { judgeReal, judgeWritten, type PathRules, pathDenied } from "../../policy/paths.ts";
+import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
+import type { Surroundings } from "../reach/reach.ts";
 import type { Locate, Located } from "./located.ts";
-
-export interface Surroundings {
-  readonly rules: PathRules;
-  readonly locate: Locate;
-  readonly isWithheld: (realPath: string) => boolean;
-}
 
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;

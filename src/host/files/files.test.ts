@@ -18,8 +18,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../base/error-table.ts";
+import type { ReachOptions } from "../reach/reach.ts";
 import { translate } from "./explain-failure.ts";
-import { createFiles, type Files, type FilesOptions } from "./files.ts";
+import { createFiles, type Files } from "./files.ts";
 import { createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 
@@ -68,7 +69,7 @@ const WAYS = existsSync("/proc/self/fdinfo")
   : [["by name", locateByName] as const];
 
 describe.each(WAYS)("files %s", (_way, locate) => {
-  const make = (changes: Partial<FilesOptions> = {}): Files =>
+  const make = (changes: Partial<ReachOptions> = {}): Files =>
     createFiles({
       workspace,
       roots: () => ["."],

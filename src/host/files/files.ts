@@ -3,8 +3,9 @@ import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { compileGlob } from "../../policy/globs.ts";
 import { pathDenied, shownPath } from "../../policy/paths.ts";
+import type { ReachOptions } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
-import { type AccessOptions, createAccess } from "./access.ts";
+import { createAccess } from "./access.ts";
 import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
 import { type LineRange, readLineRanges } from "./line-ranges.ts";
 import { type ReadRequest, readContent } from "./read-content.ts";
@@ -60,8 +61,6 @@ export interface LineRanges {
   readonly ranges: readonly (readonly string[])[];
 }
 
-export interface FilesOptions extends AccessOptions {}
-
 const typeOf = (thing: Dirent | Stats): EntryType => {
   if (thing.isFile()) return "file";
   if (thing.isDirectory()) return "dir";
@@ -91,7 +90,7 @@ const binary = (words: string, sizeBytes: number): LlmcError =>
     hint: "Use stat for its size and time.",
   });
 
-export const createFiles = (options: FilesOptions): Files => {
+export const createFiles = (options: ReachOptions): Files => {
   const withLocated = createAccess(options);
 
   const files: Files = {
@@ -107,7 +106,7 @@ export const createFiles = (options: FilesOptions): Files => {
       withLocated(words, signal, async (located, { rules, isWithheld }) => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(words);
-        if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
+        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
         const slice = await readContent(await located.openContent(), stats.size, request, signal);
         if (slice === "binary") throw binary(words, stats.size);
         return { ...slice, path: shownPath(realPath, rules.workspace), sizeBytes: stats.size };
@@ -139,7 +138,7 @@ export const createFiles = (options: FilesOptions): Files => {
       withLocated(words, signal, async (located, { rules, isWithheld }) => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(words);
-        if (isWithheld(realPath)) throw pathDenied(words, "denylist", rules);
+        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
         const found = await readLineRanges(await located.openContent(), stats.size, ranges, signal);
         if (found === "binary") throw binary(words, stats.size);
         return { path: shownPath(realPath, rules.workspace), ranges: found };

@@ -35,7 +35,12 @@ export const cacheByList = <T>(
   };
 };
 
-export const createPathRules = (workspace: string, roots: () => readonly string[]): (() => PathRules) => {
+/** `closed` are further folders that no caller reaches, whatever the roots. */
+export const createPathRules = (
+  workspace: string,
+  roots: () => readonly string[],
+  closed: () => readonly string[] = () => [],
+): (() => PathRules) => {
   const writtenWorkspace = posix.resolve(workspace);
   const realWorkspace = realOrFuture(writtenWorkspace);
   const stateDir = posix.join(realWorkspace, STATE_DIR);
@@ -46,7 +51,11 @@ export const createPathRules = (workspace: string, roots: () => readonly string[
       roots: written.map(realOrFuture),
       writtenRoots: written,
       // Itself, and where it leads if the operator made it a link.
-      privateDirs: [stateDir, realOrFuture(stateDir)],
+      privateDirs: [
+        stateDir,
+        realOrFuture(stateDir),
+        ...closed().flatMap((path) => [path, realOrFuture(path)]),
+      ],
     };
   });
 };

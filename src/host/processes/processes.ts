@@ -122,11 +122,11 @@ export const createProcesses = ({
     gate.pass(
       { command, cwd, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
       signal,
-      async ({ request, ground }) => {
+      async ({ request, profile }) => {
         const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
         try {
           stopIfAborted(signal);
-          const started = await runner.start({ ...request, terminal: pty }, ground, () =>
+          const started = await runner.start({ ...request, terminal: pty }, profile, () =>
             channel.childStdio(),
           );
           const parts = { id: newProcessId(), ownerId: owner.sessionId, command, pty, channel, now };

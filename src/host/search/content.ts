@@ -1,8 +1,8 @@
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
-import type { Surroundings } from "../files/explain-failure.ts";
 import type { Files } from "../files/files.ts";
 import type { Located } from "../files/located.ts";
 import type { Handles } from "../handles/handles.ts";
+import type { Surroundings } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
 import { findBelow } from "./check.ts";

@@ -1,8 +1,8 @@
 import { compareRanked, createNameRanker, type RankedName } from "../../base/fuzzy.ts";
 import { compileGlob, isGlob } from "../../policy/globs.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
-import type { Surroundings } from "../files/explain-failure.ts";
 import type { Located } from "../files/located.ts";
+import type { Surroundings } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { createFileFilter, nameArgs } from "./args.ts";
 import { createBest } from "./best.ts";

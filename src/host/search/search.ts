@@ -1,6 +1,7 @@
-import { type AccessOptions, createAccess } from "../files/access.ts";
+import { createAccess } from "../files/access.ts";
 import type { Files } from "../files/files.ts";
 import type { Handles } from "../handles/handles.ts";
+import type { ReachOptions } from "../reach/reach.ts";
 import { checkPattern } from "./args.ts";
 import { type SearchParts, searchContent } from "./content.ts";
 import type { Search } from "./contract.ts";
@@ -11,7 +12,7 @@ export type { ContentQuery, NameQuery, Search } from "./contract.ts";
 export { renderHitLines } from "./lines.ts";
 
 /** Roots, denylist and way to locate must be those of the files. */
-export interface SearchOptions extends AccessOptions {
+export interface SearchOptions extends ReachOptions {
   /** All text comes through it: what ripgrep reads while directories are swapped for links is never shown. */
   readonly files: Pick<Files, "readLines">;
   readonly handles: Pick<Handles, "put">;

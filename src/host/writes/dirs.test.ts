@@ -52,7 +52,10 @@ describe.each(WAYS)("REQ-F4 making directories %s", (_way, locate) => {
 
   it("REQ-D16 FAIL-A19 puts no directory in the place of what is ours, and leaves nothing half made", async () => {
     mkdirSync(at("modules"));
-    const guarded = open({ locate, protectedPaths: () => ["modules", "policies/main.cedar"] });
+    const guarded = open({
+      locate,
+      places: () => ({ modules: ["modules"], config: ["policies/main.cedar"] }),
+    });
     for (const path of [
       "llmc.toml",
       "llmc.toml/x",

@@ -2,10 +2,11 @@ import { posix } from "node:path";
 import { STATE_DIR } from "../../policy/paths.ts";
 import type { Locks } from "../locks/locks.ts";
 import { createOwners } from "../locks/owner.ts";
+import type { ReachOptions } from "../reach/reach.ts";
 import { appendToFile } from "./append.ts";
 import type { FileWrites } from "./contract.ts";
 import { makeDirectories } from "./dirs.ts";
-import { createGround, type GroundOptions } from "./ground.ts";
+import { createGround } from "./ground.ts";
 import { createWriteJournal, journalFolder } from "./journal.ts";
 import { applyChanges } from "./many.ts";
 import { moveThing } from "./move.ts";
@@ -14,7 +15,7 @@ import { type Recovered, recoverJournal } from "./recovery.ts";
 import { removeThing } from "./remove.ts";
 import type { Bench } from "./workbench.ts";
 
-export interface FileWritesOptions extends GroundOptions {
+export interface FileWritesOptions extends ReachOptions {
   readonly locks: Locks;
   /** Largest file that is edited as text, in bytes. */
   readonly maxTextBytes?: number;

@@ -1,31 +1,11 @@
 import { statSync } from "node:fs";
-import { posix } from "node:path";
 import { compileDenylist } from "../../policy/denylist.ts";
 import { judgeReal, pathDenied } from "../../policy/paths.ts";
-import { judgeRemoval, judgeWrite, type WriteRules, writeDenied } from "../../policy/writes.ts";
-import type { Surroundings } from "../files/explain-failure.ts";
-import { canLocateByDescriptor, createLocateByDescriptor } from "../files/locate-by-descriptor.ts";
-import { locateByName } from "../files/locate-by-name.ts";
-import type { Locate } from "../files/located.ts";
-import { cacheByList, createPathRules, realOrFuture } from "../files/path-rules.ts";
+import { entriesAt, judgeRemoval, judgeWrite, REACH, type ReachId, writeDenied } from "../../policy/reach.ts";
+import { cacheByList } from "../files/path-rules.ts";
+import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 
-export interface GroundOptions {
-  readonly workspace: string;
-  /** As configured: relative to the workspace or absolute. Asked on every call, since configuration is hot. */
-  readonly roots: () => readonly string[];
-  /** Files and folders that no caller changes; relative to the workspace or absolute. Asked on every call. */
-  readonly protectedPaths: () => readonly string[];
-  /** Globs of names whose content is withheld: such files may be created, never changed, moved or removed. */
-  readonly denylist: () => readonly string[];
-  /** Globs of files that turn into commands later. */
-  readonly writeDenylist: () => readonly string[];
-  /** Left out: the best way this machine has. */
-  readonly locate?: Locate;
-  /** Left out: as the system usually does. */
-  readonly ignoreCase?: boolean;
-}
-
-/** The rules of one call, as they are at its start. The `refuse…` functions throw. */
+/** The rules of one write, as they are at its start. The `refuse…` functions throw. */
 export interface WriteGround extends Surroundings {
   /** What is found at a real path must be inside and of no concern of ours. */
   refuseOutside(words: string, realPath: string): void;
@@ -39,11 +19,10 @@ export interface WriteGround extends Surroundings {
    * removable; but not with an `.env` or a key in it.
    */
   isSecret(realPath: string): boolean;
-  /** On the write denylist. */
-  isGuarded(realPath: string): boolean;
+  /** The entry of the table that keeps the file tools from changing what lies at a real path; secrets aside. */
+  protects(realPath: string): ReachId | undefined;
   /** One of the protected files by another name: a hard link, or other letters where case does not count. */
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
-  readonly writeRules: WriteRules;
 }
 
 const BY_WORD = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
@@ -53,55 +32,42 @@ const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: b
   return found !== undefined && found.dev === file.dev && found.ino === file.ino;
 };
 
-export const createGround = (options: GroundOptions): (() => WriteGround) => {
-  const currentRules = createPathRules(options.workspace, options.roots);
-  const currentDenylist = cacheByList(options.denylist, compileDenylist);
+export const createGround = (options: ReachOptions): (() => WriteGround) => {
+  const currentReach = createReach(options);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !BY_WORD.test(glob))),
   );
-  const currentWriteDenylist = cacheByList(options.writeDenylist, compileDenylist);
-  const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
-  // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
-  const ignoreCase = options.ignoreCase ?? (process.platform === "darwin" || process.platform === "win32");
 
   return () => {
-    const rules = currentRules();
-    const isDenied = currentDenylist();
+    const around = currentReach();
+    const { rules, reach } = around;
     const isNamedSecret = currentSecrets();
-    const isWriteDenied = currentWriteDenylist();
     const bases = [rules.workspace, ...rules.roots];
-    const written = options.protectedPaths().map((path) => posix.resolve(rules.workspace, path));
-    const writeRules: WriteRules = {
-      workspace: rules.workspace,
-      roots: [...rules.roots, ...rules.writtenRoots],
-      // Each by its own name and by where it leads: a configuration file may be a link.
-      protectedPaths: [...rules.privateDirs, ...written, ...written.map(realOrFuture)],
-      ignoreCase,
-    };
-    const files = [posix.join(rules.workspace, "llmc.toml"), ...written];
     const refuseOutside: WriteGround["refuseOutside"] = (words, realPath) => {
       const refusal = judgeReal(realPath, rules);
       if (refusal !== undefined) throw pathDenied(words, refusal, rules);
     };
-    const isGuarded = (realPath: string): boolean => isWriteDenied(realPath, bases);
     return {
-      rules,
-      writeRules,
-      locate,
-      isWithheld: (realPath) => isDenied(realPath, bases),
+      ...around,
       isSecret: (realPath) => isNamedSecret(realPath, bases),
-      isGuarded,
-      isRoot: (path) => path === "/" || writeRules.roots.includes(path),
-      isProtectedFile: (file) => files.some((path) => isSameThing(path, file)),
+      protects: (realPath) =>
+        // Secrets have a rule of their own, and a write under way does not keep a directory alive.
+        entriesAt(realPath, reach).find(
+          (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
+        ),
+      isRoot: (path) => path === "/" || reach.roots.includes(path),
+      isProtectedFile: (file) => {
+        const { config, modules, models } = reach.places;
+        return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
+      },
       refuseOutside,
       refuseTarget: (words, realPath) => {
         refuseOutside(words, realPath);
-        const refusal = judgeWrite(realPath, writeRules);
+        const refusal = judgeWrite(realPath, "tools", reach, "create");
         if (refusal !== undefined) throw writeDenied(words, refusal);
-        if (isGuarded(realPath)) throw writeDenied(words, "guarded");
       },
       refuseRemoval: (words, realPath) => {
-        const refusal = judgeRemoval(realPath, writeRules);
+        const refusal = judgeRemoval(realPath, "tools", reach);
         if (refusal !== undefined) throw writeDenied(words, refusal);
       },
     };

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
-import { TEMP_NAME } from "../../policy/writes.ts";
+import { TEMP_NAME } from "../../policy/reach.ts";
 import type { Owner } from "../locks/owner.ts";
 import type { ChangeRecord, Owned, TempNote } from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";

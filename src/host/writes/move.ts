@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots, pathDenied, shownPath } from "../../policy/paths.ts";
-import { judgeOwn, writeDenied } from "../../policy/writes.ts";
+import { writeDenied } from "../../policy/reach.ts";
 import type { Lease } from "../locks/locks.ts";
 import { readThrough, writeAll } from "./bytes.ts";
 import { alreadyExists, changedMeanwhile, codeOf } from "./failure.ts";
@@ -146,11 +146,13 @@ const moveFile = async (move: Move, bench: Bench): Promise<void> => {
 const judgeInside = ({ from, to, ground }: Move, entry: TreeEntry): void => {
   const old = posix.join(from.realPath, entry.path);
   const next = posix.join(to.realPath, entry.path);
-  const own = judgeOwn(old, ground.writeRules) ?? judgeOwn(next, ground.writeRules);
-  if (own !== undefined) throw writeDenied(from.words, own, entry.path);
-  if (ground.isGuarded(next) && !ground.isGuarded(old)) throw writeDenied(from.words, "guarded", entry.path);
+  // A repository that goes along as it is keeps its git directory; the moved thing itself was judged before.
+  const refusal = [ground.protects(old), ground.protects(next)].find(
+    (id) => id !== undefined && id !== "git",
+  );
+  if (refusal !== undefined) throw writeDenied(from.words, refusal, entry.path);
   if (entry.isFile && ground.isWithheld(old) && !ground.isWithheld(next)) {
-    throw writeDenied(from.words, "withheld", entry.path);
+    throw writeDenied(from.words, "secret", entry.path);
   }
 };
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
-import { writeDenied } from "../../policy/writes.ts";
+import { writeDenied } from "../../policy/reach.ts";
 import { explainFailure } from "../files/explain-failure.ts";
 import type { Located } from "../files/located.ts";
 import { changedMeanwhile, codeOf, notADirectory } from "./failure.ts";

@@ -1,7 +1,7 @@
 import { rmdirSync, unlinkSync } from "node:fs";
 import { posix } from "node:path";
 import { shownPath } from "../../policy/paths.ts";
-import { judgeOwn, writeDenied } from "../../policy/writes.ts";
+import { writeDenied } from "../../policy/reach.ts";
 import type { Lease } from "../locks/locks.ts";
 import { isDirectory } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
@@ -12,9 +12,10 @@ import { type Bench, refuseHidden, underLock } from "./workbench.ts";
 /** Nothing in a directory that goes may be ours, or a secret that the caller cannot see. */
 const judgeInside = ({ words, realPath }: Place, ground: WriteGround, entry: TreeEntry): void => {
   const path = posix.join(realPath, entry.path);
-  const refusal = judgeOwn(path, ground.writeRules);
-  if (refusal !== undefined) throw writeDenied(words, refusal, entry.path);
-  if (entry.isFile && ground.isSecret(path)) throw writeDenied(words, "withheld", entry.path);
+  const refusal = ground.protects(path);
+  // A whole clone may go; parts of its git directory were judged by their own names.
+  if (refusal !== undefined && refusal !== "git") throw writeDenied(words, refusal, entry.path);
+  if (entry.isFile && ground.isSecret(path)) throw writeDenied(words, "secret", entry.path);
 };
 
 const removeDirectory = async (

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { pathDenied } from "../../policy/paths.ts";
-import { writeDenied } from "../../policy/writes.ts";
+import { writeDenied } from "../../policy/reach.ts";
 import type { Lease, Locks } from "../locks/locks.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { changedMeanwhile, isDirectory, translateWrite } from "./failure.ts";
@@ -69,7 +69,7 @@ type Existing = NonNullable<Place["stats"]>;
 /** Before something there is changed, moved or removed by name: its content must be the caller's to know. */
 export const refuseHidden = ({ words, realPath }: Place, stats: Existing, ground: WriteGround): void => {
   if (!stats.isFile()) return;
-  if (ground.isWithheld(realPath)) throw writeDenied(words, "withheld");
+  if (ground.isWithheld(realPath)) throw writeDenied(words, "secret");
   if (ground.isProtectedFile(stats)) throw writeDenied(words, "config");
 };
 

@@ -1,31 +1,42 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judgeOwn, judgeRemoval, judgeWrite, type WriteRules, writeDenied } from "./writes.ts";
+import { judgeWrite as judge, judgeRemoval, NO_PLACES, type ReachRules, writeDenied } from "./reach.ts";
 
-const RULES: WriteRules = {
+const RULES: ReachRules = {
   workspace: "/w/app",
   roots: ["/w/app", "/data/shared"],
-  protectedPaths: ["/w/app/modules", "/w/app/conf/policies/main.cedar", "/etc/llmc.toml"],
+  places: {
+    ...NO_PLACES,
+    user: ["/home/ada/.local/state/llmc"],
+    config: ["/w/app/llmc.toml", "/w/app/conf/policies/main.cedar", "/etc/llmc.toml"],
+    modules: ["/w/app/modules"],
+  },
+  isStartup: (path) => path.includes("/.vscode"),
+  isWithheld: (path) => path.endsWith(".env"),
+  entryKind: () => undefined,
   ignoreCase: false,
 };
+
+const judgeWrite = (path: string, rules: ReachRules) => judge(path, "tools", rules, "create");
 
 describe("REQ-D16 FAIL-A19 judgeWrite", () => {
   it.each([
     ["/w/app/llmc.toml", "config"],
     ["/w/app/llmc.toml/x", "config"],
-    ["/w/app/modules", "config"],
-    ["/w/app/modules/a/b.ts", "config"],
+    ["/w/app/modules", "modules"],
+    ["/w/app/modules/a/b.ts", "modules"],
     ["/w/app/conf/policies/main.cedar", "config"],
     ["/etc/llmc.toml", "config"],
     ["/w/app/.llmc", "state"],
     ["/w/app/.llmc/token", "state"],
     ["/w/app/other/.llmc/journal/x.json", "state"],
     ["/data/shared/.llmc", "state"],
-    ["/w/app/.llmc-tmp-0123456789abcdef01234567", "state"],
-    ["/w/app/src/.llmc-tmp-0123456789abcdef01234567", "state"],
+    ["/w/app/.llmc-tmp-0123456789abcdef01234567", "pending"],
+    ["/w/app/src/.llmc-tmp-0123456789abcdef01234567", "pending"],
+    ["/home/ada/.local/state/llmc/key", "user"],
   ])("refuses %s as %s", (path, refusal) => {
     expect(judgeWrite(path, RULES)).toBe(refusal);
-    expect(judgeRemoval(path, RULES)).toBe(refusal);
+    expect(judgeRemoval(path, "tools", RULES)).toBe(refusal);
   });
 
   it.each([
@@ -40,7 +51,7 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
     "/data/shared/llmc.toml",
   ])("lets %s pass", (path) => {
     expect(judgeWrite(path, RULES)).toBeUndefined();
-    expect(judgeRemoval(path, RULES)).toBeUndefined();
+    expect(judgeRemoval(path, "tools", RULES)).toBeUndefined();
   });
 
   it("minds other letters only where the system takes them for the same", () => {
@@ -49,15 +60,15 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
       expect(judgeWrite(path, blind), path).toBeDefined();
       expect(judgeWrite(path, RULES), path).toBeUndefined();
     }
-    expect(judgeRemoval("/W", blind)).toBe("root");
-    expect(judgeRemoval("/w/app/CONF", blind)).toBe("holds");
+    expect(judgeRemoval("/W", "tools", blind)).toBe("root");
+    expect(judgeRemoval("/w/app/CONF", "tools", blind)).toBe("holds");
   });
 
   it("protects whatever lies in a protected folder, at any depth", () => {
     const name = fc.stringMatching(/^[a-z]{1,8}$/);
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 6 }), (names) => {
-        expect(judgeWrite(`/w/app/modules/${names.join("/")}`, RULES)).toBe("config");
+        expect(judgeWrite(`/w/app/modules/${names.join("/")}`, RULES)).toBe("modules");
         expect(judgeWrite(`/w/app/${names.join("/")}/.llmc/x`, RULES)).toBe("state");
       }),
     );
@@ -74,21 +85,16 @@ describe("REQ-F4 FAIL-A8 judgeRemoval", () => {
     ["/w/app/conf", "holds"],
     ["/w/app/conf/policies", "holds"],
   ])("refuses %s as %s", (path, refusal) => {
-    expect(judgeRemoval(path, RULES)).toBe(refusal);
+    expect(judgeRemoval(path, "tools", RULES)).toBe(refusal);
   });
 
   it.each(["/w/app/src", "/w/app/configuration", "/data/shared/x"])("lets %s pass", (path) => {
-    expect(judgeRemoval(path, RULES)).toBeUndefined();
-  });
-
-  it("knows what is ours inside a tree, but a write under way does not keep a directory alive", () => {
-    expect(judgeOwn("/w/app/src/.llmc", RULES)).toBe("state");
-    expect(judgeOwn("/w/app/src/.llmc-tmp-0123456789abcdef01234567", RULES)).toBeUndefined();
+    expect(judgeRemoval(path, "tools", RULES)).toBeUndefined();
   });
 });
 
 it("names the caller's words, and what is inside them", () => {
-  expect(writeDenied("build", "withheld", "x/.env")).toMatchObject({
+  expect(writeDenied("build", "secret", "x/.env")).toMatchObject({
     code: "path_denied",
     message: expect.stringMatching(/^"x\/\.env" in "build" is on the denylist/),
   });

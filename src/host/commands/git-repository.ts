@@ -1,0 +1,154 @@
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { insideRoots } from "../../policy/paths.ts";
+import { isPlainConfig, parseGitConfig } from "./git-config.ts";
+import { readSmallFile } from "./small-file.ts";
+
+/** Where git keeps what belongs to a work tree. Real paths. */
+export interface GitRepository {
+  /** Top of the work tree. */
+  readonly top: string;
+  /** The work tree's own: index, HEAD. */
+  readonly gitDir: string;
+  /** Shared by all work trees: objects, refs, configuration. */
+  readonly commonDir: string;
+}
+
+const MAX_POINTER_BYTES = 4096;
+const MAX_CONFIG_BYTES = 1024 * 1024;
+const MAX_ALTERNATES_BYTES = 64 * 1024;
+
+const realOf = (path: string): string | undefined => {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const readText = (path: string, maxBytes: number): string | undefined =>
+  readSmallFile(path, maxBytes)?.toString();
+
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
+const gitDirOf = (entry: string): string | undefined => {
+  const real = realOf(entry);
+  if (real === undefined) return undefined;
+  if (lstatSync(real).isDirectory()) return real;
+  const pointer = /^gitdir: (.+?)\s*$/.exec(readText(real, MAX_POINTER_BYTES) ?? "")?.[1];
+  return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
+};
+
+const refused = (why: string): LlmcError =>
+  new LlmcError("forbidden", `git is not run in this repository: ${why}.`, {
+    hint: "The operator can add the place that it points to to mcp.tools.allowed_roots, or run git by hand.",
+  });
+
+const commonDirOf = (gitDir: string): string => {
+  if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
+  const pointer = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES)?.trim();
+  const common = pointer === undefined ? undefined : realOf(posix.resolve(gitDir, pointer));
+  if (common === undefined) throw refused("its commondir leads to nothing");
+  return common;
+};
+
+/** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
+const alternatesOf = (objects: string, depth = 0): readonly string[] => {
+  const list = posix.join(objects, "info/alternates");
+  if (!exists(list)) return [];
+  const text = readText(list, MAX_ALTERNATES_BYTES);
+  if (text === undefined || depth > 5) throw refused("its list of alternates cannot be read");
+  const stores = text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => posix.resolve(objects, line));
+  return stores.flatMap((store) => [store, ...alternatesOf(store, depth + 1)]);
+};
+
+/** Where its configuration says that the work tree, attributes or further settings lie. */
+const configuredPaths = (dir: string): readonly string[] => {
+  const paths: string[] = [];
+  for (const name of ["config", "config.worktree"]) {
+    const path = posix.join(dir, name);
+    if (!exists(path)) continue;
+    const text = readText(path, MAX_CONFIG_BYTES);
+    const settings = text === undefined ? undefined : parseGitConfig(text);
+    if (settings === undefined) throw refused(`its ${name} cannot be read`);
+    for (const { key, value } of settings) {
+      if (key === "include.path" || (key.startsWith("includeif.") && key.endsWith(".path")))
+        throw refused(`its ${name} includes another file`);
+      if (/^core\.(worktree|attributesfile)$/.test(key) && value !== "")
+        paths.push(posix.resolve(dir, value.replace(/^~(?=\/|$)/, "/~")));
+    }
+  }
+  return paths;
+};
+
+/** The repository that git would find from a folder, going up no further than the root that holds it. */
+export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
+  for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
+    const entry = posix.join(dir, ".git");
+    if (exists(entry)) {
+      const gitDir = gitDirOf(entry);
+      if (gitDir === undefined) throw refused("its .git leads to nothing");
+      return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
+    }
+    if (dir === "/") break;
+  }
+  return undefined;
+};
+
+/**
+ * A repository may point anywhere: at another git directory, at other objects, at another work tree. What lies in the
+ * roots is the operator's choice; everything else is somebody's who made this workspace (REQ-D24).
+ */
+export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
+  const requireInside = (path: string, what: string): void => {
+    if (!insideRoots(realOf(path) ?? path, roots)) throw refused(`${what} lies outside the allowed roots`);
+  };
+  requireInside(gitDir, "its git directory");
+  requireInside(commonDir, "its common directory");
+  for (const dir of new Set([gitDir, commonDir])) {
+    for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
+    for (const path of configuredPaths(dir)) requireInside(path, "a path of its configuration");
+  }
+};
+
+/** What git executes or obeys: nobody changes it through us, git included. */
+const OBEYED = ["hooks", "config", "config.worktree", "info", "commondir", "gitdir", "modules", "worktrees"];
+
+export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly string[] =>
+  [...new Set([gitDir, commonDir])].flatMap((dir) => [
+    ...OBEYED.map((name) => posix.join(dir, name)),
+    posix.join(dir, "objects/info/alternates"),
+    posix.join(dir, "objects/info/http-alternates"),
+  ]);
+
+const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean => {
+  try {
+    return readdirSync(folder).every(isFine);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ENOENT";
+  }
+};
+
+/** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */
+export const isPlainRepository = (entry: string, roots: readonly string[]): boolean => {
+  const stats = lstatSync(entry, { throwIfNoEntry: false });
+  // A pointer brings another directory's settings along.
+  if (stats?.isDirectory() !== true || !insideRoots(entry, roots)) return false;
+  const text = readText(posix.join(entry, "config"), MAX_CONFIG_BYTES);
+  const settings = text === undefined ? undefined : parseGitConfig(text);
+  const absent = ["config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates"];
+  return (
+    lstatSync(posix.join(entry, "config"), { throwIfNoEntry: false })?.isFile() === true &&
+    settings !== undefined &&
+    isPlainConfig(settings) &&
+    isEmptyOr(posix.join(entry, "hooks"), (name) => name.endsWith(".sample")) &&
+    isEmptyOr(posix.join(entry, "modules"), () => false) &&
+    isEmptyOr(posix.join(entry, "worktrees"), () => false) &&
+    absent.every((name) => !exists(posix.join(entry, name)))
+  );
+};

@@ -1,0 +1,69 @@
+import { realpathSync } from "node:fs";
+import { posix } from "node:path";
+import { insideRoots } from "../../policy/paths.ts";
+import type { SetAside } from "./contract.ts";
+import { isPlainRepository } from "./git-repository.ts";
+import { moveAside } from "./protected-names.ts";
+import { readSmallFile } from "./small-file.ts";
+import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
+
+const MAX_POINTER_BYTES = 4096;
+
+/** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
+const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
+  const pointer = /^gitdir: (.+?)\s*$/.exec(readSmallFile(path, MAX_POINTER_BYTES)?.toString() ?? "")?.[1];
+  if (pointer === undefined) return false;
+  try {
+    const target = realpathSync.native(posix.resolve(posix.dirname(path), pointer));
+    const gitDirs = known.filter(({ kind, isLink }) => kind === "git" && !isLink).map((one) => one.path);
+    return insideRoots(target, gitDirs);
+  } catch {
+    return false;
+  }
+};
+
+interface NewFindingsOptions {
+  readonly scan: WorkspaceScan;
+  readonly before: readonly Finding[];
+  readonly roots: readonly string[];
+  /** Git that may write brings start-up files along with a branch. */
+  readonly isGit: boolean;
+}
+
+/**
+ * What programs of the user would obey and was not there before a command ran: nothing can keep a name from being made
+ * in a folder that is writable, so it is renamed as soon as the command has ended, and never deleted, since it may be
+ * the user's own. A new repository that is plain, as `git init` and `git clone` leave it, stays.
+ */
+export const setNewFindingsAside = async ({
+  scan,
+  before,
+  roots,
+  isGit,
+}: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  const knownPaths = new Set(
+    before.map(({ path, isLink, identity }) => (isLink ? `${path} ${identity}` : path)),
+  );
+  const knownFiles = new Set(before.map(({ identity }) => identity));
+  const isNew = ({ path, isLink, identity }: Finding): boolean =>
+    !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
+  const isObeyed = (finding: Finding): boolean => {
+    if (finding.kind === "startup") return !isGit;
+    if (finding.kind !== "git") return false;
+    return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
+  };
+  const planted = (await scan.again()).filter((finding) => isNew(finding) && isObeyed(finding));
+  const rename = async (path: string): Promise<SetAside | undefined> => {
+    const root = roots.find((folder) => insideRoots(path, [folder]));
+    return root === undefined ? undefined : moveAside(root, path).catch(() => undefined);
+  };
+  const moved: SetAside[] = [];
+  for (const { path, kind, isLink } of planted) {
+    // Under any other name it would still be a git directory: without its HEAD it is none.
+    const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
+    const aside =
+      (posix.basename(path) === ".git" || kind !== "git" ? await rename(path) : undefined) ?? head;
+    if (aside !== undefined) moved.push(aside);
+  }
+  return moved;
+};

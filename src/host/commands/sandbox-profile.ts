@@ -1,0 +1,125 @@
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { insideRoots } from "../../policy/paths.ts";
+import { type PlacedId, REACH } from "../../policy/reach.ts";
+import type { Surroundings } from "../reach/reach.ts";
+import type { CommandLimits, SandboxProfile } from "./contract.ts";
+import { coverFiles } from "./cover-files.ts";
+import { type GitRepository, obeyedParts } from "./git-repository.ts";
+import type { Finding } from "./workspace-scan.ts";
+
+/** What the profile is made for. */
+export interface ProfileRequest {
+  readonly cwd: string;
+  readonly writes: boolean;
+  readonly network: boolean;
+  readonly noFork: boolean;
+  readonly limits: CommandLimits;
+  /** Set where the program is git: the repository that it works on, and the withheld files that it keeps as they are. */
+  readonly git:
+    | { readonly repository: GitRepository | undefined; readonly kept: ReadonlySet<string> }
+    | undefined;
+  /** Whether single names in a writable folder can be guarded; Landlock closes the whole folder then. */
+  readonly guardsNames: boolean;
+}
+
+/** Names that bubblewrap covers in about 50 ms; its time grows with the square of them. */
+const MAX_COVERED = 100;
+/** Each is a mount, and so is every folder between it and its root. */
+const MAX_READ_ONLY = 120;
+
+const tooManySecrets = (count: number): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    `${count} files are withheld by name, too many of them in the top folder itself to keep them from a command.`,
+    { hint: "Move them into a folder of their own, or narrow mcp.tools.denylist_globs." },
+  );
+
+const tooManyProtected = (count: number): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    `${count} start-up files and git directories lie in this folder, too many to keep a writing command from them.`,
+    {
+      hint: "Run it in a folder further down, or narrow mcp.tools.startup_globs or mcp.tools.allowed_roots.",
+    },
+  );
+
+const pathsOf = (findings: readonly Finding[], kind: Finding["kind"]): readonly string[] =>
+  findings.filter((finding) => finding.kind === kind && !finding.isLink).map(({ path }) => path);
+
+/** The nearest folder around the working directory that is a project by itself; the directory where there is none. */
+const projectOf = (cwd: string, roots: readonly string[], findings: readonly Finding[]): string => {
+  const tops = new Set(findings.filter(({ kind }) => kind === "git").map(({ path }) => posix.dirname(path)));
+  for (let dir = cwd; insideRoots(dir, roots) && dir !== "/"; dir = posix.dirname(dir))
+    if (tops.has(dir)) return dir;
+  return cwd;
+};
+
+/** Entries of the table that commands see and must not change. */
+const readOnlyPlaces = ({ reach }: Surroundings): readonly string[] =>
+  (Object.keys(reach.places) as PlacedId[])
+    .filter((id) => REACH[id].read.includes("commands") && !REACH[id].write.includes("commands"))
+    .flatMap((id) => reach.places[id]);
+
+const needsNamespaces = (): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    "This git command writes, and starts other programs that would write as well.",
+    {
+      hint: "It needs the bubblewrap sandbox, in which hooks and configuration stay read-only: see `llmc doctor`.",
+    },
+  );
+
+/** Git's own repository is open to a git that may write, but for what git executes or obeys. */
+const readOnlyGit = (
+  gitDirs: readonly string[],
+  { git, noFork, guardsNames }: ProfileRequest,
+): readonly string[] => {
+  if (git?.repository === undefined) return gitDirs;
+  const { gitDir, commonDir } = git.repository;
+  const others = gitDirs.filter((path) => path !== gitDir && path !== commonDir);
+  if (guardsNames) return [...others, ...obeyedParts(git.repository)];
+  // Git alone writes its index, objects and refs; what it would start might write the rest.
+  if (!noFork) throw needsNamespaces();
+  return others;
+};
+
+/**
+ * The table of reach as a sandbox for one command. A command that writes nothing gets every root read-only, so that
+ * nothing has to be guarded one by one; what is secret is withheld from both kinds.
+ */
+export const buildProfile = (
+  request: ProfileRequest,
+  around: Surroundings,
+  findings: readonly Finding[],
+): SandboxProfile => {
+  const { roots, privateDirs } = around.rules;
+  const inRoots = (path: string): boolean => insideRoots(path, roots);
+  const secrets = pathsOf(findings, "secret");
+  const cover = coverFiles(secrets, roots, MAX_COVERED);
+  if (cover === undefined) throw tooManySecrets(secrets.length);
+  const shared = {
+    hidden: [...new Set([...privateDirs, ...pathsOf(findings, "state")])].filter(inRoots),
+    withheld: request.git === undefined ? cover : cover.filter((path) => !request.git?.kept.has(path)),
+    refusesWithheld: request.git !== undefined,
+    network: request.network,
+    noFork: request.noFork,
+    limits: request.limits,
+  };
+  if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
+
+  const startup = request.git === undefined ? pathsOf(findings, "startup") : [];
+  const placed = readOnlyPlaces(around).filter(
+    (path) => request.git === undefined || !around.reach.places.startup.includes(path),
+  );
+  const guarded = [
+    ...new Set([...placed, ...startup, ...readOnlyGit(pathsOf(findings, "git"), request)]),
+  ].filter(inRoots);
+  if (guarded.length <= MAX_READ_ONLY) return { ...shared, writable: roots, readable: [], readOnly: guarded };
+
+  // Rather than guard hundreds of names, only the project around the working directory is writable.
+  const project = projectOf(request.cwd, roots, findings);
+  const inProject = guarded.filter((path) => insideRoots(path, [project]));
+  if (inProject.length > MAX_READ_ONLY) throw tooManyProtected(inProject.length);
+  return { ...shared, writable: [project], readable: roots, readOnly: inProject };
+};

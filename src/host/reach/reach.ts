@@ -1,0 +1,104 @@
+import { lstatSync, type Stats } from "node:fs";
+import { posix } from "node:path";
+import { compileDenylist } from "../../policy/denylist.ts";
+import type { PathRules } from "../../policy/paths.ts";
+import { NO_PLACES, type PlacedId, type Places, type ReachRules } from "../../policy/reach.ts";
+import { canLocateByDescriptor, createLocateByDescriptor } from "../files/locate-by-descriptor.ts";
+import { locateByName } from "../files/locate-by-name.ts";
+import type { Locate } from "../files/located.ts";
+import { cacheByList, createPathRules, realOrFuture } from "../files/path-rules.ts";
+import type { WithheldFiles } from "./withheld-files.ts";
+
+/** What a caller may reach, as configured. Everything is asked on every call, since configuration is hot. */
+export interface ReachOptions {
+  readonly workspace: string;
+  /** Relative to the workspace or absolute. */
+  readonly roots: () => readonly string[];
+  /** Globs of names whose content is withheld. */
+  readonly denylist: () => readonly string[];
+  /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
+  readonly places?: () => Partial<Places>;
+  /** Globs of start-up files. */
+  readonly startup?: () => readonly string[];
+  readonly withheldFiles?: WithheldFiles;
+  /** Left out: the best way this machine has. */
+  readonly locate?: Locate;
+  /** Left out: as the system usually does. */
+  readonly ignoreCase?: boolean;
+}
+
+/** The rules of one call, as they are at its start. */
+export interface Surroundings {
+  readonly rules: PathRules;
+  readonly reach: ReachRules;
+  readonly locate: Locate;
+  /** By its name or, where the file itself is known, because the last scan saw it under a withheld one. */
+  readonly isWithheld: (realPath: string, file?: Stats) => boolean;
+}
+
+const entryKind: ReachRules["entryKind"] = (path) => {
+  let found: Stats | undefined;
+  try {
+    found = lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // A part of the path is a file, or closed to us: nothing is there that git could find.
+    return undefined;
+  }
+  if (found === undefined) return undefined;
+  if (found.isFile()) return "file";
+  if (found.isDirectory()) return "directory";
+  return found.isSymbolicLink() ? "link" : "other";
+};
+
+/** The workspace's own configuration file is protected before it exists, and whichever is in force. */
+const CONFIG_FILE = "llmc.toml";
+
+const noGlobs = (): readonly string[] => [];
+
+export const createReach = (options: ReachOptions): (() => Surroundings) => {
+  const currentRules = createPathRules(options.workspace, options.roots, () => options.places?.().user ?? []);
+  const currentDenylist = cacheByList(options.denylist, compileDenylist);
+  const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
+  const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
+  // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
+  const ignoreCase = options.ignoreCase ?? (process.platform === "darwin" || process.platform === "win32");
+
+  const placesFor = ({ workspace }: PathRules): Places => {
+    const given = { ...NO_PLACES, ...options.places?.() };
+    const resolveAll = (paths: readonly string[]): readonly string[] => {
+      const written = paths.map((path) => posix.resolve(workspace, path));
+      // Each by its own name and by where it leads: a configuration file may be a link.
+      return [...new Set([...written, ...written.map(realOrFuture)])];
+    };
+    const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
+    const entries = Object.entries(withConfig).map(([id, paths]) => [id, resolveAll(paths)]);
+    return Object.fromEntries(entries) as Record<PlacedId, readonly string[]>;
+  };
+
+  return () => {
+    const rules = currentRules();
+    const denies = currentDenylist();
+    const isStartupName = currentStartup();
+    const bases = [rules.workspace, ...rules.roots];
+    let places: Places | undefined;
+    const isWithheld: Surroundings["isWithheld"] = (realPath, file) =>
+      denies(realPath, bases) || (file !== undefined && options.withheldFiles?.has(file) === true);
+    return {
+      rules,
+      locate,
+      isWithheld,
+      reach: {
+        workspace: rules.workspace,
+        roots: [...rules.roots, ...rules.writtenRoots],
+        get places() {
+          places ??= placesFor(rules);
+          return places;
+        },
+        isStartup: (path) => isStartupName(path, bases),
+        isWithheld,
+        entryKind,
+        ignoreCase,
+      },
+    };
+  };
+};

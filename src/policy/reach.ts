@@ -1,0 +1,240 @@
+import { posix } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import { quoteForMessage } from "../base/text.ts";
+import { insideRoots, STATE_DIR } from "./paths.ts";
+
+/**
+ * Who acts for a client: the file tools, a command in a sandbox, or git where the operator granted it `git:write`.
+ * The index, search and handles read through the file tools' port.
+ */
+export type Actor = "tools" | "commands" | "git";
+
+/** What the server, or a program of the user, obeys or executes; and what is withheld by its name. */
+export type ReachId =
+  | "state"
+  | "user"
+  | "pending"
+  | "program"
+  | "config"
+  | "modules"
+  | "models"
+  | "git"
+  | "startup"
+  | "secret";
+
+export interface ReachEntry {
+  readonly what: string;
+  /** Who sees the content. */
+  readonly read: readonly Actor[];
+  /** Who may change, replace or remove it. */
+  readonly write: readonly Actor[];
+  /** Who may make a new one; left out: whoever may write. */
+  readonly create?: readonly Actor[];
+  readonly message: string;
+  readonly hint: string;
+}
+
+const EVERYBODY: readonly Actor[] = ["tools", "commands", "git"];
+const BY_HAND = "The operator edits it by hand.";
+
+/**
+ * The one rule of reach (REQ-D16, REQ-D24). Everything that decides about a path derives from this table: the file
+ * tools, patches, search and index by `judgeWrite` and the path rules, commands by their sandbox profile.
+ */
+export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
+  state: {
+    what: `a workspace's ${STATE_DIR} folder: index, handles, telemetry, audit`,
+    read: [],
+    write: [],
+    message: `belongs to llmc's own state (${STATE_DIR}), which no tool changes.`,
+    hint: "Use another path.",
+  },
+  user: {
+    what: "the user's own configuration and state folders of llmc: tokens, trust, grants, keys",
+    read: [],
+    write: [],
+    message: "belongs to the user's own llmc folders, which no tool reaches.",
+    hint: "Use another path.",
+  },
+  pending: {
+    what: "a file that is being written, before it gets its name",
+    read: [],
+    write: [],
+    message: "is a file that llmc is writing, which nobody else changes.",
+    hint: "Use another path.",
+  },
+  program: {
+    what: "the files that llmc itself runs from, where they lie inside a root",
+    read: EVERYBODY,
+    write: [],
+    message: "belongs to the llmc that is running, which no tool changes.",
+    hint: "Install llmc outside the workspace, or let the operator edit it by hand.",
+  },
+  config: {
+    what: "configuration and policy files",
+    read: EVERYBODY,
+    write: [],
+    message: "is llmc's own configuration, which no tool changes.",
+    hint: BY_HAND,
+  },
+  modules: {
+    what: "the folder of custom modules",
+    read: EVERYBODY,
+    write: [],
+    message: "belongs to llmc's custom modules, which no tool changes.",
+    hint: BY_HAND,
+  },
+  models: {
+    what: "the folder of a local embedding model",
+    read: EVERYBODY,
+    write: [],
+    message: "belongs to llmc's local model, which no tool changes.",
+    hint: BY_HAND,
+  },
+  git: {
+    what: "git directories, under any name",
+    read: EVERYBODY,
+    write: ["git"],
+    message: "belongs to a git directory, which only git itself changes.",
+    hint: "Use git, if the operator allows it to write (git:write in mcp.tools.command_powers).",
+  },
+  startup: {
+    what: "start-up files of editors, shells, agents and CI, sidecar documents and guides",
+    read: EVERYBODY,
+    write: ["tools", "git"],
+    message: "is a start-up file (mcp.tools.startup_globs), which commands do not change.",
+    hint: "Write it with a file tool.",
+  },
+  secret: {
+    what: "files withheld by name (mcp.tools.denylist_globs)",
+    read: [],
+    write: [],
+    create: EVERYBODY,
+    message:
+      "is on the denylist (mcp.tools.denylist_globs): what cannot be read is not changed, moved or removed either.",
+    hint: "The user has to do it by hand.",
+  },
+};
+
+/** Entries that are known by where they lie. Absolute real paths, and the names that the operator wrote for them. */
+export type PlacedId = "user" | "program" | "config" | "modules" | "models" | "startup";
+export type Places = Readonly<Record<PlacedId, readonly string[]>>;
+
+export const NO_PLACES: Places = { user: [], program: [], config: [], modules: [], models: [], startup: [] };
+
+export interface ReachRules {
+  /** Real ones, and the names the operator wrote for them. */
+  readonly roots: readonly string[];
+  readonly workspace: string;
+  readonly places: Places;
+  readonly isStartup: (realPath: string) => boolean;
+  readonly isWithheld: (realPath: string) => boolean;
+  /** What a directory holds under a name, as far as git cares; links count as what they are. */
+  readonly entryKind: (path: string) => "file" | "directory" | "link" | "other" | undefined;
+  /** Whether the system takes `LLMC.TOML` for `llmc.toml`. */
+  readonly ignoreCase: boolean;
+}
+
+/** Names of files that are being written, before they get their own. */
+export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
+
+// What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks.
+const GIT_NAME = /^(?:\.git|git~\d+)$/i;
+
+/** With a valid HEAD, one of these makes a directory git's own (is_git_directory in git's setup.c). */
+const BESIDE_HEAD = ["objects", "refs", "commondir"] as const;
+
+type EntryKind = ReachRules["entryKind"];
+
+const hasHead = (dir: string, entryKind: EntryKind): boolean => {
+  const head = entryKind(posix.join(dir, "HEAD"));
+  return head === "file" || head === "link";
+};
+
+/** Whether git would take this directory for one of its own, whatever it is called. */
+export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolean =>
+  hasHead(dir, entryKind) && BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined);
+
+/**
+ * Whether a path lies in a git directory, or would make its folder one. A file called HEAD is what every git directory
+ * needs, so nobody but git makes one: then no sequence of writes, however interleaved, ends in a new repository.
+ */
+export const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
+  const name = posix.basename(path);
+  if (path.split("/").some((part) => GIT_NAME.test(part))) return true;
+  if (/^head$/i.test(name) && entryKind(path) !== "directory") return true;
+  const folder = posix.dirname(path);
+  if (BESIDE_HEAD.some((beside) => beside === name.toLowerCase()) && hasHead(folder, entryKind)) return true;
+  for (let dir = folder; dir !== "/"; dir = posix.dirname(dir))
+    if (looksLikeGitDirectory(dir, entryKind)) return true;
+  return false;
+};
+
+const foldFor = ({ ignoreCase }: ReachRules) =>
+  ignoreCase ? (path: string) => path.normalize("NFC").toLowerCase() : (path: string) => path;
+
+/** The entries that a real path belongs to. */
+export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId[] => {
+  const fold = foldFor(rules);
+  const path = fold(realPath);
+  const isPlaced = (id: PlacedId): boolean => insideRoots(path, rules.places[id].map(fold));
+  const found: ReachId[] = [];
+  if (path.split("/").includes(STATE_DIR)) found.push("state");
+  if (TEMP_NAME.test(posix.basename(path))) found.push("pending");
+  for (const id of ["user", "program", "config", "modules", "models"] as const)
+    if (isPlaced(id)) found.push(id);
+  if (isInGitDirectory(realPath, rules.entryKind)) found.push("git");
+  if (isPlaced("startup") || rules.isStartup(realPath)) found.push("startup");
+  if (rules.isWithheld(realPath)) found.push("secret");
+  return found;
+};
+
+/** The entry that keeps an actor from making something under a name, or from changing what is there. */
+export const judgeWrite = (
+  realPath: string,
+  actor: Actor,
+  rules: ReachRules,
+  how: "create" | "change" = "change",
+): ReachId | undefined =>
+  entriesAt(realPath, rules).find((id) => {
+    const { write, create = write } = REACH[id];
+    return !(how === "create" ? create : write).includes(actor);
+  });
+
+export type WriteRefusal = ReachId | "root" | "holds" | "link";
+
+/** Whether something may be moved away or removed with all that is in it, as far as names tell. */
+export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules): WriteRefusal | undefined => {
+  const fold = foldFor(rules);
+  const path = fold(realPath);
+  const holds = (other: string): boolean => insideRoots(fold(other), [path]);
+  if (path === "/" || holds(rules.workspace) || rules.roots.some(holds)) return "root";
+  const refusal = judgeWrite(realPath, actor, rules, "create");
+  if (refusal !== undefined) return refusal;
+  const isClosed = (id: PlacedId): boolean => !REACH[id].write.includes(actor);
+  const placed = (Object.keys(rules.places) as PlacedId[]).filter(isClosed);
+  return placed.some((id) => rules.places[id].some(holds)) ? "holds" : undefined;
+};
+
+const OTHER_REFUSALS = {
+  root: {
+    message: "is an allowed root or holds one: roots are never changed, moved or removed.",
+    hint: "Name something inside the root.",
+  },
+  holds: {
+    message: "holds files of llmc's own configuration, state or modules, which no tool moves or removes.",
+    hint: "Name what is to go one by one.",
+  },
+  link: {
+    message: "is a link that leads to nothing, so nothing is written through it.",
+    hint: "Write to its target by name.",
+  },
+} as const;
+
+/** Quotes the caller's own path only. `inside` is something below it that is the reason. */
+export const writeDenied = (words: string, refusal: WriteRefusal, inside?: string): LlmcError => {
+  const { message, hint } =
+    refusal in REACH ? REACH[refusal as ReachId] : OTHER_REFUSALS[refusal as keyof typeof OTHER_REFUSALS];
+  const where = inside === undefined ? "" : `${quoteForMessage(inside)} in `;
+  return new LlmcError("path_denied", `${where}${quoteForMessage(words)} ${message}`, { hint });
+};
