@@ -51,7 +51,6 @@ const openTier = async (tier: Tier, workspace: string) => {
       timeoutSeconds: 30,
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
-    limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
   });
   const commands = createCommands(gate, runner);
   const call = { command: "ls src", cwd: undefined, timeoutSeconds: undefined, maxOutputBytes: 100_000 };

@@ -50,12 +50,13 @@ const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 export const createEngines = ({ root, folders, config, configFile, log, onCommand }: EngineParts) => {
   const tools = () => config().mcp.tools;
   const rag = () => config().mcp.rag;
+  const withheldFiles = createWithheldFiles();
   const reach: ReachOptions = {
     workspace: root,
     roots: () => tools().allowed_roots,
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
-    withheldFiles: createWithheldFiles(),
+    withheldFiles,
     // Whoever writes these changes what the server itself does (REQ-D16).
     places: () => ({
       user: [folders.config, folders.state],
@@ -163,6 +164,8 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
     settings: () => ({
       roots: tools().allowed_roots,
       denylist: tools().denylist_globs,
+      closed: [folders.config, folders.state],
+      withheldFiles: withheldFiles.keys(),
       maxFileBytes: rag().max_file_kb * 1024,
       watch: rag().watch,
       threads: rag().index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),

@@ -134,6 +134,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
         durationMs: latencyMs,
         timedOut: launched.timedOut,
         setAside: launched.setAside,
+        limit: launched.limit,
       };
     } catch (error) {
       const latencyMs = performance.now() - startedAt;

@@ -23,13 +23,19 @@ export interface Launched {
   readonly timedOut: boolean;
   readonly tier: Tier | null;
   readonly setAside: readonly string[];
+  /** The limit of memory or processes that was hit. */
+  readonly limit?: "memory" | "processes" | undefined;
 }
 
 /** Runs the words to their end: through the gate for a tool, as they are for a person. */
 export type Launch = (call: LaunchCall, signal: AbortSignal | undefined) => Promise<Launched>;
 
 /** What a shell reports: 128 and the signal's number; 124 is what timeout(1) answers at the deadline. */
-export const exitStatus = ({ exitCode, signal, timedOut }: Omit<Launched, "tier" | "setAside">): number => {
+export const exitStatus = ({
+  exitCode,
+  signal,
+  timedOut,
+}: Pick<Launched, "exitCode" | "signal" | "timedOut">): number => {
   if (timedOut) return 124;
   const numbers: Readonly<Record<string, number>> = constants.signals;
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);

@@ -22,6 +22,8 @@ export interface EnvelopeResult {
   readonly timedOut: boolean;
   /** Protected names that came into being during the run and were renamed. */
   readonly setAside: readonly string[];
+  /** The limit of memory or processes that was hit. */
+  readonly limit?: "memory" | "processes" | undefined;
 }
 
 /** Runs commands and tells what came of them in few tokens. */

@@ -17,9 +17,11 @@ export const commandMeta = z.object({
   budget_remaining: z.int().nullable(),
   /** Files that commands must not make; they were renamed. */
   set_aside: z.array(z.string()).optional(),
+  /** The limit that the command ran into. */
+  limit: z.enum(["memory", "processes"]).optional(),
 });
 
-export const metaOf = ({ document, tier, durationMs, timedOut, setAside }: EnvelopeResult) => {
+export const metaOf = ({ document, tier, durationMs, timedOut, setAside, limit }: EnvelopeResult) => {
   const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
   return {
     tier,
@@ -32,8 +34,14 @@ export const metaOf = ({ document, tier, durationMs, timedOut, setAside }: Envel
     tokens_estimate,
     budget_remaining: document.telemetry.budget_remaining,
     ...(setAside.length === 0 ? {} : { set_aside: [...setAside] }),
+    ...(limit === undefined ? {} : { limit }),
   };
 };
+
+const LIMIT_NOTES = {
+  memory: "over the memory limit (mcp.tools.command_memory_mb)",
+  processes: "over the limit of processes (mcp.tools.command_processes)",
+} as const;
 
 /** Below this much, the caller is told what its session has left. */
 const LOW_BUDGET_TOKENS = 20_000;
@@ -43,7 +51,7 @@ export const renderCommand = (
   data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
   meta: Pick<
     z.output<typeof commandMeta>,
-    "timed_out" | "truncated" | "handle" | "set_aside" | "budget_remaining"
+    "timed_out" | "truncated" | "handle" | "set_aside" | "limit" | "budget_remaining"
   >,
 ): string => {
   const left = meta.budget_remaining;
@@ -54,6 +62,7 @@ export const renderCommand = (
         ? []
         : [`exit ${data.exit_code}`]),
     ...(meta.truncated ? [`cut${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`] : []),
+    ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
     ...(meta.set_aside === undefined ? [] : [`set aside: ${meta.set_aside.join(", ")}`]),
     ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),
   ];

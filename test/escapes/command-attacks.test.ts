@@ -60,6 +60,7 @@ spawnSync("/usr/bin/python3", ["attack.py"], { stdio: "inherit" });`,
   },
   {
     name: "git's external diff",
+    isHeldBefore: true,
     tool: "te_run",
     line: "git diff --ext-diff",
     plant: async (workspace) => {

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
-import { commandEnvironment } from "./environment.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
@@ -63,7 +63,11 @@ const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount
     ? { path, args: ["--size", "4096", "--perms", rights, "--tmpfs", path] }
     : readOnly(path, file);
 
-const mountsFor = (program: string, profile: SandboxProfile, place: PrivatePlace): readonly Mount[] => {
+const mountsFor = (
+  { argv: [program], gitCeilings }: CommandRequest,
+  profile: SandboxProfile,
+  place: PrivatePlace,
+): readonly Mount[] => {
   const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
   const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
   const visible = [...SYSTEM_FOLDERS, ...(profile.readable ?? [])];
@@ -98,6 +102,7 @@ const mountsFor = (program: string, profile: SandboxProfile, place: PrivatePlace
       .filter((path) => isThere(path) && !isLink(path))
       .map((path) => hiddenMount(path, place.emptyFile, "0500")),
     ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
+    ...(gitCeilings === undefined ? [] : [readOnly(place.gitIdentityFile)]),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
@@ -120,7 +125,6 @@ const bubblewrapArgs = (
   profile: SandboxProfile,
   place: PrivatePlace,
 ): readonly string[] => {
-  const [program] = request.argv;
   const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
   const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
     (path) => isFolder(path) && !isLink(path),
@@ -133,7 +137,7 @@ const bubblewrapArgs = (
     ...(request.terminal === true ? [] : ["--new-session"]),
     "--cap-drop",
     "ALL",
-    ...mountsFor(program, profile, place).flatMap((mount) => mount.args),
+    ...mountsFor(request, profile, place).flatMap((mount) => mount.args),
     ...(sharesTemp(profile) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
     // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
     // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
@@ -176,7 +180,11 @@ export const bubblewrapLaunch = (
   return {
     ...limited(inner, mark, place.prlimit, profile.limits),
     cwd: "/",
-    env: { ...env, LLMC_COMMAND_ID: mark.id },
+    env: {
+      ...env,
+      ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
+      LLMC_COMMAND_ID: mark.id,
+    },
     ...(filter === undefined ? {} : { input: openSync(filter, "r") }),
     reports: true,
     mark,

@@ -1,5 +1,7 @@
+import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
@@ -96,11 +98,41 @@ const pathsIn = (word: string): readonly string[] =>
     ...(/^-[^-]./.test(word) ? [word.slice(2)] : []),
   ].filter((path) => path !== "" && !path.includes("\0"));
 
-/** A secret that is named outright is refused in every tier; the sandbox keeps commands from the others. */
+/** What a path leads to; undefined where nothing is there. */
+const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
+  try {
+    const real = realpathSync.native(path);
+    return { real, stats: statSync(real) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
 const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithheld }: Surroundings): void => {
   for (const path of words.flatMap(pathsIn)) {
-    if (isWithheld(posix.resolve(cwd, path))) throw pathDenied(path, "denylist", rules);
+    const named = posix.resolve(cwd, path);
+    const found = followed(named);
+    if (isWithheld(named) || (found !== undefined && isWithheld(found.real, found.stats)))
+      throw pathDenied(path, "denylist", rules);
   }
+};
+
+const refuseRecursive = (program: string): LlmcError =>
+  new LlmcError("forbidden", `${program} goes through folders by itself, and would show withheld files.`, {
+    hint: "No sandbox works on this machine (see `llmc doctor`). Use rg or grep, which can be told to leave them out.",
+  });
+
+/** The plain tier hides nothing from a program; some can be told what to leave out. */
+const withoutNames = (
+  program: string,
+  [file, ...words]: readonly [string, ...string[]],
+  secrets: readonly string[],
+): readonly [string, ...string[]] => {
+  const names = [...new Set(secrets.map((path) => posix.basename(path)))];
+  const exclusion = excludeNames(program, words, names);
+  if (exclusion.kind === "refused") throw refuseRecursive(program);
+  return [file, ...exclusion.words];
 };
 
 /** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
@@ -142,7 +174,7 @@ const createProfiler = (options: GateOptions) => {
     words: readonly string[],
     cwd: string,
     tier: Tier,
-  ): Promise<SandboxProfile> => {
+  ): Promise<{ readonly profile: SandboxProfile; readonly secrets: readonly string[] }> => {
     const { network, limits } = options.settings();
     const around = currentReach();
     const { roots } = around.rules;
@@ -164,11 +196,11 @@ const createProfiler = (options: GateOptions) => {
       guardsNames: tier !== "landlock",
     };
     const profile = buildProfile(request, around, found);
-    // The plain tier has no way to keep them from a program.
-    const held = tier === "plain" ? { ...profile, withheld: [] } : profile;
-    if (!writes) return held;
+    if (!writes) return { profile, secrets };
     const isGit = git !== undefined;
-    return { ...held, inspect: () => setNewFindingsAside({ scan, before: found, roots, isGit }) };
+    const inspect = (isRunning = false) =>
+      setNewFindingsAside({ scan, before: found, roots, isGit, isRunning });
+    return { profile: { ...profile, inspect }, secrets };
   };
 };
 
@@ -206,10 +238,18 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) throw commandDenied(judged);
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const profile = await profileOf(judged, rest, located.realPath, tier);
+        const { profile, secrets } = await profileOf(judged, rest, located.realPath, tier);
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const env = sessionEnv(session);
-        const request = { argv: judged.argv, cwd: located.realPath, timeoutMs, maxOutputBytes, env };
+        const argv = tier === "plain" ? withoutNames(name, judged.argv, secrets) : judged.argv;
+        const request = {
+          argv,
+          cwd: located.realPath,
+          timeoutMs,
+          maxOutputBytes,
+          env,
+          ...(judged.git === undefined ? {} : { gitCeilings: roots.map((root) => posix.dirname(root)) }),
+        };
         return work({ request, profile, words });
       });
     },

@@ -13,6 +13,8 @@ export interface CommandRequest {
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Set for git: folders that it does not look above for a repository. */
+  readonly gitCeilings?: readonly string[];
   /** Whether its streams are a terminal, which it is to control. */
   readonly terminal?: boolean;
 }
@@ -67,8 +69,8 @@ export interface SandboxProfile {
   /** The program starts no others. */
   readonly noFork?: boolean;
   readonly limits?: CommandLimits;
-  /** Looks at what came into being, when every process of the command is gone, and sets aside what is obeyed. */
-  readonly inspect?: () => Promise<readonly SetAside[]>;
+  /** Looks at what came into being, and sets aside what is obeyed; while it runs, repositories that are not plain. */
+  readonly inspect?: (isRunning?: boolean) => Promise<readonly SetAside[]>;
 }
 
 /** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */

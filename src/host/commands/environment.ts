@@ -21,6 +21,15 @@ const checkAdded = (added: Readonly<Record<string, string>>): void => {
   }
 };
 
+/** What only git gets: who commits, and how far up it may look for a repository. */
+export const gitEnvironment = (
+  ceilings: readonly string[] | undefined,
+  identityFile: string,
+): Readonly<Record<string, string>> =>
+  ceilings === undefined
+    ? {}
+    : { GIT_CONFIG_GLOBAL: identityFile, GIT_CEILING_DIRECTORIES: ceilings.join(":") };
+
 /** The whole environment of a command: nothing of the server's own, which holds keys, is inherited (FAIL-C4). */
 export const commandEnvironment = (
   home: string,

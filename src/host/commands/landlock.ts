@@ -1,7 +1,7 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
-import { commandEnvironment } from "./environment.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { canMarkByLimit, processLimit } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
@@ -47,13 +47,17 @@ export const landlockLaunch = (
   const [program] = request.argv;
   const env = {
     ...commandEnvironment(place.home, place.temp, request.env),
+    ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   };
   const { inspect: _, ...data } = profile;
   const spec: LandlockSpec = {
     profile: data,
     env,
-    readable: isWithinSight(program, profile) ? [] : [toolChainOf(program)],
+    readable: [
+      ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),
+      ...(request.gitCeilings === undefined ? [] : [place.gitIdentityFile]),
+    ],
     privateFolders: [place.home, place.temp],
     processLimit: processLimit(profile.limits?.processes),
     realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,

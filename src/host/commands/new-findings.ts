@@ -28,6 +28,8 @@ interface NewFindingsOptions {
   readonly roots: readonly string[];
   /** Git that may write brings start-up files along with a branch. */
   readonly isGit: boolean;
+  /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
+  readonly isRunning: boolean;
 }
 
 /**
@@ -40,6 +42,7 @@ export const setNewFindingsAside = async ({
   before,
   roots,
   isGit,
+  isRunning,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
   const knownPaths = new Set(
     before.map(({ path, isLink, identity }) => (isLink ? `${path} ${identity}` : path)),
@@ -48,11 +51,13 @@ export const setNewFindingsAside = async ({
   const isNew = ({ path, isLink, identity }: Finding): boolean =>
     !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
   const isObeyed = (finding: Finding): boolean => {
-    if (finding.kind === "startup") return !isGit;
+    if (finding.kind === "startup") return !isGit && !isRunning;
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
   };
-  const planted = (await scan.again()).filter((finding) => isNew(finding) && isObeyed(finding));
+  const planted = (await (isRunning ? scan.current() : scan.again())).filter(
+    (finding) => isNew(finding) && isObeyed(finding),
+  );
   const rename = async (path: string): Promise<SetAside | undefined> => {
     const root = roots.find((folder) => insideRoots(path, [folder]));
     return root === undefined ? undefined : moveAside(root, path).catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
-import { commandEnvironment } from "./environment.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
@@ -19,6 +19,7 @@ export const plainLaunch = (
   cwd: request.cwd,
   env: {
     ...commandEnvironment(place.home, place.temp, request.env),
+    ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   },
   reports: false,

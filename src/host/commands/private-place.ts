@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gitIdentityConfig } from "./git-identity.ts";
 import { findPrlimit } from "./limits.ts";
 import { seccompProgram } from "./seccomp.ts";
 
@@ -12,6 +13,8 @@ export interface PrivatePlace {
   readonly emptyFile: string;
   /** Nobody may open it. */
   readonly closedFile: string;
+  /** The user's name and e-mail for git. */
+  readonly gitIdentityFile: string;
   readonly passwdFile: string;
   readonly groupFile: string;
   /** By whether the command shares the machine's network, and whether it may start other programs. */
@@ -61,6 +64,7 @@ export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
   const shared = {
     emptyFile: await put("empty", ""),
     closedFile: await put("closed", "", 0o000),
+    gitIdentityFile: await put("gitconfig", await gitIdentityConfig()),
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
     filters: {

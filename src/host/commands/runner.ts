@@ -41,6 +41,8 @@ export interface RunnerOptions {
 export interface StartedCommand {
   readonly tree: ProcessTree;
   readonly tier: Tier;
+  /** While it runs: what came into being and would be obeyed. */
+  inspect(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
   finish(): Promise<readonly SetAside[]>;
 }
@@ -134,7 +136,8 @@ export const createCommandRunner = (
           await ready.close();
         }
       };
-      return { tree, tier, finish };
+      const inspect = async () => (await profile.inspect?.(true)) ?? [];
+      return { tree, tier, inspect, finish };
     } catch (thrown) {
       await ready.close();
       throw explainStart(thrown);

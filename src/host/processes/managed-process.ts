@@ -51,6 +51,7 @@ export class ManagedProcess {
   readonly #throttle: ReturnType<typeof createThrottle>;
   readonly #listeners = new Set<() => void>();
   #cursor = 0;
+  #isInspecting = false;
 
   constructor(parts: ProcessParts, started: StartedCommand) {
     this.#parts = parts;
@@ -106,6 +107,18 @@ export class ManagedProcess {
     if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
     this.endedAt = this.#parts.now();
     this.#tell();
+  }
+
+  /** To be called now and then; what was set aside is told in the output. */
+  async inspect(): Promise<void> {
+    if (this.#isInspecting || !this.isRunning) return;
+    this.#isInspecting = true;
+    try {
+      const setAside = await this.#started.inspect().catch(() => []);
+      if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
+    } finally {
+      this.#isInspecting = false;
+    }
   }
 
   view(): ProcessView {

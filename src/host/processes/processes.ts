@@ -91,6 +91,7 @@ export const createProcesses = ({
       if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
       else if (now() - one.activeAt > idleMs)
         void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
+      void one.inspect();
     }
     forgetOld();
     if (all.size === 0) {

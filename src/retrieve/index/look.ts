@@ -1,4 +1,5 @@
 import type { EmbedderFiles } from "../../host/assets.ts";
+import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
 import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host/source-files.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { extractSymbols, NO_SYMBOLS } from "../graph/extract.ts";
@@ -61,13 +62,15 @@ export const createLooker = (workspace: string, embedderFiles: EmbedderFiles): L
   const files = (settings: IndexSettings): SourceFiles => {
     const reach = reachOf(settings);
     if (source?.reach !== reach) {
-      const { roots, denylist } = settings;
+      const { roots, denylist, closed = [], withheldFiles = [] } = settings;
       source = {
         reach,
         files: createSourceFiles({
           workspace,
           roots: () => roots,
           denylist: () => denylist,
+          places: () => ({ user: closed }),
+          withheldFiles: createWithheldFiles(withheldFiles),
           maxFiles: MAX_FILES,
         }),
       };

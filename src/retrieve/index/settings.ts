@@ -3,6 +3,10 @@ export interface IndexSettings {
   /** As configured: relative to the workspace or absolute. */
   readonly roots: readonly string[];
   readonly denylist: readonly string[];
+  /** Folders that nobody reaches, whatever the roots: the user's own of llmc. */
+  readonly closed?: readonly string[];
+  /** Files that stay withheld under any name (WithheldFiles). */
+  readonly withheldFiles?: readonly string[];
   /** Larger files are left out, and told in the statistics. */
   readonly maxFileBytes: number;
   /** Listen to changes on the disk. */
@@ -15,5 +19,10 @@ export interface IndexSettings {
 export const MAX_FILES = 200_000;
 
 /** The part of the settings that decides what may be read: a change of it means another set of files. */
-export const reachOf = ({ roots, denylist, maxFileBytes }: IndexSettings): string =>
-  JSON.stringify([roots, denylist, maxFileBytes]);
+export const reachOf = ({
+  roots,
+  denylist,
+  closed = [],
+  withheldFiles = [],
+  maxFileBytes,
+}: IndexSettings): string => JSON.stringify([roots, denylist, closed, withheldFiles, maxFileBytes]);
