@@ -1,3 +1,5 @@
+import { subcommandOf } from "./command-git.ts";
+
 /**
  * Keeping secrets by name from programs that go through folders by themselves, where no sandbox does it (FAIL-J12):
  * the program's own option to leave names out, behind the caller's own so that ours win. A program that has none is
@@ -25,6 +27,18 @@ const RECURSIVE: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "ba
 export type Exclusion =
   | { readonly kind: "arguments"; readonly words: readonly string[] }
   | { readonly kind: "refused" };
+
+/** What git shows of files that it does not keep, or not as they are now. */
+export const gitShowsSecrets = (
+  words: readonly string[],
+  secrets: { readonly untracked: boolean; readonly changed: boolean },
+): boolean => {
+  const subcommand = subcommandOf(words);
+  if (!["grep", "diff", "diff-files", "diff-index", "status", "stash", "blame"].includes(subcommand ?? ""))
+    return false;
+  const goesBeyond = words.some((word) => /^--(no-in|unt|no-exclude-s)/.test(word));
+  return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
+};
 
 /** `names` are the base names of the secrets in the roots; `words` the arguments after the program. */
 export const excludeNames = (

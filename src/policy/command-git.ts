@@ -96,6 +96,8 @@ export const findGitNeeds = (words: readonly string[], isInside: IsInside): Need
     : [...needs, ...ruleNeeds(subcommand, rest, rule)];
 };
 
+export const subcommandOf = (words: readonly string[]): string | undefined => splitGit(words).subcommand;
+
 /** Whether a sub-command needs other programs of git; one that is unknown may be anything. */
 export const startsPrograms = (words: readonly string[]): boolean => {
   const { subcommand } = splitGit(words);

@@ -28,8 +28,8 @@ export type CommandJudgement =
       readonly argv: readonly [string, ...string[]];
       /** Whether it may change files at all; one that may not gets every folder read-only. */
       readonly writes: boolean;
-      /** Whether it is git, and then whether it may start other programs. */
-      readonly git: { readonly forks: boolean } | undefined;
+      /** Whether it is git, and then whether it needs other programs, and may run those that a repository names. */
+      readonly git: { readonly forks: boolean; readonly mayRun: boolean } | undefined;
     }
   | { readonly allowed: false; readonly reason: string; readonly hint: string };
 
@@ -122,6 +122,6 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
     allowed: true,
     argv: hardenArgv(argv, names, has),
     writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
-    git: names.has("git") ? { forks: has("run") || startsPrograms(words) } : undefined,
+    git: names.has("git") ? { forks: has("run") || startsPrograms(words), mayRun: has("run") } : undefined,
   };
 };

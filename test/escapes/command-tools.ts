@@ -2,8 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createEnvelope } from "../../src/envelope/envelope.ts";
 import { envelopeSettings, TE_DEFAULTS } from "../../src/envelope/settings.ts";
 import { createCommandGate } from "../../src/host/commands/commands.ts";
-import { createFiles } from "../../src/host/files/files.ts";
+import { createFiles, type Files } from "../../src/host/files/files.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
+import type { ReachOptions } from "../../src/host/reach/reach.ts";
+import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createStateDb } from "../../src/host/state-db.ts";
 import { createUsage } from "../../src/host/usage/usage.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
@@ -22,6 +24,8 @@ export type ToolName = keyof typeof TOOLS | "linux_proc_start" | "linux_proc_sta
 export interface CommandTools extends AsyncDisposable {
   /** Runs a line (for run_pytest: the tests of the workspace) to its end, and gives all that a model would see. */
   use(tool: ToolName, line: string): Promise<string>;
+  /** The same rules for reading. */
+  readonly files: Files;
 }
 
 interface ToolsOptions {
@@ -29,12 +33,22 @@ interface ToolsOptions {
   readonly powers: readonly string[];
   readonly denylist: readonly string[];
   readonly network?: boolean;
+  readonly places?: ReachOptions["places"];
+  readonly startup?: readonly string[];
+  readonly timeoutSeconds?: number;
 }
 
 /** Every tool that runs something, wired as the server wires it, over a tier that is forced. */
 export const commandTools = (setting: Setting, workspace: string, options: ToolsOptions): CommandTools => {
   const runner = runnerOf(setting);
-  const access = { workspace, roots: () => ["."], denylist: () => options.denylist };
+  const access: ReachOptions = {
+    workspace,
+    roots: () => ["."],
+    denylist: () => options.denylist,
+    startup: () => options.startup ?? [],
+    withheldFiles: createWithheldFiles(),
+    ...(options.places === undefined ? {} : { places: options.places }),
+  };
   const state = createStateDb({ workspace, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
   const gate = createCommandGate({
@@ -45,7 +59,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       allowlist: options.allowlist,
       powers: options.powers,
       network: options.network ?? false,
-      timeoutSeconds: 60,
+      timeoutSeconds: options.timeoutSeconds ?? 60,
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });
@@ -73,7 +87,8 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     settings: () => envelopeSettings(TE_DEFAULTS, 64),
     onFailure: () => {},
   });
-  const ports = { files: createFiles(access), handles, envelope, processes } as unknown as Ports;
+  const files = createFiles(access);
+  const ports = { files, handles, envelope, processes } as unknown as Ports;
   const call = {
     caller: { agentId: "test", sessionId: "one", model: "none", transport: "cli", may: new Set() },
     signal: new AbortController().signal,
@@ -92,9 +107,11 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     return text;
   };
   return {
+    files,
     use: (tool, line) => {
       if (tool === "run_pytest") return seen(TOOLS[tool], { timeout: 60 });
-      if (tool === "run_cmd" || tool === "te_run") return seen(TOOLS[tool], { command: line, timeout: 60 });
+      if (tool === "run_cmd" || tool === "te_run")
+        return seen(TOOLS[tool], { command: line, timeout: options.timeoutSeconds ?? 60 });
       return toItsEnd(line, tool !== "linux_proc_start");
     },
     [Symbol.asyncDispose]: async () => {

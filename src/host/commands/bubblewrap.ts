@@ -64,7 +64,7 @@ const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount
     : readOnly(path, file);
 
 const mountsFor = (
-  { argv: [program], gitCeilings }: CommandRequest,
+  { argv: [program], git }: CommandRequest,
   profile: SandboxProfile,
   place: PrivatePlace,
 ): readonly Mount[] => {
@@ -102,7 +102,7 @@ const mountsFor = (
       .filter((path) => isThere(path) && !isLink(path))
       .map((path) => hiddenMount(path, place.emptyFile, "0500")),
     ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
-    ...(gitCeilings === undefined ? [] : [readOnly(place.gitIdentityFile)]),
+    ...(git === undefined ? [] : [readOnly(place.gitIdentityFile)]),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
@@ -182,7 +182,7 @@ export const bubblewrapLaunch = (
     cwd: "/",
     env: {
       ...env,
-      ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
+      ...gitEnvironment(request.git, place.gitIdentityFile),
       LLMC_COMMAND_ID: mark.id,
     },
     ...(filter === undefined ? {} : { input: openSync(filter, "r") }),

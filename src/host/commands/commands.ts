@@ -1,7 +1,7 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
-import { excludeNames } from "../../policy/command-exclusions.ts";
+import { excludeNames, gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
@@ -17,7 +17,7 @@ import type {
   SandboxProfile,
   Tier,
 } from "./contract.ts";
-import { checkRepository, findRepository } from "./git-repository.ts";
+import { checkRepository, findRepository, programsOff } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { setNewFindingsAside } from "./new-findings.ts";
 import { FIXED_PATH, resolveProgram } from "./resolve.ts";
@@ -161,6 +161,12 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
 
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 
+interface Prepared {
+  readonly profile: SandboxProfile;
+  readonly secrets: readonly string[];
+  readonly gitSettings: readonly (readonly [string, string])[];
+}
+
 /** Makes the sandbox profile of a judged command from what lies in the roots right now. */
 const createProfiler = (options: GateOptions) => {
   const currentReach = createReach(options);
@@ -174,7 +180,7 @@ const createProfiler = (options: GateOptions) => {
     words: readonly string[],
     cwd: string,
     tier: Tier,
-  ): Promise<{ readonly profile: SandboxProfile; readonly secrets: readonly string[] }> => {
+  ): Promise<Prepared> => {
     const { network, limits } = options.settings();
     const around = currentReach();
     const { roots } = around.rules;
@@ -185,7 +191,12 @@ const createProfiler = (options: GateOptions) => {
     const found = await scan.current();
     const secrets = found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
     options.withheldFiles?.see(secrets);
-    const kept = git === undefined ? new Set<string>() : findTracked(secrets, roots);
+    const { kept, changed } =
+      git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);
+    if (tier === "plain" && git !== undefined) {
+      const untracked = secrets.length > kept.size + changed.size;
+      if (gitShowsSecrets(words, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+    }
     const request = {
       cwd,
       writes,
@@ -196,11 +207,12 @@ const createProfiler = (options: GateOptions) => {
       guardsNames: tier !== "landlock",
     };
     const profile = buildProfile(request, around, found);
-    if (!writes) return { profile, secrets };
+    const gitSettings = repository === undefined || git?.mayRun === true ? [] : programsOff(repository);
+    if (!writes) return { profile, secrets, gitSettings };
     const isGit = git !== undefined;
     const inspect = (isRunning = false) =>
       setNewFindingsAside({ scan, before: found, roots, isGit, isRunning });
-    return { profile: { ...profile, inspect }, secrets };
+    return { profile: { ...profile, inspect }, secrets, gitSettings };
   };
 };
 
@@ -238,9 +250,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) throw commandDenied(judged);
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const { profile, secrets } = await profileOf(judged, rest, located.realPath, tier);
+        const { profile, secrets, gitSettings } = await profileOf(judged, rest, located.realPath, tier);
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const env = sessionEnv(session);
+        const ceilings = roots.map((root) => posix.dirname(root));
         const argv = tier === "plain" ? withoutNames(name, judged.argv, secrets) : judged.argv;
         const request = {
           argv,
@@ -248,7 +261,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           timeoutMs,
           maxOutputBytes,
           env,
-          ...(judged.git === undefined ? {} : { gitCeilings: roots.map((root) => posix.dirname(root)) }),
+          git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings },
         };
         return work({ request, profile, words });
       });

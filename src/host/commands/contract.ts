@@ -13,8 +13,10 @@ export interface CommandRequest {
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Set for git: folders that it does not look above for a repository. */
-  readonly gitCeilings?: readonly string[];
+  /** Set for git: folders that it does not look above for a repository, and settings that win over others. */
+  readonly git?:
+    | { readonly ceilings: readonly string[]; readonly settings: readonly (readonly [string, string])[] }
+    | undefined;
   /** Whether its streams are a terminal, which it is to control. */
   readonly terminal?: boolean;
 }

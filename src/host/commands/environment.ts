@@ -1,4 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
+import type { CommandRequest } from "./contract.ts";
 
 const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -23,12 +24,21 @@ const checkAdded = (added: Readonly<Record<string, string>>): void => {
 
 /** What only git gets: who commits, and how far up it may look for a repository. */
 export const gitEnvironment = (
-  ceilings: readonly string[] | undefined,
+  git: CommandRequest["git"],
   identityFile: string,
-): Readonly<Record<string, string>> =>
-  ceilings === undefined
-    ? {}
-    : { GIT_CONFIG_GLOBAL: identityFile, GIT_CEILING_DIRECTORIES: ceilings.join(":") };
+): Readonly<Record<string, string>> => {
+  if (git === undefined) return {};
+  const settings = git.settings.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return {
+    GIT_CONFIG_GLOBAL: identityFile,
+    GIT_CEILING_DIRECTORIES: git.ceilings.join(":"),
+    GIT_CONFIG_COUNT: String(git.settings.length),
+    ...Object.fromEntries(settings),
+  };
+};
 
 /** The whole environment of a command: nothing of the server's own, which holds keys, is inherited (FAIL-C4). */
 export const commandEnvironment = (

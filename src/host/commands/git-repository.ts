@@ -116,6 +116,20 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
   }
 };
 
+/** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
+const NAMED_PROGRAM = /^(filter|diff|merge)\.(.+)\.(clean|smudge|process|required|command|textconv|driver)$/s;
+const OFF: Readonly<Record<string, string>> = { required: "false", driver: "false" };
+
+/** Settings that win over the repository's own, so that its filters and drivers do not run. */
+export const programsOff = ({ gitDir, commonDir }: GitRepository): readonly (readonly [string, string])[] => {
+  const keys = [...new Set([gitDir, commonDir])]
+    .flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)))
+    .flatMap((path) => parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "") ?? [])
+    .map(({ key }) => key)
+    .filter((key) => NAMED_PROGRAM.test(key));
+  return [...new Set(keys)].map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]);
+};
+
 /** What git executes or obeys: nobody changes it through us, git included. */
 const OBEYED = ["hooks", "config", "config.worktree", "info", "commondir", "gitdir", "modules", "worktrees"];
 

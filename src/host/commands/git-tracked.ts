@@ -18,6 +18,13 @@ const blobOf = (content: Buffer, other: string): string =>
     "hex",
   );
 
+export interface TrackedSecrets {
+  /** Just as git keeps them. */
+  readonly kept: ReadonlySet<string>;
+  /** Git keeps another content. */
+  readonly changed: ReadonlySet<string>;
+}
+
 interface CachedIndex {
   readonly stamp: string;
   readonly asked: string;
@@ -48,7 +55,7 @@ export const createTrackedFinder = () => {
   };
 
   /** Both are real paths; the roots bound where a repository is looked for. */
-  return (paths: readonly string[], roots: readonly string[]): ReadonlySet<string> => {
+  return (paths: readonly string[], roots: readonly string[]): TrackedSecrets => {
     const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
     for (const path of paths) {
       try {
@@ -63,6 +70,7 @@ export const createTrackedFinder = () => {
       }
     }
     const kept = new Set<string>();
+    const changed = new Set<string>();
     for (const [gitDir, { top, inside }] of byRepository) {
       const names = inside.map((path) => posix.relative(top, path));
       const blobs = blobsIn(posix.join(gitDir, "index"), names);
@@ -71,9 +79,9 @@ export const createTrackedFinder = () => {
         const path = inside[at];
         if (blob === undefined || path === undefined) continue;
         const content = readSmallFile(path, MAX_FILE_BYTES);
-        if (content !== undefined && blobOf(content, blob) === blob) kept.add(path);
+        (content !== undefined && blobOf(content, blob) === blob ? kept : changed).add(path);
       }
     }
-    return kept;
+    return { kept, changed };
   };
 };

@@ -47,7 +47,7 @@ export const landlockLaunch = (
   const [program] = request.argv;
   const env = {
     ...commandEnvironment(place.home, place.temp, request.env),
-    ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
+    ...gitEnvironment(request.git, place.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   };
   const { inspect: _, ...data } = profile;
@@ -56,7 +56,7 @@ export const landlockLaunch = (
     env,
     readable: [
       ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),
-      ...(request.gitCeilings === undefined ? [] : [place.gitIdentityFile]),
+      ...(request.git === undefined ? [] : [place.gitIdentityFile]),
     ],
     privateFolders: [place.home, place.temp],
     processLimit: processLimit(profile.limits?.processes),

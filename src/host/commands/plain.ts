@@ -19,7 +19,7 @@ export const plainLaunch = (
   cwd: request.cwd,
   env: {
     ...commandEnvironment(place.home, place.temp, request.env),
-    ...gitEnvironment(request.gitCeilings, place.gitIdentityFile),
+    ...gitEnvironment(request.git, place.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   },
   reports: false,

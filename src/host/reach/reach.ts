@@ -56,7 +56,9 @@ const CONFIG_FILE = "llmc.toml";
 const noGlobs = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): (() => Surroundings) => {
-  const currentRules = createPathRules(options.workspace, options.roots, () => options.places?.().user ?? []);
+  const closed = (): readonly string[] =>
+    (options.places?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
+  const currentRules = createPathRules(options.workspace, options.roots, closed);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);

@@ -1,0 +1,303 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFileWrites } from "../../src/host/writes/file-writes.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+import { GIT, sandboxes, settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+import { writesOptions } from "./write-port.ts";
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
+
+const repository = async (): Promise<Workspace> => {
+  const workspace = await createWorkspace({ "file.txt": "one\n" });
+  git(workspace.root, "init", "-q", "-b", "main", ".");
+  git(workspace.root, "add", "file.txt");
+  git(workspace.root, "commit", "-qm", "one");
+  return workspace;
+};
+
+const put = (root: string, path: string, text: string): void => {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+
+const tools = (setting: (typeof settings)[number], root: string, powers: readonly string[] = ["git:write"]) =>
+  commandTools(setting, root, {
+    allowlist: ["git", "python3", "cat"],
+    powers,
+    denylist: ["**/.env", "**/.ssh/**"],
+  });
+
+describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever it is called", () => {
+  test.each([
+    ".git/commondir",
+    ".git/config.worktree",
+    ".git/worktrees/w/gitdir",
+    ".git/modules/m/config",
+    ".git/objects/info/alternates",
+    ".git/rebase-merge/git-rebase-todo",
+    ".git/index",
+    ".git/HEAD",
+    ".git/info/attributes",
+    ".git/a-new-file",
+    "sub/.git",
+    "sub/.git/config",
+    "sub/.GIT/config",
+    "sub/git~1/config",
+    "bare.git/config",
+    "bare.git/hooks/post-update",
+    "bare.git/new",
+    "tree/admin/config",
+    "new/HEAD",
+    "half/objects/x",
+    "half/refs/heads/main",
+    "half/commondir",
+  ])("%s", async (path) => {
+    await using workspace = await repository();
+    git(workspace.root, "init", "-q", "--bare", "bare.git");
+    // What a linked work tree keeps, and the first half of a repository that somebody else brought.
+    for (const [name, text] of [
+      ["tree/admin/HEAD", "ref: refs/heads/x"],
+      ["tree/admin/commondir", "../../.git"],
+      ["half/HEAD", "ref: refs/heads/x"],
+      ["sub/x", ""],
+      ["new/x", ""],
+    ] as const)
+      put(workspace.root, name, text);
+    const writes = createFileWrites(writesOptions(workspace.root));
+    const before = existsSync(join(workspace.root, path))
+      ? readFileSync(join(workspace.root, path))
+      : undefined;
+    const attempts = [
+      () => writes.rewrite(path, "x"),
+      () => writes.append(path, "x"),
+      () => writes.makeDirs(path, { existOk: true }),
+      () => writes.move("file.txt", path),
+      () => writes.applyAll([{ kind: "create", path, text: "x" }], { dryRun: false }),
+    ];
+    for (const attempt of attempts) {
+      const outcome = await attempt().then(
+        (done) => done,
+        (thrown: { code: string }) => thrown.code,
+      );
+      // A directory that is there already is made again by nobody; a directory called HEAD is no file.
+      if (path.endsWith("HEAD") && typeof outcome === "object" && !("bytesWritten" in outcome)) continue;
+      expect(outcome, String(attempt)).toBeTypeOf("string");
+    }
+    const after = existsSync(join(workspace.root, path))
+      ? readFileSync(join(workspace.root, path))
+      : undefined;
+    if (before !== undefined) expect(after).toEqual(before);
+  });
+
+  test("attributes, submodules and ignore files of the work tree are ordinary files", async () => {
+    await using workspace = await repository();
+    const writes = createFileWrites(writesOptions(workspace.root));
+    for (const path of [".gitattributes", ".gitmodules", ".gitignore", "docs/HEAD.md", "src/objects/a.ts"]) {
+      if (path.includes("/")) await writes.makeDirs(dirname(path), { existOk: true });
+      expect(await writes.rewrite(path, "x\n")).toMatchObject({ created: true });
+    }
+  });
+});
+
+const MARK = "llmc-was-here";
+const fire = (root: string): string => `touch ${join(root, MARK)}`;
+
+describe.each(settings)("REQ-D24 FAIL-J3 git runs no programs of a repository in $name", (setting) => {
+  test.each([
+    ["fsmonitor", ["core.fsmonitor"], "git status"],
+    ["an external diff", ["diff.external"], "git diff"],
+    ["a diff driver", ["diff.x.command", "diff.x.textconv"], "git diff"],
+    ["a clean filter", ["filter.x.clean", "filter.x.process"], "git status"],
+    ["a filter while adding", ["filter.x.clean", "filter.x.process"], "git add file.txt"],
+    ["hooks elsewhere", ["core.hooksPath"], "git commit --allow-empty -m two"],
+    ["a signing program", ["gpg.program", "commit.gpgSign"], "git commit --allow-empty -m two"],
+    ["a pager and an editor", ["core.pager", "core.editor"], "git log"],
+  ] as const)("%s", async (name, keys, line) => {
+    await using workspace = await repository();
+    put(workspace.root, ".git/info/attributes", "* filter=x diff=x\n");
+    put(workspace.root, "hooks/pre-commit", `#!/bin/sh\n${fire(workspace.root)}\n`);
+    chmodSync(join(workspace.root, "hooks/pre-commit"), 0o755);
+    for (const key of keys)
+      git(
+        workspace.root,
+        "config",
+        key,
+        key === "core.hooksPath" ? "hooks" : key.endsWith("Sign") ? "true" : fire(workspace.root),
+      );
+    writeFileSync(join(workspace.root, "file.txt"), "two\n");
+    await using commands = tools(setting, workspace.root);
+    await commands.use("run_cmd", line).catch(() => {});
+    expect(existsSync(join(workspace.root, MARK)), name).toBe(false);
+  });
+
+  test("hooks and configuration stay, while index, objects, refs and logs are written (REQ-D24)", async () => {
+    await using workspace = await repository();
+    const config = readFileSync(join(workspace.root, ".git/config"), "utf8");
+    writeFileSync(join(workspace.root, "file.txt"), "two\n");
+    await using commands = tools(setting, workspace.root);
+    await commands.use("run_cmd", "git add file.txt");
+    const seen = await commands.use("run_cmd", 'git -C . commit -m "two words"');
+    expect(seen).toContain('"exit_code":0');
+    await commands.use("run_cmd", "git branch topic");
+    expect(git(workspace.root, "log", "--format=%s")).toBe("two words\none\n");
+    expect(git(workspace.root, "branch", "--format=%(refname:short)")).toBe("main\ntopic\n");
+    expect(readFileSync(join(workspace.root, ".git/config"), "utf8")).toBe(config);
+    expect(git(workspace.root, "status", "--porcelain", "-uno")).toBe("");
+  });
+
+  test("a linked work tree whose repository lies in a root works", async () => {
+    await using workspace = await repository();
+    git(workspace.root, "worktree", "add", "-q", "linked", "-b", "linked");
+    await using commands = tools(setting, workspace.root);
+    writeFileSync(join(workspace.root, "linked/file.txt"), "three\n");
+    expect(await commands.use("run_cmd", "git -C linked status")).toContain("file.txt");
+    await commands.use("run_cmd", "git -C linked add file.txt");
+    expect(await commands.use("run_cmd", "git -C linked commit -m three")).toContain('"exit_code":0');
+    expect(git(join(workspace.root, "linked"), "log", "-1", "--format=%s")).toBe("three\n");
+  });
+
+  test.each(["commondir", "gitdir file", "alternates", "work tree", "include", "link"])(
+    "FAIL-J3 a repository that points outside is refused with the reason: %s",
+    async (what) => {
+      await using workspace = await repository();
+      const outside = await realpath(await mkdtemp(join(tmpdir(), "llmc-outside-")));
+      try {
+        git(outside, "init", "-q", ".");
+        const at = (path: string): string => join(workspace.root, path);
+        if (what === "commondir") writeFileSync(at(".git/commondir"), join(outside, ".git"));
+        if (what === "alternates")
+          writeFileSync(at(".git/objects/info/alternates"), join(outside, ".git/objects\n"));
+        if (what === "work tree") git(workspace.root, "config", "core.worktree", outside);
+        if (what === "include") git(workspace.root, "config", "include.path", join(outside, "config"));
+        if (what === "gitdir file" || what === "link") {
+          execFileSync("mv", [at(".git"), at("old")]);
+          if (what === "link") symlinkSync(join(outside, ".git"), at(".git"));
+          else writeFileSync(at(".git"), `gitdir: ${join(outside, ".git")}\n`);
+        }
+        await using commands = tools(setting, workspace.root);
+        await expect(commands.use("run_cmd", "git status")).rejects.toMatchObject({ code: "forbidden" });
+      } finally {
+        await rm(outside, { recursive: true, force: true });
+      }
+    },
+  );
+});
+
+describe.each(sandboxes)("FAIL-J3 FAIL-J5 what a hostile program leaves behind in $name", (setting) => {
+  const PLANT = `
+import os, subprocess
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out: out.write(text)
+def repository(folder, config):
+    put(folder + "/HEAD", "ref: refs/heads/main\\n")
+    put(folder + "/config", "[core]\\n\\trepositoryformatversion = 0\\n" + config)
+    for name in ("objects", "refs"): os.makedirs(folder + "/" + name)
+fire = "\\tfsmonitor = " + os.environ["PWD"] + "/fire.sh\\n"
+repository("work/a/.git", fire)
+repository("work/bare", fire)
+put("work/b/.git", "gitdir: ../a/.git\\n")
+os.makedirs("work/c"); os.symlink("../a/.git", "work/c/.git")
+subprocess.run(["git", "init", "-q", "work/plain"], check=True)
+`;
+
+  test.each(["run_cmd", "linux_proc_start"] as const)(
+    "%s: new repositories that run something are set aside, plain ones stay",
+    async (tool) => {
+      await using workspace = await repository();
+      mkdirSync(join(workspace.root, "work"));
+      writeFileSync(
+        join(workspace.root, "plant.py"),
+        PLANT.replace('os.environ["PWD"]', JSON.stringify(workspace.root)),
+      );
+      writeFileSync(join(workspace.root, "fire.sh"), `#!/bin/sh\n${fire(workspace.root)}\n`);
+      chmodSync(join(workspace.root, "fire.sh"), 0o755);
+      await using commands = tools(setting, workspace.root, []);
+      await commands.use(tool, "python3 plant.py");
+      for (const folder of ["work/a", "work/bare", "work/b", "work/c", "work/plain"])
+        try {
+          git(join(workspace.root, folder), "status");
+        } catch {
+          // Not a repository any more.
+        }
+      expect(existsSync(join(workspace.root, MARK))).toBe(false);
+      expect(existsSync(join(workspace.root, "work/plain/.git/HEAD"))).toBe(true);
+    },
+  );
+
+  test("FAIL-J5 a folder whose name withholds what is in it cannot be renamed, and stays withheld", async () => {
+    await using workspace = await createWorkspace({
+      "sub/.ssh/id_x": "the secret\n",
+      "sub/deep/.env": "the secret\n",
+      "move.py": `
+import os
+for old, new in (("sub/.ssh", "sub/ssh2"), ("sub/.ssh/id_x", "x"), ("sub/deep/.env", "y"), ("sub/deep", "sub/d2"), ("sub", "s2")):
+    try: os.rename(old, new)
+    except OSError: pass
+    try: os.link(old, new + ".link")
+    except OSError: pass
+for folder, _, names in os.walk("."):
+    for name in names:
+        try: print(open(os.path.join(folder, name)).read())
+        except OSError: pass
+`,
+    });
+    await using commands = tools(setting, workspace.root, []);
+    const seen = await commands.use("run_cmd", "python3 move.py");
+    expect(seen).not.toContain("the secret");
+    const everything = execFileSync("find", [".", "-type", "f"], { cwd: workspace.root, encoding: "utf8" });
+    for (const path of everything.trim().split("\n")) {
+      const read = await commands.files
+        .readText(path, { offsetLines: 0, maxLines: 100, maxBytes: 1000 })
+        .then(
+          ({ text }) => text,
+          () => "",
+        );
+      expect(read, path).not.toContain("the secret\n");
+    }
+  });
+});
+
+describe.each(settings)("FAIL-J4 secrets and git in $name", (setting) => {
+  test.each(["missing", "garbage", "forged", "a FIFO", "modified"])(
+    "an index that is %s makes no secret readable",
+    async (what) => {
+      await using workspace = await repository();
+      const index = join(workspace.root, ".git/index");
+      writeFileSync(join(workspace.root, ".env"), "old secret\n");
+      if (what === "modified" || what === "forged") git(workspace.root, "add", "-f", ".env");
+      writeFileSync(join(workspace.root, ".env"), "the secret\n");
+      if (what === "missing") await rm(index);
+      if (what === "garbage") writeFileSync(index, "DIRC\0\0\0\x02\0\0\0\x01rubbish");
+      if (what === "a FIFO") {
+        await rm(index);
+        execFileSync("mkfifo", [index]);
+      }
+      await using commands = commandTools(setting, workspace.root, {
+        allowlist: ["git", "grep", "rg", "cat"],
+        powers: [],
+        denylist: ["**/.env"],
+        timeoutSeconds: 5,
+      });
+      const lines = [
+        "git grep --no-index secret",
+        "git grep --untracked secret",
+        "git diff",
+        "git status",
+        "grep -r secret .",
+        "rg --hidden --no-ignore secret",
+        "cat .env",
+      ];
+      for (const line of lines) {
+        const seen = await commands.use("run_cmd", line).catch(() => "");
+        expect(seen, line).not.toContain("the secret");
+      }
+    },
+  );
+});
