@@ -167,6 +167,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     engines ??= import("./engines.ts").then(({ createEngines }) =>
       createEngines({
         root,
+        userState: request.folders.state,
         config,
         configFile: () => store.current().lookedAt,
         log,

@@ -25,6 +25,8 @@ import { VERSION } from "./version.ts";
 
 interface EngineParts {
   readonly root: string;
+  /** The user's own folder for state. */
+  readonly userState: string;
   readonly config: () => Loaded["config"];
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
@@ -42,7 +44,7 @@ const MAX_INDEX_THREADS = 4;
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = ({ root, config, configFile, log, onCommand }: EngineParts) => {
+export const createEngines = ({ root, userState, config, configFile, log, onCommand }: EngineParts) => {
   const tools = () => config().mcp.tools;
   const rag = () => config().mcp.rag;
   const access = {
@@ -52,6 +54,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
   };
   const state = createStateDb({
     workspace: root,
+    userState,
     onWarning: (reason) => log.warn({ reason }, "state database"),
   });
   const now = () => Date.now();
@@ -81,6 +84,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
   });
   const writing = {
     ...access,
+    userState,
     locks,
     writeDenylist: () => tools().write_denylist_globs,
     // Whoever writes these changes what the server itself may do (REQ-D16).
@@ -151,6 +155,7 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
   });
   const index = createThreadRetrieval({
     workspace: root,
+    userState,
     settings: () => ({
       roots: tools().allowed_roots,
       denylist: tools().denylist_globs,
@@ -178,8 +183,11 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     },
     countTokens: tokenCounter,
   });
-  const recovered = recoverWrites(writing).catch(() =>
-    log.warn({}, "what a killed process left behind could not be looked at"),
+  const recovered = recoverWrites(writing).then(
+    ({ refused }) => {
+      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    },
+    () => log.warn({}, "what a killed process left behind could not be looked at"),
   );
   const search = createSearch({ ...access, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
   return {

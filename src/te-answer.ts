@@ -1,4 +1,6 @@
+import { homedir } from "node:os";
 import { LlmcError } from "./base/error.ts";
+import { userFolders } from "./config/user-folders.ts";
 import { answerTe } from "./envelope/te-answers.ts";
 import type { TeRequest } from "./envelope/te-args.ts";
 import type { FoundWorkspace } from "./host/find-workspace.ts";
@@ -55,6 +57,7 @@ export const answerFor = async (request: Asked, workspace: FoundWorkspace | unde
   });
   const engines = createEngines({
     root: workspace.root,
+    userState: userFolders(process.env, homedir()).state,
     config: () => config,
     configFile: () => lookedAt,
     log: silent,

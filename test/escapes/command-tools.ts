@@ -13,6 +13,7 @@ import { runCmd } from "../../src/tools/run-cmd.ts";
 import { runPytest } from "../../src/tools/run-pytest.ts";
 import { teRun } from "../../src/tools/te-run.ts";
 import type { Ports, Tool } from "../../src/tools/tool.ts";
+import { USER_STATE } from "../user-state.ts";
 import { runnerOf, type Setting } from "./command-stand.ts";
 
 const TOOLS = { run_cmd: runCmd, te_run: teRun, run_pytest: runPytest };
@@ -35,7 +36,7 @@ interface ToolsOptions {
 export const commandTools = (setting: Setting, workspace: string, options: ToolsOptions): CommandTools => {
   const runner = runnerOf(setting);
   const access = { workspace, roots: () => ["."], denylist: () => options.denylist };
-  const state = createStateDb({ workspace, onWarning: () => {} });
+  const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
   const gate = createCommandGate({
     ...access,
