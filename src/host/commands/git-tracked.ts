@@ -1,19 +1,38 @@
-import { readFileSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { posix } from "node:path";
+import { readOwnFile, readOwnFileSoon } from "../own-files/read-own-file.ts";
 import { trackedNames } from "./git-index.ts";
 
 /** More than the index of the largest public repositories. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+
+const MAX_POINTER_BYTES = 4096;
+
+const readPointer = (path: string): string => {
+  try {
+    return readOwnFile(path, { maxBytes: MAX_POINTER_BYTES }).toString();
+  } catch {
+    return "";
+  }
+};
+
+/** Undefined where it is missing, a FIFO, a device, too large, or nothing that we understand. */
+const readIndex = async (path: string): Promise<readonly string[] | undefined> => {
+  try {
+    return trackedNames(await readOwnFileSoon(path, { maxBytes: MAX_INDEX_BYTES }));
+  } catch {
+    return undefined;
+  }
+};
 
 /** Where the repository of a folder keeps its index; undefined where the folder is none. */
 const indexIn = (folder: string): string | undefined => {
   const git = posix.join(folder, ".git");
   const stats = statSync(git, { throwIfNoEntry: false });
   if (stats?.isDirectory() === true) return posix.join(git, "index");
-  if (stats?.isFile() !== true || stats.size > 4096) return undefined;
+  if (stats?.isFile() !== true) return undefined;
   // A linked work tree or a submodule.
-  const elsewhere = /^gitdir: (.+?)\s*$/m.exec(readFileSync(git, "utf8"))?.[1];
+  const elsewhere = /^gitdir: (.+?)\s*$/m.exec(readPointer(git))?.[1];
   return elsewhere === undefined ? undefined : posix.resolve(folder, elsewhere, "index");
 };
 
@@ -39,11 +58,11 @@ export const createTrackedFinder = () => {
     const asked = names.join("\0");
     const before = cache.get(index);
     if (before?.stamp === stamp && before.asked === asked) return before.names;
-    const kept = stats.size > MAX_INDEX_BYTES ? undefined : trackedNames(await readFile(index));
+    // Of an index that cannot be read, nothing counts as kept by git: when in doubt, a secret is withheld (FAIL-J4).
+    const kept = await readIndex(index);
     const wanted = new Set(names);
     const found = new Set<string>();
-    // Of an index that we cannot read, anything may be part.
-    for (const name of kept ?? names)
+    for (const name of kept ?? [])
       for (const each of withFolders(name)) if (wanted.has(each)) found.add(each);
     cache.set(index, { stamp, asked, names: found });
     return found;
