@@ -110,6 +110,7 @@ export const searchContent = async (
     rgPath: await parts.rgPath(),
     args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
     cwd: isFile ? "/" : root.at,
+    ignoreRoot: query.ignoreFiles && !isFile ? root.realPath : undefined,
     stdin: isFile ? await root.openContent() : undefined,
     timeoutMs: parts.timeoutMs(),
     signal,
