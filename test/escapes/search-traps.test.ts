@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace, failureOf, type Server, textOf } from "../workspace.ts";
@@ -29,11 +37,8 @@ const searchers = (root: string): string[] =>
     .flatMap((pid) => {
       try {
         const line = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
-        const cwd =
-          readFileSync(`/proc/${pid}/environ`, "latin1") === ""
-            ? execFileSync("readlink", [`/proc/${pid}/cwd`])
-            : "";
-        return /\brg\b/.test(line) && cwd.toString().startsWith(root) ? [line] : [];
+        const cwd = readlinkSync(`/proc/${pid}/cwd`);
+        return /\brg\b/.test(line) && cwd.startsWith(root) ? [line] : [];
       } catch {
         return [];
       }

@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 
-const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+export const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Names by which a program loads code, runs another or finds its configuration elsewhere. */
 const REFUSED =

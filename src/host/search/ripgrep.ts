@@ -83,7 +83,7 @@ const explainStart = (error: Error, rgPath: string): Error => {
 };
 
 /** Until it is looked at: most searches end before. */
-const FIRST_LOOK_MS = 100;
+const FIRST_LOOK_MS = 150;
 const LOOK_MS = 250;
 /** So many looks without progress are a standstill. */
 const STILL_LOOKS = 2;
