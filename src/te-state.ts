@@ -20,7 +20,7 @@ export const openTeState = (workspace: string, { te, handles: limits }: TeConfig
   const state = createStateDb({
     workspace,
     userState: userFolders(process.env, homedir()).state,
-    onWarning: () => {},
+    onWarning: (message) => void process.stderr.write(`te: ${message}\n`),
   });
   const now = () => Date.now();
   const loadHandles = async (): Promise<Handles> => {

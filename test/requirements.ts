@@ -214,6 +214,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "FAIL-H4": "A missing sandbox tool.",
   "FAIL-H5": "Broken policy files.",
   "FAIL-J2": "A workspace that brings its own configuration, token, state or links.",
+  "FAIL-J4": "An unreadable or forged index of git's.",
   "FAIL-J6": "FIFOs, devices and endless files under names that the server or its children open.",
   "FAIL-J11": "The audit or state folder swapped for a link.",
   "FAIL-J12": "The token, or raw terminal escapes, through a command.",

@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createTrackedFinder } from "../../src/host/commands/git-tracked.ts";
 import { createDisk } from "../../src/host/disk.ts";
 import { readKeyPair } from "../../src/host/key-pair.ts";
 import { readOwnFile } from "../../src/host/own-files/read-own-file.ts";
@@ -84,6 +85,19 @@ describe("FAIL-J6: what the server reads for itself", () => {
       expect(readKeyPair(at("x"), at("x"))).rejects.toMatchObject({ code: "config_invalid" }),
     );
     await expect(files.readText(at("x"))).rejects.toThrow();
+  });
+
+  test.each(TRAPS)("FAIL-J4: as git's index, %s makes no secret one that git keeps", async (_what, plant) => {
+    mkdirSync(at(".git"));
+    plant(at(".git/index"));
+    const find = createTrackedFinder();
+    expect(await within(2000, () => find([at(".env")], [workspace]))).toEqual(new Set());
+  });
+
+  test.each(TRAPS)("as a .git file, %s is no repository", async (_what, plant) => {
+    plant(at(".git"));
+    const find = createTrackedFinder();
+    expect(await within(2000, () => find([at(".env")], [workspace]))).toEqual(new Set());
   });
 
   test("is read whole, also where it grows or says that it is empty", () => {
