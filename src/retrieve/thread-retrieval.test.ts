@@ -63,7 +63,7 @@ describe("the engine in a thread", () => {
     const script = `
       const { createThreadRetrieval } = await import(${JSON.stringify(engine)});
       const settings = ${JSON.stringify({ ...SETTINGS, watch: true, threads: 1 })};
-      const retrieval = createThreadRetrieval({ workspace: ${JSON.stringify(folder.path)}, settings: () => settings, onWarning: () => {} });
+      const retrieval = createThreadRetrieval({ workspace: ${JSON.stringify(folder.path)}, userState: ${JSON.stringify(USER_STATE)}, settings: () => settings, onWarning: () => {} });
       const { value } = await retrieval.search({ query: "flamingos", scope: "both", k: 3, budgetTokens: 1000 });
       process.stdout.write(value[0].path);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {

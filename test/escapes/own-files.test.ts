@@ -64,7 +64,7 @@ const TRAPS: readonly (readonly [string, (path: string) => void, string])[] = [
     "ENOTREG",
   ],
   ["a link to /dev/zero", (path) => symlinkSync("/dev/zero", path), "ENOTREG"],
-  ["a folder", (path) => mkdirSync(path), "ENOTREG"],
+  ["a folder", (path) => mkdirSync(path), "EISDIR"],
   [
     "an endless file",
     (path) => {

@@ -15,15 +15,17 @@ export interface ReadLimits {
 }
 
 /** Has a `code` as the errors of the system have, so that callers can tell what is wrong in their own words. */
-const unfit = (path: string, code: "ENOTREG" | "EFBIG", why: string): Error =>
+const unfit = (path: string, code: "EISDIR" | "ENOTREG" | "EFBIG", why: string): Error =>
   Object.assign(new Error(`${path} ${why}`), { code });
 
 interface FileStats {
   isFile(): boolean;
+  isDirectory(): boolean;
   readonly size: number;
 }
 
 const refuseUnfit = (path: string, stats: FileStats, maxBytes: number): void => {
+  if (stats.isDirectory()) throw unfit(path, "EISDIR", "is a folder");
   if (!stats.isFile()) throw unfit(path, "ENOTREG", "is not a regular file");
   if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
 };

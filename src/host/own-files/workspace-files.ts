@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, constants, lstatSync, mkdirSync, openSync } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
 import { basename, dirname, relative, sep } from "node:path";
@@ -112,6 +111,8 @@ export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
       within(path, true, async (at) => {
         const found = lstatSync(at, { throwIfNoEntry: false });
         if (found !== undefined) refuseUnfit(path, found);
+        // Loaded here, because a server's start writes nothing.
+        const { randomBytes } = await import("node:crypto");
         const temporary = `${dirname(at)}/.${basename(path)}.${randomBytes(8).toString("hex")}`;
         const file = await open(temporary, NEW_FILE, mode);
         try {
