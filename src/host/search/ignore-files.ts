@@ -1,6 +1,6 @@
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
@@ -20,7 +20,6 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 // A tree with more folders is not looked through to its end.
 const MAX_FOLDERS = 200_000;
-const FOLDERS_PER_TURN = 200;
 const MAX_SCAN_MS = 10_000;
 
 /** Not where it is missing, or a folder, which ripgrep passes over. A link to a regular file is fine. */
@@ -80,13 +79,8 @@ export const refuseUnfitAbove = (root: string): void => {
   }
 };
 
-const entriesOf = (folder: string): readonly Dirent[] => {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
-};
+const entriesOf = (folder: string): Promise<readonly Dirent[]> =>
+  readdir(folder, { withFileTypes: true }).catch(() => []);
 
 /** Looks for an unfit one anywhere below `at`; gives the error to end the search with, or undefined. */
 export const findUnfitBelow = async (at: string, signal: AbortSignal): Promise<LlmcError | undefined> => {
@@ -94,16 +88,13 @@ export const findUnfitBelow = async (at: string, signal: AbortSignal): Promise<L
   const waiting = [""];
   for (let seen = 0; seen < waiting.length && seen < MAX_FOLDERS; seen++) {
     const below = waiting[seen] ?? "";
-    const entries = entriesOf(`${at}/${below}`);
+    if (signal.aborted || performance.now() > deadline) return undefined;
+    const entries = await entriesOf(`${at}/${below}`);
     const isMarked = entries.some(({ name }) => name === ".git" || IGNORE_NAMES.includes(name));
     const found = isMarked ? unfitIn(`${at}/${below}`) : undefined;
     if (found !== undefined) return refused(quoteForMessage(`${below}${found}`));
     for (const entry of entries)
       if (entry.isDirectory() && !entry.name.startsWith(".")) waiting.push(`${below}${entry.name}/`);
-    if (seen % FOLDERS_PER_TURN === FOLDERS_PER_TURN - 1) {
-      await nextTurn();
-      if (signal.aborted || performance.now() > deadline) return undefined;
-    }
   }
   return undefined;
 };

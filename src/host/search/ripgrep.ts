@@ -87,6 +87,11 @@ const FIRST_LOOK_MS = 150;
 const LOOK_MS = 250;
 /** So many looks without progress are a standstill. */
 const STILL_LOOKS = 2;
+/**
+ * Of processor time between two looks, in hundredths of a second; half of one core. Less is no work: threads that wait for
+ * one that is stuck look for something to do a thousand times a second.
+ */
+const IDLE_TICKS = 12;
 
 /** More than any search of ours needs. */
 const MAX_MEMORY_BYTES = 1024 ** 3;
@@ -104,7 +109,7 @@ const ticksOf = (pid: number): number => {
 
 /** Bounds the memory of a search that lasts, and calls back once where it makes no progress. */
 const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () => void): (() => void) => {
-  let [bytes, ticks, still] = [-1, -1, 0];
+  let [bytes, ticks, still] = [0, 0, 0];
   let timer = setTimeout(() => {
     limitMemory(pid, MAX_MEMORY_BYTES);
     timer = setInterval(look, LOOK_MS);
@@ -112,7 +117,7 @@ const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () =
   }, FIRST_LOOK_MS);
   const look = (): void => {
     const now = [bytesSoFar(), ticksOf(pid)] as const;
-    still = now[0] === bytes && now[1] === ticks ? still + 1 : 0;
+    still = now[0] === bytes && now[1] - ticks < IDLE_TICKS ? still + 1 : 0;
     [bytes, ticks] = now;
     if (still !== STILL_LOOKS) return;
     clearInterval(timer);
