@@ -8,6 +8,7 @@ import type { UserFolders } from "./config/user-folders.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
+import { createWorkspaceFiles } from "./host/own-files/workspace-files.ts";
 import type { Stderr } from "./host/stdio.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
@@ -95,17 +96,20 @@ const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["con
 const createTelemetry = async (
   config: () => Loaded["config"],
   log: Observer["log"],
-  disk: Disk,
   root: string,
   now: () => number,
 ) => {
   const metrics = createMetrics(now);
   const audit = createTokenAudit({
-    disk,
+    disk: createWorkspaceFiles(root),
     path: () => resolve(root, config().mcp.observability.csv_path),
     today: () => new Date(),
     onCounted: metrics.countTokens,
-    onError: () => log.warn({}, "the token audit could not be written"),
+    onError: (error) =>
+      log.warn(
+        { code: error instanceof Error && "code" in error ? String(error.code) : "unknown" },
+        "the token audit could not be written",
+      ),
   });
   const {
     enabled,
@@ -154,7 +158,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   );
   for (const warning of first.warnings) log.warn({}, warning);
 
-  const { metrics, audit, tracer } = await createTelemetry(config, log, disk, root, now);
+  const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
   const observer = createObserver({
     settings: memoize(config, observeSettingsOf),
     log,

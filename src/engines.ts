@@ -69,6 +69,7 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
   };
   const state = createStateDb({
     workspace: root,
+    userState: folders.state,
     onWarning: (reason) => log.warn({ reason }, "state database"),
   });
   const now = () => Date.now();
@@ -96,7 +97,7 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
     pid: process.pid,
     renderers: { search_hits: renderHitLines(files) },
   });
-  const writing = { ...reach, locks };
+  const writing = { ...reach, userState: folders.state, locks };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
   const gate = createCommandGate({
     ...reach,
@@ -161,6 +162,7 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
   });
   const index = createThreadRetrieval({
     workspace: root,
+    userState: folders.state,
     settings: () => ({
       roots: tools().allowed_roots,
       denylist: tools().denylist_globs,
@@ -190,8 +192,11 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
     },
     countTokens: tokenCounter,
   });
-  const recovered = recoverWrites(writing).catch(() =>
-    log.warn({}, "what a killed process left behind could not be looked at"),
+  const recovered = recoverWrites(writing).then(
+    ({ refused }) => {
+      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    },
+    () => log.warn({}, "what a killed process left behind could not be looked at"),
   );
   const search = createSearch({ ...reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
   return {

@@ -7,24 +7,27 @@ import { createDropLog } from "./http/drop-log.ts";
 import { followTokens, hotParts, openRates, openTls } from "./http-wiring.ts";
 import { describeCause } from "./observe/cause.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
-import { findToken, tokenFile } from "./token-file.ts";
+import { findToken } from "./token-file.ts";
 import { VERSION } from "./version.ts";
 
-const welcome = async (app: App, url: string, generated: boolean, command: string): Promise<string> => {
+const welcome = async (
+  app: App,
+  url: string,
+  tokenFile: string | undefined,
+  command: string,
+): Promise<string> => {
   const { modeCost } = await import("./cli/tools-command.ts");
   const { mode } = app.core.settings();
   const { tokens, tools } = await modeCost(app.core, mode);
   const { header, token_env: variable, mode: authMode } = app.config.current().config.mcp.auth;
-  const secret = generated ? `$(cat ${tokenFile(app.root)})` : `$${variable}`;
+  const secret = tokenFile === undefined ? `$${variable}` : `$(cat ${tokenFile})`;
   const authorization = authMode === "none" ? "" : ` \\\n       -H "${header}: ${secret}"`;
   return [
     `llmc ${VERSION} serves ${app.root}`,
     `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
     ...(authMode === "none"
       ? ["  no token is asked for (mcp.auth.mode)"]
-      : [
-          `  token: ${generated ? `in ${tokenFile(app.root)}` : `in ${variable}`}, sent as ${header} or Authorization: Bearer`,
-        ]),
+      : [`  token: in ${tokenFile ?? variable}, sent as ${header} or Authorization: Bearer`]),
     "",
     "Next:",
     `  is it well?      curl ${url}/health`,
@@ -95,7 +98,8 @@ export const serveHttp = async ({
   ]);
   const { mcp } = app.config.current().config;
   const { server, limits, observability } = mcp;
-  const tokens = await followTokens(app, await findToken(app, generateToken, request.env), request.env);
+  const found = await findToken(app, generateToken, request);
+  const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
   const rates = await openRates(app, limits.state_url);
 
@@ -171,7 +175,7 @@ export const serveHttp = async ({
   const stopFollowing = tls?.follow(http.app.server);
   const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
   const url = `${server.tls_enabled ? "https" : "http"}://${shown}:${port}`;
-  io.out(await welcome(app, url, generateToken && request.env[mcp.auth.token_env] === undefined, command));
+  io.out(await welcome(app, url, found.file, command));
   app.observer.log.info(
     { version: VERSION, host: server.host, port, mode: app.core.settings().mode },
     "serving on HTTP",

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { userFolders } from "./config/user-folders.ts";
 import type { Files } from "./host/files/files.ts";
 import type { Handles } from "./host/handles/handles.ts";
 import { createStateDb } from "./host/state-db.ts";
@@ -15,7 +17,11 @@ const MIB = 1024 * 1024;
 
 /** What te keeps in a workspace; nothing is opened or made before it is needed. */
 export const openTeState = (workspace: string, { te, handles: limits }: TeConfig): TeState => {
-  const state = createStateDb({ workspace, onWarning: () => {} });
+  const state = createStateDb({
+    workspace,
+    userState: userFolders(process.env, homedir()).state,
+    onWarning: (message) => void process.stderr.write(`te: ${message}\n`),
+  });
   const now = () => Date.now();
   const loadHandles = async (): Promise<Handles> => {
     const { createHandles, newHandleId } = await import("./host/handles/handles.ts");

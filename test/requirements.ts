@@ -25,6 +25,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "REQ-D18": "Frame limit 8 MiB, request timeout 30 s; tools may have deadlines of their own.",
   "REQ-D19": "The command sandbox is auto, require or off.",
   "REQ-D20": "Retrieval caps k and budget at the configured values.",
+  "REQ-D22": "Trust: a workspace is data; what widens takes effect only once the operator trusted it.",
   "REQ-C1": "Every key of the design documents exists, typed, with its default.",
   "REQ-C2": "Command line over environment over file over defaults.",
   "REQ-C3": "The effective config is printed at start without secrets; origins on request.",
@@ -212,4 +213,9 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "FAIL-H3": "Strangers on the socket.",
   "FAIL-H4": "A missing sandbox tool.",
   "FAIL-H5": "Broken policy files.",
+  "FAIL-J2": "A workspace that brings its own configuration, token, state or links.",
+  "FAIL-J4": "An unreadable or forged index of git's.",
+  "FAIL-J6": "FIFOs, devices and endless files under names that the server or its children open.",
+  "FAIL-J11": "The audit or state folder swapped for a link.",
+  "FAIL-J12": "The token, or raw terminal escapes, through a command.",
 };

@@ -8,6 +8,7 @@ import type { EmbeddingModel } from "../src/retrieve/embed/async-embedder.ts";
 import type { Retrieval } from "../src/retrieve/engine.ts";
 import type { IndexSettings } from "../src/retrieve/index/settings.ts";
 import { createLocalRetrieval } from "../src/retrieve/local-retrieval.ts";
+import { USER_STATE } from "./user-state.ts";
 
 /** Read once: every engine of a test may share it. */
 const embedderFiles = readEmbedderFiles();
@@ -53,6 +54,7 @@ export const createIndexed = (
   const open = (withModel = model): Retrieval => {
     const made = createLocalRetrieval({
       workspace: path,
+      userState: USER_STATE,
       settings: () => indexed.settings,
       onWarning: (message) => void warnings.push(message),
       embedderFiles,

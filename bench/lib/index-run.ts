@@ -1,5 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
+import { userFolders } from "../../src/config/user-folders.ts";
 import { createThreadRetrieval } from "../../src/retrieve/thread-retrieval.ts";
 import { peakMb } from "./resident.ts";
 
@@ -29,7 +31,12 @@ export interface IndexRunResult {
 const run = JSON.parse(process.argv[2] ?? "{}") as IndexRun;
 const { workspace, threads, queries, edited } = run;
 const settings = { roots: ["."], denylist: [], maxFileBytes: 8 * 1024 * 1024, watch: true, threads };
-const retrieval = createThreadRetrieval({ workspace, settings: () => settings, onWarning: () => {} });
+const retrieval = createThreadRetrieval({
+  workspace,
+  userState: userFolders(process.env, homedir()).state,
+  settings: () => settings,
+  onWarning: () => {},
+});
 const ask = (query: string) => retrieval.search({ query, scope: "repo", k: 5, budgetTokens: 2000 });
 
 const cpuBefore = process.cpuUsage();

@@ -96,7 +96,7 @@ export const createProgram = (actions: Actions, version: string): Command => {
     .option("--http", "listen on HTTP, with MCP on /mcp")
     .option("--host <address>", "address to listen on")
     .option("--port <number>", "port to listen on; 0 picks a free one")
-    .option("--generate-token", "make an access token on first use and keep it in .llmc/token")
+    .option("--generate-token", "make an access token on first use and keep it in your state folder")
     .action((options) => actions.serve(options));
 
   withCommon(program.command("init").description("write a commented llmc.toml")).action((options) =>

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
+import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
 import { runDirect } from "../host/commands/direct.ts";
 import { createStateDb } from "../host/state-db.ts";
@@ -14,7 +15,7 @@ const SESSION = { agentId: "agent", sessionId: "session", model: "model" };
 /** A library over real processes and a real database; what lies behind handles is held here. */
 const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}) => {
   const workspace = tempWorkspace();
-  const state = createStateDb({ workspace, onWarning: () => {} });
+  const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   onTestFinished(() => state.close());
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
   const kept: string[][] = [];

@@ -1,17 +1,18 @@
 import { watch } from "node:fs";
-import { mkdir, open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
+import { mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { readOwnFileSoon } from "./own-files/read-own-file.ts";
 
 /**
- * The operator's own files (configuration, state, a client's settings), reached by the program for itself. Nothing that
- * a caller names ever comes here: callers' paths go through the `Files` port, which asks policy.
+ * The operator's own files (configuration, a client's settings), reached by the program for itself. They may be links,
+ * as dotfiles often are. Nothing that a caller names ever comes here: callers' paths go through the `Files` port, which
+ * asks policy; and what the server itself writes into a workspace goes through `WorkspaceFiles`.
  */
 export interface Disk {
-  /** The text, or undefined when there is no such file. */
+  /** The text, or undefined when there is no such file. What is no regular file, or over 1 MiB, is an error. */
   readText(path: string): Promise<string | undefined>;
   /** Writes whole or not at all; creates missing folders. */
   writeText(path: string, text: string, mode?: number): Promise<void>;
-  appendText(path: string, text: string): Promise<void>;
   exists(path: string): Promise<boolean>;
   /** Where a path really leads and its permission bits, or undefined when there is no such file. */
   resolveFile(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
@@ -22,13 +23,16 @@ export interface Disk {
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 
+/** Nobody writes a larger configuration by hand. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
 /** Kubernetes swaps this link beside the file instead of touching the file. */
 const CONFIG_MAP_LINK = "..data";
 
 export const createDisk = (): Disk => ({
   readText: async (path) => {
     try {
-      return await readFile(path, "utf8");
+      return (await readOwnFileSoon(path, { maxBytes: MAX_TEXT_BYTES })).toString();
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -52,16 +56,6 @@ export const createDisk = (): Disk => ({
     } catch (error) {
       await unlink(temporary);
       throw error;
-    }
-  },
-
-  appendText: async (path, text) => {
-    await mkdir(dirname(path), { recursive: true });
-    const file = await open(path, "a", 0o600);
-    try {
-      await file.appendFile(text);
-    } finally {
-      await file.close();
     }
   },
 

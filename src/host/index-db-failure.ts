@@ -1,5 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
+import { UnfitFolder } from "./own-files/own-folder.ts";
 import { diskFailure, isDamaged, isWriteRefused, resultCode } from "./sqlite-failure.ts";
 
 /** Tables that are missing or have other columns are damage too: SQLite calls that a plain error (1). */
@@ -9,9 +10,10 @@ export const isDamage = (error: unknown): boolean =>
 
 const NO_WRITING = ["EROFS", "EACCES", "EPERM", "ENOTDIR"];
 
-/** The disk is read-only, or not ours to write. */
+/** The disk is read-only or not ours to write, or a folder is not fit to hold what we trust later. */
 export const isUnwritable = (error: unknown): boolean =>
   isWriteRefused(error) ||
+  (error instanceof LlmcError && error.cause instanceof UnfitFolder) ||
   (error instanceof Error && "code" in error && NO_WRITING.includes(String(error.code)));
 
 export const unavailableIndex = (what: string, cause: unknown, retryable = false): LlmcError =>

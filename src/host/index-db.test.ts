@@ -10,6 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { USER_STATE } from "../../test/user-state.ts";
 import { createIndexDb, type IndexDb } from "./index-db.ts";
 
 describe("the index database", () => {
@@ -19,6 +20,7 @@ describe("the index database", () => {
   const open = (version = 7): IndexDb => {
     const db = createIndexDb({
       workspace,
+      userState: USER_STATE,
       tables: "CREATE TABLE things (name TEXT)",
       version,
       onWarning: (message) => void warnings.push(message),

@@ -1,11 +1,23 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { fileIdentity } from "./file-identity.ts";
 import { explainDiskFailure, isDamage, isUnwritable, unavailableIndex } from "./index-db-failure.ts";
-import { isBusy } from "./sqlite-failure.ts";
+import { withFolderLock } from "./own-files/folder-lock.ts";
+import {
+  type DatabasePlace,
+  judgeDatabase,
+  MARK_TABLE,
+  openMarkedDatabase,
+  writeMark,
+} from "./own-files/marked-database.ts";
+import type { OwnFolder } from "./own-files/own-folder.ts";
+import { openSecretKey } from "./own-files/secret-key.ts";
+import { identityIn, setAside, setStrangersAside } from "./own-files/set-aside.ts";
+import { withStateFolder } from "./own-files/state-folder.ts";
+import { damage, isBusy } from "./sqlite-failure.ts";
 
 /**
  * The search index in `.llmc/index.db`, shared by every process that works on the workspace. Everything in it can be made
@@ -30,6 +42,8 @@ export interface IndexDb {
 export interface IndexDbOptions {
   /** Real path. */
   readonly workspace: string;
+  /** The user's own folder for state, which holds the key that databases are signed with. */
+  readonly userState: string;
   /** Statements that make the tables. */
   readonly tables: string;
   /** Of the tables: a database of another version is begun anew. */
@@ -40,46 +54,52 @@ export interface IndexDbOptions {
 // Writers hold the lock for milliseconds; a thread of its own waits here, so a long wait blocks nobody else.
 const BUSY_TIMEOUT_MS = 5000;
 const CACHE_KIB = 16 * 1024;
+const MAX_ATTEMPTS = 4;
 
+const NAME = "index.db";
 const MEMORY = ":memory:";
 
 const versionOf = (db: DatabaseSync): number =>
   Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
 
-/** Never opens a file that is there: closing it again would drop the locks that SQLite holds on it in this process. */
-const createFile = (dir: string, path: string): void => {
-  const ignoringExistence = (make: () => void): void => {
-    try {
-      make();
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+const fill = (
+  db: DatabaseSync,
+  { tables, version }: IndexDbOptions,
+  place: DatabasePlace | undefined,
+): void => {
+  db.exec("BEGIN IMMEDIATE");
+  // Looked at again: another process may have filled it meanwhile.
+  if (versionOf(db) === 0) {
+    db.exec(tables);
+    if (place !== undefined) {
+      db.exec(MARK_TABLE);
+      writeMark(db, place);
     }
-  };
-  ignoringExistence(() => mkdirSync(dir, { mode: 0o700 }));
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) ignoringExistence(() => closeSync(openSync(path, "wx", 0o600)));
-  else if (!found.isFile()) throw new LlmcError("unavailable", `${STATE_DIR}/index.db is not a file.`);
+    db.exec(`PRAGMA user_version = ${version}`);
+  }
+  if (place !== undefined && judgeDatabase(db, place) !== "ours") throw damage("it has no valid mark");
+  db.exec("COMMIT");
 };
 
-const openAt = (path: string, { tables, version }: IndexDbOptions): DatabaseSync => {
-  const sqlite = process.getBuiltinModule("node:sqlite");
-  const db = new sqlite.DatabaseSync(path);
+/** Makes an open database ready for use; closes it where that fails. */
+const prepare = (db: DatabaseSync, options: IndexDbOptions, place?: DatabasePlace): DatabaseSync => {
   try {
     // A commit that a power cut takes back is made again by the next scan, so nothing waits for the disk.
     db.exec(
-      `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-       PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -${CACHE_KIB}`,
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
+       PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -${CACHE_KIB}`,
     );
-    if (versionOf(db) === 0) {
-      db.exec("BEGIN IMMEDIATE");
-      if (versionOf(db) === 0) db.exec(`${tables}; PRAGMA user_version = ${version}`);
-      db.exec("COMMIT");
-    }
+    if (versionOf(db) === 0) fill(db, options, place);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+};
+
+const openInMemory = (options: IndexDbOptions): DatabaseSync => {
+  const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
+  return prepare(new Database(MEMORY), options);
 };
 
 interface Connection {
@@ -89,8 +109,8 @@ interface Connection {
 }
 
 export const createIndexDb = (options: IndexDbOptions): IndexDb => {
-  const dir = join(options.workspace, STATE_DIR);
-  const path = join(dir, "index.db");
+  const { workspace, userState, onWarning } = options;
+  const path = join(workspace, STATE_DIR, NAME);
   let connection: Connection | undefined;
   let openings = 0;
 
@@ -103,32 +123,58 @@ export const createIndexDb = (options: IndexDbOptions): IndexDb => {
   };
 
   /** One damaged file is kept for whoever wants to look at it; an index is large. */
-  const putAside = (seen: string | undefined, why: string): void => {
+  const putAside = (folder: OwnFolder, seen: string | undefined, why: string): void => {
     close();
-    // Another process may have mended it already.
-    if (seen === undefined || identityNow() !== seen) return;
-    for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
-    renameSync(path, `${path}.old`);
-    options.onWarning(`the search index ${why}; it is made anew`);
+    const isMoved = withFolderLock(folder, () => {
+      // Another process may have mended it already.
+      if (seen === undefined || identityIn(folder, NAME) !== seen) return false;
+      const file = `${folder.at}/${NAME}`;
+      try {
+        for (const suffix of ["-wal", "-shm", "-journal"]) rmSync(`${file}${suffix}`, { force: true });
+        renameSync(file, `${file}.old`);
+      } catch {
+        // Something else has that name.
+        setAside(folder, NAME, "corrupt");
+      }
+      return true;
+    });
+    if (isMoved) onWarning(`the search index ${why}; it is made anew`);
+  };
+
+  /** Undefined where the file was put aside. */
+  const tryOpen = (place: DatabasePlace): Connection | undefined => {
+    const { folder } = place;
+    // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
+    const seen = identityIn(folder, NAME);
+    try {
+      const opened = openMarkedDatabase(place);
+      if (opened === "unsigned") {
+        putAside(folder, seen, "was not made by this user's llmc for this workspace");
+        return undefined;
+      }
+      const db = prepare(opened.db, options, place);
+      if (versionOf(db) === options.version) return { db, identity: opened.identity, statements: new Map() };
+      db.close();
+      putAside(folder, opened.identity, "was made by another version");
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      putAside(folder, seen, "was damaged");
+    }
+    return undefined;
   };
 
   const openKept = (): Connection => {
-    for (let attempt = 0; ; attempt++) {
-      createFile(dir, path);
-      // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
-      const identity = identityNow() ?? "";
-      try {
-        const db = openAt(path, options);
-        if (versionOf(db) === options.version) return { db, identity, statements: new Map() };
-        db.close();
-        if (attempt > 2)
-          throw unavailableIndex("keeps being replaced by another version of llmc.", undefined);
-        putAside(identity, "was made by another version");
-      } catch (error) {
-        if (!isDamage(error) || attempt > 2) throw error;
-        putAside(identity, "was damaged");
+    const key = openSecretKey(userState);
+    return withStateFolder(workspace, (folder) => {
+      if (setStrangersAside(folder, NAME).length > 0)
+        onWarning("in the place of the search index was something else; it was moved aside");
+      const place = { folder, name: NAME, workspace, key, busyMs: BUSY_TIMEOUT_MS };
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const opened = tryOpen(place);
+        if (opened !== undefined) return opened;
       }
-    }
+      throw unavailableIndex("keeps being replaced by another process.", undefined);
+    });
   };
 
   const open = (): Connection => {
@@ -137,8 +183,9 @@ export const createIndexDb = (options: IndexDbOptions): IndexDb => {
       return openKept();
     } catch (error) {
       if (!isUnwritable(error)) throw error;
-      options.onWarning("the search index cannot be written to the disk; it is kept in memory");
-      return { db: openAt(MEMORY, options), identity: MEMORY, statements: new Map() };
+      const why = error instanceof LlmcError ? ` (${error.message})` : "";
+      onWarning(`the search index cannot be written to the disk${why}; it is kept in memory`);
+      return { db: openInMemory(options), identity: MEMORY, statements: new Map() };
     }
   };
 
@@ -185,7 +232,8 @@ export const createIndexDb = (options: IndexDbOptions): IndexDb => {
       }
     } catch (error) {
       if (!isDamage(error)) throw explain(error);
-      putAside(identity, "was damaged");
+      const seen = identity;
+      withStateFolder(workspace, (folder) => putAside(folder, seen, "was damaged"));
       throw unavailableIndex("was damaged and is made anew.", error, true);
     }
   };

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import { LlmcError } from "../base/error.ts";
+import { readOwnFileSoon } from "./own-files/read-own-file.ts";
 
 /** What a TLS listener shows and proves. */
 export interface KeyPair {
@@ -8,9 +8,12 @@ export interface KeyPair {
   readonly key: Buffer;
 }
 
+/** A chain of many certificates has some ten kilobytes. */
+const MAX_PEM_BYTES = 1024 * 1024;
+
 const readPem = async (path: string, key: string): Promise<Buffer> => {
   try {
-    return await readFile(path);
+    return await readOwnFileSoon(path, { maxBytes: MAX_PEM_BYTES });
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? ` (${cause.code})` : "";
     throw new LlmcError("config_invalid", `mcp.server.${key}: the file cannot be read${code}.`, { cause });

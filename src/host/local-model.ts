@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { readOwnFile } from "./own-files/read-own-file.ts";
 
 /** The files of an embedding model, read. */
 export interface LocalModel {
@@ -32,6 +33,8 @@ const INSTALL =
 
 const WEIGHTS = ["onnx/model_quantized.onnx", "onnx/model.onnx", "model_quantized.onnx", "model.onnx"];
 const MAX_WEIGHTS_BYTES = 1024 ** 3;
+// Tokenizers of many languages have some tens of megabytes.
+const MAX_TEXT_BYTES = 128 * 1024 * 1024;
 // Within a package models lie some folders down (models/<owner>/<name>).
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 500;
@@ -114,9 +117,11 @@ const findModel = (place: LocalModelPlace): string | undefined => {
   return undefined;
 };
 
+const readText = (path: string): string => readOwnFile(path, { maxBytes: MAX_TEXT_BYTES }).toString();
+
 const numberIn = (folder: string, file: string, key: string): number => {
   try {
-    const found = (JSON.parse(readFileSync(join(folder, file), "utf8")) as Record<string, unknown>)[key];
+    const found = (JSON.parse(readText(join(folder, file))) as Record<string, unknown>)[key];
     return typeof found === "number" && found > 0 ? found : Number.POSITIVE_INFINITY;
   } catch {
     return Number.POSITIVE_INFINITY;
@@ -126,10 +131,8 @@ const numberIn = (folder: string, file: string, key: string): number => {
 const readModel = (folder: string): LocalModel => {
   const path = weightsIn(folder) ?? "";
   try {
-    if (statSync(path).size > MAX_WEIGHTS_BYTES)
-      throw missing("The weights of the embedding model are larger than 1 GiB.", undefined, INSTALL);
-    const weights = readFileSync(path);
-    const tokenizer = readFileSync(join(folder, "tokenizer.json"), "utf8");
+    const weights = readOwnFile(path, { maxBytes: MAX_WEIGHTS_BYTES });
+    const tokenizer = readText(join(folder, "tokenizer.json"));
     const longest = Math.min(
       numberIn(folder, "config.json", "max_position_embeddings"),
       numberIn(folder, "tokenizer_config.json", "model_max_length"),
@@ -142,7 +145,8 @@ const readModel = (folder: string): LocalModel => {
       digest: createHash("sha256").update(weights).update(tokenizer).digest("hex").slice(0, DIGEST_CHARS),
     };
   } catch (error) {
-    if (error instanceof LlmcError) throw error;
+    if (error instanceof Error && "code" in error && error.code === "EFBIG")
+      throw missing("The files of the embedding model are too large (1 GiB at most).", error);
     throw missing("The files of the embedding model cannot be read.", error);
   }
 };

@@ -23,7 +23,9 @@ export const createModuleSource = () => ({
   },
   load: async (path: string): Promise<unknown> => {
     // The loader caches by address: the time of the last change makes an edited module a new one.
-    const { mtimeMs } = await stat(path);
-    return import(`${pathToFileURL(path).href}?changed=${mtimeMs}`);
+    const stats = await stat(path);
+    // A FIFO in its place would be waited for without end.
+    if (!stats.isFile()) throw new Error("it is not a regular file");
+    return import(`${pathToFileURL(path).href}?changed=${stats.mtimeMs}`);
   },
 });

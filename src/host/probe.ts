@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
 import { access, constants, readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
+import { COMMAND_PATH } from "./commands/environment.ts";
 
 const run = promisify(execFile);
 
 /** First line that a program prints about its version, or undefined where it is not installed. */
 export const versionOf = async (program: string, argument = "--version"): Promise<string | undefined> => {
   try {
-    const { stdout } = await run(program, [argument], { timeout: 5000 });
+    const env = { PATH: COMMAND_PATH };
+    const { stdout } = await run(program, [argument], { env, timeout: 5000, killSignal: "SIGKILL" });
     return stdout.split("\n")[0]?.trim();
   } catch {
     return undefined;

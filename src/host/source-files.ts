@@ -135,6 +135,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         rgPath: await findRipgrep(),
         args,
         cwd: root.at,
+        ignoreRoot: root.realPath,
         timeoutMs: LIST_TIMEOUT_MS,
         signal,
         take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),

@@ -1,15 +1,18 @@
-import { closeSync, lstatSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { fileIdentity } from "./file-identity.ts";
-import { HANDLE_TABLES } from "./handles/schema.ts";
-import { LOCK_TABLES } from "./locks/schema.ts";
-import { damage, diskFailure, isBusy, isDamaged, resultCode } from "./sqlite-failure.ts";
+import { withFolderLock } from "./own-files/folder-lock.ts";
+import { type DatabasePlace, openMarkedDatabase } from "./own-files/marked-database.ts";
+import type { OwnFolder } from "./own-files/own-folder.ts";
+import { openSecretKey } from "./own-files/secret-key.ts";
+import { identityIn, setAside, setStrangersAside } from "./own-files/set-aside.ts";
+import { withStateFolder } from "./own-files/state-folder.ts";
+import { diskFailure, isBusy, isDamaged, resultCode } from "./sqlite-failure.ts";
+import { prepareState } from "./state-schema.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
-import { USAGE_TABLES } from "./usage/schema.ts";
 
 /** The program's own memory in `.llmc/state.db`, shared by every process that works on the workspace. */
 export interface StateDb {
@@ -35,12 +38,12 @@ export interface StateDb {
 export interface StateDbOptions {
   /** Real path. */
   readonly workspace: string;
+  /** The user's own folder for state, which holds the key that databases are signed with. */
+  readonly userState: string;
   readonly onWarning: (message: string) => void;
 }
 
-/** Each brings the database from its index to the next version; those that were released never change. */
-const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`, USAGE_TABLES];
-const TABLES = ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"];
+const NAME = "state.db";
 
 // SQLite waits this long by itself, with the process; longer waits are ours.
 const BUSY_TIMEOUT_MS = 20;
@@ -81,80 +84,14 @@ const blockFor = (ms: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 };
 
-/** Never opens a file that is there: closing it again would drop the locks that SQLite holds on it in this process. */
-const createFile = (dir: string, path: string): void => {
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-    // Whoever works in a repository does not find our state among their own changes.
-    writeFileSync(join(dir, ".gitignore"), "*\n", { mode: 0o600 });
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  }
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) {
-    try {
-      closeSync(openSync(path, "wx", 0o600));
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    }
-  } else if (!found.isFile()) throw new LlmcError("unavailable", `${STATE_DIR}/state.db is not a file.`);
-};
-
-const versionOf = (db: DatabaseSync): number =>
-  Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
-
-const migrate = (db: DatabaseSync): void => {
-  if (versionOf(db) < MIGRATIONS.length) {
-    db.exec("BEGIN IMMEDIATE");
-    try {
-      // Read again: another process, even of a newer llmc, may have done it meanwhile.
-      const version = versionOf(db);
-      for (const step of MIGRATIONS.slice(version)) db.exec(step);
-      if (version < MIGRATIONS.length) db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
-      db.exec("COMMIT");
-    } catch (error) {
-      if (db.isTransaction) db.exec("ROLLBACK");
-      throw error;
-    }
-  }
-  if (versionOf(db) > MIGRATIONS.length) {
-    throw new LlmcError("unavailable", `${STATE_DIR}/state.db was made by a newer llmc.`, {
-      hint: "Update this one, or remove the file: handles are then lost.",
-    });
-  }
-  const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  if (!TABLES.every((table) => names.some(({ name }) => name === table))) throw damage("tables are missing");
-};
-
-const openFile = (path: string): DatabaseSync => {
-  // Loaded here and not above: a server that keeps nothing does not pay for it.
-  const sqlite = process.getBuiltinModule("node:sqlite");
-  const db = new sqlite.DatabaseSync(path);
-  try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    // Counts only before the first write, and waits for other writers after it. The file shrinks when handles go.
-    if (versionOf(db) === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
-       PRAGMA journal_size_limit = 8388608`,
-    );
-    migrate(db);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-};
-
 interface Connection {
   readonly db: DatabaseSync;
   readonly identity: string;
   readonly statements: Map<string, StatementSync>;
 }
 
-export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb => {
-  const dir = join(workspace, STATE_DIR);
-  const path = join(dir, "state.db");
+export const createStateDb = ({ workspace, userState, onWarning }: StateDbOptions): StateDb => {
+  const path = join(workspace, STATE_DIR, NAME);
   let connection: Connection | undefined;
 
   const identityNow = (): string | undefined => fileIdentity(path);
@@ -165,34 +102,47 @@ export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb
     if (db?.isOpen) db.close();
   };
 
-  const moveAside = (seen: string | undefined): void => {
+  const moveAside = (folder: OwnFolder, seen: string | undefined, why: "corrupt" | "unsigned"): void => {
     close();
-    // Another process may have mended it already.
-    if (seen === undefined || identityNow() !== seen) return;
-    const aside = `${path}.corrupt-${new Date().toISOString().replaceAll(":", "")}`;
-    // The log goes first: left behind, it would be taken for the new database's.
-    for (const suffix of ["-wal", "-shm", ""]) {
-      try {
-        renameSync(`${path}${suffix}`, `${aside}${suffix}`);
-      } catch (error) {
-        if (suffix === "" && identityNow() === seen) throw error;
+    const aside = withFolderLock(folder, () =>
+      // Another process may have mended it already.
+      seen === undefined || identityIn(folder, NAME) !== seen ? undefined : setAside(folder, NAME, why),
+    );
+    if (aside === undefined) return;
+    const what = why === "corrupt" ? "was damaged" : "was not made by this user's llmc for this workspace";
+    onWarning(`the state database ${what}; it was moved to ${STATE_DIR}/${aside} and a new one was made`);
+  };
+
+  const tryOpen = (place: DatabasePlace): Connection | undefined => {
+    const { folder } = place;
+    // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
+    const seen = identityIn(folder, NAME);
+    try {
+      const opened = openMarkedDatabase(place);
+      if (opened !== "unsigned") {
+        prepareState(opened.db, place);
+        return { db: opened.db, identity: opened.identity, statements: new Map() };
       }
+      moveAside(folder, seen, "unsigned");
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      moveAside(folder, seen, "corrupt");
     }
-    onWarning(`the state database was damaged; it was moved to ${aside} and a new one was made`);
+    return undefined;
   };
 
   const openOnce = (): Connection => {
-    createFile(dir, path);
-    // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
-    const identity = identityNow();
-    try {
-      return { db: openFile(path), identity: identity ?? "", statements: new Map() };
-    } catch (error) {
-      if (!isDamaged(error)) throw error;
-      moveAside(identity);
-      createFile(dir, path);
-      return { identity: identityNow() ?? "", db: openFile(path), statements: new Map() };
-    }
+    const key = openSecretKey(userState);
+    return withStateFolder(workspace, (folder) => {
+      for (const aside of setStrangersAside(folder, NAME))
+        onWarning(
+          `in the place of the state database was something else; it was moved to ${STATE_DIR}/${aside}`,
+        );
+      const place = { folder, name: NAME, workspace, key, busyMs: BUSY_TIMEOUT_MS };
+      const opened = tryOpen(place) ?? tryOpen(place);
+      if (opened === undefined) throw unavailable("keeps being replaced.", undefined, true);
+      return opened;
+    });
   };
 
   const open = (): Connection => {
@@ -241,7 +191,7 @@ export const createStateDb = ({ workspace, onWarning }: StateDbOptions): StateDb
       }
     } catch (error) {
       if (!isDamaged(error)) throw error;
-      moveAside(identity);
+      withStateFolder(workspace, (folder) => moveAside(folder, identity, "corrupt"));
       throw unavailable("was damaged and has been replaced.", error, true);
     }
   };

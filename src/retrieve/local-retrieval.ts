@@ -28,6 +28,8 @@ import { MODEL_RANK_WEIGHTS, RANK_WEIGHTS } from "./rank/rank-weights.ts";
 export interface RetrievalOptions {
   /** Real path. */
   readonly workspace: string;
+  /** The user's own folder for state. */
+  readonly userState: string;
   /** Asked on every call: configuration is hot. */
   readonly settings: () => IndexSettings;
   readonly onWarning: (message: string) => void;
@@ -49,6 +51,7 @@ const notesOn = ({ state, done, total }: IndexState): readonly string[] => {
 
 const open = async ({
   workspace,
+  userState,
   settings,
   onWarning,
   embedderFiles = readEmbedderFiles(),
@@ -59,6 +62,7 @@ const open = async ({
   const { dimensions } = embedder;
   const db = createIndexDb({
     workspace,
+    userState,
     tables: INDEX_TABLES,
     version: indexVersion(embedder.id),
     onWarning,
@@ -68,7 +72,7 @@ const open = async ({
   const loaded = createLoadedIndex({ store, dimensions, hasModel: model !== undefined, createChunks });
   const looker = createLooker(workspace, embedderFiles);
   const lookMany = createLookMany(workspace, embedderFiles, looker);
-  const lease = createBuildLease(workspace, onWarning);
+  const lease = createBuildLease({ workspace, userState }, onWarning);
   const keeper = createKeeper({ workspace, settings, store, loaded, looker, lookMany, lease, onWarning });
   const lines = createCurrentLines(looker, settings);
   const centrality = createFileCentrality({
@@ -77,7 +81,7 @@ const open = async ({
     lines,
     isReady: () => keeper.state().state === "ready",
   });
-  const vectorLease = model && createBuildLease(workspace, onWarning, "index.db.vectors");
+  const vectorLease = model && createBuildLease({ workspace, userState }, onWarning, "index.db.vectors");
   const vectors =
     model &&
     createModelVectors({

@@ -3,12 +3,18 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { createIndexed, request, SETTINGS } from "../../test/retrieval.ts";
+import { USER_STATE } from "../../test/user-state.ts";
 import { createThreadRetrieval } from "./thread-retrieval.ts";
 
 const BIRDS = "export function countFlamingos(pond: string[]): number {\n  return pond.length;\n}\n";
 
 const openIn = (workspace: string, onWarning: (message: string) => void = () => {}) =>
-  createThreadRetrieval({ workspace, settings: () => ({ ...SETTINGS, threads: 1 }), onWarning });
+  createThreadRetrieval({
+    workspace,
+    userState: USER_STATE,
+    settings: () => ({ ...SETTINGS, threads: 1 }),
+    onWarning,
+  });
 
 describe("the engine in a thread", () => {
   test("answers as the one without, tells progress and ends", async () => {
@@ -57,7 +63,7 @@ describe("the engine in a thread", () => {
     const script = `
       const { createThreadRetrieval } = await import(${JSON.stringify(engine)});
       const settings = ${JSON.stringify({ ...SETTINGS, watch: true, threads: 1 })};
-      const retrieval = createThreadRetrieval({ workspace: ${JSON.stringify(folder.path)}, settings: () => settings, onWarning: () => {} });
+      const retrieval = createThreadRetrieval({ workspace: ${JSON.stringify(folder.path)}, userState: ${JSON.stringify(USER_STATE)}, settings: () => settings, onWarning: () => {} });
       const { value } = await retrieval.search({ query: "flamingos", scope: "both", k: 3, budgetTokens: 1000 });
       process.stdout.write(value[0].path);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {

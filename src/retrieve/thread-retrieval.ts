@@ -19,6 +19,7 @@ const ENTRY = join(import.meta.dirname, "index", `index-thread${extname(import.m
  */
 export const createThreadRetrieval = ({
   workspace,
+  userState,
   settings,
   onWarning,
   onnx,
@@ -28,7 +29,7 @@ export const createThreadRetrieval = ({
 
   const running = (): Thread<IndexThreadMethods> => {
     if (thread?.isAlive() !== true) {
-      const data: IndexThreadData = { workspace, settings: settings(), onnx };
+      const data: IndexThreadData = { workspace, userState, settings: settings(), onnx };
       thread = startThread({ entry: ENTRY, name: "index", data });
     }
     return thread;

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ENTRIES } from "../../src/config/sections.ts";
+import { userFolders } from "../../src/config/user-folders.ts";
 import { openHttpDoor } from "../doors/http-door.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 import { execOf } from "./dockerfile.ts";
@@ -79,9 +80,10 @@ describe("REQ-P2: compose", () => {
 
   test("keeps the state on a named volume, inside the repository's mount, and covers no place of the program", () => {
     const named = service.volumes.filter((volume) => typeof volume === "string");
-    expect(named).toEqual(["llmc-data:/app/.llmc"]);
-    expect(Object.keys(compose.volumes)).toEqual(["llmc-data"]);
-    expect(instructionOf(runtime, "VOLUME")).toContain("/app/.llmc");
+    expect(named).toEqual(["llmc-data:/app/.llmc", "llmc-state:/var/lib/llmc"]);
+    expect(Object.keys(compose.volumes)).toEqual(["llmc-data", "llmc-state"]);
+    for (const place of ["/app/.llmc", userFolders(Object.fromEntries(imageEnv), "/tmp").state])
+      expect(instructionOf(runtime, "VOLUME")).toContain(place);
     expect(bind?.target).toBe("/app");
     expect(bind?.bind.create_host_path).toBe(false);
     expect(filled(bind?.read_only ?? "")).toBe("true");

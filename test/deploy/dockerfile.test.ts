@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ENTRIES } from "../../src/config/sections.ts";
+import { userFolders } from "../../src/config/user-folders.ts";
 import { createContextFilter, REPOSITORY, readFromRoot } from "./context.ts";
 import { copyOf, execOf, type Instruction, parseDockerfile } from "./dockerfile.ts";
 import { imageEnv, imagePlaces, instructionOf, OTHER_VARIABLES, runtime, sourceOf, stages } from "./image.ts";
@@ -117,7 +118,14 @@ describe("REQ-P2: the Dockerfile", () => {
     expect(ours).not.toContain("LLMC_MCP_TOKEN");
     expect(instructionOf(runtime, "EXPOSE")).toBe(imageEnv.get("LLMC_MCP_SERVER_PORT"));
     expect(instructionOf(runtime, "STOPSIGNAL")).toBe("SIGTERM");
-    expect(instructionOf(runtime, "VOLUME")).toBe('["/app/.llmc"]');
+    expect(instructionOf(runtime, "VOLUME")).toBe('["/app/.llmc", "/var/lib/llmc"]');
+    const folders = userFolders(Object.fromEntries(imageEnv), "/tmp");
+    expect(folders).toEqual({ config: "/etc/llmc", state: "/var/lib/llmc" });
+    expect(
+      runtime.instructions.some(({ text }) =>
+        /install -d -m 0700 .*\/app\/\.llmc \/var\/lib\/llmc/.test(text),
+      ),
+    ).toBe(true);
   });
 });
 

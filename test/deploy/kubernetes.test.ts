@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { loadConfig } from "../../src/config/load.ts";
+import { userFolders } from "../../src/config/user-folders.ts";
 import { type HttpDoor, openHttpDoor, openRaw } from "../doors/http-door.ts";
 import { readFromRoot } from "./context.ts";
 import { execOf } from "./dockerfile.ts";
@@ -29,7 +30,11 @@ interface Container {
   readonly readinessProbe: Probe;
   readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
   readonly resources: { readonly requests: object; readonly limits: object };
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly volumeMounts: readonly {
+    readonly name: string;
+    readonly mountPath: string;
+    readonly subPath?: string;
+  }[];
 }
 
 interface Volume {
@@ -43,6 +48,7 @@ interface PodSpec {
   readonly enableServiceLinks: boolean;
   readonly terminationGracePeriodSeconds: number;
   readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly initContainers: readonly [Container & { readonly command: readonly string[] }];
   readonly containers: readonly [Container];
   readonly volumes: readonly Volume[];
 }
@@ -122,13 +128,27 @@ describe("REQ-P2: the Kubernetes manifest", () => {
 
   test("mounts volumes that are declared, of claims and maps that exist, and no folder over the program", () => {
     const mounts = new Map(container.volumeMounts.map(({ name, mountPath }) => [mountPath, name]));
-    expect([...mounts.keys()]).toEqual(["/app", "/app/.llmc", "/etc/llmc", "/tmp"]);
+    expect([...mounts.keys()]).toEqual(["/app", "/app/.llmc", "/var/lib/llmc", "/etc/llmc", "/tmp"]);
     expect(new Set(mounts.values())).toEqual(new Set(pod.volumes.map(({ name }) => name)));
     const claims = pod.volumes.flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
     const claimed = manifests.filter(({ kind }) => kind === "PersistentVolumeClaim");
     expect(claimed.map(({ metadata }) => metadata.name)).toEqual(claims);
     const maps = pod.volumes.flatMap((volume) => volume.configMap?.name ?? []);
     expect(maps).toEqual([only("ConfigMap").metadata.name]);
+  });
+
+  test("REQ-D22: state lies in folders that the server's own user made, not in a volume's root", () => {
+    const [folders] = pod.initContainers;
+    expect(folders.image).toBe(container.image);
+    expect(folders.securityContext).toEqual(container.securityContext);
+    const [mount] = folders.volumeMounts;
+    const [mode, ...made] = folders.command.slice(3);
+    expect(folders.command.slice(0, 3)).toEqual(["install", "-d", "-m"]);
+    expect(mode).toBe("0700");
+    const used = container.volumeMounts.filter(({ name }) => name === mount?.name);
+    expect(used.map(({ subPath }) => `${mount?.mountPath}/${subPath}`)).toEqual(made);
+    const { state } = userFolders(Object.fromEntries(imageEnv), "/tmp");
+    expect(used.map(({ mountPath }) => mountPath)).toEqual(["/app/.llmc", state]);
   });
 
   test("its configuration lies where the image looks for it, and loads without a warning", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ERROR_TABLE } from "../../src/base/error-table.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { ENTRIES } from "../../src/config/sections.ts";
+import { userFolders } from "../../src/config/user-folders.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 import { OTHER_VARIABLES } from "./image.ts";
 
@@ -47,6 +48,17 @@ describe("REQ-P2: the systemd unit", () => {
     expect(Object.fromEntries(ours)["LLMC_ROOT"]).toBe(settings.get("ReadWritePaths"));
     expect(text).toContain(`install -D -m 0644 llmc.toml ${Object.fromEntries(ours)["LLMC_CONFIG"]}`);
     expect(text).toContain(`> ${settings.get("EnvironmentFile")})`);
+  });
+
+  test("REQ-D22: keeps its key in a folder of its own, outside the workspace", () => {
+    const env = Object.fromEntries(
+      (settings.get("Environment") ?? "").split(" ").map((pair) => pair.split("=", 2) as [string, string]),
+    );
+    expect(userFolders(env, "/srv/llmc")).toEqual({
+      config: "/etc/llmc",
+      state: `/var/lib/${settings.get("StateDirectory")}`,
+    });
+    expect(settings.get("StateDirectoryMode")).toBe("0700");
   });
 
   test("drains before it kills, and does not repeat a start that a wrong configuration stops", () => {

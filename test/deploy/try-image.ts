@@ -31,9 +31,15 @@ const freePort = async (): Promise<number> => {
 };
 
 /** As compose does it: read-only root, the repository read-only, a volume for the state, memory for /tmp. */
-const mountsOf = ({ root, folder }: Image, workspace: string, data: string): readonly string[] => [
+const mountsOf = (
+  { root, folder }: Image,
+  workspace: string,
+  data: string,
+  state: string,
+): readonly string[] => [
   ...["--ro-bind", root, "/", "--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"],
-  ...["--ro-bind", workspace, "/app", "--bind", data, "/app/.llmc", "--chdir", folder],
+  ...["--ro-bind", workspace, "/app", "--bind", data, "/app/.llmc", "--bind", state, "/var/lib/llmc"],
+  ...["--chdir", folder],
 ];
 
 const sandboxed = (image: Image, engine: Engine, mounts: readonly string[], command: readonly string[]) => {
@@ -99,8 +105,8 @@ const exercise = async (trial: Trial, image: Image, say: (text: string) => void)
 const tryOnce = async (image: Image, engine: Engine, say: (text: string) => void): Promise<void> => {
   const [uid = 0, gid = 0] = image.user.split(":").map(Number);
   const place = mkdtempSync(join(tmpdir(), "llmc-trial-"));
-  const [workspace, data] = [join(place, "workspace"), join(place, "data")];
-  for (const folder of [place, workspace, data, join(workspace, ".llmc")]) {
+  const [workspace, data, state] = [join(place, "workspace"), join(place, "data"), join(place, "state")];
+  for (const folder of [place, workspace, data, state, join(workspace, ".llmc")]) {
     mkdirSync(folder, { recursive: true });
     chownSync(folder, uid, gid);
   }
@@ -121,7 +127,7 @@ const tryOnce = async (image: Image, engine: Engine, say: (text: string) => void
     ...{ LLMC_MCP_TOKEN: TOKEN, LLMC_MCP_SERVER_PORT: String(port), LLMC_MCP_MODE: "classic" },
   };
   const inside = (command: readonly string[]) =>
-    sandboxed(image, engine, mountsOf(image, workspace, data), command);
+    sandboxed(image, engine, mountsOf(image, workspace, data, state), command);
   const [program = "", ...args] = reporting(inside(image.command));
   say(`== ${engine}: ${image.command.join(" ")}`);
   const child = spawn(program, args, { env, stdio: ["ignore", "ignore", "pipe", "pipe"] });

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { tokenPath } from "../../src/host/own-files/token-store.ts";
 import { tempWorkspace } from "../app.ts";
+import { USER_STATE } from "../user-state.ts";
 import { launcher } from "../workspace.ts";
 import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
 
@@ -87,14 +88,29 @@ describe("the HTTP door", () => {
     expect(err).toContain("--generate-token");
   });
 
-  test("REQ-P1: a generated token is kept for the owner alone and is named, not shown", async () => {
+  test("REQ-P1 REQ-D22 FAIL-J12: a generated token is kept for the owner alone, outside, and is named, not shown", async () => {
     const door = await openDoor(["--generate-token"], {});
-    const file = join(door.root, ".llmc/token");
+    const file = tokenPath(USER_STATE, door.root);
     const token = readFileSync(file, "utf8").trim();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(door.out()).toContain(file);
     expect(door.out() + door.logs()).not.toContain(token);
     expect((await fetch(`${door.url}/metrics`, { headers: { "x-llmc-token": token } })).status).toBe(200);
+  });
+
+  test("FAIL-J2: a token that the workspace brings along does not open the door", async () => {
+    const theirs = "a-token-that-came-with-the-repository-0123456789";
+    const door = await openHttpDoor({
+      args: ["--generate-token"],
+      env: {},
+      files: { ".llmc/token": `${theirs}\n` },
+    });
+    onTestFinished(() => door[Symbol.asyncDispose]());
+    const ask = async (token: string) =>
+      (await fetch(`${door.url}/metrics`, { headers: { "x-llmc-token": token } })).status;
+    expect(await ask(theirs)).toBe(401);
+    expect(await ask(readFileSync(tokenPath(USER_STATE, door.root), "utf8").trim())).toBe(200);
+    expect(door.logs().match(/no longer used/g)).toHaveLength(1);
   });
 
   test("REQ-H2: no authentication on a public address is refused unless the operator insists", async () => {

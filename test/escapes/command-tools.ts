@@ -15,6 +15,7 @@ import { runCmd } from "../../src/tools/run-cmd.ts";
 import { runPytest } from "../../src/tools/run-pytest.ts";
 import { teRun } from "../../src/tools/te-run.ts";
 import type { Ports, Tool } from "../../src/tools/tool.ts";
+import { USER_STATE } from "../user-state.ts";
 import { runnerOf, type Setting } from "./command-stand.ts";
 
 const TOOLS = { run_cmd: runCmd, te_run: teRun, run_pytest: runPytest };
@@ -49,7 +50,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     withheldFiles: createWithheldFiles(),
     ...(options.places === undefined ? {} : { places: options.places }),
   };
-  const state = createStateDb({ workspace, onWarning: () => {} });
+  const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
   const gate = createCommandGate({
     ...access,

@@ -4,12 +4,17 @@ import { createFiles } from "../../src/host/files/files.ts";
 import { createHandles, newHandleId } from "../../src/host/handles/handles.ts";
 import { createLocks } from "../../src/host/locks/locks.ts";
 import { createStateDb } from "../../src/host/state-db.ts";
+import { USER_STATE } from "../user-state.ts";
 
 /** Another server, as the tests of locks and handles need one: `lock-child.ts WHAT WORKSPACE [NUMBER]`. */
 const [what = "", workspace = "", number = "0"] = process.argv.slice(2);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const state = createStateDb({ workspace, onWarning: (message) => say(`warning ${message}`) });
+const state = createStateDb({
+  workspace,
+  userState: USER_STATE,
+  onWarning: (message) => say(`warning ${message}`),
+});
 const locks = createLocks({
   state,
   workspace,

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createLocks, type Locks } from "../../src/host/locks/locks.ts";
 import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
+import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
@@ -46,7 +47,7 @@ beforeEach(() => {
   counter = join(workspace, "counter");
   writeFileSync(counter, "0");
   children = [];
-  state = createStateDb({ workspace, onWarning: (message) => expect.fail(message) });
+  state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
   locks = createLocks({
     state,
     workspace,

@@ -8,6 +8,7 @@ import { createFiles } from "../../src/host/files/files.ts";
 import { createHandles, type Handles, newHandleId } from "../../src/host/handles/handles.ts";
 import { createLocks } from "../../src/host/locks/locks.ts";
 import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
+import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 
 const MIB = 1024 * 1024;
@@ -21,7 +22,7 @@ let handles: Handles;
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-crash-")));
   writeFileSync(join(workspace, "counter"), "0");
-  state = createStateDb({ workspace, onWarning: (message) => expect.fail(message) });
+  state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
   handles = createHandles({
     state,
     files: createFiles({ workspace, roots: () => ["."], denylist: () => [] }),

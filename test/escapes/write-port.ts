@@ -3,6 +3,7 @@ import { createStateDb } from "../../src/host/state-db.ts";
 import type { FileWrites } from "../../src/host/writes/contract.ts";
 import { createFileWrites, type FileWritesOptions } from "../../src/host/writes/file-writes.ts";
 import { toolsSections } from "../../src/tools/options.ts";
+import { USER_STATE } from "../user-state.ts";
 
 /** Locks of one process, for tests that are not about locks. */
 export const createMemoryLocks = (): Locks => {
@@ -49,7 +50,7 @@ export const createMemoryLocks = (): Locks => {
 /** The locks of the program, shared by all processes on the workspace. */
 export const createRealLocks = (workspace: string): Locks =>
   createLocks({
-    state: createStateDb({ workspace, onWarning: () => {} }),
+    state: createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} }),
     workspace,
     settings: () => ({ waitMs: 10_000, leaseMs: 15_000 }),
     now: () => Date.now(),
@@ -64,6 +65,7 @@ export const writesOptions = (
   changes: Partial<FileWritesOptions> = {},
 ): FileWritesOptions => ({
   workspace,
+  userState: USER_STATE,
   roots: () => ["."],
   denylist: () => tools.options.denylist_globs.default,
   startup: () => tools.options.startup_globs.default,

@@ -1,7 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 import type { CommandRequest } from "./contract.ts";
 
-const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+export const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Names by which a program loads code, runs another or finds its configuration elsewhere. */
 const REFUSED =

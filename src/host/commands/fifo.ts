@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Pipe } from "./pipe.ts";
 
+const MAX_MKFIFO_MS = 5000;
+
 const openEnds = (path: string): Pipe => {
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -25,7 +27,8 @@ export const openFifos = (count: number): readonly Pipe[] | undefined => {
   try {
     folder = mkdtempSync(join(tmpdir(), "llmc-pipes-"));
     const paths = Array.from({ length: count }, (_, i) => join(folder ?? "", String(i)));
-    if (spawnSync("mkfifo", ["-m", "600", ...paths], { stdio: "ignore" }).status !== 0) return undefined;
+    const how = { env: {}, stdio: "ignore", timeout: MAX_MKFIFO_MS, killSignal: "SIGKILL" } as const;
+    if (spawnSync("mkfifo", ["-m", "600", ...paths], how).status !== 0) return undefined;
     return paths.map(openEnds);
   } catch {
     return undefined;

@@ -35,7 +35,7 @@ export const canMarkByLimit = (): boolean => {
   }
 };
 
-const findSystemProgram = (name: string): string | undefined =>
+export const findSystemProgram = (name: string): string | undefined =>
   [`/usr/bin/${name}`, `/bin/${name}`].find((path) => {
     try {
       accessSync(path, constants.X_OK);

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { createFiles } from "../files/files.ts";
 import { createStateDb, type StateDb } from "../state-db.ts";
 import { createHandles, type Handles, type HandlesOptions, newHandleId } from "./handles.ts";
@@ -70,7 +71,7 @@ const missing = { code: "handle_not_found", hint: expect.stringContaining("Repea
 
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-handles-")));
-  state = createStateDb({ workspace, onWarning: (message) => expect.fail(message) });
+  state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
   clock = Date.now();
   roots = ["."];
   denylist = [".env", "*.pem"];
@@ -158,7 +159,7 @@ describe("REQ-F7 stored lines", () => {
   it("outlive the process, and expire", async () => {
     const id = await make().put("output", "", ["kept"]);
     state.close();
-    state = createStateDb({ workspace, onWarning: (message) => expect.fail(message) });
+    state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
     const handles = make();
     expect(await handles.readLines(id, ALL)).toMatchObject({ text: "kept\n" });
     expect(await handles.list()).toMatchObject([{ id, expiresAt: new Date(clock + 24 * HOUR_MS) }]);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { createStateDb, type StateDb } from "../state-db.ts";
 import { createLocks, type Lease, type Locks, type LocksOptions } from "./locks.ts";
 import { createOwners } from "./owner.ts";
@@ -25,9 +26,9 @@ const key = (name: string): string => join(workspace, name);
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-locks-")));
   const onWarning = (message: string): void => expect.fail(message);
-  state = createStateDb({ workspace, onWarning });
+  state = createStateDb({ workspace, userState: USER_STATE, onWarning });
   // A second connection, as another process has.
-  others = createStateDb({ workspace, onWarning });
+  others = createStateDb({ workspace, userState: USER_STATE, onWarning });
 });
 
 afterEach(() => {

@@ -1,3 +1,4 @@
+import { LlmcError } from "../../base/error.ts";
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Files } from "../files/files.ts";
 import type { Located } from "../files/located.ts";
@@ -45,12 +46,16 @@ export const putLines = async (
   }
 };
 
-/** Trouble with single files is no trouble; nothing at all and a complaint is. */
+/** Of a search that found nothing. Trouble with single files is no trouble; a complaint is, and so is time that ran out. */
 export const refuseIfTroubled = async (
   end: { readonly code: number | null; readonly stderr: string },
   pattern: string,
   root: Located,
 ): Promise<void> => {
+  if (end.code === null)
+    throw new LlmcError("timeout", "The search found nothing before its time was up.", {
+      hint: "Search a smaller folder.",
+    });
   if (end.code !== 2) return;
   if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
   // A root that cannot be read is found out by reading it, and told like any other.
@@ -110,6 +115,7 @@ export const searchContent = async (
     rgPath: await parts.rgPath(),
     args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
     cwd: isFile ? "/" : root.at,
+    ignoreRoot: query.ignoreFiles && !isFile ? root.realPath : undefined,
     stdin: isFile ? await root.openContent() : undefined,
     timeoutMs: parts.timeoutMs(),
     signal,

@@ -94,6 +94,7 @@ export const searchNames = async (
     rgPath: await parts.rgPath(),
     args: nameArgs(query, filter, root.realPath),
     cwd: root.at,
+    ignoreRoot: query.ignoreFiles ? root.realPath : undefined,
     timeoutMs: parts.timeoutMs(),
     signal,
     take: createNameParser((bytes) => {

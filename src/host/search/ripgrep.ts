@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
+import { endingWithUs, isStartFailure, limitMemory } from "../child-limits.ts";
+import { readOwnFile } from "../own-files/read-own-file.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
+import { findUnfitBelow, refuseUnfitAbove } from "./ignore-files.ts";
 
 export interface RipgrepRun {
   readonly rgPath: string;
@@ -10,6 +13,8 @@ export interface RipgrepRun {
   readonly cwd: string;
   /** A descriptor to search instead of files. */
   readonly stdin?: number | undefined;
+  /** The real path of the directory whose ignore files it obeys, and those above; left out: it obeys none. */
+  readonly ignoreRoot?: string | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   /** Standard output as it comes. */
@@ -46,7 +51,7 @@ const killAll = (): void => {
   for (const child of running) child.kill("SIGKILL");
 };
 
-/** None outlives us. Where we are killed ourselves, it ends at its next word, since nobody holds the pipe any more. */
+/** None outlives us; where we are killed ourselves, the kernel sees to it (`endingWithUs`). */
 const watchOver = (child: ChildProcess): void => {
   const forget = (): void => {
     running.delete(child);
@@ -59,6 +64,14 @@ const watchOver = (child: ChildProcess): void => {
   child.once("error", forget);
 };
 
+const refuseMissing = (rgPath: string): void => {
+  try {
+    accessSync(rgPath, constants.X_OK);
+  } catch (error) {
+    throw unavailable(error);
+  }
+};
+
 /** Of a directory that cannot be entered the system says the same as of the program. */
 const explainStart = (error: Error, rgPath: string): Error => {
   try {
@@ -69,49 +82,143 @@ const explainStart = (error: Error, rgPath: string): Error => {
   }
 };
 
-/** One process, without a shell, with an empty environment; killed when the caller leaves or time is up. */
-export const runRipgrep = (run: RipgrepRun): Promise<RipgrepEnd> =>
-  new Promise((resolve, reject) => {
-    const { signal } = run;
-    stopIfAborted(signal);
-    const child = spawn(run.rgPath, run.args, {
+/** Until it is looked at: most searches end before. */
+const FIRST_LOOK_MS = 150;
+const LOOK_MS = 250;
+/** So many looks without progress are a standstill. */
+const STILL_LOOKS = 2;
+/**
+ * Of processor time between two looks, in hundredths of a second; half of one core. Less is no work: threads that wait for
+ * one that is stuck look for something to do a thousand times a second.
+ */
+const IDLE_TICKS = 12;
+
+/** More than any search of ours needs. */
+const MAX_MEMORY_BYTES = 1024 ** 3;
+
+/** Processor time that a process has used, by proc(5), whose fields count from the end of the name; 0 where unknown. */
+const ticksOf = (pid: number): number => {
+  try {
+    const stat = readOwnFile(`/proc/${pid}/stat`, { maxBytes: 4096 }).toString("latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return 0;
+  }
+};
+
+/** Bounds the memory of a search that lasts, and calls back once where it makes no progress. */
+const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () => void): (() => void) => {
+  let [bytes, ticks, still] = [0, 0, 0];
+  let timer = setTimeout(() => {
+    limitMemory(pid, MAX_MEMORY_BYTES);
+    timer = setInterval(look, LOOK_MS);
+    timer.unref();
+  }, FIRST_LOOK_MS);
+  const look = (): void => {
+    const now = [bytesSoFar(), ticksOf(pid)] as const;
+    still = now[0] === bytes && now[1] - ticks < IDLE_TICKS ? still + 1 : 0;
+    [bytes, ticks] = now;
+    if (still !== STILL_LOOKS) return;
+    clearInterval(timer);
+    onStandstill();
+  };
+  timer.unref();
+  return () => clearTimeout(timer);
+};
+
+const died = (signal: NodeJS.Signals | null): LlmcError =>
+  new LlmcError("unavailable", `The search program was ended by the system (${signal ?? "unknown"}).`, {
+    hint: "It may have needed too much memory. Search a smaller folder, or a simpler pattern.",
+  });
+
+/** Ends the process when the caller leaves or time is up, and settles once. */
+const follow = (
+  child: ChildProcess,
+  run: RipgrepRun,
+  resolve: (end: RipgrepEnd) => void,
+  reject: (error: unknown) => void,
+): void => {
+  const { signal, ignoreRoot } = run;
+  const isOver = new AbortController();
+  let stderr = "";
+  let bytes = 0;
+  let isTimeUp = false;
+
+  const timer = setTimeout(() => {
+    isTimeUp = true;
+    child.kill("SIGKILL");
+  }, run.timeoutMs);
+  const settle = (finish: () => void): void => {
+    clearTimeout(timer);
+    stopWatching();
+    isOver.abort();
+    signal?.removeEventListener("abort", leave);
+    finish();
+  };
+  const fail = (error: unknown): void => {
+    child.kill("SIGKILL");
+    child.stdout?.destroy();
+    settle(() => reject(error));
+  };
+  const leave = (): void => {
+    try {
+      stopIfAborted(signal);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const findCulprit = async (): Promise<LlmcError | undefined> =>
+    ignoreRoot === undefined ? undefined : findUnfitBelow(run.cwd, isOver.signal);
+  const stopWatching = watchProgress(
+    child.pid ?? 0,
+    () => bytes,
+    () =>
+      void findCulprit().then((culprit) => {
+        if (culprit !== undefined && !isOver.signal.aborted) fail(culprit);
+      }, fail),
+  );
+  const finish = (code: number | null, how: NodeJS.Signals | null): void => {
+    if (isOver.signal.aborted) return;
+    if (isStartFailure(code)) fail(unavailable(new Error(stderr)));
+    else if (code !== null || isTimeUp) settle(() => resolve({ code, stderr }));
+    else findCulprit().then((culprit) => fail(culprit ?? died(how)), fail);
+  };
+
+  signal?.addEventListener("abort", leave, { once: true });
+  child.stdout?.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    try {
+      run.take(chunk);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
+  });
+  child.once("error", (error) => fail(explainStart(error, run.rgPath)));
+  child.once("close", finish);
+};
+
+/**
+ * One process, without a shell, with an empty environment; killed when the caller leaves or time is up, and by the kernel
+ * when we are gone. What goes wrong is an error, never an empty answer.
+ */
+export const runRipgrep = async (run: RipgrepRun): Promise<RipgrepEnd> => {
+  stopIfAborted(run.signal);
+  if (run.ignoreRoot !== undefined) refuseUnfitAbove(run.ignoreRoot);
+  const { file, args } = await endingWithUs(run.rgPath, run.args);
+  // What wraps it would tell of a missing program in its own way.
+  if (file !== run.rgPath) refuseMissing(run.rgPath);
+  stopIfAborted(run.signal);
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
       cwd: run.cwd,
       env: {},
       stdio: [run.stdin ?? "ignore", "pipe", "pipe"],
     });
     watchOver(child);
-    let stderr = "";
-
-    const timer = setTimeout(() => child.kill("SIGKILL"), run.timeoutMs);
-    const settle = (finish: () => void): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", leave);
-      finish();
-    };
-    const fail = (error: unknown): void => {
-      child.kill("SIGKILL");
-      child.stdout?.destroy();
-      settle(() => reject(error));
-    };
-    const leave = (): void => {
-      try {
-        stopIfAborted(signal);
-      } catch (error) {
-        fail(error);
-      }
-    };
-    signal?.addEventListener("abort", leave, { once: true });
-
-    child.stdout?.on("data", (chunk: Buffer) => {
-      try {
-        run.take(chunk);
-      } catch (error) {
-        fail(error);
-      }
-    });
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
-    });
-    child.once("error", (error) => fail(explainStart(error, run.rgPath)));
-    child.once("close", (code) => settle(() => resolve({ code, stderr })));
+    follow(child, run, resolve, reject);
   });
+};

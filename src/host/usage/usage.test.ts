@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { createStateDb } from "../state-db.ts";
 import { createUsage, type UsageRecord } from "./usage.ts";
 
@@ -27,7 +28,7 @@ const ROW: UsageRecord = {
 
 const open = (workspace = tempWorkspace(), retentionDays = 0) => {
   const clock = { now: Date.UTC(2026, 5, 15, 12) };
-  const state = createStateDb({ workspace, onWarning: () => {} });
+  const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   onTestFinished(() => state.close());
   const usage = createUsage({ state, retentionDays: () => retentionDays, now: () => clock.now });
   return { workspace, clock, state, usage };
@@ -49,7 +50,7 @@ const worker = (workspace: string, body: string): Promise<number | null> =>
   runModule(`
     import { createStateDb } from ${JSON.stringify(url("../state-db.ts"))};
     import { createUsage } from ${JSON.stringify(url("./usage.ts"))};
-    const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, onWarning: () => {} });
+    const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, onWarning: () => {} });
     const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
     const row = ${JSON.stringify(ROW)};
     ${body}

@@ -1,13 +1,12 @@
-import { posix } from "node:path";
-import { STATE_DIR } from "../../policy/paths.ts";
 import type { Locks } from "../locks/locks.ts";
 import { createOwners } from "../locks/owner.ts";
+import { openSecretKey } from "../own-files/secret-key.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import { appendToFile } from "./append.ts";
 import type { FileWrites } from "./contract.ts";
 import { makeDirectories } from "./dirs.ts";
 import { createGround } from "./ground.ts";
-import { createWriteJournal, journalFolder } from "./journal.ts";
+import { createWriteJournal, type JournalPlace } from "./journal.ts";
 import { applyChanges } from "./many.ts";
 import { moveThing } from "./move.ts";
 import { rewriteFile, updateFile } from "./one.ts";
@@ -17,19 +16,23 @@ import type { Bench } from "./workbench.ts";
 
 export interface FileWritesOptions extends ReachOptions {
   readonly locks: Locks;
+  /** The user's own folder for state, which holds the key that the journal is signed with. */
+  readonly userState: string;
   /** Largest file that is edited as text, in bytes. */
   readonly maxTextBytes?: number;
 }
 
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-const stateDirOf = (workspace: string): string => posix.join(posix.resolve(workspace), STATE_DIR);
+const placeOf =
+  ({ workspace, userState }: FileWritesOptions) =>
+  (): JournalPlace => ({ workspace, key: openSecretKey(userState) });
 
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   const bench: Bench = {
     look: createGround(options),
     locks: options.locks,
-    journal: createWriteJournal(stateDirOf(options.workspace), createOwners(process.pid)),
+    journal: createWriteJournal(placeOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
   };
   return {
@@ -46,7 +49,8 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
 /** Once at the start, before the first write: undoes or removes what a killed process left behind. */
 export const recoverWrites = (options: FileWritesOptions): Promise<Recovered> =>
   recoverJournal({
-    folder: journalFolder(stateDirOf(options.workspace)),
+    workspace: options.workspace,
+    openPlace: placeOf(options),
     ground: createGround(options)(),
     locks: options.locks,
     owners: createOwners(process.pid),

@@ -1,11 +1,13 @@
-import { lstatSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { TEMP_NAME } from "../../policy/reach.ts";
 import type { Owner } from "../locks/owner.ts";
-import type { ChangeRecord, Owned, TempNote } from "./journal.ts";
+import type { OwnFolder } from "../own-files/own-folder.ts";
+import { readOwnFile } from "../own-files/read-own-file.ts";
+import { type ChangeRecord, checkLine, type JournalPlace, type Owned, type TempNote } from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";
 
-// The journal lies in the workspace, where anybody who makes a repository can put one: nothing in it is taken on trust.
+// The journal lies in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
+// and even of that every field is checked.
 
 // A record of the most files that a change may have has some 600 KB.
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -66,19 +68,25 @@ const parse = (text: string): unknown => {
   }
 };
 
-const readText = (path: string): string | undefined => {
+/** Where a journal is read: in a held folder. */
+export interface JournalReader extends JournalPlace {
+  readonly folder: OwnFolder;
+}
+
+const readLines = ({ folder }: JournalReader, name: string): readonly string[] => {
   try {
-    const stats = lstatSync(path);
-    // A pipe in its place would be waited for without end.
-    return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(path, "utf8") : undefined;
+    return readOwnFile(`${folder.at}/${name}`, { maxBytes: MAX_BYTES, noFollow: true })
+      .toString()
+      .split("\n");
   } catch {
-    return undefined;
+    return [];
   }
 };
 
 /** Undefined where it is gone, or is nothing that this program wrote. */
-export const readRecord = (path: string): (ChangeRecord & Owned) | undefined => {
-  const value = parse(readText(path) ?? "");
+export const readRecord = (reader: JournalReader, name: string): (ChangeRecord & Owned) | undefined => {
+  const [line = ""] = readLines(reader, name);
+  const value = parse(checkLine(reader, name, line) ?? "");
   if (!isFields(value) || !isOwner(value["owner"])) return undefined;
   const { owner, keys, steps, made } = value as Fields & Owned;
   return isList(keys, isPath) && isList(steps, isStep) && isList(made, isPath)
@@ -87,9 +95,13 @@ export const readRecord = (path: string): (ChangeRecord & Owned) | undefined => 
 };
 
 /** Lines that were cut short are left out. */
-export const readLog = (path: string): (Owned & { readonly notes: readonly TempNote[] }) | undefined => {
-  const [first = "", ...lines] = readText(path)?.split("\n") ?? [];
-  const head = parse(first);
+export const readLog = (
+  reader: JournalReader,
+  name: string,
+): (Owned & { readonly notes: readonly TempNote[] }) | undefined => {
+  const signed = (line: string): unknown => parse(checkLine(reader, name, line) ?? "");
+  const [first = "", ...lines] = readLines(reader, name);
+  const head = signed(first);
   if (!isFields(head) || !isOwner(head["owner"])) return undefined;
-  return { owner: head["owner"], notes: lines.map(parse).filter(isNote) };
+  return { owner: head["owner"], notes: lines.map(signed).filter(isNote) };
 };

@@ -5,18 +5,18 @@ import {
   fstatSync,
   fsync,
   ftruncateSync,
-  lstatSync,
-  mkdirSync,
   open,
   openSync,
   renameSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { posix } from "node:path";
 import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import type { Owner, Owners } from "../locks/owner.ts";
+import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
+import type { SecretKey } from "../own-files/secret-key.ts";
+import { openStateFolder, withStateFolder } from "../own-files/state-folder.ts";
 import { writeAll } from "./bytes.ts";
 import type { Step } from "./steps.ts";
 
@@ -78,6 +78,7 @@ const newName = (suffix: string): string => `${randomBytes(8).toString("hex")}${
 
 interface Log {
   readonly fd: number;
+  readonly name: string;
   /** Bytes. */
   readonly head: number;
 }
@@ -85,27 +86,99 @@ interface Log {
 /** Names of files of a journal; any other file that lies there is somebody else's. */
 export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
 
-export const journalFolder = (stateDir: string): string => posix.join(stateDir, "journal");
+/**
+ * A line with its signature before it: the journal lies in the workspace, and what it says is done to files. Each belongs
+ * to one file of one workspace, and cannot be carried over to another.
+ */
+export const signLine = ({ key, workspace }: JournalPlace, name: string, text: string): string =>
+  `${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
 
-/** Never through a link, which a repository could bring along: files are written and removed in there. */
-export const isRealFolder = (folder: string): boolean =>
-  lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
-
-const makeFolder = (folder: string): void => {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (!isRealFolder(folder)) throw new Error("The journal is a link.");
+/** The text, if we signed it. */
+export const checkLine = (place: JournalPlace, name: string, line: string): string | undefined => {
+  const space = line.indexOf(" ");
+  const text = line.slice(space + 1);
+  const signature = Buffer.from(line.slice(0, Math.max(0, space)), "base64url");
+  return place.key.isSigned(signature, "journal", place.workspace, name, text) ? text : undefined;
 };
 
-export const createWriteJournal = (stateDir: string, owners: Owners): WriteJournal => {
-  const folder = journalFolder(stateDir);
+export interface JournalPlace {
+  /** Real path. */
+  readonly workspace: string;
+  readonly key: SecretKey;
+}
+
+const JOURNAL_DIR = "journal";
+
+/** Opens the journal's folder in the workspace's state folder, neither of them through a link; to be closed after use. */
+const openFolder = (workspace: string): OwnFolder =>
+  withStateFolder(workspace, ({ at }) => makeOwnFolder(`${at}/${JOURNAL_DIR}`));
+
+/** The same where it is there already; undefined where there is none, or none that is fit. */
+export const findJournalFolder = (workspace: string): OwnFolder | undefined => {
+  let state: OwnFolder | undefined;
+  try {
+    state = openStateFolder(workspace);
+    return openOwnFolder(`${state.at}/${JOURNAL_DIR}`);
+  } catch {
+    return undefined;
+  } finally {
+    state?.close();
+  }
+};
+
+const syncFolder = async ({ at }: OwnFolder): Promise<void> => {
+  const fd = await openAsync(at, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await fsyncAsync(fd);
+  } finally {
+    closeSync(fd);
+  }
+};
+
+const within = async <T>(workspace: string, work: (folder: OwnFolder) => Promise<T>): Promise<T> => {
+  const folder = openFolder(workspace);
+  try {
+    return await work(folder);
+  } finally {
+    folder.close();
+  }
+};
+
+/** Under its name it is always whole. */
+const writeRecord = async (folder: OwnFolder, name: string, line: string): Promise<void> => {
+  const part = `${folder.at}/${name}${PART_SUFFIX}`;
+  const fd = openSync(part, NEW_FILE, 0o600);
+  try {
+    await writeAll(fd, Buffer.from(line));
+    await fsyncAsync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(part, `${folder.at}/${name}`);
+  await syncFolder(folder);
+};
+
+export const createWriteJournal = (openPlace: () => JournalPlace, owners: Owners): WriteJournal => {
   const owned: Owned = { owner: owners.self() };
+  let place: JournalPlace | undefined;
   let log: Log | undefined;
   let underWay = 0;
 
+  const currentPlace = (): JournalPlace => {
+    place ??= openPlace();
+    return place;
+  };
+
   const openLog = (): Log => {
-    makeFolder(folder);
-    const fd = openSync(posix.join(folder, newName(LOG_SUFFIX)), NEW_FILE | constants.O_APPEND, 0o600);
-    return { fd, head: writeSync(fd, JSON.stringify(owned)) };
+    const { workspace } = currentPlace();
+    const name = newName(LOG_SUFFIX);
+    const folder = openFolder(workspace);
+    try {
+      const fd = openSync(`${folder.at}/${name}`, NEW_FILE | constants.O_APPEND, 0o600);
+      return { fd, name, head: writeSync(fd, signLine(currentPlace(), name, JSON.stringify(owned))) };
+    } finally {
+      folder.close();
+    }
   };
 
   const currentLog = (): Log => {
@@ -118,22 +191,13 @@ export const createWriteJournal = (stateDir: string, owners: Owners): WriteJourn
     return log;
   };
 
-  const syncFolder = async (): Promise<void> => {
-    const fd = await openAsync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-    try {
-      await fsyncAsync(fd);
-    } finally {
-      closeSync(fd);
-    }
-  };
-
   return {
     noteTemp: (note) => {
       try {
-        const { fd, head } = currentLog();
+        const { fd, name, head } = currentLog();
         if (underWay === 0 && fstatSync(fd).size > MAX_LOG_BYTES) ftruncateSync(fd, head);
         // The line break comes first, so that a line cut short by a full disk spoils no other.
-        writeSync(fd, `\n${JSON.stringify(note)}`);
+        writeSync(fd, `\n${signLine(currentPlace(), name, JSON.stringify(note))}`);
       } catch (error) {
         throw unusable(error);
       }
@@ -146,27 +210,18 @@ export const createWriteJournal = (stateDir: string, owners: Owners): WriteJourn
     },
 
     record: async (change) => {
-      const path = posix.join(folder, newName(RECORD_SUFFIX));
-      // Under its name it is always whole.
-      const part = `${path}${PART_SUFFIX}`;
+      const name = newName(RECORD_SUFFIX);
       try {
-        makeFolder(folder);
-        const fd = openSync(part, NEW_FILE, 0o600);
-        try {
-          await writeAll(fd, Buffer.from(JSON.stringify({ ...owned, ...change })));
-          await fsyncAsync(fd);
-        } finally {
-          closeSync(fd);
-        }
-        renameSync(part, path);
-        await syncFolder();
+        const line = signLine(currentPlace(), name, JSON.stringify({ ...owned, ...change }));
+        await within(currentPlace().workspace, (folder) => writeRecord(folder, name, line));
       } catch (error) {
         throw unusable(error);
       }
-      return async () => {
-        unlinkSync(path);
-        await syncFolder();
-      };
+      return () =>
+        within(currentPlace().workspace, async (folder) => {
+          unlinkSync(`${folder.at}/${name}`);
+          await syncFolder(folder);
+        });
     },
   };
 };

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -13,9 +14,11 @@ import {
 import { beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLocks, writesOptions } from "../../../test/escapes/write-port.ts";
 import { useStand } from "../../../test/escapes/write-stand.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { createOwners, type Owner } from "../locks/owner.ts";
+import { openSecretKey, type SecretKey } from "../own-files/secret-key.ts";
 import { type FileWritesOptions, recoverWrites } from "./file-writes.ts";
-import { createWriteJournal } from "./journal.ts";
+import { createWriteJournal, signLine } from "./journal.ts";
 import { lookAt } from "./place.ts";
 import { doAll, doStep, idOf, type Step } from "./steps.ts";
 
@@ -37,7 +40,10 @@ const idAt = (path: string) => {
 const recover = (changes: Partial<FileWritesOptions> = {}) => recoverWrites(writesOptions(at(), changes));
 
 const journalOf = (owner: Owner) =>
-  createWriteJournal(at(".llmc"), { self: () => owner, isGone: (other) => owners.isGone(other) });
+  createWriteJournal(() => ({ workspace: at(), key: openSecretKey(USER_STATE) }), {
+    self: () => owner,
+    isGone: (other) => owners.isGone(other),
+  });
 
 const noted = (): string[] => (existsSync(at(".llmc/journal")) ? readdirSync(at(".llmc/journal")) : []);
 
@@ -50,17 +56,17 @@ describe("FAIL-A13 temporary files of a writer that was killed", () => {
 
   it("are gone after the next start, with their note", async () => {
     leave(dead);
-    expect(await recover()).toEqual({ undone: 0, removed: 1, left: 0 });
+    expect(await recover()).toEqual({ undone: 0, removed: 1, left: 0, refused: 0 });
     expect(readdirSync(at("src")).sort()).toEqual([T2, "a.txt"]);
     expect(noted()).toEqual([]);
-    expect(await recover()).toEqual({ undone: 0, removed: 0, left: 0 });
+    expect(await recover()).toEqual({ undone: 0, removed: 0, left: 0, refused: 0 });
   });
 
   it("stay while their writer holds its lock", async () => {
     leave(owners.self());
     const locks = createMemoryLocks();
     await locks.hold([at("src/a.txt")], async () => {
-      expect(await recover({ locks })).toEqual({ undone: 0, removed: 0, left: 1 });
+      expect(await recover({ locks })).toEqual({ undone: 0, removed: 0, left: 1, refused: 0 });
     });
     expect(existsSync(at(`src/${T1}`))).toBe(true);
     expect(noted()).toHaveLength(1);
@@ -69,7 +75,7 @@ describe("FAIL-A13 temporary files of a writer that was killed", () => {
   it("of a process that cannot be seen, in another container, go once it holds no lock; its log a while later", async () => {
     const unseen: Owner = { pid: 1, birth: "1@elsewhere/pid:[1]" };
     leave(unseen);
-    expect(await recover()).toEqual({ undone: 0, removed: 1, left: 0 });
+    expect(await recover()).toEqual({ undone: 0, removed: 1, left: 0, refused: 0 });
     expect(noted()).toHaveLength(1);
     const hours = Date.now() / 1000 - 7200;
     for (const name of noted()) utimesSync(at(".llmc/journal", name), hours, hours);
@@ -143,7 +149,7 @@ describe("REQ-F11 FAIL-A13 a change of many files whose writer was killed", () =
 
   it.each([0, 1, 2, 3])("is undone after %i of its 3 steps", async (count) => {
     for (const step of steps.slice(0, count)) doStep(step, step.dir);
-    expect(await recover()).toEqual({ undone: 1, removed: 0, left: 0 });
+    expect(await recover()).toEqual({ undone: 1, removed: 0, left: 0, refused: 0 });
     expectUndone();
   });
 
@@ -178,7 +184,7 @@ describe("REQ-F11 FAIL-A13 a change of many files whose writer was killed", () =
     journalOf(dead).noteTemp({ temp: at(`src/${B1}`), key: at("other") });
     const locks = createMemoryLocks();
     await locks.hold([at("src/a.txt")], async () => {
-      expect(await recover({ locks })).toEqual({ undone: 0, removed: 0, left: 2 });
+      expect(await recover({ locks })).toEqual({ undone: 0, removed: 0, left: 2, refused: 0 });
     });
     expect(existsSync(at(`src/${B1}`))).toBe(true);
     expect(await recover({ locks })).toMatchObject({ undone: 1, left: 0 });
@@ -189,6 +195,57 @@ describe("REQ-F11 FAIL-A13 a change of many files whose writer was killed", () =
     doAll(steps.map((step) => ({ step, at: step.dir })));
     expect(await recover({ roots: () => ["new"] })).toMatchObject({ undone: 0, left: 1 });
     expect(read("src/a.txt")).toBe("ONE");
+  });
+});
+
+describe("FAIL-J2 REQ-D22 a journal that a workspace brought along", () => {
+  const NAME = "0123456789abcdef.json";
+  const forged = () => ({
+    owner: dead,
+    keys: [at("src/a.txt")],
+    made: [],
+    steps: [{ kind: "create", dir: at("src"), name: "a.txt", temp: T1, made: idAt("src/a.txt") }],
+  });
+  const other = (): SecretKey => openSecretKey(at("their-state"));
+  const signed = (key: SecretKey, name: string, workspace = at()): string =>
+    signLine({ workspace, key }, name, JSON.stringify(forged()));
+
+  it("would remove a file if it were ours", async () => {
+    mkdirSync(at(".llmc/journal"), { recursive: true, mode: 0o700 });
+    put(`.llmc/journal/${NAME}`, signed(openSecretKey(USER_STATE), NAME));
+    expect(await recover()).toMatchObject({ undone: 1 });
+    expect(existsSync(at("src/a.txt"))).toBe(false);
+  });
+
+  it.each<[string, () => string]>([
+    ["without a signature", () => JSON.stringify(forged())],
+    ["signed with another key", () => signed(other(), NAME)],
+    ["signed for another file", () => signed(openSecretKey(USER_STATE), "fedcba9876543210.json")],
+    ["signed for another workspace", () => signed(openSecretKey(USER_STATE), NAME, outside())],
+    ["with a signature of nothing", () => ` ${JSON.stringify(forged())}`],
+  ])("%s is renamed and not obeyed", async (_what, line) => {
+    mkdirSync(at(".llmc/journal"), { recursive: true, mode: 0o700 });
+    put(`.llmc/journal/${NAME}`, line());
+    expect(await recover()).toMatchObject({ undone: 0, left: 0, refused: 1 });
+    expect(read("src/a.txt")).toBe("one\ntwo\n");
+    expect(noted()).toEqual([`${NAME}.refused`]);
+  });
+
+  it("as a log removes no temporary file", async () => {
+    mkdirSync(at(".llmc/journal"), { recursive: true, mode: 0o700 });
+    put(`src/${T1}`, "theirs");
+    const note = JSON.stringify({ temp: at(`src/${T1}`), key: at("src/a.txt") });
+    put(".llmc/journal/0123456789abcdef.log", `${JSON.stringify({ owner: dead })}\n${note}`);
+    expect(await recover()).toMatchObject({ removed: 0, refused: 1 });
+    expect(existsSync(at(`src/${T1}`))).toBe(true);
+  });
+
+  it("in a folder that others can write is not looked at", async () => {
+    mkdirSync(at(".llmc/journal"), { recursive: true, mode: 0o700 });
+    put(`.llmc/journal/${NAME}`, "{}");
+    chmodSync(at(".llmc/journal"), 0o777);
+    expect(await recover()).toMatchObject({ refused: 0 });
+    await expect(open().rewrite("src/a.txt", "x")).rejects.toMatchObject({ code: "write_failed" });
   });
 });
 

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, renameSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import type { Located } from "../files/located.ts";
@@ -9,14 +9,15 @@ import { codeOf } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 import {
   type ChangeRecord,
-  isRealFolder,
+  findJournalFolder,
   JOURNAL_NAME,
+  type JournalPlace,
   LOG_SUFFIX,
   PART_SUFFIX,
   RECORD_SUFFIX,
   type TempNote,
 } from "./journal.ts";
-import { readLog, readRecord } from "./journal-reader.ts";
+import { type JournalReader, readLog, readRecord } from "./journal-reader.ts";
 import { lookAt, syncDirectory } from "./place.ts";
 import { removeIfThere, type Step, undoStep } from "./steps.ts";
 
@@ -28,10 +29,14 @@ export interface Recovered {
   readonly removed: number;
   /** Files of the journal that wait for a later start: somebody may be at work on them, or they are out of reach. */
   readonly left: number;
+  /** Files of the journal that we did not write: renamed, and never obeyed. */
+  readonly refused: number;
 }
 
 export interface RecoveryRequest {
-  readonly folder: string;
+  /** Asked where there is a journal. */
+  readonly openPlace: () => JournalPlace;
+  readonly workspace: string;
   readonly ground: WriteGround;
   readonly locks: Locks;
   readonly owners: Owners;
@@ -43,16 +48,17 @@ export interface RecoveryRequest {
 const IDLE_MS = 3_600_000;
 
 const isIdle = (path: string, nowMs: number): boolean => {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats !== undefined && nowMs - stats.mtimeMs > IDLE_MS;
 };
 
-const listJournal = (folder: string): readonly string[] =>
-  isRealFolder(folder)
-    ? readdirSync(folder)
-        .filter((name) => JOURNAL_NAME.test(name))
-        .map((name) => posix.join(folder, name))
-    : [];
+const REFUSED_SUFFIX = ".refused";
+
+/** Out of the way, and left for whoever wants to know what somebody tried; renaming opens nothing. */
+const refuseFile = ({ folder }: JournalReader, name: string): void => {
+  const path = `${folder.at}/${name}`;
+  if (lookAt(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
+};
 
 /** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
 const reopen = async (path: string, ground: WriteGround): Promise<Located | undefined> => {
@@ -106,18 +112,25 @@ const tryUnderLock = async (
   }
 };
 
-const recoverRecord = async (path: string, request: RecoveryRequest): Promise<"undone" | "gone" | "left"> => {
-  const seen = readRecord(path);
-  // What this program did not write is not for it to remove.
-  if (seen === undefined) return "gone";
+const recoverRecord = async (
+  reader: JournalReader,
+  name: string,
+  request: RecoveryRequest,
+): Promise<"undone" | "gone" | "left" | "refused"> => {
+  const seen = readRecord(reader, name);
+  if (seen === undefined) {
+    const isThere = lookAt(`${reader.folder.at}/${name}`) !== undefined;
+    refuseFile(reader, name);
+    return isThere ? "refused" : "gone";
+  }
   let wasThere = true;
   const isDone = await tryUnderLock(seen.keys, request, async (lease) => {
     // Waiting for the locks may have been waiting for the writer to end well.
-    const record = readRecord(path);
+    const record = readRecord(reader, name);
     wasThere = record !== undefined;
     if (record === undefined) return;
     await undoRecord(record, lease, request.ground);
-    removeIfThere(path);
+    removeIfThere(`${reader.folder.at}/${name}`);
   });
   if (!isDone) return "left";
   return wasThere ? "undone" : "gone";
@@ -135,13 +148,20 @@ const removeTemp = async ({ temp }: TempNote, ground: WriteGround): Promise<bool
 };
 
 const recoverLog = async (
-  path: string,
+  reader: JournalReader,
+  name: string,
   spared: ReadonlySet<string>,
   request: RecoveryRequest,
-): Promise<{ readonly removed: number; readonly isLeft: boolean }> => {
+): Promise<{ readonly removed: number; readonly isLeft: boolean; readonly isRefused: boolean }> => {
   const { ground, owners, nowMs } = request;
-  const log = readLog(path);
-  if (log === undefined) return { removed: 0, isLeft: false };
+  const path = `${reader.folder.at}/${name}`;
+  const log = readLog(reader, name);
+  if (log === undefined) {
+    // The first line of a log is written after the file is made: a new one may just be beginning.
+    const isRefused = lookAt(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
+    if (isRefused) refuseFile(reader, name);
+    return { removed: 0, isLeft: false, isRefused };
+  }
   let removed = 0;
   let isLeft = false;
   for (const note of log.notes) {
@@ -155,8 +175,10 @@ const recoverLog = async (
     }
   }
   if (!isLeft && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
-  return { removed, isLeft };
+  return { removed, isLeft, isRefused: false };
 };
+
+const hasLines = (path: string): boolean => (lookAt(path)?.size ?? 0n) > 0n;
 
 const tempsOf = (steps: readonly Step[]): string[] =>
   steps.flatMap((step) => [
@@ -164,26 +186,39 @@ const tempsOf = (steps: readonly Step[]): string[] =>
     ...(step.kind === "create" ? [] : [posix.join(step.dir, step.backup)]),
   ]);
 
-/** Run at every start, before the first write: what a killed process left behind is undone or removed. */
-export const recoverJournal = async (request: RecoveryRequest): Promise<Recovered> => {
-  const paths = listJournal(request.folder);
-  let [undone, removed, left] = [0, 0, 0];
+const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promise<Recovered> => {
+  const names = readdirSync(reader.folder.at).filter((name) => JOURNAL_NAME.test(name));
+  let [undone, removed, left, refused] = [0, 0, 0, 0];
   const spared = new Set<string>();
-  for (const path of paths.filter((name) => name.endsWith(RECORD_SUFFIX))) {
-    const outcome = await recoverRecord(path, request);
+  for (const name of names.filter((each) => each.endsWith(RECORD_SUFFIX))) {
+    const outcome = await recoverRecord(reader, name, request);
     if (outcome === "undone") undone++;
+    if (outcome === "refused") refused++;
     if (outcome !== "left") continue;
     left++;
     // Its backups are the only way back.
-    for (const temp of tempsOf(readRecord(path)?.steps ?? [])) spared.add(temp);
+    for (const temp of tempsOf(readRecord(reader, name)?.steps ?? [])) spared.add(temp);
   }
-  for (const path of paths.filter((name) => name.endsWith(LOG_SUFFIX))) {
-    const outcome = await recoverLog(path, spared, request);
+  for (const name of names.filter((each) => each.endsWith(LOG_SUFFIX))) {
+    const outcome = await recoverLog(reader, name, spared, request);
     removed += outcome.removed;
     if (outcome.isLeft) left++;
+    if (outcome.isRefused) refused++;
   }
-  for (const path of paths) {
-    if (path.endsWith(PART_SUFFIX) && isIdle(path, request.nowMs)) removeIfThere(path);
+  for (const name of names) {
+    const path = `${reader.folder.at}/${name}`;
+    if (name.endsWith(PART_SUFFIX) && isIdle(path, request.nowMs)) removeIfThere(path);
   }
-  return { undone, removed, left };
+  return { undone, removed, left, refused };
+};
+
+/** Run at every start, before the first write: what a killed process left behind is undone or removed. */
+export const recoverJournal = async (request: RecoveryRequest): Promise<Recovered> => {
+  const folder = findJournalFolder(request.workspace);
+  if (folder === undefined) return { undone: 0, removed: 0, left: 0, refused: 0 };
+  try {
+    return await recoverIn({ ...request.openPlace(), folder }, request);
+  } finally {
+    folder.close();
+  }
 };

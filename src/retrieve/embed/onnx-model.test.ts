@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeModel, writeRuntime } from "../../../test/embedding-model.ts";
 import { createIndexed, request, SETTINGS } from "../../../test/retrieval.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { createThreadRetrieval } from "../thread-retrieval.ts";
 import type { EmbeddingModel } from "./async-embedder.ts";
 import { createOnnxModel } from "./onnx-model.ts";
@@ -16,6 +17,7 @@ const FILES = {
 const openIn = (workspace: string, model: string) =>
   createThreadRetrieval({
     workspace,
+    userState: USER_STATE,
     settings: () => SETTINGS,
     onWarning: () => {},
     onnx: { workspace, model },

@@ -16,11 +16,11 @@ const LEASE_MS = 30_000;
 const POLL_MS = 150;
 
 export const createBuildLease = (
-  workspace: string,
+  { workspace, userState }: { readonly workspace: string; readonly userState: string },
   onWarning: (message: string) => void,
   name: "index.db" | "index.db.vectors" = "index.db",
 ): BuildLease => {
-  const state = createStateDb({ workspace, onWarning });
+  const state = createStateDb({ workspace, userState, onWarning });
   const locks = createLocks({
     state,
     workspace,

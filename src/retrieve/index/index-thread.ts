@@ -10,6 +10,7 @@ import type { IndexSettings } from "./settings.ts";
 /** What the index thread is told at its start. */
 export interface IndexThreadData {
   readonly workspace: string;
+  readonly userState: string;
   readonly settings: IndexSettings;
   /** Where the model is that makes the vectors; undefined: the embedding that came with us does. */
   readonly onnx: LocalModelPlace | undefined;
@@ -47,6 +48,7 @@ serveThread<IndexThreadMethods>((data: IndexThreadData) => {
   const warnings: string[] = [];
   const retrieval = createLocalRetrieval({
     workspace: data.workspace,
+    userState: data.userState,
     settings: () => settings,
     onWarning: (message) => void warnings.push(message),
     model: data.onnx && createOnnxModel(data.onnx, settings.threads),

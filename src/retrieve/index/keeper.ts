@@ -1,4 +1,4 @@
-import { toLlmcError } from "../../base/error.ts";
+import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import type { SourceFiles } from "../../host/source-files.ts";
 import type { IndexProgress, IndexReport, IndexState } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";
@@ -67,6 +67,8 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   let isBehind = false;
   let newsTaken: Promise<void> = Promise.resolve();
   let isClosed = false;
+  /** Of the last run, if it failed. */
+  let failure: LlmcError | undefined;
 
   // Another database is an empty one.
   loaded.onChange((path) => {
@@ -122,6 +124,7 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
     tell({ phase: "index", done: count.done, total: listing.files.length });
     await lookMany.run(plan.wanted, settings(), take, signal);
     isBehind = false;
+    failure = undefined;
     scanned = { reach, beganMs: startedMs, atMs: performance.now() };
     // What happened meanwhile was not taken.
     setTimeout(onNews, 0).unref();
@@ -147,8 +150,10 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
       };
       return store.db.isKept() ? lease.hold(work, onWait, signal) : work();
     },
-    (error) =>
-      onWarning(`indexing failed (${toLlmcError(error).code}); it is tried again at the next question`),
+    (error) => {
+      failure = toLlmcError(error);
+      onWarning(`indexing failed (${failure.code}); it is tried again at the next question`);
+    },
   );
 
   const lookAt = async (wanted: readonly Wanted[], signal: AbortSignal | undefined): Promise<boolean> => {
@@ -211,6 +216,14 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
         runs.startForNobody();
         await runs.waitUntilAge(WAIT_MS, signal);
       }
+      // Without any index, an answer would look as if there were nothing to find.
+      if (
+        failure !== undefined &&
+        scanned === undefined &&
+        loaded.files.size === 0 &&
+        runs.current() === undefined
+      )
+        throw failure;
       if (watched === undefined || runs.current() !== undefined) return;
       await whileWaiting(takeNews(), signal);
       if (runs.current() !== undefined) await runs.waitUntilAge(WAIT_MS, signal);

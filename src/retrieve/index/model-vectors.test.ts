@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWordModel, dumpVectors } from "../../../test/embedding-model.ts";
 import { createIndexed, dumpCleanBuild, dumpIndex, request, SETTINGS } from "../../../test/retrieval.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { rounds } from "../../../test/workspace.ts";
 import { LlmcError } from "../../base/error.ts";
 
@@ -135,7 +136,7 @@ describe("vectors of a model", () => {
       const model = createWordModel();
       model.onBatch = () => { if (model.asked.length >= 90) process.kill(process.pid, "SIGKILL"); };
       const settings = ${JSON.stringify(SETTINGS)};
-      const retrieval = createLocalRetrieval({ workspace: ${JSON.stringify(indexed.path)}, settings: () => settings, onWarning: () => {}, model });
+      const retrieval = createLocalRetrieval({ workspace: ${JSON.stringify(indexed.path)}, userState: ${JSON.stringify(USER_STATE)}, settings: () => settings, onWarning: () => {}, model });
       await retrieval.index({});`;
     const signal = await new Promise((resolve, reject) => {
       const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });

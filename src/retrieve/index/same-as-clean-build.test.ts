@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createIndexed, dumpCleanBuild, dumpIndex, request, SETTINGS } from "../../../test/retrieval.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
 import { rounds } from "../../../test/workspace.ts";
 
 const PATHS = ["a.ts", "b.py", "docs/c.md", "docs/d.txt", "src/e.ts", "src/deep/f.go"] as const;
@@ -123,7 +124,7 @@ describe("the index is that of a clean build", () => {
       const script = `
         const { createLocalRetrieval } = await import(${JSON.stringify(ENGINE)});
         const settings = ${JSON.stringify({ ...SETTINGS, threads: 1 })};
-        const retrieval = createLocalRetrieval({ workspace: ${JSON.stringify(workspace)}, settings: () => settings, onWarning: () => {} });
+        const retrieval = createLocalRetrieval({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, settings: () => settings, onWarning: () => {} });
         await retrieval.index({}, undefined, ({ phase, done }) => {
           if (phase === "index" && done >= ${dieAfterFiles}) process.kill(process.pid, "SIGKILL");
         });

@@ -1,0 +1,40 @@
+import { mkdirSync, rmdirSync, statSync } from "node:fs";
+import { ignoringExistence, type OwnFolder } from "./own-folder.ts";
+
+// The work takes about a millisecond: whoever holds the lock for longer than this was killed.
+const STALE_MS = 2000;
+const PAUSE_MS = 5;
+
+const blockFor = (ms: number): void => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+};
+
+const ageMs = (path: string): number => {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? 0 : Date.now() - stats.mtimeMs;
+};
+
+const removeDirectory = (path: string): void => {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Another process was faster.
+  }
+};
+
+/**
+ * One process at a time moves databases aside: two that find the same damage would else move each other's new file.
+ * SQLite's own locks do not help, since they belong to the file that is moved.
+ */
+export const withFolderLock = <T>(folder: OwnFolder, work: () => T): T => {
+  const path = `${folder.at}/aside.lock`;
+  while (!ignoringExistence(() => mkdirSync(path, { mode: 0o700 }))) {
+    if (ageMs(path) > STALE_MS) removeDirectory(path);
+    else blockFor(PAUSE_MS);
+  }
+  try {
+    return work();
+  } finally {
+    removeDirectory(path);
+  }
+};

@@ -1,0 +1,64 @@
+import { randomBytes } from "node:crypto";
+import { type BigIntStats, lstatSync, renameSync } from "node:fs";
+import type { OwnFolder } from "./own-folder.ts";
+import { ownUser } from "./own-folder.ts";
+
+/** A database and what SQLite keeps beside it. The log goes first: left behind, it would be taken for the new one's. */
+const SUFFIXES = ["-wal", "-shm", "-journal", ""] as const;
+
+const lookAt = (path: string): BigIntStats | undefined =>
+  lstatSync(path, { bigint: true, throwIfNoEntry: false });
+
+/** Tells a file from another that took its name. */
+export const identityOf = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string =>
+  `${dev}:${ino}`;
+
+export const identityIn = (folder: OwnFolder, name: string): string | undefined => {
+  const stats = lookAt(`${folder.at}/${name}`);
+  return stats === undefined ? undefined : identityOf(stats);
+};
+
+/** Unlike any other, so that nothing that is already aside is written over. */
+const asideName = (name: string, why: string): string =>
+  `${name}.${why}-${new Date().toISOString().replaceAll(":", "")}.${randomBytes(3).toString("hex")}`;
+
+const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
+  const me = ownUser();
+  return stats.isFile() && stats.nlink === 1n && (me === undefined || stats.uid === me);
+};
+
+/**
+ * Renames whatever SQLite would open under these names and we did not make: links, FIFOs, devices, folders, files of
+ * other users and files that have another name elsewhere. Nothing of it is opened. Gives the new names.
+ */
+export const setStrangersAside = (folder: OwnFolder, name: string): readonly string[] => {
+  const moved: string[] = [];
+  for (const suffix of SUFFIXES) {
+    const stats = lookAt(`${folder.at}/${name}${suffix}`);
+    if (stats === undefined || isPlainFileOfOurs(stats)) continue;
+    const aside = asideName(`${name}${suffix}`, "refused");
+    renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}`);
+    moved.push(aside);
+  }
+  return moved;
+};
+
+/** Whether any of these names leads to something that is not a plain file of ours. */
+export const hasStrangers = (folder: OwnFolder, name: string): boolean =>
+  SUFFIXES.some((suffix) => {
+    const stats = lookAt(`${folder.at}/${name}${suffix}`);
+    return stats !== undefined && !isPlainFileOfOurs(stats);
+  });
+
+/** Renames a database with all that belongs to it; gives the new name. */
+export const setAside = (folder: OwnFolder, name: string, why: "corrupt" | "unsigned"): string => {
+  const aside = asideName(name, why);
+  for (const suffix of SUFFIXES) {
+    try {
+      renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}${suffix}`);
+    } catch (error) {
+      if (suffix === "" && lookAt(`${folder.at}/${name}`) !== undefined) throw error;
+    }
+  }
+  return aside;
+};

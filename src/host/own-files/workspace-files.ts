@@ -1,0 +1,157 @@
+import { closeSync, constants, lstatSync, mkdirSync, openSync } from "node:fs";
+import { open, rename, unlink } from "node:fs/promises";
+import { basename, dirname, relative, sep } from "node:path";
+import { ignoringExistence } from "./own-folder.ts";
+import { readOwnFileSoon } from "./read-own-file.ts";
+
+/**
+ * Files that the server writes for itself where commands and other programs can write too, such as the token audit.
+ * Every folder on the way is opened by name in the one before it and held, so that none can be swapped for a link that
+ * leads elsewhere; what is written must be a regular file with one name.
+ */
+export interface WorkspaceFiles {
+  /** The text, or undefined when there is no such file. */
+  readText(path: string): Promise<string | undefined>;
+  /** Writes whole or not at all; creates missing folders. */
+  writeText(path: string, text: string, mode?: number): Promise<void>;
+  appendText(path: string, text: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK;
+const APPEND =
+  constants.O_WRONLY |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  constants.O_NOFOLLOW |
+  constants.O_NONBLOCK |
+  constants.O_NOCTTY;
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+interface Held {
+  readonly fd: number;
+  readonly at: string;
+}
+
+const hold = (path: string, flags: number): Held => {
+  const fd = openSync(path, flags);
+  const through = `/proc/self/fd/${fd}`;
+  return { fd, at: lstatSync(through, { throwIfNoEntry: false }) === undefined ? path : through };
+};
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+
+const unfit = (path: string): Error =>
+  Object.assign(new Error(`${basename(path)} is not a regular file of its own`), { code: "ENOTREG" });
+
+interface FileStats {
+  isFile(): boolean;
+  readonly nlink: number;
+}
+
+/** A second name would let a write change a file elsewhere. */
+const refuseUnfit = (path: string, stats: FileStats): void => {
+  if (!stats.isFile() || stats.nlink !== 1) throw unfit(path);
+};
+
+export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
+  /** Steps down from the workspace; a path outside is the operator's, who may have made links there. */
+  const openFolder = (path: string, makeMissing: boolean): Held => {
+    const folder = dirname(path);
+    const below = relative(workspace, folder);
+    if (below === ".." || below.startsWith(`..${sep}`)) {
+      if (makeMissing) mkdirSync(folder, { recursive: true });
+      return hold(folder, FOLDER);
+    }
+    let held = hold(workspace, FOLDER | constants.O_NOFOLLOW);
+    for (const name of below.split(sep).filter((part) => part !== "")) {
+      const next = `${held.at}/${name}`;
+      try {
+        if (makeMissing) ignoringExistence(() => mkdirSync(next));
+        const inner = hold(next, FOLDER | constants.O_NOFOLLOW);
+        closeSync(held.fd);
+        held = inner;
+      } catch (error) {
+        closeSync(held.fd);
+        throw error;
+      }
+    }
+    return held;
+  };
+
+  const within = async <T>(
+    path: string,
+    makeMissing: boolean,
+    work: (at: string) => Promise<T>,
+  ): Promise<T> => {
+    const folder = openFolder(path, makeMissing);
+    try {
+      return await work(`${folder.at}/${basename(path)}`);
+    } finally {
+      closeSync(folder.fd);
+    }
+  };
+
+  return {
+    readText: async (path) => {
+      try {
+        return await within(path, false, async (at) =>
+          (await readOwnFileSoon(at, { maxBytes: MAX_BYTES, noFollow: true })).toString(),
+        );
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }
+    },
+
+    writeText: (path, text, mode = 0o600) =>
+      within(path, true, async (at) => {
+        const found = lstatSync(at, { throwIfNoEntry: false });
+        if (found !== undefined) refuseUnfit(path, found);
+        // Loaded here, because a server's start writes nothing.
+        const { randomBytes } = await import("node:crypto");
+        const temporary = `${dirname(at)}/.${basename(path)}.${randomBytes(8).toString("hex")}`;
+        const file = await open(temporary, NEW_FILE, mode);
+        try {
+          await file.writeFile(text);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        try {
+          await rename(temporary, at);
+        } catch (error) {
+          await unlink(temporary);
+          throw error;
+        }
+      }),
+
+    appendText: (path, text) =>
+      within(path, true, async (at) => {
+        const file = await open(at, APPEND, 0o600);
+        try {
+          refuseUnfit(path, await file.stat());
+          await file.appendFile(text);
+        } finally {
+          await file.close();
+        }
+      }),
+
+    exists: async (path) => {
+      try {
+        return await within(
+          path,
+          false,
+          async (at) => lstatSync(at, { throwIfNoEntry: false }) !== undefined,
+        );
+      } catch (error) {
+        if (isMissing(error) && lstatSync(dirname(path), { throwIfNoEntry: false }) === undefined)
+          return false;
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,100 @@
+import { type Dirent, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
+import { readOwnFile } from "../own-files/read-own-file.ts";
+
+/**
+ * Files that ripgrep obeys, wherever it finds them. It opens them as they are: a FIFO in the place of one is waited for
+ * without end, and an endless one is read until memory runs out. So they are looked at before, and again where a search
+ * stands still or dies.
+ */
+const IGNORE_NAMES = [".gitignore", ".ignore", ".rgignore"];
+/** Read for the ignore file of the repository that a folder is the top of. */
+const GIT_NAMES = [".git", ".git/info/exclude", ".git/commondir"];
+const MAX_POINTER_BYTES = 4096;
+
+/** ripgrep would take seconds for one as large. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+// A tree with more folders is not looked through to its end.
+const MAX_FOLDERS = 200_000;
+const MAX_SCAN_MS = 10_000;
+
+/** Not where it is missing, or a folder, which ripgrep passes over. A link to a regular file is fine. */
+const isUnfit = (path: string): boolean => {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || stats.isDirectory()) return false;
+    return !stats.isFile() || stats.size > MAX_BYTES;
+  } catch {
+    // A loop of links, or nothing that we may look at: ripgrep passes over it as well.
+    return false;
+  }
+};
+
+/** The path in a file of git's; undefined where there is none. */
+const readPointer = (path: string, prefix: string): string | undefined => {
+  try {
+    const [line = ""] = readOwnFile(path, { maxBytes: MAX_POINTER_BYTES }).toString().split("\n");
+    return line.startsWith(prefix) ? line.slice(prefix.length).trim() : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const follow = (folder: string, path: string): string => (path.startsWith("/") ? path : `${folder}/${path}`);
+
+/** Of a linked work tree or a submodule, whose `.git` is a file that names a folder, which may name another. */
+const isUnfitElsewhere = (folder: string): boolean => {
+  const target = readPointer(`${folder}/.git`, "gitdir: ");
+  if (target === undefined) return false;
+  const gitDir = follow(folder, target);
+  if (isUnfit(`${gitDir}/commondir`)) return true;
+  const common = readPointer(`${gitDir}/commondir`, "");
+  return isUnfit(`${common === undefined ? gitDir : follow(gitDir, common)}/info/exclude`);
+};
+
+const unfitIn = (folder: string): string | undefined =>
+  [...IGNORE_NAMES, ...GIT_NAMES].find((name) => isUnfit(`${folder}/${name}`)) ??
+  (isUnfitElsewhere(folder) ? ".git" : undefined);
+
+const refused = (where: string): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    `The search cannot obey the ignore file ${where}: it is not a regular file, or over 4 MiB.`,
+    { hint: "Remove it, or search without ignore files.", retryable: false },
+  );
+
+/** Throws for an unfit one in the search root (a real path) or above it, where ripgrep looks too. */
+export const refuseUnfitAbove = (root: string): void => {
+  for (let folder = root; ; folder = posix.dirname(folder)) {
+    const found = unfitIn(folder === "/" ? "" : folder);
+    if (found !== undefined)
+      throw refused(
+        folder === root ? quoteForMessage(found) : `${quoteForMessage(found)} above the search root`,
+      );
+    if (folder === "/") return;
+  }
+};
+
+const entriesOf = (folder: string): Promise<readonly Dirent[]> =>
+  readdir(folder, { withFileTypes: true }).catch(() => []);
+
+/** Looks for an unfit one anywhere below `at`; gives the error to end the search with, or undefined. */
+export const findUnfitBelow = async (at: string, signal: AbortSignal): Promise<LlmcError | undefined> => {
+  const deadline = performance.now() + MAX_SCAN_MS;
+  const waiting = [""];
+  for (let seen = 0; seen < waiting.length && seen < MAX_FOLDERS; seen++) {
+    const below = waiting[seen] ?? "";
+    if (signal.aborted || performance.now() > deadline) return undefined;
+    const entries = await entriesOf(`${at}/${below}`);
+    const isMarked = entries.some(({ name }) => name === ".git" || IGNORE_NAMES.includes(name));
+    const found = isMarked ? unfitIn(`${at}/${below}`) : undefined;
+    if (found !== undefined) return refused(quoteForMessage(`${below}${found}`));
+    for (const entry of entries)
+      if (entry.isDirectory() && !entry.name.startsWith(".")) waiting.push(`${below}${entry.name}/`);
+  }
+  return undefined;
+};
