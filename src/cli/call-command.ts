@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
 import { cleanName } from "../base/text.ts";
-import { EFFECTS } from "../core/contract.ts";
+import { EFFECTS, LOCAL } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Io } from "./io.ts";
 
@@ -41,6 +41,8 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
       sessionId: cleanName(options.session ?? options.correlationId),
       model: cleanName(options.model ?? defaultModel),
       transport: "cli",
+      principal: LOCAL,
+      owner: `cli:${options.correlationId}`,
       may: new Set<string>(EFFECTS),
     },
     progress: async (done, total, message) => {

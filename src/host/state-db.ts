@@ -5,11 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { fileIdentity } from "./file-identity.ts";
-import { HANDLE_TABLES } from "./handles/schema.ts";
+import { HANDLE_PRINCIPALS, HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
 import { damage, diskFailure, isBusy, isDamaged, resultCode } from "./sqlite-failure.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
-import { USAGE_TABLES } from "./usage/schema.ts";
+import { USAGE_OWNERS, USAGE_TABLES } from "./usage/schema.ts";
 
 /** The program's own memory in `.llmc/state.db`, shared by every process that works on the workspace. */
 export interface StateDb {
@@ -39,7 +39,7 @@ export interface StateDbOptions {
 }
 
 /** Each brings the database from its index to the next version; those that were released never change. */
-const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`, USAGE_TABLES];
+const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`, USAGE_TABLES, `${HANDLE_PRINCIPALS} ${USAGE_OWNERS}`];
 const TABLES = ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"];
 
 // SQLite waits this long by itself, with the process; longer waits are ours.

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ellipsize } from "../base/text.ts";
-import { endNote, ownerOf } from "./process-output.ts";
+import { endNote } from "./process-output.ts";
 import { describeUse, processUse, renderUse } from "./process-use.ts";
 import { defineTool } from "./tool.ts";
 
@@ -32,7 +32,7 @@ export const linuxProcList = defineTool({
     top: z.array(processUse).optional(),
   }),
   run: async ({ top }, { processes, system }, call) => {
-    const own = await processes.list(ownerOf(call));
+    const own = await processes.list(call.caller);
     return {
       processes: own.map((one) => ({
         proc_id: one.id,

@@ -137,9 +137,12 @@ describe("processes", () => {
     const { proc_id, pid } = await shown(app, "linux_proc_start", { command: "cat" });
     const caller = {
       agentId: "test",
-      sessionId: "another",
+      // The name that the owner goes by is a label: it opens nothing.
+      sessionId: "test-session",
       model: "none",
       transport: "http" as const,
+      principal: "local",
+      owner: "another",
       may: new Set(["read", "execute"]),
     };
     for (const [tool, args] of [

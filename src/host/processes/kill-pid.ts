@@ -6,7 +6,7 @@ const INIT = 1;
 
 const notFound = (pid: number): LlmcError =>
   new LlmcError("resource_not_found", `There is no process ${pid} that may be signalled.`, {
-    hint: "Only processes that this session started may be, unless mcp.tools.kill_foreign_processes says otherwise.",
+    hint: "Only your own processes may be, unless mcp.tools.kill_foreign_processes says otherwise.",
   });
 
 /** One process by its number: of the caller's own trees, or of anybody's where the operator allows that. */
