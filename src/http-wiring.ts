@@ -142,7 +142,7 @@ export const followRevocations = (
     for (const { name, principal } of lost) {
       dropSessionsOf(principal);
       const now = tokens.current().find((token) => token.principal === principal);
-      app.observer.log.info({ token: name, revoked: now === undefined }, "a token has lost rights");
+      app.observer.log.info({ name, revoked: now === undefined }, "a token has lost rights");
       if (now?.scopes.has("execute") === true) continue;
       void app
         .engines()

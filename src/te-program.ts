@@ -1,5 +1,5 @@
 import { toLlmcError } from "./base/error.ts";
-import { cleanName } from "./base/text.ts";
+import { cleanName, showControls } from "./base/text.ts";
 import type { Session } from "./envelope/contract.ts";
 import { parseTe, TE_HELP, type TeRequest, type TeWho } from "./envelope/te-args.ts";
 import { type FoundWorkspace, findWorkspace } from "./host/find-workspace.ts";
@@ -40,7 +40,7 @@ const answer = async (
 ): Promise<number> => {
   const { answerFor } = await import("./te-answer.ts");
   const { text, note } = await answerFor(request, workspace);
-  print(text);
+  print(process.stdout.isTTY ? showControls(text) : text);
   if (note !== "") process.stderr.write(`${note}\n`);
   return 0;
 };

@@ -25,6 +25,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "REQ-D18": "Frame limit 8 MiB, request timeout 30 s; tools may have deadlines of their own.",
   "REQ-D19": "The command sandbox is auto, require or off.",
   "REQ-D20": "Retrieval caps k and budget at the configured values.",
+  "REQ-D25": "What outlives a call belongs to the principal, never to a name that the caller chose.",
   "REQ-C1": "Every key of the design documents exists, typed, with its default.",
   "REQ-C2": "Command line over environment over file over defaults.",
   "REQ-C3": "The effective config is printed at start without secrets; origins on request.",
@@ -212,4 +213,8 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "FAIL-H3": "Strangers on the socket.",
   "FAIL-H4": "A missing sandbox tool.",
   "FAIL-H5": "Broken policy files.",
+  "FAIL-J7": "A token that reaches for what belongs to another.",
+  "FAIL-J8": "What is open of a token that was revoked.",
+  "FAIL-J9": "One token, address or page that takes what is everybody's.",
+  "FAIL-J12": "Control characters of a command, raw at the client.",
 };

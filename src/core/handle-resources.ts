@@ -1,3 +1,4 @@
+import { showControls } from "../base/text.ts";
 import type { CallContext, Caller, Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
 import type { Ports } from "../tools/tool.ts";
 
@@ -14,8 +15,9 @@ const read = async (
   id: string,
   { caller, signal }: CallContext,
 ): Promise<ResourceContent> => {
-  const { text } = await handles.readLines(caller, id, SLICE, signal);
-  return { uri: `${PREFIX}${id}`, mimeType: "text/plain", text };
+  const { text, info } = await handles.readLines(caller, id, SLICE, signal);
+  const shown = info.kind === "output" ? showControls(text) : text;
+  return { uri: `${PREFIX}${id}`, mimeType: "text/plain", text: shown };
 };
 
 /** Large results that were kept for this caller's principal, as resources (REQ-T10). */

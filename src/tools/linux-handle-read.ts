@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
+import { showControls } from "../base/text.ts";
 import { defineTool } from "./tool.ts";
 
 const MAX_BYTES = 65_536;
@@ -58,7 +59,9 @@ export const linuxHandleRead = defineTool({
       },
     };
   },
-  render: ({ content, meta }) => {
+  render: ({ content: stored, meta }) => {
+    // Output of commands; what comes from files is data, and stays as it is.
+    const content = meta.kind === "output" ? showControls(stored) : stored;
     const notes = [
       ...(meta.truncated
         ? [

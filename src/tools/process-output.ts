@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
 import type { Ports } from "./tool.ts";
 
@@ -77,7 +78,7 @@ export const renderOutput = (result: z.infer<typeof processOutput>): string => {
   ];
   const parts = [
     ...(before.length === 0 ? [] : [`[${before.join("; ")}]`]),
-    result.output.replace(/\n+$/, ""),
+    showControls(result.output.replace(/\n+$/, "")),
     ...(end === "" ? [] : [`[${end}]`]),
   ];
   return parts.filter((part) => part !== "").join("\n") || "[running; no new output]";

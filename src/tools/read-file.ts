@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
 import { defineTool, type Ports } from "./tool.ts";
 
@@ -23,7 +24,7 @@ const readHandle = async (
     signal,
   );
   return {
-    data: slice.text,
+    data: slice.info.kind === "output" ? showControls(slice.text) : slice.text,
     meta: {
       path: `${HANDLE}${id}`,
       length: slice.info.sizeBytes,
