@@ -43,6 +43,8 @@ export interface UsageSummary {
 
 export interface UsageFilter {
   readonly days?: number | undefined;
+  /** By label, for the operator; to show a caller its own figures, the owner is what counts. */
+  readonly session?: string | undefined;
   readonly owner?: string | undefined;
 }
 
@@ -155,10 +157,10 @@ export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage 
     return Number(row.run(...values).lastInsertRowid);
   };
 
-  const summarize = ({ days, owner }: UsageFilter): UsageSummary => {
-    const where = "WHERE at >= ? AND (? IS NULL OR owner = ?)";
+  const summarize = ({ days, session, owner }: UsageFilter): UsageSummary => {
+    const where = "WHERE at >= ?1 AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR owner = ?3)";
     const since = days === undefined ? 0 : now() - days * DAY_MS;
-    const bound = [since, owner ?? null, owner ?? null];
+    const bound = [since, session ?? null, owner ?? null];
     const by = (name: string, order: string, limit: number): UsageGroup[] =>
       sql(
         `SELECT ${name} AS name, ${FIGURES} FROM te_calls ${where} GROUP BY 1 ORDER BY ${order} LIMIT ${limit}`,
