@@ -9,7 +9,7 @@ const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/;
  * The address in what a proxy wrote: `1.2.3.4`, `1.2.3.4:5678`, `2001:db8::1`, `[2001:db8::1]:5678`. Always the same text
  * for the same address; undefined for anything else.
  */
-export const parseAddress = (written: string): string | undefined => {
+const parseAddress = (written: string): string | undefined => {
   const bare =
     /^\[([^\]]*)\](?::\d{1,5})?$/.exec(written)?.[1] ??
     /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(written)?.[1] ??

@@ -187,8 +187,8 @@ describe("FAIL-J9: pages, where no token is asked for", () => {
     );
   });
 
-  test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
-    "REQ-H4 a form's %s is not read",
+  test.each(["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
+    "REQ-H4 a form's body of the type %j is not read",
     async (type) => {
       await using door = await openHttpDoor({ args: [...UNLIMITED, "--set", "mcp.auth.mode=none"], env: {} });
       const body = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });

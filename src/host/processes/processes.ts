@@ -215,13 +215,13 @@ export const createProcesses = ({
 
     kill: async (target, signal, owner) => {
       if ("pid" in target) {
-        const trees = running().filter(({ ownerId }) => ownerId === owner.owner);
-        killPid(
-          target.pid,
-          signal,
-          trees.map(({ tree }) => tree),
-          settings().killForeign,
-        );
+        const treesOf = (isMeant: (ownerId: string) => boolean) =>
+          running().flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
+        killPid(target.pid, signal, {
+          own: treesOf((ownerId) => ownerId === owner.owner),
+          others: treesOf((ownerId) => ownerId !== owner.owner),
+          killForeign: settings().killForeign,
+        });
         return undefined;
       }
       const one = find(target.id, owner);
