@@ -8,8 +8,9 @@ interface AnswerParts {
   readonly usage: Pick<Usage, "summary">;
   /** Whose handles are listed and read. */
   readonly principal: string;
-  /** Only what this owner did; undefined: all. */
+  /** Only what this owner did, in the session of that label; undefined: all. */
   readonly owner?: string | undefined;
+  readonly session?: string | undefined;
   readonly bars: boolean;
 }
 
@@ -40,7 +41,7 @@ export const answerTe = async (
 ): Promise<{ readonly text: string; readonly note: string }> => {
   if (request.kind === "handle") return readHandle(request, parts, signal);
   if (request.kind === "stats") {
-    const summary = parts.usage.summary({ owner: parts.owner });
+    const summary = parts.usage.summary({ owner: parts.owner, session: parts.session });
     return { text: request.json ? `${JSON.stringify(summary)}\n` : usageText(summary, parts), note: "" };
   }
   const listed = (await parts.handles.list(parts)).slice(0, MAX_LISTED);

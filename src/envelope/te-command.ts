@@ -72,7 +72,13 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     if (request.kind !== "run") {
       const { text, note } = await answerTe(
         request,
-        { ...parts, principal: session.principal, owner: session.owner, bars: false },
+        {
+          ...parts,
+          principal: session.principal,
+          owner: session.owner,
+          session: session.sessionId,
+          bars: false,
+        },
         signal,
       );
       return answer(note === "" || text.endsWith("\n") ? `${text}${note}` : `${text}\n${note}`);

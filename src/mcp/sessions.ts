@@ -7,26 +7,13 @@ import { EFFECTS } from "../core/contract.ts";
 import { createEventStore } from "./event-store.ts";
 import { principalOf } from "./origin.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
+import { createSessionTable, type Session } from "./session-table.ts";
 
 interface SessionParts extends McpParts {
   readonly newId: () => string;
   readonly now: () => number;
 }
 
-interface Session {
-  /** The principal that opened it; nobody else finds it. */
-  readonly owner: string;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  lastUsedMs: number;
-  /** Requests under way and streams open: such a session is not idle. */
-  active: number;
-}
-
-/** A client that went away without a word holds its session no longer than this. */
-const IDLE_MS = 30 * 60_000;
-const MAX_SESSIONS = 1000;
-/** Of one principal: at this bound its own longest-idle session makes room, never another's. */
-const MAX_SESSIONS_EACH = 64;
 /** Owner of what comes without an identity, which the HTTP door never lets happen. */
 export const NOBODY = "nobody";
 /** Suggested to clients whose stream was closed on purpose, in milliseconds. */
@@ -62,48 +49,15 @@ const follow = (response: Response, gone: AbortSignal, ended: () => void): Respo
 
 /** Sessions of 2025-era clients; the 2026 revision has none. */
 export const createSessions = (parts: SessionParts) => {
-  const sessions = new Map<string, Session>();
-  /** Requests under way that open a session, by principal. */
-  const opening = new Map<string, number>();
-
-  const drop = (id: string): void => {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    void session?.transport.close();
-  };
-
-  const dropIdle = (): void => {
-    const oldest = parts.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.active === 0 && session.lastUsedMs < oldest) drop(id);
-  };
-
-  const sessionsOf = (owner: string) => [...sessions].filter(([, session]) => session.owner === owner);
-
-  /** Drops the session of this principal that has been idle longest; false where it has no idle one. */
-  const dropLongestIdle = (owner: string): boolean => {
-    const [longest] = sessionsOf(owner)
-      .filter(([, { active }]) => active === 0)
-      .sort(([, one], [, other]) => one.lastUsedMs - other.lastUsedMs);
-    if (longest === undefined) return false;
-    drop(longest[0]);
-    return true;
-  };
-
-  /** Whether this principal may open one more. Sessions that are still being opened count. */
-  const makeRoom = (owner: string): boolean => {
-    dropIdle();
-    const own = sessionsOf(owner).length + (opening.get(owner) ?? 0);
-    const isFull = own >= MAX_SESSIONS_EACH || sessions.size >= MAX_SESSIONS;
-    return !isFull || dropLongestIdle(owner);
-  };
+  const table = createSessionTable(parts.now);
 
   const open = async (owner: string): Promise<Session> => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: parts.newId,
       eventStore: createEventStore(),
       retryInterval: RETRY_MS,
-      onsessioninitialized: (id) => void sessions.set(id, session),
-      onsessionclosed: (id) => void sessions.delete(id),
+      onsessioninitialized: (id) => table.add(id, session),
+      onsessionclosed: (id) => table.remove(id),
     });
     const session: Session = { owner, transport, lastUsedMs: parts.now(), active: 0 };
     const connection = {
@@ -117,18 +71,12 @@ export const createSessions = (parts: SessionParts) => {
     return session;
   };
 
-  const countOpening = (owner: string, by: 1 | -1): void => {
-    const count = (opening.get(owner) ?? 0) + by;
-    if (count === 0) opening.delete(owner);
-    else opening.set(owner, count);
-  };
-
   /** Handles the request that a session begins with. */
   const begin = async (owner: string, request: Request, options: HandleRequestOptions): Promise<Response> => {
     if (!isInitializeRequest(options.parsedBody))
       return refuse(400, -32000, "A session id is required: send initialize first.");
-    if (!makeRoom(owner)) return refuse(503, -32000, "Too many sessions are open: try again later.");
-    countOpening(owner, 1);
+    if (!table.makeRoom(owner)) return refuse(503, -32000, "Too many sessions are open: try again later.");
+    table.countOpening(owner, 1);
     try {
       const session = await open(owner);
       const response = await handle(session, request, options);
@@ -136,7 +84,7 @@ export const createSessions = (parts: SessionParts) => {
       if (session.transport.sessionId === undefined) void session.transport.close();
       return response;
     } finally {
-      countOpening(owner, -1);
+      table.countOpening(owner, -1);
     }
   };
 
@@ -163,17 +111,11 @@ export const createSessions = (parts: SessionParts) => {
       const owner = principalOf(options.authInfo) ?? NOBODY;
       const id = request.headers.get("mcp-session-id");
       if (id === null) return begin(owner, request, options);
-      const session = sessions.get(id);
-      if (session?.owner !== owner) return refuse(404, -32001, "Session not found: initialize a new one.");
+      const session = table.find(id, owner);
+      if (session === undefined) return refuse(404, -32001, "Session not found: initialize a new one.");
       return handle(session, request, options);
     },
-    /** Ends every session of a principal, with everything that runs in them. */
-    dropAllOf: (owner: string): void => {
-      for (const [id] of sessionsOf(owner)) drop(id);
-    },
-    close: (): void => {
-      for (const id of [...sessions.keys()]) drop(id);
-    },
-    count: () => sessions.size,
+    dropAllOf: table.dropAllOf,
+    close: table.dropAll,
   };
 };

@@ -45,7 +45,7 @@ beforeAll(() => {
     files,
     timeoutMs: () => 10_000,
     handles: {
-      put: async (_kind, _source, lines) => {
+      put: async (_owner, _kind, _source, lines) => {
         const all: string[] = [];
         for await (const block of lines) all.push(...block.split("\n"));
         // Whatever somebody else may have stored is shown through the file port too.

@@ -29,7 +29,7 @@ it("FAIL-B4 REQ-F6 a million hits: exact total, the first page, a handle, bounde
     files: createFiles(where),
     timeoutMs: () => 20_000,
     handles: {
-      put: async (_kind, _source, all) => {
+      put: async (_owner, _kind, _source, all) => {
         for await (const block of all) {
           const each = block.split("\n");
           lines.count += each.length;

@@ -64,7 +64,7 @@ describe.each(WAYS)("searching %s while links are swapped", (_way, locate) => {
       files,
       timeoutMs: () => 10_000,
       handles: {
-        put: async (_kind, _source, lines) => {
+        put: async (_owner, _kind, _source, lines) => {
           const all: string[] = [];
           for await (const block of lines) all.push(...block.split("\n"));
           shown.push(await render(all));
