@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type AppRequest, createApp } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
+import { showControls } from "./base/text.ts";
 import type { runCall } from "./cli/call-command.ts";
 import type { Io } from "./cli/io.ts";
 import { type Actions, type CommonOptions, createProgram, runProgram } from "./cli/program.ts";
@@ -26,6 +27,7 @@ const shownLauncher = (): string => {
 
 const io: Io = {
   out: (line) => void process.stdout.write(line),
+  data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
   err: (line) => stderr.write(line),
   isTerminal: Boolean(process.stdout.isTTY) && process.env["NO_COLOR"] === undefined,
   confirm: async (question) => {

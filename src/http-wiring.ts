@@ -2,8 +2,9 @@ import type { Server } from "node:http";
 import { resolve } from "node:path";
 import type { App, AppRequest } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
-import type { HttpParts } from "./http/app.ts";
+import type { HttpApp, HttpParts } from "./http/app.ts";
 import type { RateStore } from "./http/rate.ts";
+import type { Token } from "./http/tokens.ts";
 import { describeCause } from "./observe/cause.ts";
 
 type ServerConfig = ReturnType<App["config"]["current"]>["config"]["mcp"]["server"];
@@ -44,9 +45,10 @@ const SHORT_TOKEN = 16;
 
 /** The tokens in force; `mcp.auth.tokens` is hot, and a bad edit of it takes nobody's token away. */
 export const followTokens = async (app: App, plain: string | undefined, env: AppRequest["env"]) => {
-  const [{ resolveTokens }, { checkAuthPosture }] = await Promise.all([
+  const [{ resolveTokens }, { checkAuthPosture }, { lostBetween }] = await Promise.all([
     import("./http/tokens.ts"),
     import("./http/auth.ts"),
+    import("./http/standing.ts"),
   ]);
   const read = () => resolveTokens({ plain, entries: app.config.current().config.mcp.auth.tokens, env });
   let { tokens, problems } = read();
@@ -64,11 +66,19 @@ export const followTokens = async (app: App, plain: string | undefined, env: App
       {},
       "the token is short enough to be guessed; openssl rand -hex 32 makes a better one",
     );
+  const listeners = new Set<(lost: readonly Token[]) => void>();
   app.config.onChange(() => {
+    const before = tokens;
     ({ tokens, problems } = read());
     for (const problem of problems) app.observer.log.error({ reason: problem }, "a token is not in force");
+    const lost = lostBetween(before, tokens);
+    if (lost.length > 0) for (const listener of listeners) listener(lost);
   });
-  return () => tokens;
+  return {
+    current: () => tokens,
+    /** Calls back with the tokens, as they were, that are no longer in force or have lost a scope. */
+    onLost: (listener: (lost: readonly Token[]) => void): void => void listeners.add(listener),
+  };
 };
 
 /** Stores that several machines can share, by the scheme of their address, and the optional package that each needs. */
@@ -118,6 +128,30 @@ export const openRates = async (app: App, url: string): Promise<RateStore> => {
       "the shared rate limits do not answer; this machine limits by itself",
     ),
   );
+};
+
+/** Ends everything that a token has open or running, as soon as it is no longer in force or has lost a scope. */
+export const followRevocations = (
+  app: App,
+  tokens: Awaited<ReturnType<typeof followTokens>>,
+  http: Pick<HttpApp, "enforceTokens">,
+  dropSessionsOf: (principal: string) => void,
+): void => {
+  tokens.onLost((lost) => {
+    http.enforceTokens();
+    for (const { name, principal } of lost) {
+      dropSessionsOf(principal);
+      const now = tokens.current().find((token) => token.principal === principal);
+      app.observer.log.info({ name, revoked: now === undefined }, "a token has lost rights");
+      if (now?.scopes.has("execute") === true) continue;
+      void app
+        .engines()
+        .then(({ processes }) => processes.endAll(principal, "its token is no longer in force"))
+        .catch((error: unknown) =>
+          app.observer.log.error(describeCause(error), "processes of a token could not be ended"),
+        );
+    }
+  });
 };
 
 /** What the door reads from the configuration anew with each request. */

@@ -4,7 +4,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import type { Io } from "./cli/io.ts";
 import type { HttpApp } from "./http/app.ts";
 import { createDropLog } from "./http/drop-log.ts";
-import { followTokens, hotParts, openRates, openTls } from "./http-wiring.ts";
+import { followRevocations, followTokens, hotParts, openRates, openTls } from "./http-wiring.ts";
 import { describeCause } from "./observe/cause.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
 import { findToken } from "./token-file.ts";
@@ -90,7 +90,7 @@ export const serveHttp = async ({
   const app = await createApp(request);
   refuseDisabled(app);
   surviveStrays(app);
-  const [{ createHttpApp }, { createMcpHttp }, host, { createProxyTrust }] = await Promise.all([
+  const [{ createHttpApp }, { createMcpHttp }, host, { createProxies }] = await Promise.all([
     import("./http/app.ts"),
     import("./mcp/http.ts"),
     import("./host/listen.ts"),
@@ -118,7 +118,7 @@ export const serveHttp = async ({
     bootload: async (sessionId, taskId, signal) =>
       (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
     agent: createAgentPort(app, request.env),
-    tokens,
+    tokens: tokens.current,
     metrics: app.metrics.expose,
     metricsPath:
       observability.enabled && observability.metrics_prometheus_enabled
@@ -126,7 +126,8 @@ export const serveHttp = async ({
         : undefined,
     metricsOpen: mcp.auth.metrics_open,
     allowedHosts: server.allowed_hosts,
-    trustsProxy: createProxyTrust(server.trusted_proxies),
+    proxies: createProxies(server.trusted_proxies),
+    scheme: server.tls_enabled ? "https" : "http",
     maxRequestBytes: limits.max_request_bytes,
     rates,
     newId: app.newId,
@@ -166,6 +167,7 @@ export const serveHttp = async ({
         "request failed",
       ),
   });
+  followRevocations(app, tokens, http, mcpHttp.dropSessionsOf);
   preload(app);
   followAgentModel(app, request.env);
   await http.app.ready();

@@ -5,6 +5,7 @@ import { answerTe } from "./envelope/te-answers.ts";
 import type { TeRequest } from "./envelope/te-args.ts";
 import type { FoundWorkspace } from "./host/find-workspace.ts";
 import type { UsageSummary } from "./host/usage/usage.ts";
+import { LOCAL } from "./tools/contract.ts";
 
 type Asked = Extract<TeRequest, { kind: "handle" | "list-handles" | "stats" }>;
 
@@ -36,6 +37,7 @@ const answerNowhere = (request: Asked) =>
       },
     },
     usage: { summary: () => NO_USAGE },
+    principal: LOCAL,
     bars: bars(),
   });
 
@@ -63,7 +65,7 @@ export const answerFor = async (request: Asked, workspace: FoundWorkspace | unde
     log: silent,
   });
   try {
-    return await answerTe(request, { ...engines, bars: bars() });
+    return await answerTe(request, { ...engines, principal: LOCAL, bars: bars() });
   } finally {
     await engines.close();
   }

@@ -1,9 +1,10 @@
 import { toLlmcError } from "./base/error.ts";
-import { cleanName } from "./base/text.ts";
+import { cleanName, showControls } from "./base/text.ts";
 import type { Session } from "./envelope/contract.ts";
 import { parseTe, TE_HELP, type TeRequest, type TeWho } from "./envelope/te-args.ts";
 import { type FoundWorkspace, findWorkspace } from "./host/find-workspace.ts";
 import { loadTeConfig, type TeConfig } from "./te-config.ts";
+import { LOCAL } from "./tools/contract.ts";
 import { VERSION } from "./version.ts";
 
 /** As timeout(1) and env(1): the failure is ours, not the command's. */
@@ -12,10 +13,14 @@ const OWN_FAILURE = 125;
 /** Flags, then the environment, then the configuration; a session that nobody named is none. */
 const sessionOf = (who: TeWho, { defaultAgentId, defaultModel }: TeConfig): Session => {
   const { TE_AGENT_ID, TE_SESSION_ID, TE_MODEL } = process.env;
+  const sessionId = cleanName(who.session ?? TE_SESSION_ID ?? "");
   return {
     agentId: cleanName(who.agent ?? (TE_AGENT_ID || defaultAgentId)),
-    sessionId: cleanName(who.session ?? TE_SESSION_ID ?? ""),
+    sessionId,
     model: cleanName(who.model ?? (TE_MODEL || defaultModel)),
+    principal: LOCAL,
+    // Whoever types commands here may name any session: it only helps the user to keep their own agents apart.
+    owner: sessionId === "" ? "" : `te:${sessionId}`,
   };
 };
 
@@ -35,7 +40,7 @@ const answer = async (
 ): Promise<number> => {
   const { answerFor } = await import("./te-answer.ts");
   const { text, note } = await answerFor(request, workspace);
-  print(text);
+  print(process.stdout.isTTY ? showControls(text) : text);
   if (note !== "") process.stderr.write(`${note}\n`);
   return 0;
 };

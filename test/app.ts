@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { type App, createApp } from "../src/app.ts";
 import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
-import { EFFECTS } from "../src/core/contract.ts";
+import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
 
 interface TestAppOptions {
@@ -42,6 +42,17 @@ export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): str
 };
 
 /** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
+/** Whoever calls in tests that are not about who calls. */
+export const TEST_CALLER: Caller = {
+  agentId: "test",
+  sessionId: "test-session",
+  model: "none",
+  transport: "cli",
+  principal: "local",
+  owner: "test",
+  may: new Set<string>(EFFECTS),
+};
+
 export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp> => {
   const root = tempWorkspace({
     ...options.files,
@@ -67,13 +78,7 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
       tool,
       args,
       correlationId: app.newId(),
-      caller: {
-        agentId: "test",
-        sessionId: "test-session",
-        model: "none",
-        transport: "cli",
-        may: new Set<string>(EFFECTS),
-      },
+      caller: TEST_CALLER,
       ...origin,
     });
   return {

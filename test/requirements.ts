@@ -26,6 +26,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "REQ-D19": "The command sandbox is auto, require or off.",
   "REQ-D20": "Retrieval caps k and budget at the configured values.",
   "REQ-D22": "Trust: a workspace is data; what widens takes effect only once the operator trusted it.",
+  "REQ-D25": "What outlives a call belongs to the principal, never to a name that the caller chose.",
   "REQ-C1": "Every key of the design documents exists, typed, with its default.",
   "REQ-C2": "Command line over environment over file over defaults.",
   "REQ-C3": "The effective config is printed at start without secrets; origins on request.",
@@ -218,4 +219,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "FAIL-J6": "FIFOs, devices and endless files under names that the server or its children open.",
   "FAIL-J11": "The audit or state folder swapped for a link.",
   "FAIL-J12": "The token, or raw terminal escapes, through a command.",
+  "FAIL-J7": "A token that reaches for what belongs to another.",
+  "FAIL-J8": "What is open of a token that was revoked.",
+  "FAIL-J9": "One token, address or page that takes what is everybody's.",
 };

@@ -10,6 +10,25 @@ export const quoteForMessage = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
   `"${ellipsize(text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?"), 120)}"`;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const COLOURS = /\u001b\[[0-9;:]{0,64}m/g;
+// All of C0, DEL and C1, except tabs and the ends of lines.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\r(?!\n)/g;
+
+const pictureOf = (control: string): string => {
+  const code = control.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "\u2421" : `\\x${code.toString(16)}`;
+};
+
+/**
+ * Text of a command or a file for whoever reads it on a screen, a model included: control characters become visible
+ * (ESC is ␛), so that none of them moves a cursor, sets a title or hides what stands beside it. Colours are left out.
+ */
+export const showControls = (text: string): string =>
+  text.search(CONTROLS) < 0 ? text : text.replace(COLOURS, "").replace(CONTROLS, pictureOf);
+
 const MAX_NAME_CHARS = 100;
 
 /** A name that a client gave itself goes into logs, the environment of commands and terminals: printable, and short. */

@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
-import { cleanName } from "../base/text.ts";
-import { EFFECTS } from "../core/contract.ts";
+import { cleanName, showControls } from "../base/text.ts";
+import { EFFECTS, LOCAL } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Io } from "./io.ts";
 
@@ -41,10 +41,13 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
       sessionId: cleanName(options.session ?? options.correlationId),
       model: cleanName(options.model ?? defaultModel),
       transport: "cli",
+      principal: LOCAL,
+      owner: `cli:${options.correlationId}`,
       may: new Set<string>(EFFECTS),
     },
     progress: async (done, total, message) => {
-      if (io.isTerminal) io.err(`${message ?? "working"} ${done}${total === undefined ? "" : `/${total}`}\n`);
+      if (io.isTerminal)
+        io.err(`${showControls(message ?? "working")} ${done}${total === undefined ? "" : `/${total}`}\n`);
     },
   });
   if (result.kind === "questions") {
@@ -55,15 +58,15 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
     );
   }
   if (result.kind === "error") {
-    if (options.structured) io.out(`${JSON.stringify(result.body)}\n`);
+    if (options.structured) io.data(`${JSON.stringify(result.body)}\n`);
     throw result.error;
   }
   if (options.structured) {
-    io.out(`${JSON.stringify(result.structured ?? result.content)}\n`);
+    io.data(`${JSON.stringify(result.structured ?? result.content)}\n`);
     return;
   }
   for (const block of result.content) {
     const text = block.type === "text" ? block.text : JSON.stringify(block);
-    io.out(text.endsWith("\n") ? text : `${text}\n`);
+    io.data(text.endsWith("\n") ? text : `${text}\n`);
   }
 };

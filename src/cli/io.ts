@@ -1,6 +1,8 @@
 /** The terminal as commands see it; the program hands it in. */
 export interface Io {
   out(text: string): void;
+  /** What files and commands hold: on a terminal its control characters are made visible. */
+  data(text: string): void;
   err(text: string): void;
   readonly isTerminal: boolean;
   /** Asks on the terminal; false where there is none. */

@@ -17,6 +17,7 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
     out: (more) => {
       text += more;
     },
+    data: () => {},
     err: () => {},
     isTerminal: false,
     confirm: async () => false,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { openTestApp, tempWorkspace } from "../../test/app.ts";
+import { openTestApp, TEST_CALLER, tempWorkspace } from "../../test/app.ts";
 
 const MODULE = `
 export const register = (kit) => {
@@ -87,7 +87,17 @@ describe("the pipe", () => {
     const result = await app.ask(
       "writer",
       {},
-      { caller: { agentId: "a", sessionId: "s", model: "m", transport: "cli", may: new Set(["read"]) } },
+      {
+        caller: {
+          agentId: "a",
+          sessionId: "s",
+          model: "m",
+          transport: "cli",
+          principal: "local",
+          owner: "test",
+          may: new Set(["read"]),
+        },
+      },
     );
     expect(result).toMatchObject({ body: { meta: { error_code: "forbidden" } } });
     expect(await app.text("writer")).toBe("wrote");
@@ -169,7 +179,15 @@ describe("custom modules", () => {
       body: { error: "Not today. Come tomorrow.", meta: { error_code: "unavailable" } },
     });
     const origin = {
-      caller: { agentId: "a", sessionId: "s", model: "m", transport: "cli" as const, may: new Set(["read"]) },
+      caller: {
+        agentId: "a",
+        sessionId: "s",
+        model: "m",
+        transport: "cli" as const,
+        principal: "local",
+        owner: "test",
+        may: new Set(["read"]),
+      },
       correlationId: "c",
     };
     expect(await app.core.getPrompt("greet", { who: "you" }, origin)).toMatchObject([
@@ -204,9 +222,19 @@ describe("sidecars", () => {
         ]),
       },
     });
-    expect((await app.core.resources()).map(({ uri }) => uri)).toEqual(["llmc://docs/agents.core.min.md"]);
+    expect((await app.core.resources(TEST_CALLER)).map(({ uri }) => uri)).toEqual([
+      "llmc://docs/agents.core.min.md",
+    ]);
     const origin = {
-      caller: { agentId: "a", sessionId: "s", model: "m", transport: "cli" as const, may: new Set(["read"]) },
+      caller: {
+        agentId: "a",
+        sessionId: "s",
+        model: "m",
+        transport: "cli" as const,
+        principal: "local",
+        owner: "test",
+        may: new Set(["read"]),
+      },
       correlationId: "c",
     };
     expect(await app.core.readResource("llmc://docs/agents.core.min.md", origin)).toMatchObject({

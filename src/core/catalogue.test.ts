@@ -11,6 +11,8 @@ import type { Mode } from "./modes.ts";
 const CALLER = {
   agentId: "test",
   sessionId: "test-session",
+  principal: "local",
+  owner: "test",
   model: "none",
   transport: "http",
   may: new Set<string>(EFFECTS),

@@ -5,5 +5,5 @@ export type {
   LogLevel,
   Question,
 } from "../tools/contract.ts";
-export { QuestionsAsked } from "../tools/contract.ts";
+export { LOCAL, QuestionsAsked } from "../tools/contract.ts";
 export { EFFECTS } from "../tools/tool.ts";

@@ -1,5 +1,5 @@
 import type { Observer } from "../observe/observer.ts";
-import type { CallContext, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
+import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthView, Ports, ToolEntry } from "../tools/tool.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
@@ -45,7 +45,8 @@ export interface Core extends Documents {
   /** What clients would see in another mode. */
   preview(mode: Mode): Promise<readonly PublishedTool[]>;
   prompts(): readonly Prompt[];
-  resources(): Promise<readonly Resource[]>;
+  /** Those that everybody sees, and the handles of the caller. */
+  resources(caller: Caller): Promise<readonly Resource[]>;
   templates(): readonly ResourceTemplate[];
   instructions(): string;
   health(): HealthView;
@@ -146,19 +147,20 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     announce(catalogue);
   };
 
-  const resources = async (): Promise<readonly Resource[]> => {
+  const sharedResources = async (): Promise<readonly Resource[]> => {
     const present = await presentSidecars(settings().sidecars, parts.engines.files);
-    return [
-      ...sidecarResources(present, parts.engines.files),
-      ...(await handleResources(parts.engines.handles)),
-      ...catalogue.resources,
-    ];
+    return [...sidecarResources(present, parts.engines.files), ...catalogue.resources];
+  };
+
+  const resources = async (caller: Caller): Promise<readonly Resource[]> => {
+    const own = caller.may.has("read") ? await handleResources(parts.engines.handles, caller) : [];
+    return [...(await sharedResources()), ...own];
   };
 
   const lists = async (): Promise<Readonly<Record<ListKind, string>>> => ({
     tools: fingerprint(listTools()),
     prompts: fingerprint(catalogue.prompts),
-    resources: fingerprint([await resources(), catalogue.templates]),
+    resources: fingerprint([await sharedResources(), catalogue.templates]),
   });
 
   const unwatch = (): void => {

@@ -1,6 +1,12 @@
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import type { PromptMessage, Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
+import type {
+  Caller,
+  PromptMessage,
+  Resource,
+  ResourceContent,
+  ResourceTemplate,
+} from "../tools/contract.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
 
@@ -9,7 +15,7 @@ export type MatchTemplate = (template: string, uri: string) => Readonly<Record<s
 
 interface DocumentParts {
   readonly catalogue: () => Catalogue;
-  readonly resources: () => Promise<readonly Resource[]>;
+  readonly resources: (caller: Caller) => Promise<readonly Resource[]>;
   readonly timeoutMs: () => number;
   readonly guard: Guard;
   readonly matchTemplate: MatchTemplate;
@@ -39,7 +45,7 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
 
   const readResource = (uri: string, origin: Origin): Promise<ResourceContent> =>
     guarded("resources/read", uri, origin, lengthOf, async (context) => {
-      const resource = (await resources()).find((candidate) => candidate.uri === uri);
+      const resource = (await resources(context.caller)).find((candidate) => candidate.uri === uri);
       if (resource !== undefined) return resource.read(context);
       const match = findTemplate(uri);
       if (match !== undefined) return match.template.read(uri, match.variables, context);
@@ -76,7 +82,7 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
     value: string,
     origin: Origin,
   ): Promise<readonly string[]> =>
-    guarded("completion/complete", value, origin, JSON.stringify, async () => {
+    guarded("completion/complete", value, origin, JSON.stringify, async (context) => {
       const { prompts, templates } = catalogue();
       if ("prompt" in of) {
         const prompt = prompts.find(({ name }) => name === of.prompt);
@@ -84,7 +90,7 @@ export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchT
         return (await described?.complete?.(value)) ?? [];
       }
       const template = templates.find(({ uriTemplate }) => uriTemplate === of.template);
-      return (await template?.complete?.(argument, value)) ?? [];
+      return (await template?.complete?.(argument, value, context)) ?? [];
     });
 
   return { readResource, getPrompt, suggest };

@@ -1,4 +1,5 @@
-import type { Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
+import { showControls } from "../base/text.ts";
+import type { CallContext, Caller, Resource, ResourceContent, ResourceTemplate } from "../tools/contract.ts";
 import type { Ports } from "../tools/tool.ts";
 
 type Handles = Ports["handles"];
@@ -9,26 +10,31 @@ const MAX_LISTED = 50;
 /** A resource is read whole, so it is bounded; the tools page through the rest. */
 const SLICE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
-const read = async (handles: Handles, id: string, signal: AbortSignal): Promise<ResourceContent> => {
-  const { text } = await handles.readLines(id, SLICE, signal);
-  return { uri: `${PREFIX}${id}`, mimeType: "text/plain", text };
+const read = async (
+  handles: Handles,
+  id: string,
+  { caller, signal }: CallContext,
+): Promise<ResourceContent> => {
+  const { text, info } = await handles.readLines(caller, id, SLICE, signal);
+  const shown = info.kind === "output" ? showControls(text) : text;
+  return { uri: `${PREFIX}${id}`, mimeType: "text/plain", text: shown };
 };
 
-/** Large results that were kept, as resources (REQ-T10). */
-export const handleResources = async (handles: Handles): Promise<readonly Resource[]> =>
-  (await handles.list()).slice(0, MAX_LISTED).map(({ id, kind, source }) => ({
+/** Large results that were kept for this caller's principal, as resources (REQ-T10). */
+export const handleResources = async (handles: Handles, caller: Caller): Promise<readonly Resource[]> =>
+  (await handles.list(caller)).slice(0, MAX_LISTED).map(({ id, kind, source }) => ({
     uri: `${PREFIX}${id}`,
     name: id,
     description: `${kind} of ${source}`,
     mimeType: "text/plain",
-    read: ({ signal }) => read(handles, id, signal),
+    read: (call) => read(handles, id, call),
   }));
 
 export const handleTemplate = (handles: Handles): ResourceTemplate => ({
   uriTemplate: `${PREFIX}{id}`,
   name: "handle",
   mimeType: "text/plain",
-  read: (_uri, variables, { signal }) => read(handles, variables["id"] ?? "", signal),
-  complete: async (_variable, typed) =>
-    (await handles.list()).map(({ id }) => id).filter((id) => id.startsWith(typed)),
+  read: (_uri, variables, call) => read(handles, variables["id"] ?? "", call),
+  complete: async (_variable, typed, { caller }) =>
+    (await handles.list(caller)).map(({ id }) => id).filter((id) => id.startsWith(typed)),
 });

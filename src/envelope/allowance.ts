@@ -3,7 +3,7 @@ import type { Grant, Usage } from "../host/usage/usage.ts";
 import type { Session } from "./contract.ts";
 import { pageTokens } from "./page.ts";
 
-/** What a session may be shown by one command; undefined where nothing limits it. */
+/** What the owner of a session may be shown by one command; undefined where nothing limits it. */
 export interface Allowance {
   readonly pageTokens: number;
   /** Taken from the budget before the run; what was not shown goes back. */
@@ -21,22 +21,22 @@ interface AllowanceOptions {
   readonly tolerate: (work: () => Promise<Grant>) => Promise<Grant | undefined>;
 }
 
-/** Refuses a session that has spent its budget; a command without a session has none. */
+/** Refuses an owner that has spent its budget; a command without an owner has none. */
 export const allow = async (
-  { sessionId }: Session,
+  { owner }: Session,
   { usage, budgetTokens, usualTokens, tolerate }: AllowanceOptions,
 ): Promise<Allowance> => {
-  if (usage === undefined || budgetTokens === 0 || sessionId === "")
+  if (usage === undefined || budgetTokens === 0 || owner === "")
     return { pageTokens: usualTokens, reserved: undefined, left: undefined };
   const grant = await tolerate(() =>
-    usage.reserve(sessionId, budgetTokens, (left) => pageTokens(usualTokens, budgetTokens, left)),
+    usage.reserve(owner, budgetTokens, (left) => pageTokens(usualTokens, budgetTokens, left)),
   );
   if (grant?.granted === 0) {
     throw new LlmcError(
       "budget_exceeded",
-      `This session has been shown its ${budgetTokens} tokens of command output.`,
+      `You have been shown the ${budgetTokens} tokens of command output that a day allows.`,
       {
-        hint: "What was kept can still be read by its handle. The operator can raise mcp.te.session_token_budget; a new session starts afresh.",
+        hint: "What was kept can still be read by its handle. The budget starts afresh a day after its first use; the operator can raise mcp.te.session_token_budget.",
         details: { budget_tokens: budgetTokens },
       },
     );

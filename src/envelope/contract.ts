@@ -44,8 +44,13 @@ export interface Enricher {
 /** Who runs a command. Never guessed: what nobody said is the configuration's default. */
 export interface Session {
   readonly agentId: string;
+  /** A label for telemetry; the caller may have chosen it. */
   readonly sessionId: string;
   readonly model: string;
+  /** Whose handles the output is kept behind. */
+  readonly principal: string;
+  /** Whose budget it counts against; empty: nobody's. */
+  readonly owner: string;
 }
 
 /** The document of `te --json` (doc1 §14.2.6), to the letter. */

@@ -10,7 +10,13 @@ import { createUsage } from "../host/usage/usage.ts";
 import { createEnvelope, type EnvelopeParts } from "./envelope.ts";
 import { envelopeSettings, TE_DEFAULTS, type TeValues } from "./settings.ts";
 
-const SESSION = { agentId: "agent", sessionId: "session", model: "model" };
+const SESSION = {
+  agentId: "agent",
+  sessionId: "session",
+  model: "model",
+  principal: "local",
+  owner: "owner",
+};
 
 /** A library over real processes and a real database; what lies behind handles is held here. */
 const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}) => {
@@ -25,7 +31,9 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
       const outcome = await runDirect({ words, env: { PATH: "/usr/bin:/bin" }, onOutput });
       return { ...outcome, timedOut: false, tier: null, setAside: [] };
     },
-    handles: { put: async (_kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}` },
+    handles: {
+      put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,
+    },
     usage,
     settings: () => envelopeSettings({ ...TE_DEFAULTS, ...values }, 64),
     onFailure: (what) => failures.push(what),
@@ -113,15 +121,15 @@ describe("the envelope", () => {
     }
     expect(refusal).toMatchObject({
       code: "budget_exceeded",
-      hint: expect.stringMatching(/handle.*new session/),
+      hint: expect.stringMatching(/handle.*afresh/),
     });
     expect(sizes.at(-1)).toBeLessThan((sizes[0] ?? 0) / 2);
     const spent = rows().reduce((sum, row) => sum + Number(row["shown_tokens"]), 0);
     expect(spent).toBeGreaterThan(4800);
     expect(spent).toBeLessThan(6600);
-    const other = await envelope.run({ command: "echo x" }, { ...SESSION, sessionId: "new" });
+    const other = await envelope.run({ command: "echo x" }, { ...SESSION, owner: "new" });
     expect(other.document.stdout).toBe("x\n");
-    const none = await envelope.run({ command: "echo x" }, { ...SESSION, sessionId: "" });
+    const none = await envelope.run({ command: "echo x" }, { ...SESSION, owner: "" });
     expect(none.document.telemetry.budget_remaining).toBeNull();
   });
 
@@ -174,7 +182,7 @@ describe("the envelope", () => {
       {},
       {
         handles: {
-          put: async (_k, _s, lines) => {
+          put: async (_o, _k, _s, lines) => {
             let count = 0;
             for (const _line of lines as Iterable<string>) count++;
             kept.push([String(count)]);

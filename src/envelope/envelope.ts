@@ -64,6 +64,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
     output: Output,
     raw: boolean,
     maxTokens: number,
+    session: Session,
   ): Promise<Told> => {
     const plain = raw ? "raw" : "passthrough";
     const isPlain = raw || !parts.settings().enabled;
@@ -77,7 +78,8 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
     const shown = summary ?? plainPage(output, maxTokens, plain);
     if (!shown.truncated) return { shown, handle: null };
     const { handles } = parts;
-    const handle = handles && (await tolerate("handle", () => handles.put("output", "", output.lines())));
+    const handle =
+      handles && (await tolerate("handle", () => handles.put(session, "output", "", output.lines())));
     if (handle !== undefined) return { shown, handle };
     return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), handle: null };
   };
@@ -103,7 +105,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
         { words, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
         signal,
       );
-      const { shown, handle } = await tell(words, launched, output, raw, allowance.pageTokens);
+      const { shown, handle } = await tell(words, launched, output, raw, allowance.pageTokens, session);
       const figures = figuresOf(shown, output, settings);
       const latencyMs = performance.now() - startedAt;
       const exitCode = exitStatus(launched);

@@ -32,7 +32,7 @@ export const envelopeSections = [
       TE_DEFAULTS.session_token_budget,
       0,
       1_000_000_000,
-      "Tokens of command output that one session may be shown; answers get shorter from 80 % on. 0: no cap.",
+      "Tokens of command output that one token, connection or te session may be shown in a day; answers get shorter from 80 % on. 0: no cap.",
     ),
     log_commands: flag(
       TE_DEFAULTS.log_commands,

@@ -6,7 +6,10 @@ import { usageText } from "./usage-text.ts";
 interface AnswerParts {
   readonly handles: Pick<Handles, "readChunk" | "list">;
   readonly usage: Pick<Usage, "summary">;
-  /** Only what this session did; undefined: all. */
+  /** Whose handles are listed and read. */
+  readonly principal: string;
+  /** Only what this owner did, in the session of that label; undefined: all. */
+  readonly owner?: string | undefined;
   readonly session?: string | undefined;
   readonly bars: boolean;
 }
@@ -15,10 +18,10 @@ const MAX_LISTED = 50;
 
 const readHandle = async (
   { id, chunk = 0, json }: Extract<TeRequest, { kind: "handle" }>,
-  { handles }: AnswerParts,
+  { handles, principal }: AnswerParts,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly text: string; readonly note: string }> => {
-  const { text, info, truncated, stale } = await handles.readChunk(id, chunk, signal);
+  const { text, info, truncated, stale } = await handles.readChunk({ principal }, id, chunk, signal);
   if (json) {
     const document = { handle: info.id, kind: info.kind, source: info.source, chunk, text, truncated, stale };
     return { text: `${JSON.stringify(document)}\n`, note: "" };
@@ -38,10 +41,10 @@ export const answerTe = async (
 ): Promise<{ readonly text: string; readonly note: string }> => {
   if (request.kind === "handle") return readHandle(request, parts, signal);
   if (request.kind === "stats") {
-    const summary = parts.usage.summary({ session: parts.session });
+    const summary = parts.usage.summary({ owner: parts.owner, session: parts.session });
     return { text: request.json ? `${JSON.stringify(summary)}\n` : usageText(summary, parts), note: "" };
   }
-  const listed = (await parts.handles.list()).slice(0, MAX_LISTED);
+  const listed = (await parts.handles.list(parts)).slice(0, MAX_LISTED);
   if (request.json) return { text: `${JSON.stringify(listed)}\n`, note: "" };
   if (listed.length === 0) return { text: "Nothing is kept.\n", note: "" };
   const lines = listed.map(({ id, kind, sizeBytes, createdAt, source }) =>

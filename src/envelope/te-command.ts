@@ -19,7 +19,7 @@ interface TeCommandParts {
   readonly version: string;
 }
 
-/** What the transport said stands; arguments fill in only what it left open, and never the session that a budget is for. */
+/** What the transport said stands; arguments fill in only what it left open, and never whom a budget is for. */
 const fillIn = (session: Session, who: TeWho, defaults: { agentId: string; model: string }): Session => ({
   ...session,
   ...(who.agent !== undefined && session.agentId === defaults.agentId
@@ -72,7 +72,13 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     if (request.kind !== "run") {
       const { text, note } = await answerTe(
         request,
-        { ...parts, session: session.sessionId, bars: false },
+        {
+          ...parts,
+          principal: session.principal,
+          owner: session.owner,
+          session: session.sessionId,
+          bars: false,
+        },
         signal,
       );
       return answer(note === "" || text.endsWith("\n") ? `${text}${note}` : `${text}\n${note}`);

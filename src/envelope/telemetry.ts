@@ -18,6 +18,7 @@ export const recordOf = (
 ): Omit<UsageRecord, "latencyMs" | "mode"> => ({
   agent: session.agentId,
   session: session.sessionId,
+  owner: session.owner,
   model: session.model,
   command: commandLabel(words),
   lineHash: commandHash(words),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createProxyTrust } from "./proxies.ts";
+import { createProxies } from "./proxies.ts";
 
 describe("FAIL-E1: proxies that are believed", () => {
   test("nobody, unless they are listed", () => {
-    expect(createProxyTrust([])("127.0.0.1")).toBe(false);
-    const trusts = createProxyTrust(["127.0.0.1", "10.0.0.0/8", "fd00::/8"]);
+    expect(createProxies([]).trusts("127.0.0.1")).toBe(false);
+    const { trusts } = createProxies(["127.0.0.1", "10.0.0.0/8", "fd00::/8"]);
     expect(["127.0.0.1", "::ffff:127.0.0.1", "10.9.8.7", "fd00::1"].map(trusts)).toEqual([
       true,
       true,
@@ -30,6 +30,6 @@ describe("FAIL-E1: proxies that are believed", () => {
     "loopback",
     "10.0.0.0/8x",
   ])("%j is no network", (entry) => {
-    expect(() => createProxyTrust([entry])).toThrow("trusted_proxies");
+    expect(() => createProxies([entry])).toThrow("trusted_proxies");
   });
 });

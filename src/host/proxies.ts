@@ -1,10 +1,28 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, SocketAddress } from "node:net";
 import { LlmcError } from "../base/error.ts";
 
 const LONGEST_PREFIX = { 4: 32, 6: 128 } as const;
 
+const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/;
+
+/**
+ * The address in what a proxy wrote: `1.2.3.4`, `1.2.3.4:5678`, `2001:db8::1`, `[2001:db8::1]:5678`. Always the same text
+ * for the same address; undefined for anything else.
+ */
+const parseAddress = (written: string): string | undefined => {
+  const bare =
+    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(written)?.[1] ??
+    /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(written)?.[1] ??
+    written;
+  const [address = ""] = bare.split("%", 1);
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  if (version === 4) return address;
+  return new SocketAddress({ address, family: "ipv6" }).address.toLowerCase().replace(MAPPED, "");
+};
+
 /** Which addresses are proxies of ours: single ones, or networks such as `10.0.0.0/8`. An empty list trusts nobody. */
-export const createProxyTrust = (entries: readonly string[]): ((address: string) => boolean) => {
+export const createProxies = (entries: readonly string[]) => {
   const list = new BlockList();
   for (const entry of entries) {
     const [address = "", prefix] = entry.split("/");
@@ -18,9 +36,11 @@ export const createProxyTrust = (entries: readonly string[]): ((address: string)
     }
     list.addSubnet(address, bits, version === 4 ? "ipv4" : "ipv6");
   }
-  return (address) => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
-    const version = isIP(plain);
-    return version !== 0 && list.check(plain, version === 4 ? "ipv4" : "ipv6");
+  return {
+    trusts: (address: string): boolean => {
+      const plain = parseAddress(address);
+      return plain !== undefined && list.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");
+    },
+    parse: parseAddress,
   };
 };

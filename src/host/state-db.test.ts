@@ -58,7 +58,9 @@ const run = async (code: string): Promise<{ readonly exit: unknown; readonly sai
 
 const addHandle = (db: StateDb, id: string): void =>
   db.transact(() => {
-    db.sql("INSERT INTO handles VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(id);
+    db.sql(
+      "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)",
+    ).run(id);
   });
 const handleIds = (db: StateDb): unknown[] =>
   db.read(() => db.sql("SELECT id FROM handles ORDER BY id").all()).map(({ id }) => id);
@@ -162,7 +164,11 @@ describe("a transaction", () => {
   it("happens whole or not at all", () => {
     expect(() =>
       state.transact(() => {
-        state.sql("INSERT INTO handles VALUES ('a', 'output', '', 0, 0, NULL, NULL)").run();
+        state
+          .sql(
+            "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES ('a', 'output', '', 0, 0, NULL, NULL)",
+          )
+          .run();
         throw new Error("no");
       }),
     ).toThrow("no");
@@ -193,7 +199,7 @@ describe("a transaction", () => {
       import { createStateDb } from ${JSON.stringify(module)};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, onWarning: (m) => { throw new Error(m); } });
       for (let i = 0; i < 20; i++) await state.transactSoon(() =>
-        state.sql("INSERT INTO handles VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
+        state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
     const ends = await Promise.all(Array.from({ length: 6 }, () => run(code)));
     for (const end of ends) expect(end).toEqual({ exit: 0, said: "" });
     expect(handleIds(state)).toHaveLength(120);

@@ -1,14 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
 import { LlmcError } from "../base/error.ts";
 import { STATE_DIR } from "../policy/paths.ts";
-import { HANDLE_TABLES } from "./handles/schema.ts";
+import { HANDLE_PRINCIPALS, HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
 import { type DatabasePlace, judgeDatabase, MARK_TABLE, writeMark } from "./own-files/marked-database.ts";
 import { damage } from "./sqlite-failure.ts";
-import { USAGE_TABLES } from "./usage/schema.ts";
+import { USAGE_OWNERS, USAGE_TABLES } from "./usage/schema.ts";
 
 /** Each brings the database from its index to the next version; those that were released never change. */
-const MIGRATIONS = [`${LOCK_TABLES} ${HANDLE_TABLES}`, USAGE_TABLES, MARK_TABLE];
+const MIGRATIONS = [
+  `${LOCK_TABLES} ${HANDLE_TABLES}`,
+  USAGE_TABLES,
+  MARK_TABLE,
+  `${HANDLE_PRINCIPALS} ${USAGE_OWNERS}`,
+];
 const TABLES = ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"];
 
 const versionOf = (db: DatabaseSync): number =>

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { validateHostHeader, validateOriginHeader } from "@modelcontextprotocol/server";
 import { LlmcError } from "../base/error.ts";
 import { createAcquaintances } from "./acquaintances.ts";
 import { type AuthSettings, authenticate, refuseAuth } from "./auth.ts";
 import type { Guesses } from "./guesses.ts";
+import { createPlaceCheck } from "./place.ts";
 import type { RateLimit, RateStore, RateVerdict } from "./rate.ts";
-import type { Identity, Token } from "./tokens.ts";
+import { currentToken, tokenLost } from "./standing.ts";
+import { ANYBODY, type Identity, type Token } from "./tokens.ts";
 import { serverStops, type Visits } from "./visits.ts";
 
 /** Why a request was turned away before anything was done for it. */
@@ -16,6 +17,7 @@ interface AdmissionParts {
   readonly tokens: () => readonly Token[];
   /** Names accepted in Host and Origin, beside loopback. */
   readonly allowedHosts: readonly string[];
+  readonly scheme: "http" | "https";
   readonly guesses: Guesses;
   readonly rates: RateStore;
   readonly rateLimit: () => RateLimit;
@@ -23,61 +25,51 @@ interface AdmissionParts {
   readonly onDrop: (why: Drop, fields: Readonly<Record<string, string>>) => void;
 }
 
-const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-
 const tooFast = (what: string, hint: string, { retryAfterMs }: RateVerdict): LlmcError =>
   new LlmcError("rate_limited", what, { hint, details: { retry_after_ms: Math.ceil(retryAfterMs) } });
 
 /** What every request, and every WebSocket, has to pass before its body is read. */
 export const createAdmission = (parts: AdmissionParts) => {
   const acquaintances = createAcquaintances();
-  const names = [...LOOPBACK_NAMES, ...parts.allowedHosts];
-  /** Headers that were found good; a client sends the same ones with every request. */
-  let good: Readonly<Pick<IncomingHttpHeaders, "host" | "origin">> | undefined;
-
-  /** A page of another site that reaches us by name (DNS rebinding) or by form is refused. */
-  const checkPlace = ({ host, origin }: IncomingHttpHeaders): void => {
-    if (good !== undefined && host === good.host && origin === good.origin) return;
-    if (!validateHostHeader(host, names).ok) {
-      throw new LlmcError("forbidden", "This Host is not served here.", {
-        hint: "Use the address that the server printed, or add the name to mcp.server.allowed_hosts.",
-      });
-    }
-    if (!validateOriginHeader(origin, names).ok) {
-      throw new LlmcError("forbidden", "Pages of this origin may not use the server.", {
-        hint: "Add its host name to mcp.server.allowed_hosts to let them.",
-      });
-    }
-    good = { host, origin };
-  };
+  const checkPlace = createPlaceCheck(parts);
 
   const checkDraining = (): void => {
     if (parts.visits.isDraining()) throw serverStops();
   };
 
+  /** Counts a wrong token; refuses an address that has tried too many. */
+  const refuseGuesser = (address: string, digest: Buffer): void => {
+    const verdict = parts.guesses.look(address);
+    if (verdict.allowed) {
+      parts.guesses.record(address, digest);
+      return;
+    }
+    parts.onDrop("guesses", { address });
+    throw tooFast("Too many wrong tokens came from this address.", "Wait, then send the right one.", verdict);
+  };
+
   /** `connection`: what the request came on, where several may come. */
   const identify = (headers: IncomingHttpHeaders, address: string, connection?: object): Identity => {
     const settings = parts.auth();
-    // Not looked at: an address that has guessed too often learns nothing more, not even from the right one.
-    const verdict = settings.mode === "none" ? undefined : parts.guesses.look(address);
-    if (verdict?.allowed === false) {
-      parts.onDrop("guesses", { address });
-      throw tooFast(
-        "Too many wrong tokens came from this address.",
-        "Wait, then send the right one.",
-        verdict,
-      );
-    }
     const found = authenticate(
       headers,
       settings,
       parts.tokens(),
       connection && ((tokens, secret) => acquaintances.find(connection, tokens, secret)),
     );
+    // Before anything is asked about the address: whoever has the right token gets in, whatever others have tried.
     if (found.kind === "known") return found.identity;
-    if (found.kind === "wrong") parts.guesses.record(address, found.digest);
+    if (found.kind === "wrong") refuseGuesser(address, found.digest);
     parts.onDrop("auth", { address });
     throw refuseAuth(found.kind, settings.header);
+  };
+
+  /** The identity that a connection was opened with, as its token is now. */
+  const current = (identity: Identity): Identity => {
+    if (parts.auth().mode === "none") return ANYBODY;
+    const now = currentToken(identity, parts.tokens());
+    if (now === undefined) throw tokenLost();
+    return now;
   };
 
   const judge = (identity: Identity, verdict: RateVerdict): Identity => {
@@ -98,7 +90,7 @@ export const createAdmission = (parts: AdmissionParts) => {
       : judge(identity, verdict);
   };
 
-  return { checkPlace, checkDraining, identify, charge };
+  return { checkPlace, checkDraining, identify, current, charge };
 };
 
 export type Admission = ReturnType<typeof createAdmission>;

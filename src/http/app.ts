@@ -4,7 +4,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyServerFactory, fas
 import { LlmcError, renderForHttp } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import type { Core } from "../core/core.ts";
-import { addressOf } from "./address.ts";
+import { addressOf, type Proxies } from "./address.ts";
 import { createAdmission, type Drop } from "./admission.ts";
 import type { AuthSettings } from "./auth.ts";
 import type { Door } from "./door.ts";
@@ -18,8 +18,9 @@ import { addHealthRoutes, type Page } from "./routes/health.ts";
 import { addMcpRoute } from "./routes/mcp.ts";
 import { addRagRoutes, type BootloadPort } from "./routes/rag.ts";
 import { addToolRoute } from "./routes/tool.ts";
+import { createStandings, hasLost } from "./standing.ts";
 import { targetOf } from "./target.ts";
-import type { Token } from "./tokens.ts";
+import type { Identity, Token } from "./tokens.ts";
 import { createVisits, type Visits } from "./visits.ts";
 import { addWebSocket } from "./web-socket.ts";
 
@@ -35,8 +36,9 @@ export interface HttpParts {
   readonly auth: () => AuthSettings;
   readonly tokens: () => readonly Token[];
   readonly allowedHosts: readonly string[];
-  /** Whether this address is a proxy that is believed about X-Forwarded-For. */
-  readonly trustsProxy: (address: string) => boolean;
+  /** Those that are believed about X-Forwarded-For. */
+  readonly proxies: Proxies;
+  readonly scheme: "http" | "https";
   readonly maxRequestBytes: number;
   readonly rates: RateStore;
   readonly rateLimit: () => RateLimit;
@@ -57,6 +59,8 @@ export interface HttpApp {
   readonly visits: Visits;
   /** Ends every WebSocket. */
   closeSockets(): void;
+  /** The tokens have changed: ends what is open or under way for those that are gone or have lost a scope. */
+  enforceTokens(): void;
 }
 
 /** What is counted for an answer that its client did not wait for; nobody gets to see it. */
@@ -129,14 +133,15 @@ const addAdmission = (parts: HttpParts, door: Door, visits: Visits): void => {
     try {
       if (visits.isDraining()) reply.header("connection", "close");
       if (config.duringDrain !== true) admission.checkDraining();
-      admission.checkPlace(request.headers);
+      admission.checkPlace(request.raw);
       if (config.open !== true) {
         const identity = admission.identify(
           request.headers,
-          addressOf(request.raw, parts.trustsProxy),
+          addressOf(request.raw, parts.proxies),
           request.raw.socket,
         );
         request.identity = identity;
+        visit.identity = identity;
         const charged = admission.charge(identity);
         if (charged instanceof Promise) {
           charged.then(() => refuseCompressed(request.headers)).then(() => done(), done);
@@ -177,6 +182,7 @@ export const createHttpApp = (parts: HttpParts): HttpApp => {
   const door: Door = {
     app,
     core: parts.core,
+    standings: createStandings(),
     lanes: createLanes(parts.laneLimits, (token) => parts.onDrop("lane", { token })),
     admission: createAdmission({
       ...parts,
@@ -197,5 +203,11 @@ export const createHttpApp = (parts: HttpParts): HttpApp => {
   addMcpRoute(door, parts.mcp, parts.maxRequestBytes);
   addDescriptionRoutes(door, parts);
   const closeSockets = addWebSocket(door, { ...parts, visits, server: app.server });
-  return { app, visits, closeSockets };
+  const enforceTokens = (): void => {
+    const isLost = (identity: Identity): boolean =>
+      parts.auth().mode === "token" && hasLost(identity, parts.tokens());
+    visits.abortWhere(isLost);
+    door.standings.endWhere(isLost);
+  };
+  return { app, visits, closeSockets, enforceTokens };
 };

@@ -5,6 +5,7 @@ import type { Origin } from "../core/guard.ts";
 import type { Admission } from "./admission.ts";
 import type { Lanes } from "./lanes.ts";
 import { originOf } from "./origin.ts";
+import type { Standings } from "./standing.ts";
 import type { Identity } from "./tokens.ts";
 import type { Visit } from "./visits.ts";
 
@@ -28,6 +29,7 @@ export interface Door {
   readonly core: Core;
   readonly admission: Admission;
   readonly lanes: Lanes;
+  readonly standings: Standings;
   readonly onInternalError: (error: LlmcError, correlationId: string) => void;
 }
 

@@ -21,6 +21,18 @@ describe("FAIL-E1: wrong tokens of one address", () => {
     expect(guesses.look("10.0.0.1").allowed).toBe(true);
   });
 
+  test("FAIL-J9 of ten thousand addresses and more are kept in bounded memory", () => {
+    const guesses = createGuesses(
+      () => 0,
+      () => 30,
+    );
+    const startedAt = performance.now();
+    for (let i = 0; i < 30_000; i++)
+      guesses.record(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, digestOf(`guess ${i}`));
+    expect(guesses.count()).toBeLessThanOrEqual(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+  });
+
   test("the same wrong token again is no guess", () => {
     const guesses = createGuesses(
       () => 0,

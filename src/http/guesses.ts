@@ -41,6 +41,8 @@ export const createGuesses = (now: () => number, perMinute: () => number) => {
       const [oldest] = lastWrong.keys();
       if (lastWrong.size > MAX_REMEMBERED && oldest !== undefined) lastWrong.delete(oldest);
     },
+    /** Addresses that are remembered. */
+    count: (): number => Math.max(buckets.count(), lastWrong.size),
   };
 };
 

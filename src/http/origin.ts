@@ -32,6 +32,8 @@ export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => 
       sessionId: cleanName(facts.sessionId),
       model: cleanName(headerOf(headers, "x-llmc-model") ?? settings.defaultModel),
       transport: "http",
+      principal: identity.principal,
+      owner: identity.principal,
       may: identity.scopes,
     },
     correlationId: facts.correlationId,

@@ -22,6 +22,16 @@ const translate = (thrown: unknown): LlmcError => {
   }
 };
 
+/** Not a well-formed request, whatever it asks for. */
+export class MalformedRequest extends LlmcError {
+  constructor(message: string) {
+    super("invalid_args", message, { hint: "Send each header once." });
+  }
+}
+
+const statusOf = (error: LlmcError): number =>
+  error instanceof MalformedRequest ? 400 : ERROR_TABLE[error.code].status;
+
 export const unsupported = (message: string): LlmcError =>
   new LlmcError("unsupported_media", message, { hint: "Send plain JSON, not compressed." });
 
@@ -49,7 +59,7 @@ export const createErrorHandler =
   (onInternal: (error: LlmcError, correlationId: string) => void) =>
   (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = translate(thrown);
-    const { status } = ERROR_TABLE[error.code];
+    const status = statusOf(error);
     if (error.code === "internal_error") onInternal(error, request.id);
     if (error.code === "auth_failed") reply.header("www-authenticate", "Bearer");
     const afterMs = retryAfterMs(error);
@@ -120,7 +130,7 @@ export const rawRefusal = (thrown: unknown, correlationId: string): string => {
   const error = translate(thrown);
   const afterMs = retryAfterMs(error);
   return rawAnswer({
-    status: ERROR_TABLE[error.code].status,
+    status: statusOf(error),
     correlationId,
     body: renderForHttp(error, correlationId),
     headers: afterMs === undefined ? [] : [`Retry-After: ${Math.max(1, Math.ceil(afterMs / 1000))}`],

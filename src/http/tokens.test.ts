@@ -26,6 +26,18 @@ describe("REQ-H2: tokens", () => {
     expect(who(sha("three"))).toBe("wrong");
   });
 
+  test("REQ-D25 a principal is the name and the secret together, and does not give the secret away", () => {
+    const principals = (ci: string) =>
+      resolveTokens({ plain: "one", entries: ["ci read env:CI"], env: { CI: ci } }).tokens.map(
+        ({ principal }) => principal,
+      );
+    expect(principals("two")).toEqual(principals("two"));
+    expect(principals("two")[0]).toBe(principals("three")[0]);
+    expect(principals("two")[1]).not.toBe(principals("three")[1]);
+    expect(new Set([...principals("one"), "anonymous", "local"]).size).toBe(4);
+    expect(principals("two").join()).not.toContain(sha("two"));
+  });
+
   test("an empty or missing secret opens nothing, and is said", () => {
     const { tokens, problems } = resolveTokens({
       plain: "",

@@ -6,6 +6,8 @@ import { SCOPES, type Scope, TOKEN_ENTRY } from "./scopes.ts";
 export interface Identity {
   /** The token's name: it keys limits and, where nothing else does, names the agent. */
   readonly name: string;
+  /** Owner of what outlives a call. A token that is issued anew under the same name is another principal. */
+  readonly principal: string;
   readonly scopes: ReadonlySet<Scope>;
 }
 
@@ -18,7 +20,17 @@ export interface Token extends Identity {
 const DEFAULT_NAME = "default";
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 
-export const ANYBODY: Identity = { name: "anonymous", scopes: EVERYTHING };
+export const ANYBODY: Identity = { name: "anonymous", principal: "anonymous", scopes: EVERYTHING };
+
+/** Hexadecimal digits of the secret's digest in a principal: enough to tell secrets apart, too few to be one. */
+const PRINCIPAL_DIGITS = 16;
+
+const makeToken = (name: string, scopes: ReadonlySet<Scope>, digest: Buffer): Token => ({
+  name,
+  principal: `token:${name}:${digest.toString("hex").slice(0, PRINCIPAL_DIGITS)}`,
+  scopes,
+  digest,
+});
 
 /** One character for each byte: Node hands out a string in a third of the time of a buffer. */
 const digestText = (secret: string): string => hash("sha256", secret, "binary");
@@ -41,7 +53,7 @@ export const resolveTokens = ({ plain, entries, env }: TokenSources) => {
   const tokens: Token[] = [];
   const problems: string[] = [];
   if (plain !== undefined && plain !== "") {
-    tokens.push({ name: DEFAULT_NAME, scopes: EVERYTHING, digest: digestOf(plain) });
+    tokens.push(makeToken(DEFAULT_NAME, EVERYTHING, digestOf(plain)));
   }
   const seen = new Set([DEFAULT_NAME, ANYBODY.name]);
   for (const entry of entries) {
@@ -51,11 +63,8 @@ export const resolveTokens = ({ plain, entries, env }: TokenSources) => {
     else if (variable !== undefined && (secret === undefined || secret === ""))
       problems.push(`mcp.auth.tokens: ${name} has no token, because ${variable} is not set`);
     else {
-      tokens.push({
-        name,
-        scopes: widen(scopes.split(",")),
-        digest: secret === undefined ? Buffer.from(digest ?? "", "hex") : digestOf(secret),
-      });
+      const own = secret === undefined ? Buffer.from(digest ?? "", "hex") : digestOf(secret);
+      tokens.push(makeToken(name, widen(scopes.split(",")), own));
     }
     seen.add(name);
   }

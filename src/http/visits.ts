@@ -1,12 +1,16 @@
 import { Chain, ChainLink } from "../base/chain.ts";
 import { LlmcError } from "../base/error.ts";
 import type { CancelListener, CancelSignal } from "../core/deadline.ts";
+import { tokenLost } from "./standing.ts";
+import type { Identity } from "./tokens.ts";
 
 /**
  * One request or message that is being worked on, from its arrival until its answer is out or its client gone. It is
  * the signal of that itself: an AbortSignal takes longer to make than many calls take.
  */
 export interface Visit extends CancelSignal {
+  /** Who was let in, as soon as that is known. */
+  identity: Identity | undefined;
   /** The same as a real signal, made for whoever needs one. */
   readonly signal: AbortSignal;
   /** It has ended: `clientGone` before its answer was whole. */
@@ -15,6 +19,7 @@ export interface Visit extends CancelSignal {
 
 class OpenVisit extends ChainLink implements Visit {
   aborted = false;
+  identity: Identity | undefined;
   reason: LlmcError | undefined;
   readonly #leave: (visit: OpenVisit) => boolean;
   #controller: AbortController | undefined;
@@ -101,6 +106,11 @@ export const createVisits = () => {
         waiting.add(resolve);
         settle();
       }),
+    /** Ends what is under way for those who have lost their token, or a scope of it. */
+    abortWhere: (isLost: (identity: Identity) => boolean): void => {
+      for (const visit of open.members())
+        if (visit.identity !== undefined && isLost(visit.identity)) visit.abort(tokenLost());
+    },
     /** Ends what is still under way, because the server does. */
     abort: (): void => {
       for (const visit of open.members()) visit.abort(serverStops());

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { LlmcError, renderForHttp, toLlmcError } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import { validateArguments } from "../core/validate.ts";
-import { addressOf } from "./address.ts";
+import { addressOf, type Proxies } from "./address.ts";
 import { payloadOf } from "./answer.ts";
 import { toolBody } from "./bodies.ts";
 import type { Door } from "./door.ts";
@@ -20,14 +20,20 @@ interface SocketParts {
   readonly visits: Visits;
   readonly maxRequestBytes: number;
   readonly newId: () => string;
-  readonly trustsProxy: (address: string) => boolean;
+  readonly proxies: Proxies;
 }
 
 const PATH = "/ws";
 /** A peer that is silent for twice as long is gone. */
 const PING_MS = 30_000;
+/** Connections that one token may have open. */
+const MAX_SOCKETS_EACH = 64;
+/** Policy violation (RFC 6455, 7.4.1). */
+const TOKEN_LOST = 1008;
 /** Calls that one connection may have under way, waiting ones included. */
 const MAX_CALLS = 64;
+/** How long a peer has to answer a close frame. */
+const CLOSE_MS = 500;
 /** Unsent bytes beyond which progress is not worth adding to. */
 const BACKLOG_BYTES = 1_048_576;
 
@@ -55,7 +61,7 @@ const serveSocket = (
   parts: SocketParts,
   socket: WebSocket,
   request: IncomingMessage,
-  identity: Identity,
+  opened: Identity,
 ): void => {
   const running = new Map<unknown, Visit>();
   let isAlive = true;
@@ -68,6 +74,9 @@ const serveSocket = (
 
   const call = async (message: z.infer<typeof callMessage>, visit: Visit, correlationId: string) => {
     door.admission.checkDraining();
+    // Asked with every message: a connection may outlive a change of what its token is good for.
+    const identity = door.admission.current(opened);
+    visit.identity = identity;
     await door.admission.charge(identity);
     const origin = originOf(door.core.settings(), {
       identity,
@@ -125,7 +134,17 @@ const serveSocket = (
   socket.on("message", (data) => void receive(data));
   // A frame that is too large or broken: the library closes the connection with the right code.
   socket.on("error", () => {});
+  const leave = door.standings.add({
+    identity: opened,
+    end: () => {
+      for (const visit of running.values()) visit.end(true);
+      socket.close(TOKEN_LOST, "the token is no longer in force");
+      // A peer that does not answer the close frame is not waited for.
+      setTimeout(() => socket.terminate(), CLOSE_MS).unref();
+    },
+  });
   socket.on("close", () => {
+    leave();
     clearInterval(heartbeat);
     for (const visit of running.values()) visit.end(true);
   });
@@ -139,20 +158,39 @@ export const addWebSocket = (door: Door, parts: SocketParts): (() => void) => {
     perMessageDeflate: false,
   });
 
-  const admit = async (request: IncomingMessage): Promise<Identity> => {
+  /** Connections by principal. */
+  const openOf = new Map<string, number>();
+
+  const count = (principal: string, by: 1 | -1): void => {
+    const left = (openOf.get(principal) ?? 0) + by;
+    if (left === 0) openOf.delete(principal);
+    else openOf.set(principal, left);
+  };
+
+  const admit = async (request: IncomingMessage, stream: Duplex): Promise<Identity> => {
     const { admission } = door;
     admission.checkDraining();
-    admission.checkPlace(request.headers);
-    const identity = admission.identify(request.headers, addressOf(request, parts.trustsProxy));
+    admission.checkPlace(request);
+    const identity = admission.identify(request.headers, addressOf(request, parts.proxies));
     await admission.charge(identity);
-    if (request.url?.split("?", 1)[0] === PATH) return identity;
-    throw new LlmcError("resource_not_found", `WebSockets are served at ${PATH}.`);
+    if (request.url?.split("?", 1)[0] !== PATH)
+      throw new LlmcError("resource_not_found", `WebSockets are served at ${PATH}.`);
+    if ((openOf.get(identity.principal) ?? 0) >= MAX_SOCKETS_EACH) {
+      throw new LlmcError("rate_limited", "Too many WebSockets are open with this token.", {
+        hint: "Use one connection for several calls.",
+      });
+    }
+    if (stream.destroyed) throw new LlmcError("cancelled", "The client has gone.");
+    count(identity.principal, 1);
+    stream.once("close", () => count(identity.principal, -1));
+    // Its token may have been taken away meanwhile.
+    return admission.current(identity);
   };
 
   parts.server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const onError = (): void => void stream.destroy();
     stream.on("error", onError);
-    void admit(request).then(
+    void admit(request, stream).then(
       (identity) => {
         stream.off("error", onError);
         sockets.handleUpgrade(request, stream, head, (socket) =>

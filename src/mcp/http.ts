@@ -2,7 +2,7 @@ import { createMcpHandler, type HandleRequestOptions, isLegacyRequest } from "@m
 import { EFFECTS } from "../core/contract.ts";
 import { refuseParamHeaders } from "./param-headers.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
-import { createSessions } from "./sessions.ts";
+import { createSessions, NOBODY } from "./sessions.ts";
 
 interface McpHttpParts extends McpParts {
   readonly newId: () => string;
@@ -16,7 +16,13 @@ export const createMcpHttp = (parts: McpHttpParts) => {
     ({ era }) =>
       createMcpServer(
         parts,
-        { transport: "http", id: parts.newId(), may: new Set(EFFECTS), newCorrelationId: parts.newId },
+        {
+          transport: "http",
+          principal: NOBODY,
+          id: parts.newId(),
+          may: new Set(EFFECTS),
+          newCorrelationId: parts.newId,
+        },
         era,
       ),
     { legacy: "reject", onerror: parts.onError },
@@ -37,6 +43,8 @@ export const createMcpHttp = (parts: McpHttpParts) => {
         modern.fetch(request, options)
       );
     },
+    /** Ends the sessions of a token that is no longer in force, with everything that runs in them. */
+    dropSessionsOf: sessions.dropAllOf,
     close: async (): Promise<void> => {
       for (const stop of stops) stop();
       sessions.close();

@@ -9,6 +9,7 @@ const agentOf = async (envelope: Record<string, unknown> | undefined, ofSession:
   const { core, newId } = await openTestApp();
   const connection = {
     transport: "stdio",
+    principal: "local",
     id: newId(),
     may: new Set<string>(),
     newCorrelationId: newId,

@@ -1,4 +1,5 @@
 import {
+  type AuthInfo,
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type ClientCapabilities,
@@ -12,6 +13,8 @@ import type { Origin } from "../core/guard.ts";
 /** One connection, session or stateless request, as its door knows it. */
 export interface Connection {
   readonly transport: "stdio" | "http";
+  /** Whom everything belongs to that comes without a token's identity. */
+  readonly principal: string;
   /** Identifies the session in logs where the transport has no session id of its own. */
   readonly id: string;
   readonly may: ReadonlySet<string>;
@@ -25,6 +28,14 @@ const clientNameOf = (context: ServerContext, ofSession: string | undefined): st
   return typeof info === "object" && info !== null && "name" in info && typeof info.name === "string"
     ? info.name
     : ofSession;
+};
+
+/** The token's principal, as the HTTP door has put it there: nothing that a client says of itself is asked. */
+export const principalOf = (authInfo: AuthInfo | undefined): string | undefined => authInfo?.clientId;
+
+const labelOf = ({ extra, clientId }: AuthInfo): string => {
+  const name = extra?.["name"];
+  return `token-${typeof name === "string" ? name : clientId}`;
 };
 
 const callerOf = (
@@ -41,15 +52,14 @@ const callerOf = (
   const authInfo = context.http?.authInfo;
   return {
     agentId: cleanName(said("agent_id") ?? clientNameOf(context, clientName) ?? defaultAgentId),
-    // One connection can carry several conversations; only the client can tell them apart.
-    // A stateless client has nothing but its token, and must find again what it started.
+    // One connection can carry several conversations; only the client can tell them apart. It is a label for logs.
     sessionId: cleanName(
-      said("session_id") ??
-        context.sessionId ??
-        (authInfo === undefined ? connection.id : `token-${authInfo.clientId}`),
+      said("session_id") ?? context.sessionId ?? (authInfo === undefined ? connection.id : labelOf(authInfo)),
     ),
     model: cleanName(said("model") ?? defaultModel),
     transport: connection.transport,
+    principal: principalOf(authInfo) ?? connection.principal,
+    owner: principalOf(authInfo) ?? `${connection.transport}:${connection.id}`,
     // Asked with every request: a session may outlive a change of what its token is good for.
     may: authInfo === undefined ? connection.may : new Set(authInfo.scopes),
   };
@@ -105,14 +115,13 @@ export const originOf = (
   context: ServerContext,
   clientName: string | undefined,
   capabilities: ClientCapabilities | undefined,
-): Origin => ({
+): Omit<Origin, "state"> => ({
   caller: callerOf(core, connection, context, clientName),
   canAsk: canAskOf(context, capabilities),
   correlationId: correlationIdOf(context, connection),
   signal: context.mcpReq.signal,
   traceparent: traceparentOf(context),
   answers: context.mcpReq.inputResponses,
-  state: context.mcpReq.requestState(),
   progress: progressOf(context),
   log: (level: LogLevel, message: string) => context.mcpReq.log(level, message, "llmc"),
   releaseStream: context.http?.closeSSE,

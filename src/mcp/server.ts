@@ -13,7 +13,7 @@ import type { Core, ListKind } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
 import { complete } from "./completion.ts";
 import { type Connection, originOf } from "./origin.ts";
-import { askClient, type StateCodec } from "./questions.ts";
+import { askClient, type StateCodec, stateFor } from "./questions.ts";
 import { TidyServer } from "./tidy-server.ts";
 
 export interface McpParts {
@@ -97,12 +97,20 @@ export const createMcpServer = (
   );
   server.onerror = onError;
   const subscribed = new Set<string>();
-  const origin = (context: ServerContext): Origin =>
-    originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities());
+  /** `target` is the tool, prompt or resource that the request is about. */
+  const origin = (context: ServerContext, target?: string): Origin => ({
+    ...originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities()),
+    state: stateFor(target, context.mcpReq.requestState()),
+  });
 
   /** Runs a request that is no tool call: its failures become protocol errors. */
-  const serve = async <T>(context: ServerContext, work: (from: Origin) => Promise<T>, uri?: string) => {
-    const from = origin(context);
+  const serve = async <T>(
+    context: ServerContext,
+    target: string | undefined,
+    work: (from: Origin) => Promise<T>,
+    uri?: string,
+  ) => {
+    const from = origin(context, target);
     try {
       return await work(from);
     } catch (thrown) {
@@ -111,11 +119,16 @@ export const createMcpServer = (
   };
 
   /** The same for one that may have questions to the client. */
-  const serveAsking: typeof serve = async (context, work, uri) => {
+  const serveAsking = async <T>(
+    context: ServerContext,
+    target: string,
+    work: (from: Origin) => Promise<T>,
+    uri?: string,
+  ): Promise<T> => {
     try {
-      return await serve(context, work, uri);
+      return await serve(context, target, work, uri);
     } catch (thrown) {
-      if (thrown instanceof QuestionsAsked) return askClient(thrown, codec, context) as never;
+      if (thrown instanceof QuestionsAsked) return askClient(thrown, target, codec, context) as never;
       throw thrown;
     }
   };
@@ -123,16 +136,16 @@ export const createMcpServer = (
   server.setRequestHandler("tools/list", () => ({ tools: [...core.listTools()] }) as never);
 
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const from = origin(context);
+    const from = origin(context, params.name);
     const result = await core.call({ ...from, tool: params.name, args: params.arguments });
-    if (result.kind === "questions") return askClient(result, codec, context);
+    if (result.kind === "questions") return askClient(result, params.name, codec, context);
     if (result.kind === "error" && result.error.code === "unknown_tool")
       throw toProtocolError(result.error, from.correlationId);
     return renderResult(result, core.sendsStructured());
   });
 
-  server.setRequestHandler("resources/list", async () => ({
-    resources: (await core.resources()).map(({ read: _read, ...resource }) => resource),
+  server.setRequestHandler("resources/list", async (_request, context) => ({
+    resources: (await core.resources(origin(context).caller)).map(({ read: _read, ...resource }) => resource),
   }));
 
   server.setRequestHandler("resources/templates/list", () => ({
@@ -140,7 +153,7 @@ export const createMcpServer = (
   }));
 
   server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
-    serveAsking(context, async (from) => ({ contents: [await core.readResource(uri, from)] }), uri),
+    serveAsking(context, uri, async (from) => ({ contents: [await core.readResource(uri, from)] }), uri),
   );
 
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
@@ -164,13 +177,13 @@ export const createMcpServer = (
   }));
 
   server.setRequestHandler("prompts/get", ({ params }, context) =>
-    serveAsking(context, async (from) => ({
+    serveAsking(context, params.name, async (from) => ({
       messages: [...(await core.getPrompt(params.name, params.arguments ?? {}, from))] as never,
     })),
   );
 
   server.setRequestHandler("completion/complete", ({ params }, context) =>
-    serve(context, (from) => complete(core, params, from)),
+    serve(context, undefined, (from) => complete(core, params, from)),
   );
 
   // A server that lives for one request has nobody to tell; the handler that made it tells its subscribers itself.

@@ -5,25 +5,17 @@ import {
 } from "@modelcontextprotocol/server";
 import { EFFECTS } from "../core/contract.ts";
 import { createEventStore } from "./event-store.ts";
+import { principalOf } from "./origin.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
+import { createSessionTable, type Session } from "./session-table.ts";
 
 interface SessionParts extends McpParts {
   readonly newId: () => string;
   readonly now: () => number;
 }
 
-interface Session {
-  /** Name of the token that opened it; nobody else finds it. */
-  readonly owner: string | undefined;
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  lastUsedMs: number;
-  /** Requests under way and streams open: such a session is not idle. */
-  active: number;
-}
-
-/** A client that went away without a word holds its session no longer than this. */
-const IDLE_MS = 30 * 60_000;
-const MAX_SESSIONS = 1000;
+/** Owner of what comes without an identity, which the HTTP door never lets happen. */
+export const NOBODY = "nobody";
 /** Suggested to clients whose stream was closed on purpose, in milliseconds. */
 const RETRY_MS = 500;
 
@@ -57,30 +49,20 @@ const follow = (response: Response, gone: AbortSignal, ended: () => void): Respo
 
 /** Sessions of 2025-era clients; the 2026 revision has none. */
 export const createSessions = (parts: SessionParts) => {
-  const sessions = new Map<string, Session>();
+  const table = createSessionTable(parts.now);
 
-  const drop = (id: string): void => {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    void session?.transport.close();
-  };
-
-  const dropIdle = (): void => {
-    const oldest = parts.now() - IDLE_MS;
-    for (const [id, session] of sessions) if (session.active === 0 && session.lastUsedMs < oldest) drop(id);
-  };
-
-  const open = async (owner: string | undefined): Promise<Session> => {
+  const open = async (owner: string): Promise<Session> => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: parts.newId,
       eventStore: createEventStore(),
       retryInterval: RETRY_MS,
-      onsessioninitialized: (id) => void sessions.set(id, session),
-      onsessionclosed: (id) => void sessions.delete(id),
+      onsessioninitialized: (id) => table.add(id, session),
+      onsessionclosed: (id) => table.remove(id),
     });
     const session: Session = { owner, transport, lastUsedMs: parts.now(), active: 0 };
     const connection = {
       transport: "http",
+      principal: NOBODY,
       id: parts.newId(),
       may: new Set<string>(EFFECTS),
       newCorrelationId: parts.newId,
@@ -89,43 +71,51 @@ export const createSessions = (parts: SessionParts) => {
     return session;
   };
 
-  const find = async (
-    request: Request,
-    { parsedBody, authInfo }: HandleRequestOptions,
-  ): Promise<Session | Response> => {
-    const id = request.headers.get("mcp-session-id");
-    if (id !== null) {
-      const session = sessions.get(id);
-      if (session !== undefined && session.owner === authInfo?.clientId) return session;
-      return refuse(404, -32001, "Session not found: initialize a new one.");
-    }
-    if (!isInitializeRequest(parsedBody))
+  /** Handles the request that a session begins with. */
+  const begin = async (owner: string, request: Request, options: HandleRequestOptions): Promise<Response> => {
+    if (!isInitializeRequest(options.parsedBody))
       return refuse(400, -32000, "A session id is required: send initialize first.");
-    dropIdle();
-    if (sessions.size >= MAX_SESSIONS)
-      return refuse(503, -32000, "Too many sessions are open: try again later.");
-    return open(authInfo?.clientId);
+    if (!table.makeRoom(owner)) return refuse(503, -32000, "Too many sessions are open: try again later.");
+    table.countOpening(owner, 1);
+    try {
+      const session = await open(owner);
+      const response = await handle(session, request, options);
+      // Refused by the SDK, which then has made no session: nobody could ever end it.
+      if (session.transport.sessionId === undefined) void session.transport.close();
+      return response;
+    } finally {
+      table.countOpening(owner, -1);
+    }
+  };
+
+  const handle = async (
+    session: Session,
+    request: Request,
+    options: HandleRequestOptions,
+  ): Promise<Response> => {
+    const ended = (): void => {
+      session.active--;
+      session.lastUsedMs = parts.now();
+    };
+    session.active++;
+    try {
+      return follow(await session.transport.handleRequest(request, options), request.signal, ended);
+    } catch (error) {
+      ended();
+      throw error;
+    }
   };
 
   return {
     handle: async (request: Request, options: HandleRequestOptions): Promise<Response> => {
-      const session = await find(request, options);
-      if (session instanceof Response) return session;
-      const ended = (): void => {
-        session.active--;
-        session.lastUsedMs = parts.now();
-      };
-      session.active++;
-      try {
-        return follow(await session.transport.handleRequest(request, options), request.signal, ended);
-      } catch (error) {
-        ended();
-        throw error;
-      }
+      const owner = principalOf(options.authInfo) ?? NOBODY;
+      const id = request.headers.get("mcp-session-id");
+      if (id === null) return begin(owner, request, options);
+      const session = table.find(id, owner);
+      if (session === undefined) return refuse(404, -32001, "Session not found: initialize a new one.");
+      return handle(session, request, options);
     },
-    close: (): void => {
-      for (const id of [...sessions.keys()]) drop(id);
-    },
-    count: () => sessions.size,
+    dropAllOf: table.dropAllOf,
+    close: table.dropAll,
   };
 };

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { EFFECTS } from "../core/contract.ts";
+import { EFFECTS, LOCAL } from "../core/contract.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -23,6 +23,7 @@ export const openStdioDoor = (
   let id: string | undefined;
   const connection = {
     transport: "stdio",
+    principal: LOCAL,
     get id() {
       id ??= parts.newId();
       return id;

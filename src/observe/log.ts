@@ -1,3 +1,5 @@
+import { showControls } from "../base/text.ts";
+
 /** Fields that take work to put together may come as a function: it runs when the line is printed. */
 type Fields = Readonly<Record<string, unknown>> | (() => Readonly<Record<string, unknown>>);
 type Level = "debug" | "info" | "warn" | "error";
@@ -40,8 +42,14 @@ const asText = (line: string): string => {
   const fields = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
-  return `${String(time)} ${String(level).toUpperCase()} ${String(msg)}${fields.length === 0 ? "" : ` ${fields.join(" ")}`}\n`;
+  const text = `${String(time)} ${String(level).toUpperCase()} ${String(msg)}${fields.length === 0 ? "" : ` ${fields.join(" ")}`}`;
+  // A value is never a line of its own.
+  return `${showControls(text).replaceAll(/\r?\n/g, "\u240a")}\n`;
 };
+
+/** JSON escapes the other control characters itself; a terminal may obey these, too. */
+const escapeC1 = (line: string): string =>
+  line.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 
 /** Last line of defence: whatever is logged under these names is replaced. */
 const REDACTED = ["token", "authorization", "password", "secret", "api_key"];
@@ -61,7 +69,7 @@ const loadPrinter = async (
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: REDACTED, censor: "[redacted]" },
     },
-    { write: (line: string) => write(format() === "text" ? asText(line) : line) },
+    { write: (line: string) => write(format() === "text" ? asText(line) : escapeC1(line)) },
   );
   return ({ level, time, fields, message }) => {
     if (time !== printedAt) {

@@ -141,6 +141,8 @@ describe("the token audit", () => {
           sessionId: "s",
           model: "m",
           transport: "cli",
+          principal: "local",
+          owner: "test",
           may: new Set(["read"]),
         },
       },

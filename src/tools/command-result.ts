@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 
 /** What tools that run a command tell about the run. */
@@ -63,12 +64,12 @@ export const renderCommand = (
         : [`exit ${data.exit_code}`]),
     ...(meta.truncated ? [`cut${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`] : []),
     ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
-    ...(meta.set_aside === undefined ? [] : [`set aside: ${meta.set_aside.join(", ")}`]),
+    ...(meta.set_aside === undefined ? [] : [showControls(`set aside: ${meta.set_aside.join(", ")}`)]),
     ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),
   ];
   const parts = [
-    data.stdout.trimEnd(),
-    ...(data.stderr.trim() === "" ? [] : [`[stderr]\n${data.stderr.trimEnd()}`]),
+    showControls(data.stdout.trimEnd()),
+    ...(data.stderr.trim() === "" ? [] : [`[stderr]\n${showControls(data.stderr.trimEnd())}`]),
     ...(notes.length === 0 ? [] : [`[${notes.join("; ")}]`]),
   ];
   return parts.filter((part) => part !== "").join("\n") || "[no output]";

@@ -44,9 +44,19 @@ export interface Caller {
   readonly sessionId: string;
   readonly model: string;
   readonly transport: "stdio" | "http" | "cli";
+  /**
+   * Owner of what is kept, such as handles. Set by the door alone: the token over HTTP, otherwise the operating-system
+   * user (`LOCAL`). The names above are labels that a caller may choose; nothing belongs to them.
+   */
+  readonly principal: string;
+  /** Owner of what is alive, such as processes and budgets: the token over HTTP, otherwise the connection. */
+  readonly owner: string;
   /** The effects this caller may have. */
   readonly may: ReadonlySet<string>;
 }
+
+/** The principal of everybody who reaches the workspace as its operating-system user. */
+export const LOCAL = "local";
 
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
@@ -127,5 +137,9 @@ export interface ResourceTemplate {
   readonly description?: string;
   readonly mimeType?: string;
   read(uri: string, variables: Readonly<Record<string, string>>, call: CallContext): Promise<ResourceContent>;
-  complete?(variable: string, value: string): readonly string[] | Promise<readonly string[]>;
+  complete?(
+    variable: string,
+    value: string,
+    call: CallContext,
+  ): readonly string[] | Promise<readonly string[]>;
 }

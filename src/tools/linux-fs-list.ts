@@ -50,7 +50,7 @@ export const linuxFsList = defineTool({
     total: z.int(),
     root: z.string(),
   }),
-  run: async ({ path, depth, include_hidden, file_glob }, { files, handles }, { signal }) => {
+  run: async ({ path, depth, include_hidden, file_glob }, { files, handles }, { signal, caller }) => {
     const walk = await files.walk(
       path,
       { depth, includeHidden: include_hidden, fileGlob: file_glob ?? undefined, maxEntries: MAX_KEPT },
@@ -67,6 +67,7 @@ export const linuxFsList = defineTool({
       truncated,
       handle: truncated
         ? await handles.put(
+            caller,
             "fs_list",
             walk.root,
             walk.entries.map((entry) => shownName(entry.path, entry.type)),

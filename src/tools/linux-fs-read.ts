@@ -39,7 +39,7 @@ export const linuxFsRead = defineTool({
   run: async (
     { path, offset_lines, max_lines, tail_lines, unless_sha256 },
     { files, handles },
-    { signal },
+    { signal, caller },
   ) => {
     const request = {
       offsetLines: offset_lines,
@@ -54,7 +54,7 @@ export const linuxFsRead = defineTool({
     const isPart = slice.truncated || slice.firstLine > 0;
     return {
       content: unchanged ? "" : slice.text,
-      handle: isPart && !unchanged ? await handles.putFile(path) : null,
+      handle: isPart && !unchanged ? await handles.putFile(caller, path) : null,
       meta: {
         path: slice.path,
         total_lines: slice.totalLines ?? slice.firstLine + slice.lines,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
+import { showControls } from "../base/text.ts";
 import { defineTool } from "./tool.ts";
 
 const MAX_BYTES = 65_536;
@@ -28,7 +29,7 @@ export const linuxHandleRead = defineTool({
       stale: z.boolean(),
     }),
   }),
-  run: async ({ handle, offset_lines, max_lines, chunk }, { handles }, { signal }) => {
+  run: async ({ handle, offset_lines, max_lines, chunk }, { handles }, { signal, caller }) => {
     if (chunk !== undefined && (offset_lines !== undefined || max_lines !== undefined)) {
       throw new LlmcError("invalid_args", "Give either chunk, or offset_lines and max_lines.", {
         details: { field: "chunk" },
@@ -38,11 +39,12 @@ export const linuxHandleRead = defineTool({
     const slice =
       chunk === undefined
         ? await handles.readLines(
+            caller,
             id,
             { offsetLines: offset_lines ?? 0, maxLines: max_lines ?? 200, maxBytes: MAX_BYTES },
             signal,
           )
-        : await handles.readChunk(id, chunk, signal);
+        : await handles.readChunk(caller, id, chunk, signal);
     return {
       content: slice.text,
       meta: {
@@ -57,7 +59,9 @@ export const linuxHandleRead = defineTool({
       },
     };
   },
-  render: ({ content, meta }) => {
+  render: ({ content: stored, meta }) => {
+    // Output of commands; what comes from files is data, and stays as it is.
+    const content = meta.kind === "output" ? showControls(stored) : stored;
     const notes = [
       ...(meta.truncated
         ? [

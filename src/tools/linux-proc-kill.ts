@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
-import { endNote, ownerOf, PROC_ID } from "./process-output.ts";
+import { endNote, PROC_ID } from "./process-output.ts";
 import { defineTool } from "./tool.ts";
 
 const SIGNALS = ["KILL", "TERM", "INT", "HUP", "QUIT", "STOP", "CONT", "USR1", "USR2"] as const;
@@ -27,7 +27,7 @@ export const linuxProcKill = defineTool({
     const target = proc_id !== undefined ? { id: proc_id } : pid !== undefined ? { pid } : undefined;
     if (target === undefined || (proc_id !== undefined && pid !== undefined))
       throw new LlmcError("invalid_args", "Give either proc_id or pid.", { details: { field: "proc_id" } });
-    const view = await processes.kill(target, `SIG${signal}`, ownerOf(call));
+    const view = await processes.kill(target, `SIG${signal}`, call.caller);
     return {
       proc_id: view?.id ?? null,
       pid: view?.pid ?? pid ?? 0,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ellipsize } from "../base/text.ts";
-import { endNote, ownerOf } from "./process-output.ts";
+import { ellipsize, showControls } from "../base/text.ts";
+import { endNote } from "./process-output.ts";
 import { describeUse, processUse, renderUse } from "./process-use.ts";
 import { defineTool } from "./tool.ts";
 
@@ -32,7 +32,7 @@ export const linuxProcList = defineTool({
     top: z.array(processUse).optional(),
   }),
   run: async ({ top }, { processes, system }, call) => {
-    const own = await processes.list(ownerOf(call));
+    const own = await processes.list(call.caller);
     return {
       processes: own.map((one) => ({
         proc_id: one.id,
@@ -53,7 +53,7 @@ export const linuxProcList = defineTool({
   render: ({ processes, top }) => {
     const own = processes.map(
       (one) =>
-        `${one.proc_id} ${endNote(one) || "running"} ${one.seconds}s ${one.output_bytes}B ${one.command.replace(/\s+/g, " ")}`,
+        `${one.proc_id} ${endNote(one) || "running"} ${one.seconds}s ${one.output_bytes}B ${showControls(one.command.replace(/\s+/g, " "))}`,
     );
     const lines = own.length === 0 ? ["[none]"] : own;
     return [...lines, ...(top === undefined ? [] : ["", ...top.map(renderUse)])].join("\n");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeOutput, ownerOf, PROC_ID, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
+import { describeOutput, PROC_ID, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
 import { defineTool } from "./tool.ts";
 
 export const linuxProcRead = defineTool({
@@ -16,8 +16,9 @@ export const linuxProcRead = defineTool({
   output: processOutput,
   run: async ({ proc_id, wait_ms = 0, lines, from }, { processes, handles }, call) =>
     describeOutput(
-      await processes.read(proc_id, { waitMs: wait_ms, lines, from }, ownerOf(call), call.signal),
+      await processes.read(proc_id, { waitMs: wait_ms, lines, from }, call.caller, call.signal),
       handles,
+      call,
     ),
   render: renderOutput,
 });

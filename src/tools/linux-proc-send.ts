@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeOutput, ownerOf, PROC_ID, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
+import { describeOutput, PROC_ID, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
 import { defineTool } from "./tool.ts";
 
 /** Most prompts answer sooner, and the call returns as soon as they have. */
@@ -19,8 +19,9 @@ export const linuxProcSend = defineTool({
   output: processOutput,
   run: async ({ proc_id, input, key, wait_ms = DEFAULT_WAIT_MS }, { processes, handles }, call) =>
     describeOutput(
-      await processes.send(proc_id, { input, key, waitMs: wait_ms }, ownerOf(call), call.signal),
+      await processes.send(proc_id, { input, key, waitMs: wait_ms }, call.caller, call.signal),
       handles,
+      call,
     ),
   render: renderOutput,
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeOutput, ownerOf, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
+import { describeOutput, processOutput, renderOutput, WAIT_MS } from "./process-output.ts";
 import { defineTool } from "./tool.ts";
 
 /** Long enough to see a process fail at once. */
@@ -20,8 +20,9 @@ export const linuxProcStart = defineTool({
   output: processOutput,
   run: async ({ command, cwd, pty = false, wait_ms = DEFAULT_WAIT_MS }, { processes, handles }, call) =>
     describeOutput(
-      await processes.start({ command, cwd, pty }, ownerOf(call), wait_ms, call.signal),
+      await processes.start({ command, cwd, pty }, call.caller, wait_ms, call.signal),
       handles,
+      call,
     ),
   render: (result) => {
     const output = renderOutput(result);

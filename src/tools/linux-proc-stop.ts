@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeOutput, ownerOf, PROC_ID, processOutput, renderOutput } from "./process-output.ts";
+import { describeOutput, PROC_ID, processOutput, renderOutput } from "./process-output.ts";
 import { defineTool } from "./tool.ts";
 
 export const linuxProcStop = defineTool({
@@ -9,6 +9,6 @@ export const linuxProcStop = defineTool({
   input: z.strictObject({ proc_id: PROC_ID }),
   output: processOutput,
   run: async ({ proc_id }, { processes, handles }, call) =>
-    describeOutput(await processes.stop(proc_id, ownerOf(call)), handles),
+    describeOutput(await processes.stop(proc_id, call.caller), handles, call),
   render: renderOutput,
 });

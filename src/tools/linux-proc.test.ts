@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { openTestApp, type TestApp } from "../../test/app.ts";
+import { openTestApp, TEST_CALLER, type TestApp } from "../../test/app.ts";
 import { processesWith } from "../../test/escapes/command-stand.ts";
 
 interface Shown {
@@ -137,9 +137,12 @@ describe("processes", () => {
     const { proc_id, pid } = await shown(app, "linux_proc_start", { command: "cat" });
     const caller = {
       agentId: "test",
-      sessionId: "another",
+      // The name that the owner goes by is a label: it opens nothing.
+      sessionId: "test-session",
       model: "none",
       transport: "http" as const,
+      principal: "local",
+      owner: "another",
       may: new Set(["read", "execute"]),
     };
     for (const [tool, args] of [
@@ -172,6 +175,12 @@ describe("processes", () => {
     expect(await free.errorCode("linux_proc_kill", { pid: process.pid })).toBe("PERMISSION_DENIED");
     expect(await free.errorCode("linux_proc_kill", { pid: 1 })).toBe("PERMISSION_DENIED");
     expect(await free.errorCode("linux_proc_kill", { pid: 4_194_303 })).toBe("NOT_FOUND");
+    // FAIL-J7: processes of the machine are not those of other callers.
+    const { pid } = await shown(free, "linux_proc_start", { command: "cat" });
+    const caller = { ...TEST_CALLER, owner: "another" };
+    expect(await free.ask("linux_proc_kill", { pid }, { caller })).toMatchObject({
+      body: { meta: { error_code: "NOT_FOUND" } },
+    });
   });
 
   test("REQ-T9: long output is cut to its end, with a handle to the rest; the ring tells what it lost", async () => {

@@ -56,7 +56,7 @@ export const linuxSearchContent = defineTool({
     /** False where counting stopped at the deadline: the totals are then lower bounds. */
     total_is_exact: z.boolean(),
   }),
-  run: async (args, { search }, { signal }) => {
+  run: async (args, { search }, { signal, caller }) => {
     const answer = await search.content(
       {
         root: args.root,
@@ -68,6 +68,7 @@ export const linuxSearchContent = defineTool({
         contextLines: args.context_lines,
         maxResults: args.max_results,
       },
+      caller,
       signal,
     );
     return {

@@ -19,7 +19,7 @@ export const linuxSearchFiles = defineTool({
     handle: z.string().nullable(),
     total_is_exact: z.boolean(),
   }),
-  run: async ({ root, pattern, file_glob, max_results, no_ignore }, { search }, { signal }) => {
+  run: async ({ root, pattern, file_glob, max_results, no_ignore }, { search }, { signal, caller }) => {
     const query = {
       root,
       pattern,
@@ -27,7 +27,7 @@ export const linuxSearchFiles = defineTool({
       ignoreFiles: !no_ignore,
       maxResults: max_results,
     };
-    const answer = await search.names(query, signal);
+    const answer = await search.names(query, caller, signal);
     return {
       hits: answer.paths.map((path) => ({ path })),
       total_hits: answer.totalHits,

@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openTestApp, tempWorkspace } from "../../test/app.ts";
+import { openTestApp, TEST_CALLER, tempWorkspace } from "../../test/app.ts";
 
 const classic = { overrides: { "mcp.mode": "classic" } };
 const FILES = {
@@ -129,6 +129,8 @@ describe("linux_handle_read", () => {
     expect(await app.text("linux_handle_read", { handle, offset_lines: 300 })).toBe(
       "new\n[a.txt has changed since]",
     );
-    expect((await app.core.resources()).map(({ uri }) => uri)).toContain(`llmc://handles/${handle}`);
+    expect((await app.core.resources(TEST_CALLER)).map(({ uri }) => uri)).toContain(
+      `llmc://handles/${handle}`,
+    );
   });
 });

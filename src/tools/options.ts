@@ -86,7 +86,12 @@ export const toolsSections = [
       "Seconds after which an idle process of a client is ended: nothing read, sent or written.",
     ),
     max_processes: whole(32, 0, 1000, "Processes of clients that may run at once."),
-    max_processes_per_session: whole(8, 0, 1000, "Processes that one session may have running at once."),
+    max_processes_per_session: whole(
+      8,
+      0,
+      1000,
+      "Processes that one token or connection may have running at once.",
+    ),
     kill_foreign_processes: flag(
       false,
       "Let linux_proc_kill signal any process of the server's user, not only those that it started.",

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
 import type { Ports } from "./tool.ts";
 
 type ProcessOutput = Awaited<ReturnType<Ports["processes"]["read"]>>;
-type ProcessOwner = Parameters<Ports["processes"]["list"]>[0];
 
 /** Shown at once: about 2,000 tokens; the last, which tells how things stand. */
 const MAX_SHOWN_CHARS = 8000;
@@ -29,12 +29,6 @@ export const processOutput = z.object({
   tier: z.string(),
 });
 
-export const ownerOf = ({ caller: { agentId, sessionId, model } }: CallContext): ProcessOwner => ({
-  agentId,
-  sessionId,
-  model,
-});
-
 const lastPart = (text: string): string => {
   const from = text.length - MAX_SHOWN_CHARS;
   const lineEnd = text.indexOf("\n", from - 1);
@@ -45,6 +39,7 @@ const lastPart = (text: string): string => {
 export const describeOutput = async (
   { id, pid, state, text, next, lostBytes, exitCode, signal, reason, tier }: ProcessOutput,
   handles: Ports["handles"],
+  { caller }: CallContext,
 ): Promise<z.infer<typeof processOutput>> => {
   const isLong = text.length > MAX_SHOWN_CHARS;
   return {
@@ -55,7 +50,7 @@ export const describeOutput = async (
     next,
     lost_bytes: lostBytes,
     truncated: isLong || lostBytes > 0,
-    handle: isLong ? await handles.put("output", "", text.split("\n")) : null,
+    handle: isLong ? await handles.put(caller, "output", "", text.split("\n")) : null,
     exit_code: exitCode ?? null,
     signal: signal ?? null,
     reason: reason ?? null,
@@ -83,7 +78,7 @@ export const renderOutput = (result: z.infer<typeof processOutput>): string => {
   ];
   const parts = [
     ...(before.length === 0 ? [] : [`[${before.join("; ")}]`]),
-    result.output.replace(/\n+$/, ""),
+    showControls(result.output.replace(/\n+$/, "")),
     ...(end === "" ? [] : [`[${end}]`]),
   ];
   return parts.filter((part) => part !== "").join("\n") || "[running; no new output]";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
 import type { Ports } from "./tool.ts";
 
 type ProcessUse = Awaited<ReturnType<Ports["system"]["top"]>>[number];
@@ -34,4 +35,4 @@ export const shortBytes = (bytes: number): string => {
 };
 
 export const renderUse = ({ pid, name, cpu_percent, memory_bytes }: z.infer<typeof processUse>): string =>
-  `${pid} ${name} ${cpu_percent}% ${shortBytes(memory_bytes)}`;
+  `${pid} ${showControls(name)} ${cpu_percent}% ${shortBytes(memory_bytes)}`;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { showControls } from "../base/text.ts";
+import type { CallContext } from "./contract.ts";
 import { defineTool, type Ports } from "./tool.ts";
 
 /** Enough for most source files in one call; a longer file is read on with `offset`. */
@@ -13,15 +15,16 @@ const readHandle = async (
   id: string,
   { offset, limit }: { readonly offset: number; readonly limit: number },
   handles: Ports["handles"],
-  signal: AbortSignal,
+  { caller, signal }: CallContext,
 ) => {
   const slice = await handles.readLines(
+    caller,
     id,
     { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },
     signal,
   );
   return {
-    data: slice.text,
+    data: slice.info.kind === "output" ? showControls(slice.text) : slice.text,
     meta: {
       path: `${HANDLE}${id}`,
       length: slice.info.sizeBytes,
@@ -55,13 +58,13 @@ export const readFile = defineTool({
       stale: z.boolean().optional(),
     }),
   }),
-  run: async ({ path, offset, limit }, { files, handles }, { signal }) => {
+  run: async ({ path, offset, limit }, { files, handles }, call) => {
     if (path.startsWith(HANDLE))
-      return readHandle(path.slice(HANDLE.length), { offset, limit }, handles, signal);
+      return readHandle(path.slice(HANDLE.length), { offset, limit }, handles, call);
     const slice = await files.readText(
       path,
       { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },
-      signal,
+      call.signal,
     );
     return {
       data: slice.text,

@@ -26,6 +26,8 @@ export interface Peer {
   close(): Promise<void>;
 }
 
+type Headers = Record<string, string>;
+
 const ABOUT = { name: "llmc-conformance", version: "1.0.0" };
 const CAPABILITIES = { elicitation: {} };
 const ANSWER = { action: "accept", content: { username: "ada", email: "ada@example.org" } } as const;
@@ -37,7 +39,7 @@ const firstText = (blocks: readonly unknown[]): string => {
 };
 
 /** The 1.x library, which most clients are built on: revision 2025-11-25 with a session. */
-export const connectVersion1 = async (url: URL): Promise<Peer> => {
+export const connectVersion1 = async (url: URL, headers: Headers = {}): Promise<Peer> => {
   const client = new Client1(ABOUT, { capabilities: CAPABILITIES });
   const news: string[] = [];
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void news.push("tools"));
@@ -46,7 +48,7 @@ export const connectVersion1 = async (url: URL): Promise<Peer> => {
     ({ params }) => void news.push(params.uri),
   );
   client.setRequestHandler(ElicitRequestSchema, () => ANSWER);
-  const transport = new Http1(url);
+  const transport = new Http1(url, { requestInit: { headers } });
   // The library's own types do not agree under exactOptionalPropertyTypes.
   await client.connect(transport as Transport);
   return {
@@ -74,7 +76,11 @@ export const connectVersion1 = async (url: URL): Promise<Peer> => {
 };
 
 /** The 2.x library: `legacy` speaks 2025-11-25, `modern` speaks 2026-07-28 and listens on a stream of its own. */
-export const connectVersion2 = async (url: URL, era: "legacy" | "modern"): Promise<Peer> => {
+export const connectVersion2 = async (
+  url: URL,
+  era: "legacy" | "modern",
+  headers: Headers = {},
+): Promise<Peer> => {
   const client = new Client2(ABOUT, {
     capabilities: CAPABILITIES,
     versionNegotiation: { mode: era === "modern" ? { pin: "2026-07-28" } : "legacy" },
@@ -86,7 +92,7 @@ export const connectVersion2 = async (url: URL, era: "legacy" | "modern"): Promi
     ({ params }) => void news.push(params.uri),
   );
   client.setRequestHandler("elicitation/create", () => ANSWER);
-  const transport = new Http2(url);
+  const transport = new Http2(url, { requestInit: { headers } });
   await client.connect(transport);
   const lists = era === "modern" ? await client.listen({ toolsListChanged: true }) : undefined;
   const watched = new Map<string, { close(): Promise<void> }>();

@@ -91,7 +91,15 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   const files = createFiles(access);
   const ports = { files, handles, envelope, processes } as unknown as Ports;
   const call = {
-    caller: { agentId: "test", sessionId: "one", model: "none", transport: "cli", may: new Set() },
+    caller: {
+      agentId: "test",
+      sessionId: "one",
+      model: "none",
+      transport: "cli",
+      principal: "local",
+      owner: "one",
+      may: new Set(),
+    },
     signal: new AbortController().signal,
   } as unknown as CallContext;
   const seen = async (tool: Tool, args: unknown): Promise<string> => {

@@ -26,15 +26,13 @@ describe("FAIL-E1: guessing", () => {
     expect(tried).toBeGreaterThanOrEqual(30);
     expect(tried).toBeLessThan(60 + guesses / 100);
 
-    // Not even the right one is looked at now.
-    const right = await door.get("/metrics");
-    expect(right.status).toBe(429);
-    expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await right.json()).toMatchObject({ code: "RATE_LIMITED" });
-    expect((await fetch(`${door.url}/health`)).status).toBe(200);
-    await expect
-      .poll(async () => (await door.get("/metrics")).status, { timeout: 10_000, interval: 500 })
-      .toBe(200);
+    const late = await door.get("/metrics", { "x-llmc-token": "one-more-xyzzy" });
+    expect(late.status).toBe(429);
+    expect(Number(late.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await late.json()).toMatchObject({ code: "RATE_LIMITED" });
+    // FAIL-J9: whoever has the right one is not locked out by others.
+    expect((await door.get("/metrics")).status).toBe(200);
+    expect((await door.get("/metrics", { "x-forwarded-for": "10.1.0.1" })).status).toBe(200);
 
     const metrics = await (await door.get("/metrics")).text();
     expect(counterIn(metrics, "llmc_auth_failures_total")).toBe(tried);
@@ -63,6 +61,7 @@ describe("FAIL-E1: guessing", () => {
     expect(attacker).toEqual([401, 401, 401, 429, 429, 429]);
     // What the client itself wrote in front of its address is not believed.
     expect(await from("198.51.100.1, 203.0.113.9", "guess")).toBe(429);
+    expect(await from("203.0.113.9", TOKEN)).toBe(200);
     expect(await from("203.0.113.10", TOKEN)).toBe(200);
     for (let i = 0; i < 6; i++) expect(await from("203.0.113.11", "stale")).toBe(401);
     expect(await from("203.0.113.11", TOKEN)).toBe(200);
@@ -100,7 +99,6 @@ describe("FAIL-E1: guessing", () => {
 
   test.each([
     ["in the address", get(`/metrics?token=${TOKEN}&x-llmc-token=${TOKEN}`, [])],
-    ["twice, one of them wrong", get("/metrics", [`X-LLMC-Token: wrong`, `X-LLMC-Token: ${TOKEN}`])],
     ["in another header", get("/metrics", [`X-Token: ${TOKEN}`])],
     ["as a cookie", get("/metrics", [`Cookie: X-LLMC-Token=${TOKEN}`])],
     ["with Basic", get("/metrics", [`Authorization: Basic ${TOKEN}`])],

@@ -6,6 +6,8 @@ import { createLocks } from "../../src/host/locks/locks.ts";
 import { createStateDb } from "../../src/host/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 
+const ME = { principal: "local" };
+
 /** Another server, as the tests of locks and handles need one: `lock-child.ts WHAT WORKSPACE [NUMBER]`. */
 const [what = "", workspace = "", number = "0"] = process.argv.slice(2);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -73,7 +75,7 @@ const payload = function* (seed: number): Generator<string> {
 
 const putOn = async (): Promise<void> => {
   for (let seed = Number(number); ; seed += 7919) {
-    say(await handles.put("output", "", payload(seed)));
+    say(await handles.put(ME, "output", "", payload(seed)));
     if (seed % 3 === 0) await locks.hold([file], async (lease) => lease.commit(() => replace(String(seed))));
   }
 };
@@ -85,31 +87,37 @@ const numbered = function* (lines: number): Generator<string> {
 
 const measure = async (): Promise<void> => {
   // The database is open then and the code is warm.
-  await handles.put("output", "", numbered(1000));
+  await handles.put(ME, "output", "", numbered(1000));
   const before = process.memoryUsage.rss();
   let peak = before;
   const timer = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage.rss());
   }, 5);
-  const id = await handles.put("output", "", numbered(1_000_000));
+  const id = await handles.put(ME, "output", "", numbered(1_000_000));
   clearInterval(timer);
-  const { lines } = await handles.readLines(id, { offsetLines: 999_990, maxLines: 100, maxBytes: 100_000 });
-  say(JSON.stringify({ grownBytes: peak - before, sizeBytes: (await handles.list())[0]?.sizeBytes, lines }));
+  const { lines } = await handles.readLines(ME, id, {
+    offsetLines: 999_990,
+    maxLines: 100,
+    maxBytes: 100_000,
+  });
+  say(
+    JSON.stringify({ grownBytes: peak - before, sizeBytes: (await handles.list(ME))[0]?.sizeBytes, lines }),
+  );
 };
 
 /** Until the disk is full. */
 const fill = async (): Promise<void> => {
   for (let seed = 0; ; seed++) {
     try {
-      await handles.put("output", "", payload(seed));
+      await handles.put(ME, "output", "", payload(seed));
     } catch (error) {
       say(`refused ${error instanceof Error && "code" in error ? String(error.code) : String(error)}`);
       break;
     }
   }
-  for (const { id } of await handles.list()) await handles.readChunk(id, 0);
+  for (const { id } of await handles.list(ME)) await handles.readChunk(ME, id, 0);
   const check = state.read(() => state.sql("PRAGMA integrity_check").get()?.["integrity_check"]);
-  say(`${(await handles.list()).length > 0 ? "some" : "none"} kept, ${String(check)}`);
+  say(`${(await handles.list(ME)).length > 0 ? "some" : "none"} kept, ${String(check)}`);
 };
 
 const WORK: Readonly<Record<string, () => Promise<void>>> = { increment, stall, put: putOn, measure, fill };

@@ -11,6 +11,8 @@ import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 
+const ME = { principal: "local" };
+
 const MIB = 1024 * 1024;
 const script = fileURLToPath(new URL("./lock-child.ts", import.meta.url));
 const node = [process.execPath, "--disable-warning=ExperimentalWarning", script] as const;
@@ -74,11 +76,11 @@ it("FAIL-D7 processes killed while they store: every handle is whole, and what t
     }
     expect(one("PRAGMA integrity_check")).toBe("ok");
   }
-  const kept = (await handles.list()).map(({ id }) => id);
+  const kept = (await handles.list(ME)).map(({ id }) => id);
   expect(kept).toEqual(expect.arrayContaining(announced));
   expect(announced.length).toBeGreaterThan(0);
   for (const id of kept) {
-    const { text, totalLines } = await handles.readLines(id, {
+    const { text, totalLines } = await handles.readLines(ME, id, {
       offsetLines: 0,
       maxLines: 1e6,
       maxBytes: 64 * MIB,
@@ -96,7 +98,7 @@ it("FAIL-D7 processes killed while they store: every handle is whole, and what t
     pid: process.pid,
   });
   await locks.hold([join(workspace, "counter")], async () => {});
-  await handles.put("output", "", ["after"]);
+  await handles.put(ME, "output", "", ["after"]);
   expect(one("SELECT count(*) FROM blobs WHERE sha256 IS NULL")).toBe(0);
   expect(one("SELECT count(*) FROM chunks WHERE blob NOT IN (SELECT blob FROM handles)")).toBe(0);
 });

@@ -4,7 +4,7 @@ import { createCommandRunner } from "../../src/host/commands/runner.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
 
 /** Whoever starts processes in these tests. */
-export const OWNER = { agentId: "test", sessionId: "one", model: "none" };
+export const OWNER = { agentId: "test", sessionId: "one", model: "none", owner: "one" };
 
 /** Processes in one forced tier over a folder; the command is a shell script, and every one is let through. */
 export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) => {

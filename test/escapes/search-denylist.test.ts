@@ -45,7 +45,7 @@ beforeAll(() => {
     files,
     timeoutMs: () => 10_000,
     handles: {
-      put: async (_kind, _source, lines) => {
+      put: async (_owner, _kind, _source, lines) => {
         const all: string[] = [];
         for await (const block of lines) all.push(...block.split("\n"));
         // Whatever somebody else may have stored is shown through the file port too.
@@ -75,7 +75,7 @@ it.each([true, false])(
         contextLines: 10,
         maxResults: 30,
       };
-      const answer = await search.content(query);
+      const answer = await search.content(query, { principal: "local" });
       expect(JSON.stringify([answer, rendered])).not.toContain("SECRET");
       expect(answer.totalHits).toBe(answer.totalFiles * 20);
       expect(answer.totalFiles).toBeLessThanOrEqual(READABLE.length);
@@ -83,7 +83,7 @@ it.each([true, false])(
         expect(answer.totalFiles).toBe(READABLE.length);
         expect(rendered.filter((line) => line.includes("PUBLIC"))).toHaveLength(80);
       }
-      const names = await search.names({ ...query, pattern: "*", maxResults: 100 });
+      const names = await search.names({ ...query, pattern: "*", maxResults: 100 }, { principal: "local" });
       expect(names.paths.filter((path) => path.includes(".llmc"))).toEqual([]);
     }
   },
@@ -101,6 +101,8 @@ it.each(SECRETS)("FAIL-A10 %s is no root either", async (root) => {
     maxResults: 5,
   };
   for (const path of [root, `link-${SECRETS.indexOf(root)}.md`]) {
-    await expect(search.content({ ...query, root: path })).rejects.toMatchObject({ code: "path_denied" });
+    await expect(search.content({ ...query, root: path }, { principal: "local" })).rejects.toMatchObject({
+      code: "path_denied",
+    });
   }
 });

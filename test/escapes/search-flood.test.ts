@@ -29,7 +29,7 @@ it("FAIL-B4 REQ-F6 a million hits: exact total, the first page, a handle, bounde
     files: createFiles(where),
     timeoutMs: () => 20_000,
     handles: {
-      put: async (_kind, _source, all) => {
+      put: async (_owner, _kind, _source, all) => {
         for await (const block of all) {
           const each = block.split("\n");
           lines.count += each.length;
@@ -54,7 +54,8 @@ it("FAIL-B4 REQ-F6 a million hits: exact total, the first page, a handle, bounde
   const watch = setInterval(() => {
     most = Math.max(most, process.memoryUsage.rss());
   }, 5);
-  const answers = [await search.content(query), await search.content(query)];
+  const owner = { principal: "local" };
+  const answers = [await search.content(query, owner), await search.content(query, owner)];
   clearInterval(watch);
   for (const answer of answers) {
     expect(answer).toMatchObject({

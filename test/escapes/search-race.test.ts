@@ -11,6 +11,8 @@ import type { Locate } from "../../src/host/files/located.ts";
 import { createSearch, renderHitLines } from "../../src/host/search/search.ts";
 import { rounds } from "../workspace.ts";
 
+const ME = { principal: "local" };
+
 const ROUNDS = rounds(100, 5000);
 // The race is real only once ripgrep itself was led outside, which takes a few more rounds on some machines.
 const MAX_ROUNDS = 20 * ROUNDS;
@@ -62,7 +64,7 @@ describe.each(WAYS)("searching %s while links are swapped", (_way, locate) => {
       files,
       timeoutMs: () => 10_000,
       handles: {
-        put: async (_kind, _source, lines) => {
+        put: async (_owner, _kind, _source, lines) => {
           const all: string[] = [];
           for await (const block of lines) all.push(...block.split("\n"));
           shown.push(await render(all));
@@ -78,21 +80,24 @@ describe.each(WAYS)("searching %s while links are swapped", (_way, locate) => {
       if (text.includes("INSIDE")) inside++;
     };
     const content = async (root: string, pattern: string): Promise<unknown> => {
-      const answer = await search.content({
-        root,
-        pattern,
-        fileGlob: undefined,
-        literal: false,
-        ignoreCase: false,
-        ignoreFiles: false,
-        contextLines: 1,
-        maxResults: 1,
-      });
+      const answer = await search.content(
+        {
+          root,
+          pattern,
+          fileGlob: undefined,
+          literal: false,
+          ignoreCase: false,
+          ignoreFiles: false,
+          contextLines: 1,
+          maxResults: 1,
+        },
+        ME,
+      );
       if (pattern === "-MARK" && answer.totalHits > 0) fooled++;
       return answer;
     };
     const names = (root: string): Promise<unknown> =>
-      search.names({ root, pattern: "*", fileGlob: undefined, ignoreFiles: false, maxResults: 3 });
+      search.names({ root, pattern: "*", fileGlob: undefined, ignoreFiles: false, maxResults: 3 }, ME);
 
     let done = 0;
     const searcher = async (): Promise<void> => {

@@ -40,21 +40,32 @@ export interface HandleSlice {
   readonly stale: boolean;
 }
 
+/** Whose handles: the principal of a caller. To anybody else a handle does not exist. */
+export interface HandleOwner {
+  readonly principal: string;
+}
+
 /** Large results kept for later reading. They outlive the process and expire. */
 export interface Handles {
   /** Stores lines as they come, without holding them all; past the size cap the rest is dropped and said so in the last line. */
-  put(kind: HandleKind, source: string, lines: AsyncIterable<string> | Iterable<string>): Promise<string>;
+  put(
+    owner: HandleOwner,
+    kind: HandleKind,
+    source: string,
+    lines: AsyncIterable<string> | Iterable<string>,
+  ): Promise<string>;
   /** A handle to a file as it is now: nothing is copied; reading it goes through the file port again. */
-  putFile(path: string): Promise<string>;
+  putFile(owner: HandleOwner, path: string): Promise<string>;
   readLines(
+    owner: HandleOwner,
     id: string,
     slice: { readonly offsetLines: number; readonly maxLines: number; readonly maxBytes: number },
     signal?: AbortSignal,
   ): Promise<HandleSlice>;
   /** Chunks count from 0, 64 KiB each. */
-  readChunk(id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
+  readChunk(owner: HandleOwner, id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
   /** Newest first. */
-  list(): Promise<readonly HandleInfo[]>;
+  list(owner: HandleOwner): Promise<readonly HandleInfo[]>;
 }
 
 export interface HandleLimits {
@@ -113,8 +124,8 @@ export const createHandles = (options: HandlesOptions): Handles => {
 
   const realPathOf = (source: string): string => posix.resolve(workspace, source);
 
-  const find = (id: string): HandleRow => {
-    const row = state.exists() ? state.read(() => store.handle(id)) : undefined;
+  const find = ({ principal }: HandleOwner, id: string): HandleRow => {
+    const row = state.exists() ? state.read(() => store.handle(principal, id)) : undefined;
     if (row === undefined) throw notFound(id);
     return row;
   };
@@ -156,21 +167,16 @@ export const createHandles = (options: HandlesOptions): Handles => {
   };
 
   const insert = (
-    id: string,
-    kind: HandleKind,
-    source: string,
-    blob: number | null,
-    version: string | null,
+    handle: Pick<HandleRow, "id" | "principal" | "source" | "blob" | "file_version"> & { kind: HandleKind },
   ): void => {
     const created = now();
     const { ttlSeconds, maxTotalBytes } = limits();
-    const expires = created + ttlSeconds * 1000;
-    store.insert({ id, kind, source, created, expires, blob, file_version: version });
-    sweeper.evict(maxTotalBytes, id);
+    store.insert({ ...handle, created, expires: created + ttlSeconds * 1000 });
+    sweeper.evict(maxTotalBytes, handle.id);
   };
 
   return {
-    put: async (kind, source, lines) => {
+    put: async ({ principal }, kind, source, lines) => {
       const id = newId();
       const { maxBytesEach, maxTotalBytes } = limits();
       const shown = kind === "output" ? source : shownPath(realPathOf(source), workspace);
@@ -179,7 +185,7 @@ export const createHandles = (options: HandlesOptions): Handles => {
       let isWaste = true;
       try {
         isWaste = await storeLines(state, store, lines, maxBytes, (blob) =>
-          insert(id, kind, shown, blob, version),
+          insert({ id, principal, kind, source: shown, blob, file_version: version }),
         );
       } finally {
         if (isWaste) sweeper.expectGarbage();
@@ -188,14 +194,15 @@ export const createHandles = (options: HandlesOptions): Handles => {
       return id;
     },
 
-    putFile: async (path) => {
+    putFile: async ({ principal }, path) => {
       // Whoever may not read it gets no handle either.
       const { path: source } = await files.readText(path, ONE_BYTE);
       const version = versionOf(realPathOf(source)) ?? "";
       const made = await state.transactSoon(() => {
-        const known = store.findFile(source, version);
+        const known = store.findFile(principal, source, version);
         const id = known ?? newId();
-        if (known === undefined) insert(id, "file_content", source, null, version);
+        if (known === undefined)
+          insert({ id, principal, kind: "file_content", source, blob: null, file_version: version });
         else store.extend(id, now() + limits().ttlSeconds * 1000);
         return id;
       });
@@ -203,8 +210,8 @@ export const createHandles = (options: HandlesOptions): Handles => {
       return made;
     },
 
-    readLines: async (id, bounds, signal) => {
-      const row = find(id);
+    readLines: async (owner, id, bounds, signal) => {
+      const row = find(owner, id);
       const slice =
         row.blob === null
           ? { ...(await files.readText(row.source, bounds, signal)), firstLine: bounds.offsetLines }
@@ -212,11 +219,11 @@ export const createHandles = (options: HandlesOptions): Handles => {
       return sliceOf(row, slice);
     },
 
-    readChunk: async (id, chunk, signal) => {
+    readChunk: async (owner, id, chunk, signal) => {
       if (!Number.isSafeInteger(chunk) || chunk < 0) {
         throw new LlmcError("invalid_args", "Chunks are whole numbers, counted from 0.");
       }
-      const row = find(id);
+      const row = find(owner, id);
       const slice =
         row.blob === null
           ? await readFileChunk(row.source, versionOf(realPathOf(row.source)) ?? "", chunk, signal)
@@ -224,6 +231,7 @@ export const createHandles = (options: HandlesOptions): Handles => {
       return sliceOf(row, slice);
     },
 
-    list: async () => (state.exists() ? state.read(store.handles).map(infoOf) : []),
+    list: async ({ principal }) =>
+      state.exists() ? state.read(() => store.handles(principal)).map(infoOf) : [],
   };
 };

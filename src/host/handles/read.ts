@@ -20,8 +20,8 @@ export const createPayloadReader = (
   renderers: Readonly<Record<string, Renderer | undefined>>,
 ): PayloadReader => {
   /** One view of the database, in which the handle still leads to its payload. */
-  const look = <T>({ id, blob }: HandleRow, work: (blob: number) => T): T | undefined =>
-    state.read(() => (blob === null || store.handle(id)?.blob !== blob ? undefined : work(blob)));
+  const look = <T>({ id, principal, blob }: HandleRow, work: (blob: number) => T): T | undefined =>
+    state.read(() => (blob === null || store.handle(principal, id)?.blob !== blob ? undefined : work(blob)));
 
   const render = async (
     row: HandleRow,

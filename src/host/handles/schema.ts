@@ -38,3 +38,8 @@ export const HANDLE_TABLES = `
   CREATE INDEX handles_by_expiry ON handles (expires);
   CREATE INDEX handles_by_blob ON handles (blob);
   CREATE INDEX handles_by_source ON handles (source);`;
+
+/** Handles belong to a principal; those that were made before belong to the operating-system user. */
+export const HANDLE_PRINCIPALS = `
+  ALTER TABLE handles ADD COLUMN principal TEXT NOT NULL DEFAULT 'local';
+  CREATE INDEX handles_by_principal ON handles (principal, created);`;

@@ -6,6 +6,8 @@ import type { Chunk } from "./chunks.ts";
 /** A handle as it is kept. Times are in milliseconds since the epoch. */
 export interface HandleRow {
   readonly id: string;
+  /** Whose it is; nobody else finds it. */
+  readonly principal: string;
   readonly kind: string;
   readonly source: string;
   readonly created: number;
@@ -27,8 +29,8 @@ export interface WholeBlob {
 
 /** What is said to the database about handles. Everything runs inside a transaction. */
 export interface HandleStore {
-  handle(id: string): HandleRow | undefined;
-  handles(): readonly HandleRow[];
+  handle(principal: string, id: string): HandleRow | undefined;
+  handles(principal: string): readonly HandleRow[];
   beginBlob(): number;
   addChunks(blob: number, chunks: readonly Chunk[], bytes: number): void;
   findBlob(sha256: Buffer): number | undefined;
@@ -36,7 +38,7 @@ export interface HandleStore {
   /** Its writer has no use for it. */
   abandonBlob(blob: number): void;
   insert(handle: Omit<HandleRow, "bytes" | "lines" | "is_cut">): void;
-  findFile(source: string, version: string): string | undefined;
+  findFile(principal: string, source: string, version: string): string | undefined;
   extend(id: string, expires: number): void;
   lines(blob: number, bounds: SliceBounds): LineSlice;
   chunk(blob: number, n: number): Omit<Chunk, "newlines"> | undefined;
@@ -55,9 +57,15 @@ const asBuffer = (bytes: unknown): Buffer =>
 export const createHandleStore = (state: StateDb, owners: Owners, now: () => number): HandleStore => {
   const { sql } = state;
   return {
-    handle: (id) => sql(`${SELECT} AND handles.id = ?`).get(now(), id) as HandleRow | undefined,
-    handles: () =>
-      sql(`${SELECT} ORDER BY created DESC, handles.rowid DESC`).all(now()) as unknown as HandleRow[],
+    handle: (principal, id) =>
+      sql(`${SELECT} AND handles.id = ? AND handles.principal = ?`).get(now(), id, principal) as
+        | HandleRow
+        | undefined,
+    handles: (principal) =>
+      sql(`${SELECT} AND handles.principal = ? ORDER BY created DESC, handles.rowid DESC`).all(
+        now(),
+        principal,
+      ) as unknown as HandleRow[],
 
     beginBlob: () => {
       const { pid, birth } = owners.self();
@@ -83,15 +91,18 @@ export const createHandleStore = (state: StateDb, owners: Owners, now: () => num
       sql("UPDATE blobs SET touched = 0 WHERE id = ?").run(blob);
     },
 
-    insert: ({ id, kind, source, created, expires, blob, file_version }) => {
-      const insert = sql("INSERT INTO handles VALUES (?, ?, ?, ?, ?, ?, ?)");
-      insert.run(id, kind, source, created, expires, blob, file_version);
-    },
-    findFile: (source, version) => {
-      const find = sql(
-        "SELECT id FROM handles WHERE source = ? AND file_version = ? AND blob IS NULL AND expires > ?",
+    insert: ({ id, principal, kind, source, created, expires, blob, file_version }) => {
+      const insert = sql(
+        `INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       );
-      const found = find.get(source, version, now())?.["id"];
+      insert.run(id, principal, kind, source, created, expires, blob, file_version);
+    },
+    findFile: (principal, source, version) => {
+      const find = sql(
+        "SELECT id FROM handles WHERE source = ? AND file_version = ? AND principal = ? AND blob IS NULL AND expires > ?",
+      );
+      const found = find.get(source, version, principal, now())?.["id"];
       return typeof found === "string" ? found : undefined;
     },
     extend: (id, expires) => {

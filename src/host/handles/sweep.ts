@@ -2,7 +2,10 @@ import type { Owners } from "../locks/owner.ts";
 import type { StateDb } from "../state-db.ts";
 
 export interface Sweeper {
-  /** Inside a transaction: forgets handles that have expired, and the oldest of those that are too many or too large. */
+  /**
+   * Inside a transaction: forgets handles that have expired and, where there are too many or they are too large, the
+   * oldest of the principal that has the most: nobody pushes out what others keep by filling the store.
+   */
   evict(maxTotalBytes: number, keepId: string): void;
   /** Frees payloads that no handle leads to, where there may be any, a little at a time so that others can write. */
   sweep(): Promise<void>;
@@ -17,6 +20,15 @@ const FORGOTTEN_MS = 24 * 3600 * 1000;
 // 64 MiB of free pages are kept for the next payloads; what is over is given back to the disk, 4 MiB at a time.
 const SPARE_PAGES = 16_384;
 const PAGES_AT_ONCE = 1024;
+
+// Each removes the oldest handle of the principal that has the most; ?1 is the handle to keep.
+const REMOVE_BY_COUNT = `DELETE FROM handles WHERE id = (SELECT id FROM handles WHERE id <> ?1 AND principal =
+  (SELECT principal FROM handles WHERE id <> ?1 GROUP BY principal ORDER BY count(*) DESC, principal LIMIT 1)
+  ORDER BY created, rowid LIMIT 1)`;
+const REMOVE_BY_BYTES = `DELETE FROM handles WHERE id = (SELECT id FROM handles WHERE id <> ?1 AND blob IS NOT NULL AND principal =
+  (SELECT principal FROM handles JOIN blobs ON blobs.id = handles.blob WHERE handles.id <> ?1
+   GROUP BY principal ORDER BY sum(blobs.bytes) DESC, principal LIMIT 1)
+  ORDER BY created, rowid LIMIT 1)`;
 
 export const createSweeper = (state: StateDb, owners: Owners, now: () => number): Sweeper => {
   const { sql } = state;
@@ -65,16 +77,9 @@ export const createSweeper = (state: StateDb, owners: Owners, now: () => number)
     evict: (maxTotalBytes, keepId) => {
       let removed = Number(sql("DELETE FROM handles WHERE expires <= ?").run(now()).changes);
       const count = Number(sql("SELECT count(*) AS count FROM handles").get()?.["count"]);
-      if (count > MAX_HANDLES) {
-        sql("DELETE FROM handles WHERE id IN (SELECT id FROM handles ORDER BY created, rowid LIMIT ?)").run(
-          count - MAX_HANDLES,
-        );
-        removed++;
-      }
-      const removeOldest = sql(
-        "DELETE FROM handles WHERE id = (SELECT id FROM handles WHERE blob IS NOT NULL AND id <> ? ORDER BY created, rowid LIMIT 1)",
-      );
-      while (totalBytes() > maxTotalBytes && removeOldest.run(keepId).changes > 0) removed++;
+      for (let excess = count - MAX_HANDLES; excess > 0; excess--)
+        removed += Number(sql(REMOVE_BY_COUNT).run(keepId).changes);
+      while (totalBytes() > maxTotalBytes && sql(REMOVE_BY_BYTES).run(keepId).changes > 0) removed++;
       isExpected ||= removed > 0;
     },
     expectGarbage: () => {

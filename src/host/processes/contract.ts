@@ -9,8 +9,10 @@ export interface ProcessCall {
   readonly pty: boolean;
 }
 
-/** Whose processes these are; nobody else finds them. */
-export type ProcessOwner = CommandSession;
+/** Whose processes these are; to anybody else they do not exist. The rest is what the process is told of its caller. */
+export interface ProcessOwner extends CommandSession {
+  readonly owner: string;
+}
 
 export type ProcessState = "running" | "ended";
 
@@ -66,6 +68,8 @@ export interface Processes {
   /** SIGKILL reaches the whole tree at once, another signal its processes; a bare pid only that process. */
   kill(target: KillTarget, signal: NodeJS.Signals, owner: ProcessOwner): Promise<ProcessView | undefined>;
   list(owner: ProcessOwner): Promise<readonly ProcessView[]>;
+  /** Ends all processes of an owner who may have none any more, and forgets them. */
+  endAll(owner: string, reason: string): Promise<void>;
 }
 
 /** The streams of one process, seen from our side. */

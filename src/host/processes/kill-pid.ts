@@ -6,22 +6,33 @@ const INIT = 1;
 
 const notFound = (pid: number): LlmcError =>
   new LlmcError("resource_not_found", `There is no process ${pid} that may be signalled.`, {
-    hint: "Only processes that this session started may be, unless mcp.tools.kill_foreign_processes says otherwise.",
+    hint: "Only your own processes may be, unless mcp.tools.kill_foreign_processes says otherwise.",
   });
 
-/** One process by its number: of the caller's own trees, or of anybody's where the operator allows that. */
+interface KillScope {
+  /** Of the caller. */
+  readonly own: readonly ProcessTree[];
+  /** Of other callers: never to be signalled. */
+  readonly others: readonly ProcessTree[];
+  /** The operator allows processes that nobody started here. */
+  readonly killForeign: boolean;
+}
+
+const findIn = (trees: readonly ProcessTree[], pid: number) =>
+  trees.flatMap((tree) => tree.find()).find((key) => key.pid === pid);
+
+/** One process by its number: of the caller's own trees, or one of the machine's where the operator allows that. */
 export const killPid = (
   pid: number,
   signal: NodeJS.Signals,
-  own: readonly ProcessTree[],
-  killForeign: boolean,
+  { own, others, killForeign }: KillScope,
 ): void => {
-  const ours = own.flatMap((tree) => tree.find()).find((key) => key.pid === pid);
+  const ours = findIn(own, pid);
   if (ours !== undefined) {
     sendSignal(ours, signal);
     return;
   }
-  if (!killForeign) throw notFound(pid);
+  if (!killForeign || findIn(others, pid) !== undefined) throw notFound(pid);
   // Whoever ends these ends the server, and every session with it.
   if (pid === INIT || pid === process.pid || pid === process.ppid)
     throw new LlmcError("forbidden", "That is the server itself, or what it runs in.");

@@ -36,7 +36,7 @@ const CLOSE_GRACE_MS = 300;
 /** Output that pauses this long is taken for an answer that is complete. */
 const QUIET_MS = 100;
 const TICK_MS = 1000;
-/** Ended processes can still be read for a while. */
+/** Ended processes can still be read for a while: so many of each owner. */
 const KEPT_ENDED = 32;
 const KEPT_ENDED_MS = 600_000;
 
@@ -70,19 +70,21 @@ export const createProcesses = ({
 
   const running = (): readonly ManagedProcess[] => [...all.values()].filter(({ isRunning }) => isRunning);
 
-  const find = (id: string, { sessionId }: ProcessOwner): ManagedProcess => {
+  const find = (id: string, { owner }: ProcessOwner): ManagedProcess => {
     const found = all.get(id);
-    if (found === undefined || found.ownerId !== sessionId) throw notFound(id);
+    if (found === undefined || found.ownerId !== owner) throw notFound(id);
     return found;
   };
 
   const forgetOld = (): void => {
     const ended = [...all.values()].filter(({ isRunning }) => !isRunning);
-    const excess = ended.length - KEPT_ENDED;
-    ended
-      .sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
-      .filter(({ endedAt }, index) => index < excess || now() - (endedAt ?? 0) > KEPT_ENDED_MS)
-      .forEach(({ id }) => void all.delete(id));
+    for (const own of Map.groupBy(ended, ({ ownerId }) => ownerId).values()) {
+      const excess = own.length - KEPT_ENDED;
+      own
+        .sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
+        .filter(({ endedAt }, index) => index < excess || now() - (endedAt ?? 0) > KEPT_ENDED_MS)
+        .forEach(({ id }) => void all.delete(id));
+    }
   };
 
   const tick = (): void => {
@@ -100,18 +102,18 @@ export const createProcesses = ({
     }
   };
 
-  const reserve = (sessionId: string): (() => void) => {
+  const reserve = (owner: string): (() => void) => {
     const { maxProcesses, maxPerSession } = settings();
     const waiting = [...starting.values()].reduce((sum, count) => sum + count, 0);
-    const own = starting.get(sessionId) ?? 0;
+    const own = starting.get(owner) ?? 0;
     if (running().length + waiting >= maxProcesses) throw tooMany(maxProcesses, "this server");
-    if (running().filter(({ ownerId }) => ownerId === sessionId).length + own >= maxPerSession)
-      throw tooMany(maxPerSession, "a session");
-    starting.set(sessionId, own + 1);
+    if (running().filter(({ ownerId }) => ownerId === owner).length + own >= maxPerSession)
+      throw tooMany(maxPerSession, "one token or connection");
+    starting.set(owner, own + 1);
     return () => {
-      const left = (starting.get(sessionId) ?? 1) - 1;
-      if (left === 0) starting.delete(sessionId);
-      else starting.set(sessionId, left);
+      const left = (starting.get(owner) ?? 1) - 1;
+      if (left === 0) starting.delete(owner);
+      else starting.set(owner, left);
     };
   };
 
@@ -130,7 +132,7 @@ export const createProcesses = ({
           const started = await runner.start({ ...request, terminal: pty }, profile, () =>
             channel.childStdio(),
           );
-          const parts = { id: newProcessId(), ownerId: owner.sessionId, command, pty, channel, now };
+          const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
           const made = new ManagedProcess(parts, started);
           guard.watch(made.tree);
           void made.gone.then(() => guard.forget(made.tree));
@@ -155,7 +157,7 @@ export const createProcesses = ({
   return {
     start: async (call, owner, waitMs, signal) => {
       stopIfAborted(signal);
-      const release = reserve(owner.sessionId);
+      const release = reserve(owner.owner);
       try {
         const made = await launch(call, owner, signal);
         try {
@@ -214,13 +216,13 @@ export const createProcesses = ({
 
     kill: async (target, signal, owner) => {
       if ("pid" in target) {
-        const trees = running().filter(({ ownerId }) => ownerId === owner.sessionId);
-        killPid(
-          target.pid,
-          signal,
-          trees.map(({ tree }) => tree),
-          settings().killForeign,
-        );
+        const treesOf = (isMeant: (ownerId: string) => boolean) =>
+          running().flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
+        killPid(target.pid, signal, {
+          own: treesOf((ownerId) => ownerId === owner.owner),
+          others: treesOf((ownerId) => ownerId !== owner.owner),
+          killForeign: settings().killForeign,
+        });
         return undefined;
       }
       const one = find(target.id, owner);
@@ -229,8 +231,14 @@ export const createProcesses = ({
       return one.view();
     },
 
-    list: async ({ sessionId }) =>
-      [...all.values()].filter(({ ownerId }) => ownerId === sessionId).map((one) => one.view()),
+    list: async ({ owner }) =>
+      [...all.values()].filter(({ ownerId }) => ownerId === owner).map((one) => one.view()),
+
+    endAll: async (owner, reason) => {
+      const own = [...all.values()].filter(({ ownerId }) => ownerId === owner);
+      await Promise.all(own.map((one) => one.end(reason, CLOSE_GRACE_MS)));
+      for (const { id } of own) all.delete(id);
+    },
 
     [Symbol.asyncDispose]: async () => {
       isClosed = true;

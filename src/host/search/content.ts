@@ -2,7 +2,6 @@ import { LlmcError } from "../../base/error.ts";
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Files } from "../files/files.ts";
 import type { Located } from "../files/located.ts";
-import type { Handles } from "../handles/handles.ts";
 import type { Surroundings } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
@@ -18,7 +17,8 @@ import { createTally } from "./tally.ts";
 /** What both kinds of search work with. */
 export interface SearchParts {
   readonly files: Pick<Files, "readLines">;
-  readonly handles: Pick<Handles, "put">;
+  /** Keeps lines behind a handle of whoever searches. */
+  readonly putHits: (root: string, lines: Iterable<string>) => Promise<string>;
   readonly rgPath: () => Promise<string>;
   readonly timeoutMs: () => number;
 }
@@ -35,12 +35,12 @@ export const createRealPath =
 
 /** An answer without a handle is better than none; the totals say that there is more. */
 export const putLines = async (
-  handles: Pick<Handles, "put">,
+  putHits: SearchParts["putHits"],
   root: string,
   lines: Iterable<string>,
 ): Promise<string | undefined> => {
   try {
-    return await handles.put("search_hits", root, inBlocks(lines));
+    return await putHits(root, inBlocks(lines));
   } catch {
     return undefined;
   }
@@ -127,7 +127,7 @@ export const searchContent = async (
   const shownRoot = shown("");
   const storing =
     totalHits > query.maxResults
-      ? putLines(parts.handles, shownRoot, storedLines(sorted, totalHits, shown, exists))
+      ? putLines(parts.putHits, shownRoot, storedLines(sorted, totalHits, shown, exists))
       : undefined;
   // Both need the root, so neither is left behind when the other fails.
   const hits = await snippets.page(sorted, query.maxResults).finally(() => storing);

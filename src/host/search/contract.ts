@@ -1,3 +1,5 @@
+import type { HandleOwner } from "../handles/handles.ts";
+
 export interface ContentQuery {
   readonly root: string;
   /** A regular expression of ripgrep's default engine, or plain text where `literal`; matched within single lines. */
@@ -62,6 +64,7 @@ export interface NameAnswer {
 }
 
 export interface Search {
-  content(query: ContentQuery, signal?: AbortSignal): Promise<ContentAnswer>;
-  names(query: NameQuery, signal?: AbortSignal): Promise<NameAnswer>;
+  /** What does not fit into the answer is kept behind a handle of the owner. */
+  content(query: ContentQuery, owner: HandleOwner, signal?: AbortSignal): Promise<ContentAnswer>;
+  names(query: NameQuery, owner: HandleOwner, signal?: AbortSignal): Promise<NameAnswer>;
 }

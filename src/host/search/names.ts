@@ -118,7 +118,7 @@ export const searchNames = async (
     .map(({ path }) => shown(path));
   const handle =
     total > query.maxResults
-      ? await putLines(parts.handles, answerRoot, nameLines(sorted, total, shown, exists))
+      ? await putLines(parts.putHits, answerRoot, nameLines(sorted, total, shown, exists))
       : undefined;
   stopIfAborted(signal);
   return { root: answerRoot, paths, totalHits: total, exact: end.code !== null && end.code <= 2, handle };

@@ -26,6 +26,8 @@ import {
   type SearchOptions,
 } from "./search.ts";
 
+const ME = { principal: "local" };
+
 const CONTENT: ContentQuery = {
   root: ".",
   pattern: "needle",
@@ -78,7 +80,7 @@ const makeWith = (changes: Partial<SearchOptions>) => {
     files,
     timeoutMs: () => 10_000,
     handles: {
-      put: async (kind, source, lines) => {
+      put: async (_owner, kind, source, lines) => {
         const all: string[] = [];
         for await (const block of lines) all.push(...block.split("\n"));
         stored.push({ kind, source, lines: all });
@@ -93,8 +95,8 @@ const makeWith = (changes: Partial<SearchOptions>) => {
 describe.each(WAYS)("search %s", (_way, locate) => {
   const make = (changes: Partial<SearchOptions> = {}): Search => makeWith({ locate, ...changes }).search;
   const content = (query: Partial<ContentQuery> = {}, changes: Partial<SearchOptions> = {}) =>
-    make(changes).content({ ...CONTENT, ...query });
-  const names = (query: Partial<NameQuery> = {}) => make().names({ ...NAMES, ...query });
+    make(changes).content({ ...CONTENT, ...query }, ME);
+  const names = (query: Partial<NameQuery> = {}) => make().names({ ...NAMES, ...query }, ME);
   const found = async (query: Partial<ContentQuery> = {}): Promise<string[]> =>
     (await content(query)).hits.map(({ path, line, snippet }) => `${path}:${line}:${snippet}`);
 
@@ -461,13 +463,13 @@ describe.each(WAYS)("search %s", (_way, locate) => {
         },
       },
     });
-    expect(await search.content({ ...CONTENT, maxResults: 3 })).toMatchObject({
+    expect(await search.content({ ...CONTENT, maxResults: 3 }, ME)).toMatchObject({
       hits: [{ path: "new.txt", line: 2, snippet: "other", firstLine: 2 }],
       totalHits: 4,
       handle: undefined,
     });
     files.readLines = () => Promise.reject(Object.assign(new Error("many files"), { code: "EMFILE" }));
-    await expect(search.content({ ...CONTENT, pattern: "o" })).rejects.toMatchObject({ code: "busy" });
+    await expect(search.content({ ...CONTENT, pattern: "o" }, ME)).rejects.toMatchObject({ code: "busy" });
   });
 
   it.runIf(existsSync("/proc/self/fd"))("closes what it opens, on every way out", async () => {
@@ -484,7 +486,7 @@ describe.each(WAYS)("search %s", (_way, locate) => {
       ]);
       await expect(content({ pattern: "(" })).rejects.toThrow();
       await expect(content({}, { rgPath: "/nowhere" })).rejects.toThrow();
-      await expect(make().content(CONTENT, AbortSignal.timeout(1))).rejects.toThrow();
+      await expect(make().content(CONTENT, ME, AbortSignal.timeout(1))).rejects.toThrow();
     }
     await expect.poll(opened).toBeLessThanOrEqual(before + 2);
   });
@@ -506,8 +508,8 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     chmodSync(stuck, 0o755);
     const search = make({ rgPath: stuck, timeoutMs: () => 60_000 });
     for (const begin of [
-      (signal: AbortSignal) => search.content(CONTENT, signal),
-      (signal: AbortSignal) => search.names(NAMES, signal),
+      (signal: AbortSignal) => search.content(CONTENT, ME, signal),
+      (signal: AbortSignal) => search.names(NAMES, ME, signal),
     ]) {
       const controller = new AbortController();
       const work = begin(controller.signal);

@@ -1,6 +1,6 @@
 import { createAccess } from "../files/access.ts";
 import type { Files } from "../files/files.ts";
-import type { Handles } from "../handles/handles.ts";
+import type { HandleOwner, Handles } from "../handles/handles.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import { checkPattern } from "./args.ts";
 import { type SearchParts, searchContent } from "./content.ts";
@@ -25,20 +25,24 @@ export interface SearchOptions extends ReachOptions {
 export const createSearch = (options: SearchOptions): Search => {
   const access = createAccess(options);
   const { files, handles, timeoutMs, rgPath } = options;
-  const parts: SearchParts = {
+  const partsFor = (owner: HandleOwner): SearchParts => ({
     files,
-    handles,
+    putHits: (root, lines) => handles.put(owner, "search_hits", root, lines),
     timeoutMs,
     rgPath: () => (rgPath === undefined ? findRipgrep() : Promise.resolve(rgPath)),
-  };
+  });
   return {
-    content: async (query, signal) => {
+    content: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, around) => searchContent(query, parts, root, around, signal));
+      return access(query.root, signal, (root, around) =>
+        searchContent(query, partsFor(owner), root, around, signal),
+      );
     },
-    names: async (query, signal) => {
+    names: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, around) => searchNames(query, parts, root, around, signal));
+      return access(query.root, signal, (root, around) =>
+        searchNames(query, partsFor(owner), root, around, signal),
+      );
     },
   };
 };

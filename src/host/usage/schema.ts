@@ -30,3 +30,11 @@ export const USAGE_TABLES = `
     spent_tokens INTEGER NOT NULL,
     touched INTEGER NOT NULL
   ) WITHOUT ROWID;`;
+
+/** Whose call it was: the session is a label that callers choose. Empty for calls that were recorded before. */
+export const USAGE_OWNERS = `
+  ALTER TABLE te_calls ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+  CREATE INDEX te_calls_by_owner ON te_calls (owner, at);
+  -- te_sessions.session names the owner of a budget; a budget lasts for a time that begins with its first use.
+  ALTER TABLE te_sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+  UPDATE te_sessions SET opened = touched;`;

@@ -11,6 +11,7 @@ const DAY_MS = 86_400_000;
 const ROW: UsageRecord = {
   agent: "a",
   session: "s",
+  owner: "s",
   model: "m",
   command: "grep",
   lineHash: "0",
@@ -62,7 +63,7 @@ describe("usage", () => {
     await usage.record(ROW, undefined);
     await usage.record({ ...ROW, agent: "b", command: "git log", exitCode: 1, shownTokens: 90 }, undefined);
     clock.now += DAY_MS;
-    await usage.record({ ...ROW, session: "t", rawTokens: null, shownTokens: null }, undefined);
+    await usage.record({ ...ROW, session: "u", owner: "t", rawTokens: null, shownTokens: null }, undefined);
     const all = usage.summary({});
     expect(all.total).toEqual({
       name: "total",
@@ -78,7 +79,9 @@ describe("usage", () => {
     ]);
     expect(all.commands.map(({ name }) => name)).toEqual(["git log", "grep"]);
     expect(all.days.map(({ name }) => name)).toEqual(["2026-06-15", "2026-06-16"]);
-    expect(usage.summary({ session: "t" }).total.calls).toBe(1);
+    expect(usage.summary({ owner: "t" }).total.calls).toBe(1);
+    expect(usage.summary({ session: "u" }).total.calls).toBe(1);
+    expect(usage.summary({ session: "u", owner: "s" }).total.calls).toBe(0);
     expect(usage.summary({ days: 1 }).total.calls).toBe(3);
     clock.now += 1;
     expect(usage.summary({ days: 1 }).total.calls).toBe(1);

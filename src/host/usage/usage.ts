@@ -3,7 +3,10 @@ import type { StateDb } from "../state-db.ts";
 /** One command, as it is remembered. */
 export interface UsageRecord {
   readonly agent: string;
+  /** A label that the caller chose. */
   readonly session: string;
+  /** Whose budget it counts against; empty: nobody's. */
+  readonly owner: string;
   readonly model: string;
   /** Program and subcommand. */
   readonly command: string;
@@ -40,20 +43,18 @@ export interface UsageSummary {
 
 export interface UsageFilter {
   readonly days?: number | undefined;
+  /** By label, for the operator; to show a caller its own figures, the owner is what counts. */
   readonly session?: string | undefined;
+  readonly owner?: string | undefined;
 }
 
-/** What commands cost, and what sessions may still spend: shared by all processes of a workspace. */
+/** What commands cost, and what their owners may still spend: shared by all processes of a workspace. */
 export interface Usage {
   /**
-   * Takes up to the wanted tokens from a session's budget before they are spent, so that many at once cannot pass the
+   * Takes up to the wanted tokens from an owner's budget of the day before they are spent, so that many at once cannot pass the
    * cap together. What is granted may be less; 0: nothing is left.
    */
-  reserve(
-    session: string,
-    budgetTokens: number,
-    wantedTokens: (leftTokens: number) => number,
-  ): Promise<Grant>;
+  reserve(owner: string, budgetTokens: number, wantedTokens: (leftTokens: number) => number): Promise<Grant>;
   /** Keeps the record and puts what was really spent in the place of what was reserved. */
   record(record: UsageRecord, reservedTokens: number | undefined): Promise<void>;
   summary(filter: UsageFilter): UsageSummary;
@@ -74,6 +75,8 @@ interface UsageOptions {
 }
 
 const DAY_MS = 86_400_000;
+/** A budget starts afresh this long after its first use: tokens live for months. */
+const BUDGET_MS = DAY_MS;
 /** Old rows go a few at a time, with every so-manieth new one: nobody waits for a great sweep. */
 const SWEEP_EVERY = 32;
 const SWEPT_AT_ONCE = 500;
@@ -103,14 +106,18 @@ const NOTHING: UsageSummary = {
 export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage => {
   const { sql } = state;
 
-  const spentBy = (session: string): number =>
-    Number(sql("SELECT spent_tokens FROM te_sessions WHERE session = ?").get(session)?.["spent_tokens"] ?? 0);
+  const spentBy = (owner: string): number => {
+    const spent = sql("SELECT spent_tokens FROM te_sessions WHERE session = ? AND opened > ?");
+    return Number(spent.get(owner, now() - BUDGET_MS)?.["spent_tokens"] ?? 0);
+  };
 
-  const spend = (session: string, tokens: number): void => {
+  const spend = (owner: string, tokens: number): void => {
+    const at = now();
+    sql("DELETE FROM te_sessions WHERE session = ? AND opened <= ?").run(owner, at - BUDGET_MS);
     sql(
-      `INSERT INTO te_sessions VALUES (?, max(0, ?), ?) ON CONFLICT (session)
-       DO UPDATE SET spent_tokens = max(0, spent_tokens + ?), touched = excluded.touched`,
-    ).run(session, tokens, now(), tokens);
+      `INSERT INTO te_sessions (session, spent_tokens, touched, opened) VALUES (?, max(0, ?), ?, ?)
+       ON CONFLICT (session) DO UPDATE SET spent_tokens = max(0, spent_tokens + ?), touched = excluded.touched`,
+    ).run(owner, tokens, at, at, tokens);
   };
 
   const sweep = (): void => {
@@ -141,18 +148,19 @@ export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage 
       record.rawTokens,
       record.shownTokens,
       record.latencyMs,
+      record.owner,
     ];
     const row = sql(
       `INSERT INTO te_calls (at, agent, session, model, command, line_hash, line, output, mode, exit_code, error_code,
-         raw_bytes, shown_bytes, raw_tokens, shown_tokens, latency_ms) VALUES (${values.map(() => "?").join(", ")})`,
+         raw_bytes, shown_bytes, raw_tokens, shown_tokens, latency_ms, owner) VALUES (${values.map(() => "?").join(", ")})`,
     );
     return Number(row.run(...values).lastInsertRowid);
   };
 
-  const summarize = ({ days, session }: UsageFilter): UsageSummary => {
-    const where = "WHERE at >= ? AND (? IS NULL OR session = ?)";
+  const summarize = ({ days, session, owner }: UsageFilter): UsageSummary => {
+    const where = "WHERE at >= ?1 AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR owner = ?3)";
     const since = days === undefined ? 0 : now() - days * DAY_MS;
-    const bound = [since, session ?? null, session ?? null];
+    const bound = [since, session ?? null, owner ?? null];
     const by = (name: string, order: string, limit: number): UsageGroup[] =>
       sql(
         `SELECT ${name} AS name, ${FIGURES} FROM te_calls ${where} GROUP BY 1 ORDER BY ${order} LIMIT ${limit}`,
@@ -170,17 +178,17 @@ export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage 
   };
 
   return {
-    reserve: (session, budgetTokens, wantedTokens) =>
+    reserve: (owner, budgetTokens, wantedTokens) =>
       state.transactSoon(() => {
-        const left = Math.max(0, budgetTokens - spentBy(session));
+        const left = Math.max(0, budgetTokens - spentBy(owner));
         const granted = left === 0 ? 0 : Math.min(left, wantedTokens(left));
-        if (granted > 0) spend(session, granted);
+        if (granted > 0) spend(owner, granted);
         return { granted, left };
       }),
     record: (record, reservedTokens) =>
       state.transactSoon(() => {
         if (insert(record) % SWEEP_EVERY === 0) sweep();
-        if (reservedTokens !== undefined) spend(record.session, (record.shownTokens ?? 0) - reservedTokens);
+        if (reservedTokens !== undefined) spend(record.owner, (record.shownTokens ?? 0) - reservedTokens);
       }),
     summary: (filter) => (state.exists() ? state.read(() => summarize(filter)) : NOTHING),
   };

@@ -14,7 +14,7 @@ const isStanding = (request: FastifyRequest): boolean =>
 
 /** `/mcp`: the protocol itself, with the identity of the token. */
 export const addMcpRoute = (
-  { app, lanes }: Door,
+  { app, lanes, standings }: Door,
   mcp: FetchLikeMcpHandler,
   maxRequestBytes: number,
 ): void => {
@@ -23,7 +23,8 @@ export const addMcpRoute = (
     method: ["GET", "POST", "DELETE"],
     url: "/mcp",
     handler: async (request, reply) => {
-      const { name, scopes } = identityOf(request);
+      const identity = identityOf(request);
+      const { name, principal, scopes } = identity;
       const { visit, raw, body } = request;
       const work = (): Promise<void> => {
         reply.hijack();
@@ -31,10 +32,17 @@ export const addMcpRoute = (
         // The handler reads the id from the request, so that both sides log the same one.
         raw.headers["x-correlation-id"] = request.id;
         // The secret itself goes no further than the door.
-        const known = Object.assign(raw, { auth: { token: "", clientId: name, scopes: [...scopes] } });
+        const auth = { token: "", clientId: principal, scopes: [...scopes], extra: { name } };
+        const known = Object.assign(raw, { auth });
         return handle(known as Parameters<typeof handle>[0], reply.raw, body);
       };
-      if (isStanding(request)) visit.end(false);
+      // An answer that has begun cannot become a refusal: the connection ends, and with it the work.
+      const end = (): void => void reply.raw.destroy();
+      if (isStanding(request)) {
+        visit.end(false);
+        reply.raw.once("close", standings.add({ identity, end }));
+      } else if (visit.aborted) return end();
+      else visit.addEventListener("abort", { handleEvent: end });
       if (CALLS.has(String(methodOf(body)))) await lanes.run(name, visit, work);
       else await work();
       return reply;

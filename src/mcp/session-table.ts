@@ -1,0 +1,75 @@
+import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+
+export interface Session {
+  /** The principal that opened it; nobody else finds it. */
+  readonly owner: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  lastUsedMs: number;
+  /** Requests under way and streams open: such a session is not idle. */
+  active: number;
+}
+
+/** A client that went away without a word holds its session no longer than this. */
+const IDLE_MS = 30 * 60_000;
+const MAX_SESSIONS = 1000;
+/** Of one principal: at this bound its own longest-idle session makes room, never another's. */
+const MAX_SESSIONS_EACH = 64;
+
+/** The sessions that are open, bounded in all and for each principal. */
+export const createSessionTable = (now: () => number) => {
+  const sessions = new Map<string, Session>();
+  /** Requests under way that open a session, by principal. */
+  const opening = new Map<string, number>();
+
+  const drop = (id: string): void => {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    void session?.transport.close();
+  };
+
+  const dropIdle = (): void => {
+    const oldest = now() - IDLE_MS;
+    for (const [id, session] of sessions) if (session.active === 0 && session.lastUsedMs < oldest) drop(id);
+  };
+
+  const sessionsOf = (owner: string) => [...sessions].filter(([, session]) => session.owner === owner);
+
+  /** Drops the session of this principal that has been idle longest; false where it has no idle one. */
+  const dropLongestIdle = (owner: string): boolean => {
+    const [longest] = sessionsOf(owner)
+      .filter(([, { active }]) => active === 0)
+      .sort(([, one], [, other]) => one.lastUsedMs - other.lastUsedMs);
+    if (longest === undefined) return false;
+    drop(longest[0]);
+    return true;
+  };
+
+  return {
+    add: (id: string, session: Session): void => void sessions.set(id, session),
+    /** Its transport has closed it. */
+    remove: (id: string): void => void sessions.delete(id),
+    find: (id: string, owner: string): Session | undefined => {
+      const session = sessions.get(id);
+      return session?.owner === owner ? session : undefined;
+    },
+    /** Whether this principal may open one more. Sessions that are still being opened count. */
+    makeRoom: (owner: string): boolean => {
+      dropIdle();
+      const own = sessionsOf(owner).length + (opening.get(owner) ?? 0);
+      const isFull = own >= MAX_SESSIONS_EACH || sessions.size >= MAX_SESSIONS;
+      return !isFull || dropLongestIdle(owner);
+    },
+    countOpening: (owner: string, by: 1 | -1): void => {
+      const count = (opening.get(owner) ?? 0) + by;
+      if (count === 0) opening.delete(owner);
+      else opening.set(owner, count);
+    },
+    /** Ends every session of a principal, with everything that runs in them. */
+    dropAllOf: (owner: string): void => {
+      for (const [id] of sessionsOf(owner)) drop(id);
+    },
+    dropAll: (): void => {
+      for (const id of [...sessions.keys()]) drop(id);
+    },
+  };
+};
