@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Loaded, type LoadRequest, loadConfig } from "./config/load.ts";
+import type { Loaded } from "./config/load.ts";
 import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
@@ -10,6 +10,7 @@ import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
 import type { Stderr } from "./host/stdio.ts";
 import { lazyPort } from "./lazy-port.ts";
+import { loadFor } from "./load.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
 import { createLog, type LiveLog } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -70,6 +71,14 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   defaultModel: mcp.session.default_model,
 });
 
+const MODULES_KEY = "mcp.tools.custom_modules";
+
+/** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
+const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>
+  workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
+    ? (workspaceFile.digests[MODULES_KEY] ?? {})
+    : undefined;
+
 const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]): ObserveSettings => ({
   enabled: observability.enabled,
   metrics: observability.metrics_enabled,
@@ -123,18 +132,17 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
+/** One line, so that nobody wonders why a workspace's file is not obeyed. */
+const warnOfWaiting = async ({ waiting }: Loaded, log: Observer["log"]): Promise<void> => {
+  if (waiting.length === 0) return;
+  const { describeWaiting } = await import("./config/workspace-file.ts");
+  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
+};
+
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
-  const loadRequest: LoadRequest = {
-    disk,
-    env: request.env,
-    root,
-    configPath: request.configPath,
-    overrides: request.overrides,
-    lines: false,
-  };
-  const load = () => loadConfig(loadRequest);
+  const load = () => loadFor(request, false);
   const first = await load();
   const log = createLog(logSettings(first), stderr);
   const store = createConfigStore({
@@ -153,6 +161,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
+  await warnOfWaiting(first, log);
 
   const { metrics, audit, tracer } = await createTelemetry(config, log, disk, root, now);
   const observer = createObserver({
@@ -205,7 +214,9 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     },
     metrics: metrics.snapshot,
     observer,
-    modules: lazyPort(async () => (await import("./host/modules.ts")).createModuleSource()),
+    modules: lazyPort(async () =>
+      (await import("./host/modules.ts")).createModuleSource(() => moduleDigests(store.current())),
+    ),
     jsonSchema,
     matchTemplate,
     watchFile: (path, changed) => {
@@ -217,12 +228,14 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       }
     },
     program: `llmc ${VERSION}`,
+    waiting: () => store.current().waiting.map(({ key }) => key),
     now,
   });
 
   store.onChange((next, _previous, { changed, needsRestart }) => {
     log.configure(logSettings(next));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
+    void warnOfWaiting(next, log);
     void core.refresh();
   });
   const stopWatching = request.watch ? store.watch(disk) : () => {};

@@ -40,19 +40,11 @@ const answerNowhere = (request: Asked) =>
 /** What te answers from what is kept in the workspace. */
 export const answerFor = async (request: Asked, workspace: FoundWorkspace | undefined) => {
   if (workspace === undefined) return answerNowhere(request);
-  const [{ createEngines }, { loadConfig }, { createDisk }] = await Promise.all([
+  const [{ createEngines }, { loadForTe }] = await Promise.all([
     import("./engines.ts"),
-    import("./config/load.ts"),
-    import("./host/disk.ts"),
+    import("./te-config.ts"),
   ]);
-  const { config, lookedAt } = await loadConfig({
-    disk: createDisk(),
-    env: process.env,
-    root: workspace.root,
-    configPath: process.env["LLMC_CONFIG"],
-    overrides: {},
-    lines: false,
-  });
+  const { config, lookedAt } = await loadForTe(workspace.root);
   const engines = createEngines({
     root: workspace.root,
     config: () => config,

@@ -5,9 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../test/app.ts";
 import { cleanEnv } from "../test/workspace.ts";
-import { ENTRIES } from "./config/sections.ts";
 import type { EnvelopeDocument } from "./envelope/contract.ts";
-import { TABLES } from "./te-config.ts";
 
 const launcher = fileURLToPath(new URL("../bin/te", import.meta.url));
 
@@ -249,18 +247,5 @@ describe("te", () => {
     const startedAt = performance.now();
     expect(te(["sh", "-c", "sleep 20 & echo started"], { cwd }).text).toBe("started\n");
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-  });
-
-  test("without a configuration, its defaults are those of the options", () => {
-    for (const [path, values] of Object.entries(TABLES)) {
-      const names = [...ENTRIES.keys()].filter((key) => key.slice(0, key.lastIndexOf(".")) === path);
-      expect(
-        Object.keys(values)
-          .map((name) => `${path}.${name}`)
-          .sort(),
-      ).toEqual(names.sort());
-      for (const [name, value] of Object.entries(values))
-        expect(value).toBe(ENTRIES.get(`${path}.${name}`)?.option.default);
-    }
   });
 });

@@ -1,8 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { userFolders } from "../src/config/user-folders.ts";
+import { trustOwn } from "../src/trust.ts";
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 
@@ -69,6 +71,8 @@ export interface ServeOptions {
   readonly ignoreStderr?: boolean;
   /** False: the test does the handshake itself, or none. */
   readonly handshake?: boolean;
+  /** False: the workspace's file is not trusted. */
+  readonly trusted?: boolean;
 }
 
 const isProtocol = (value: unknown): value is Message => {
@@ -265,6 +269,8 @@ export interface Workspace {
   readonly root: string;
   write(path: string, content: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string>;
+  /** What `llmc trust --yes` does. */
+  trust(): Promise<void>;
   serve(options?: ServeOptions): Promise<Server>;
   remove(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -281,6 +287,10 @@ export const createWorkspace = async (
   };
   for (const [path, content] of Object.entries(files)) await write(path, content);
 
+  // A file that is wrong is the test's own affair.
+  const trust = (): Promise<void> =>
+    trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, homedir()) }).catch(() => {});
+
   const remove = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
     await rm(root, { recursive: true, force: true });
@@ -289,7 +299,16 @@ export const createWorkspace = async (
     root,
     write,
     read: (path) => readFile(join(root, path), "utf8"),
-    serve: async ({ args = [], command, env = {}, ignoreStderr = false, handshake = true } = {}) => {
+    trust,
+    serve: async ({
+      args = [],
+      command,
+      env = {},
+      ignoreStderr = false,
+      handshake = true,
+      trusted = true,
+    } = {}) => {
+      if (trusted) await trust();
       const [program, ...first] = command ?? [launcher];
       const child = spawn(program, [...first, "serve", "--stdio", "--root", root, ...args], {
         // Another folder than the workspace: clients start servers from wherever they are.

@@ -19,6 +19,7 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
     },
     err: () => {},
     isTerminal: false,
+    canAsk: false,
     confirm: async () => false,
     readInput: async () => "",
   };

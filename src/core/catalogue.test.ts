@@ -57,6 +57,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     matchTemplate,
     watchFile: () => () => {},
     program: "test",
+    waiting: () => [],
     now: () => performance.now(),
   });
   const call = (tool: string, correlationId = app.newId()) =>

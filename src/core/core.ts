@@ -73,6 +73,8 @@ interface CoreParts {
   /** Calls back when a workspace file changes; returns the stop function. */
   readonly watchFile: (path: string, changed: () => void) => () => void;
   readonly program: string;
+  /** Keys of the workspace's file that are not in force until it is trusted. */
+  readonly waiting: () => readonly string[];
   readonly now: () => number;
 }
 
@@ -103,6 +105,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     mode: catalogue.settings.mode,
     uptimeSeconds: Math.round((now() - startedAt) / 1000),
     tools: catalogue.tools.length,
+    waiting: parts.waiting(),
   });
 
   const loadCustom = async (): Promise<Registered> => {

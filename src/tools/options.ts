@@ -1,22 +1,16 @@
-import { z } from "zod";
-import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
-
-const ROOTS_LEFT_OUT: Option<readonly string[] | null> = {
-  schema: z.array(z.string()).nullable(),
-  default: null,
-  says: "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
-  planned: true,
-  restart: false,
-};
+import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
+import { POWERS } from "../base/powers.ts";
 
 export const toolsSections = [
   section("mcp.tools", "What tools may touch.", {
-    enable_run_cmd: flag(true, "Offer run_cmd at all; false removes and refuses it."),
+    enable_run_cmd: flag(true, true, "Offer run_cmd at all; false removes and refuses it."),
     allowed_roots: list(
       ["."],
+      "roots",
       'Directories that file tools may reach, relative to the workspace. An empty list denies everything; ["/"] must be written out.',
+      { path: true },
     ),
-    allow_outbound_network: flag(false, "Let commands use the network."),
+    allow_outbound_network: flag(false, true, "Let commands use the network."),
     run_cmd_allowlist: list(
       [
         "ls",
@@ -36,34 +30,53 @@ export const toolsSections = [
         "git",
         "pytest",
       ],
+      "additions",
       "Programs that run_cmd may start. Shells and interpreters must be written out by the operator.",
+      { path: true },
     ),
     command_powers: list(
       [],
+      "additions",
       "Powers that arguments may use, as PROGRAM:POWER (find:run, git:write, sort:write, …); a refusal names the one it needs.",
+      {
+        shape: {
+          pattern: new RegExp(`^[^:\\s]+:(?:${POWERS.join("|")})$`),
+          expected: `expected PROGRAM:POWER, where POWER is one of ${POWERS.join(", ")}`,
+        },
+      },
     ),
     exec_timeout: whole(
       30,
       1,
       86_400,
+      "more",
       "Deadline of a command in seconds, and the most that a call may ask for.",
     ),
-    read_timeout: whole(10, 1, 3600, "Deadline of a file or search operation, in seconds."),
+    read_timeout: whole(10, 1, 3600, "more", "Deadline of a file or search operation, in seconds."),
     idle_timeout: whole(
       60,
       1,
       86_400,
+      "more",
       "Seconds after which an idle process of a client is ended: nothing read, sent or written.",
     ),
-    max_processes: whole(32, 0, 1000, "Processes of clients that may run at once."),
-    max_processes_per_session: whole(8, 0, 1000, "Processes that one session may have running at once."),
+    max_processes: whole(32, 0, 1000, "more", "Processes of clients that may run at once."),
+    max_processes_per_session: whole(
+      8,
+      0,
+      1000,
+      "more",
+      "Processes that one session may have running at once.",
+    ),
     kill_foreign_processes: flag(
       false,
+      true,
       "Let linux_proc_kill signal any process of the server's user, not only those that it started.",
     ),
     command_sandbox: oneOf(
       ["auto", "require", "off"],
       "auto",
+      ["require", "auto", "off"],
       "Sandbox for commands: the best tier of the machine, refuse without the best, or none.",
     ),
     denylist_globs: list(
@@ -95,6 +108,7 @@ export const toolsSections = [
         "**/*token*",
         "**/*secret*",
       ],
+      "removals",
       "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
     ),
     write_denylist_globs: list(
@@ -106,19 +120,24 @@ export const toolsSections = [
         "**/.git/modules/**/config",
         "**/.git/modules/**/hooks/**",
       ],
+      "removals",
       "Files that no tool writes: they turn into commands later, when git runs.",
     ),
     custom_modules: text(
       "",
+      "any",
       "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
+      { path: true },
     ),
     text_format: oneOf(
       ["auto", "json"],
       "auto",
+      "never",
       "Text for the model: the cheapest faithful form, or JSON everywhere.",
     ),
     publish_one_of: flag(
       false,
+      "never",
       "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
       {
         planned: true,
@@ -126,13 +145,16 @@ export const toolsSections = [
     ),
   }),
   section("mcp.linux_ops.roots", "Roots of the linux_* tools.", {
-    allowed_roots: ROOTS_LEFT_OUT,
+    allowed_roots: list(
+      null,
+      "roots",
+      "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
+      { path: true },
+    ),
     enforce_roots: flag(
       true,
+      false,
       'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
-      {
-        planned: true,
-      },
     ),
   }),
 ] as const;
