@@ -5,6 +5,7 @@ import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
 import type { UserFolders } from "./config/user-folders.ts";
+import { describeWaiting, waitingHint } from "./config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
@@ -133,9 +134,8 @@ const createTelemetry = async (
 };
 
 /** One line, so that nobody wonders why a workspace's file is not obeyed. */
-const warnOfWaiting = async ({ waiting }: Loaded, log: Observer["log"]): Promise<void> => {
+const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
   if (waiting.length === 0) return;
-  const { describeWaiting } = await import("./config/workspace-file.ts");
   log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
 };
 
@@ -161,7 +161,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
-  await warnOfWaiting(first, log);
+  warnOfWaiting(first, log);
 
   const { metrics, audit, tracer } = await createTelemetry(config, log, disk, root, now);
   const observer = createObserver({
@@ -178,6 +178,8 @@ export const createApp = async (request: AppRequest): Promise<App> => {
         root,
         config,
         configFile: () => store.current().lookedAt,
+        folders: request.folders,
+        trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
         log,
         onCommand: metrics.recordEnvelope,
       }),
@@ -198,6 +200,8 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   >(
     name: K,
   ): Engines[K] => lazyPort(async () => (await loadEngines())[name]);
+  const linuxPort = <K extends keyof Engines["linux"]>(name: K): Engines["linux"][K] =>
+    lazyPort(async () => (await loadEngines()).linux[name]);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
@@ -211,6 +215,13 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       processes: port("processes"),
       system: port("system"),
       retrieval: port("retrieval"),
+    },
+    linux: {
+      files: linuxPort("files"),
+      writes: linuxPort("writes"),
+      search: linuxPort("search"),
+      handles: linuxPort("handles"),
+      system: linuxPort("system"),
     },
     metrics: metrics.snapshot,
     observer,
@@ -235,7 +246,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   store.onChange((next, _previous, { changed, needsRestart }) => {
     log.configure(logSettings(next));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
-    void warnOfWaiting(next, log);
+    warnOfWaiting(next, log);
     void core.refresh();
   });
   const stopWatching = request.watch ? store.watch(disk) : () => {};

@@ -56,7 +56,7 @@ const openQuietly = async (options: CommonOptions): Promise<App> => {
   const app = await createApp(quiet(await requestOf(options)));
   const { waiting } = app.config.current();
   if (waiting.length > 0) {
-    const { describeWaiting } = await import("./config/workspace-file.ts");
+    const { describeWaiting } = await import("./config/waiting.ts");
     io.err(`note: ${describeWaiting(waiting)}\n`);
   }
   return app;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "./base/error.ts";
 import { tokenCounter } from "./base/tokens.ts";
 import type { Loaded } from "./config/load.ts";
+import type { UserFolders } from "./config/user-folders.ts";
 import { createEnvelope } from "./envelope/envelope.ts";
 import { envelopeSettings } from "./envelope/settings.ts";
 import { serveTeCommand } from "./envelope/te-command.ts";
@@ -18,6 +19,7 @@ import { createStateDb } from "./host/state-db.ts";
 import { createSystem } from "./host/system/system.ts";
 import { createUsage } from "./host/usage/usage.ts";
 import { createFileWrites, recoverWrites } from "./host/writes/file-writes.ts";
+import { currentPort } from "./lazy-port.ts";
 import type { Log } from "./observe/log.ts";
 import { createCallerRetrieval } from "./retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "./retrieve/thread-retrieval.ts";
@@ -28,6 +30,10 @@ interface EngineParts {
   readonly config: () => Loaded["config"];
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
+  /** The user's own folders: what lies there is the operator's word, so no caller writes it. */
+  readonly folders: UserFolders;
+  /** What trust in the workspace would change about a refusal. */
+  readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
   /** Told of every command: how it was shown, and how long it took in all. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
@@ -42,14 +48,10 @@ const MAX_INDEX_THREADS = 4;
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = ({ root, config, configFile, log, onCommand }: EngineParts) => {
+export const createEngines = (parts: EngineParts) => {
+  const { root, config, configFile, folders, log, onCommand, trustHint } = parts;
   const tools = () => config().mcp.tools;
   const rag = () => config().mcp.rag;
-  const access = {
-    workspace: root,
-    roots: () => tools().allowed_roots,
-    denylist: () => tools().denylist_globs,
-  };
   const state = createStateDb({
     workspace: root,
     onWarning: (reason) => log.warn({ reason }, "state database"),
@@ -65,48 +67,88 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     now,
     pid: process.pid,
   });
-  const files = createFiles(access);
-  const handles = createHandles({
-    state,
-    files,
-    workspace: root,
-    limits: () => {
-      const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
-      return { ttlSeconds: ttl_seconds, maxTotalBytes: max_total_mb * MIB, maxBytesEach: max_each_mb * MIB };
-    },
-    now,
-    newId: newHandleId,
-    pid: process.pid,
-    renderers: { search_hits: renderHitLines(files) },
-  });
-  const writing = {
-    ...access,
-    locks,
-    writeDenylist: () => tools().write_denylist_globs,
-    // Whoever writes these changes what the server itself may do (REQ-D16).
-    protectedPaths: () => [
-      "llmc.toml",
-      configFile(),
-      ...(tools().custom_modules === "" ? [] : [tools().custom_modules]),
-      ...(rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : []),
-    ],
-  };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
-  const gate = createCommandGate({
-    ...access,
-    runner,
-    protectedPaths: writing.protectedPaths,
-    settings: () => ({
-      enabled: tools().enable_run_cmd,
-      allowlist: tools().run_cmd_allowlist,
-      powers: tools().command_powers,
-      network: tools().allow_outbound_network,
-      timeoutSeconds: tools().exec_timeout,
-    }),
-  });
+  // Whoever writes these changes what the server itself may do (REQ-D16).
+  const protectedPaths = () => [
+    "llmc.toml",
+    configFile(),
+    folders.config,
+    folders.state,
+    ...(tools().custom_modules === "" ? [] : [tools().custom_modules]),
+    ...(rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : []),
+  ];
+
+  /** All that touches paths, within these roots. */
+  const createReach = (rootsKey: string, roots: () => readonly string[]) => {
+    const access = {
+      workspace: root,
+      roots,
+      denylist: () => tools().denylist_globs,
+      outsideHint: (path: string) => trustHint?.(rootsKey, path),
+    };
+    const files = createFiles(access);
+    const handles = createHandles({
+      state,
+      files,
+      workspace: root,
+      limits: () => {
+        const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
+        return {
+          ttlSeconds: ttl_seconds,
+          maxTotalBytes: max_total_mb * MIB,
+          maxBytesEach: max_each_mb * MIB,
+        };
+      },
+      now,
+      newId: newHandleId,
+      pid: process.pid,
+      renderers: { search_hits: renderHitLines(files) },
+    });
+    const writing = { ...access, locks, writeDenylist: () => tools().write_denylist_globs, protectedPaths };
+    const gate = createCommandGate({
+      ...access,
+      runner,
+      protectedPaths,
+      programHint: (program) =>
+        trustHint?.("mcp.tools.run_cmd_allowlist", program) ??
+        trustHint?.("mcp.tools.command_powers", program),
+      settings: () => ({
+        enabled: tools().enable_run_cmd,
+        allowlist: tools().run_cmd_allowlist,
+        powers: tools().command_powers,
+        network: tools().allow_outbound_network,
+        timeoutSeconds: tools().exec_timeout,
+      }),
+    });
+    return {
+      files,
+      handles,
+      writing,
+      gate,
+      writes: createFileWrites(writing),
+      search: createSearch({ ...access, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
+      system: createSystem({
+        roots: () => roots().map((shown) => ({ shown, path: resolve(root, shown) })),
+      }),
+    };
+  };
+  const main = createReach("mcp.tools.allowed_roots", () => tools().allowed_roots);
+  const { files, handles, gate } = main;
+
+  /** Roots of the linux_* tools, where they have their own. */
+  const linuxRoots = (): readonly string[] | null => {
+    const { enforce_roots: enforces, allowed_roots: own } = config().mcp.linux_ops.roots;
+    return enforces ? own : ["/"];
+  };
+  let apart: typeof main | undefined;
+  const linux = (): typeof main => {
+    if (linuxRoots() === null) return main;
+    apart ??= createReach("mcp.linux_ops.roots.allowed_roots", () => linuxRoots() ?? tools().allowed_roots);
+    return apart;
+  };
   const commands = createCommands(gate, runner);
   const processes = createProcesses({
-    gate,
+    gate: currentPort(() => linux().gate),
     runner,
     settings: () => ({
       enabled: tools().enable_run_cmd,
@@ -116,9 +158,6 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
       killForeign: tools().kill_foreign_processes,
     }),
     now: () => performance.now(),
-  });
-  const system = createSystem({
-    roots: () => tools().allowed_roots.map((shown) => ({ shown, path: resolve(root, shown) })),
   });
   const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
   const warned = new Set<string>();
@@ -178,19 +217,26 @@ export const createEngines = ({ root, config, configFile, log, onCommand }: Engi
     },
     countTokens: tokenCounter,
   });
-  const recovered = recoverWrites(writing).catch(() =>
+  const recovered = recoverWrites(main.writing).catch(() =>
     log.warn({}, "what a killed process left behind could not be looked at"),
   );
-  const search = createSearch({ ...access, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
   return {
     files,
-    writes: createFileWrites(writing),
-    search,
+    writes: main.writes,
+    search: main.search,
     handles,
+    /** The same for linux_* tools, which may have roots of their own. */
+    linux: {
+      files: currentPort(() => linux().files),
+      writes: currentPort(() => linux().writes),
+      search: currentPort(() => linux().search),
+      handles: currentPort(() => linux().handles),
+      system: currentPort(() => linux().system),
+    },
     locks,
     commands,
     processes,
-    system,
+    system: main.system,
     envelope,
     usage,
     retrieval,

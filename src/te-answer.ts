@@ -40,15 +40,17 @@ const answerNowhere = (request: Asked) =>
 /** What te answers from what is kept in the workspace. */
 export const answerFor = async (request: Asked, workspace: FoundWorkspace | undefined) => {
   if (workspace === undefined) return answerNowhere(request);
-  const [{ createEngines }, { loadForTe }] = await Promise.all([
+  const [{ createEngines }, { loadForTe, teFolders }] = await Promise.all([
     import("./engines.ts"),
     import("./te-config.ts"),
   ]);
+  const folders = teFolders();
   const { config, lookedAt } = await loadForTe(workspace.root);
   const engines = createEngines({
     root: workspace.root,
     config: () => config,
     configFile: () => lookedAt,
+    folders,
     log: silent,
   });
   try {

@@ -9,10 +9,12 @@ type Mcp = Loaded["config"]["mcp"];
 /** What te needs to know of the configuration. */
 export type TeConfig = Pick<Mcp, "te" | "session" | "handles">;
 
+export const teFolders = () => userFolders(process.env, homedir());
+
 const requestFor = (root: string) => ({
   env: process.env,
   root,
-  folders: userFolders(process.env, homedir()),
+  folders: teFolders(),
   configPath: process.env["LLMC_CONFIG"],
 });
 
@@ -24,7 +26,7 @@ export const loadTeConfig = async (workspace: FoundWorkspace | undefined): Promi
   try {
     const { config, waiting } = await loadForTe(root);
     if (waiting.some(({ key }) => key.startsWith("mcp.te."))) {
-      const { describeWaiting } = await import("./config/workspace-file.ts");
+      const { describeWaiting } = await import("./config/waiting.ts");
       process.stderr.write(`te: ${describeWaiting(waiting)}\n`);
     }
     return config.mcp;

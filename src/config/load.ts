@@ -6,7 +6,8 @@ import type { LoadRequest } from "./load-request.ts";
 import { readOverrides } from "./overrides.ts";
 import { buildConfig, type Config, ENTRIES } from "./sections.ts";
 import type { FileLayer } from "./toml-file.ts";
-import type { Waiting, WorkspaceFile } from "./workspace-file.ts";
+import type { Waiting } from "./waiting.ts";
+import type { WorkspaceFile } from "./workspace-file.ts";
 
 export interface Loaded {
   readonly config: Config;

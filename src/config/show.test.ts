@@ -5,7 +5,7 @@ import type { Kind, Option } from "../base/option.ts";
 import type { Loaded } from "./load.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { logSettings } from "./log-settings.ts";
-import { buildConfig, ENTRIES } from "./sections.ts";
+import { buildConfig, SHOWN_TABLES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 
 const load = (text: string | undefined, request: Partial<LoadRequest> = {}) => loadText(text, request);
@@ -34,7 +34,9 @@ const valid = (option: Option) => {
   return option.default === null ? fc.option(values) : values;
 };
 const anyValues = fc.record(
-  Object.fromEntries([...ENTRIES.values()].map(({ key, option }) => [key, valid(option)])),
+  Object.fromEntries(
+    SHOWN_TABLES.flatMap(({ entries }) => entries).map(({ key, option }) => [key, valid(option)]),
+  ),
   { requiredKeys: [] },
 );
 
@@ -96,6 +98,9 @@ describe("REQ-C3: the effective configuration", () => {
   });
 });
 
+/** The operator's own file, of which all is in force as it is written. */
+const OPERATORS = { lines: false, configPath: "/etc/llmc.toml" };
+
 describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
   it.each([undefined, "", '[mcp]\nmode = "code_execution"\n[mcp.tools]\nallowed_roots = []\n'])(
     "and loads to the same config: %j",
@@ -121,11 +126,18 @@ describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
           [...set.keys()].map((key) => [key, { source: "cli", detail: "--set" }] as const),
         );
         const config = buildConfig(set);
-        const shown: Loaded = { config, origins, file: undefined, lookedAt: "", warnings: [] };
-        expect((await load(plain(shown), { lines: false })).config).toEqual(config);
-        expect((await load(describeConfig(shown, { origin: true }), { lines: false })).config).toEqual(
+        const shown: Loaded = {
           config,
-        );
+          origins,
+          file: undefined,
+          lookedAt: "",
+          alsoFrom: [],
+          waiting: [],
+          workspaceFile: undefined,
+          warnings: [],
+        };
+        expect((await load(plain(shown), OPERATORS)).config).toEqual(config);
+        expect((await load(describeConfig(shown, { origin: true }), OPERATORS)).config).toEqual(config);
       }),
     );
   });

@@ -1,21 +1,10 @@
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { decide, isInside, isSame, type Places } from "./narrow.ts";
-import { redactUserinfo } from "./redact.ts";
 import { ENTRIES } from "./sections.ts";
-import { tomlInline } from "./toml-text.ts";
 import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
-
-/** Something that a workspace's file asks for beyond what would be in force without it. */
-export interface Waiting {
-  readonly key: string;
-  /** The entries of a list, or the value, that wait. */
-  readonly items: unknown;
-  /** The whole value in the file. */
-  readonly asked: unknown;
-  readonly inForce: unknown;
-}
+import type { Waiting } from "./waiting.ts";
 
 /** What trusting a file grants, by key; what was granted before included. */
 export interface Widening {
@@ -129,8 +118,8 @@ export const judgeFile = async (
     if (grant !== undefined) {
       widening.push({ key, without: base, asked: setting.value, grant: grant as Widening["grant"] });
     }
-    const { inForce, waits } = decide(option, base, setting.value, record?.values[key], places);
-    if (waits !== undefined) waiting.push({ key, items: waits, asked: setting.value, inForce });
+    const { inForce, waits, grant: items } = decide(option, base, setting.value, record?.values[key], places);
+    if (waits !== undefined) waiting.push({ key, items, asked: setting.value, inForce });
     // Where both say the same, it stays the operator's word.
     const saysNothing = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
     if (!saysNothing) settings.set(key, { ...setting, value: inForce });
@@ -142,30 +131,4 @@ export const judgeFile = async (
     workspaceFile: { trustPath, widening, digests: record?.digests ?? {} },
     problems: problem === undefined ? [] : [problem],
   };
-};
-
-const show = (value: unknown): string => tomlInline(redactUserinfo(value));
-
-/** One line for a log or a terminal: what the file asks for and does not get. */
-export const describeWaiting = (waiting: readonly Waiting[]): string =>
-  `llmc.toml asks for more than is in force here, and this workspace is not trusted for it: ${waiting
-    .map(({ key }) => key)
-    .join(", ")} (llmc trust shows and grants it)`;
-
-/** What trust would change about a refusal; undefined where it would change nothing. */
-export const waitingHint = (waiting: readonly Waiting[], key: string, item?: string): string | undefined => {
-  const found = waiting.find((one) => one.key === key);
-  if (found === undefined) return undefined;
-  if (item !== undefined && !coversItem(key, found.items, item)) return undefined;
-  const what =
-    item === undefined || key.endsWith("_roots")
-      ? `asks for ${key} = ${show(found.asked)}`
-      : `allows ${item}`;
-  return `llmc.toml ${what}, but this workspace is not trusted: run llmc trust`;
-};
-
-const coversItem = (key: string, items: unknown, item: string): boolean => {
-  const all = listOf(items).map(String);
-  if (!key.endsWith("allowed_roots")) return all.some((one) => one === item || basename(one) === item);
-  return !isAbsolute(item) || all.some((one) => !relative(one, item).startsWith(".."));
 };

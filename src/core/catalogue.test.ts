@@ -50,6 +50,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     }),
     tools: entries(loads),
     engines: await app.engines(),
+    linux: {},
     metrics: async () => ({}),
     observer: app.observer,
     modules: { list: async () => [], load: async () => ({}) },

@@ -65,6 +65,8 @@ interface CoreParts {
   readonly tools: readonly ToolEntry[];
   /** What tools work with; the core adds what it knows of itself. */
   readonly engines: Omit<Ports, "server">;
+  /** The same for linux_* tools, which have roots of their own (REQ-D15). */
+  readonly linux: Partial<Ports>;
   readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
   readonly observer: Observer;
   readonly modules: ModuleSource;
@@ -199,9 +201,11 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     observer,
     now,
   });
+  const ports: Ports = { ...parts.engines, server: { health, metrics: parts.metrics, instructions } };
+  const linuxPorts: Ports = { ...ports, ...parts.linux };
   const pipe = {
     settings,
-    ports: { ...parts.engines, server: { health, metrics: parts.metrics, instructions } },
+    portsOf: (tool: string) => (tool.startsWith("linux_") ? linuxPorts : ports),
     guard,
   };
   const call = createCall({ ...pipe, catalogue: () => catalogue });

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, withHint } from "../../base/error.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { compileDenylist } from "../../policy/denylist.ts";
@@ -63,6 +63,8 @@ interface GateOptions extends AccessOptions {
     /** Deadline where the call names none, and the most that a call may ask for. */
     readonly timeoutSeconds: number;
   };
+  /** What the operator could still do about a refused program, in one sentence. */
+  readonly programHint?: (program: string) => string | undefined;
   /** Files and folders that no command changes. */
   readonly protectedPaths: () => readonly string[];
 }
@@ -146,6 +148,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
       const words = wordsOf(command);
+      const explain = (thrown: unknown): never => {
+        const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
+        throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(words[0]))) : thrown;
+      };
       return access(cwd, signal, async (located, around) => {
         if (!located.stats.isDirectory()) {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
@@ -156,7 +162,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           dirs: FIXED_PATH,
           writableRoots: roots,
           ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
-        });
+        }).catch(explain);
         const [, ...rest] = words;
         refuseSecrets(rest, located.realPath, around);
         const tier = await options.runner.tier();
@@ -169,7 +175,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           powers: settings.powers,
           isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
         });
-        if (!judged.allowed) throw commandDenied(judged);
+        if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
         const ground = await groundOf(name, tier, settings.network);
         if (ground.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();

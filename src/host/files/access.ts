@@ -1,5 +1,6 @@
+import { withHint } from "../../base/error.ts";
 import { compileDenylist } from "../../policy/denylist.ts";
-import { judgeReal, judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
+import { judgeReal, judgeWritten, type PathRefusal, pathDenied, resolveWords } from "../../policy/paths.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { explainFailure, type Surroundings, translate } from "./explain-failure.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
@@ -13,6 +14,8 @@ export interface AccessOptions {
   readonly roots: () => readonly string[];
   /** Globs of names whose content is withheld. Asked on every call. */
   readonly denylist: () => readonly string[];
+  /** What the operator could still do about a path outside the roots, in one sentence. */
+  readonly outsideHint?: (path: string) => string | undefined;
   /** Left out: the best way this machine has. */
   readonly locate?: Locate;
 }
@@ -41,12 +44,13 @@ export const createAccess = (options: AccessOptions): Access => {
     const around = look();
     const { rules } = around;
     const path = resolveWords(words, rules.workspace);
-    const refusal = judgeWritten(path, rules);
-    if (refusal !== undefined) throw pathDenied(words, refusal, rules);
-    const judge = (realPath: string): void => {
-      const reason = judgeReal(realPath, rules);
-      if (reason !== undefined) throw pathDenied(words, reason, rules);
+    const deny = (reason: PathRefusal | undefined): void => {
+      if (reason === undefined) return;
+      const hint = reason === "outside" ? options.outsideHint?.(path) : undefined;
+      throw withHint(pathDenied(words, reason, rules), hint);
     };
+    deny(judgeWritten(path, rules));
+    const judge = (realPath: string): void => deny(judgeReal(realPath, rules));
     const located = await locate(path, judge).catch(async (error: unknown) => {
       throw await explainFailure(error, words, path, around);
     });
