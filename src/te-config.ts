@@ -9,6 +9,9 @@ type Mcp = Loaded["config"]["mcp"];
 /** What te needs to know of the configuration. */
 export type TeConfig = Pick<Mcp, "te" | "session" | "handles">;
 
+/** Only what te itself obeys is worth a line before a command's output. */
+const OWN_KEYS = /^mcp\.(te|session|handles)\./;
+
 export const teFolders = () => userFolders(process.env, homedir());
 
 const requestFor = (root: string) => ({
@@ -25,7 +28,7 @@ export const loadTeConfig = async (workspace: FoundWorkspace | undefined): Promi
   const root = workspace?.root ?? process.cwd();
   try {
     const { config, waiting } = await loadForTe(root);
-    if (waiting.some(({ key }) => key.startsWith("mcp.te."))) {
+    if (waiting.some(({ key }) => OWN_KEYS.test(key))) {
       const { describeWaiting } = await import("./config/waiting.ts");
       process.stderr.write(`te: ${describeWaiting(waiting)}\n`);
     }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openTestApp, tempWorkspace } from "../test/app.ts";
+import { openTestApp, tempWorkspace, trustWorkspace } from "../test/app.ts";
 import { cleanEnv } from "../test/workspace.ts";
 import type { EnvelopeDocument } from "./envelope/contract.ts";
 
@@ -147,8 +147,11 @@ describe("te", () => {
     expect(gone.stderr.toString()).toMatch(/^te: There is no handle/);
   });
 
-  test("REQ-X6: flags, then the environment, then the configuration; passed on to the command", () => {
+  test("REQ-X6: flags, then the environment, then the configuration; passed on to the command", async () => {
     const cwd = tempWorkspace({ "llmc.toml": '[mcp.session]\ndefault_agent_id = "from-config"\n' });
+    const untrusted = te(["true"], { cwd });
+    expect(untrusted.stderr.toString()).toContain("not trusted with it: mcp.session.default_agent_id");
+    await trustWorkspace(cwd);
     const print = ["sh", "-c", 'echo "$TE_AGENT_ID|$TE_SESSION_ID|$TE_MODEL|$NODE_COMPILE_CACHE"'];
     expect(te(print, { cwd }).text).toBe("from-config||unknown|\n");
     const env = { TE_AGENT_ID: "env", TE_SESSION_ID: "s1", TE_MODEL: "m1" };
@@ -218,8 +221,9 @@ describe("te", () => {
     expect(told.stderr.toString()).toContain("llmc config validate");
   });
 
-  test("REQ-X7: switched off, the output is the command's own and nothing is kept", () => {
+  test("REQ-X7: switched off, the output is the command's own and nothing is kept", async () => {
     const cwd = tempWorkspace({ "llmc.toml": "[mcp.te]\nenabled = false\n" });
+    await trustWorkspace(cwd);
     expect(te(["seq", "1", "30000"], { cwd }).text.split("\n")).toHaveLength(30_001);
     expect(readdirSync(cwd)).toEqual(["llmc.toml"]);
   });

@@ -46,6 +46,10 @@ export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): str
   return root;
 };
 
+/** What `llmc trust --yes` does. */
+export const trustWorkspace = (root: string): Promise<void> =>
+  trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) });
+
 /** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
 export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp> => {
   const root = tempWorkspace({

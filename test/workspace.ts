@@ -1,10 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { userFolders } from "../src/config/user-folders.ts";
-import { trustOwn } from "../src/trust.ts";
+import { trustWorkspace } from "./app.ts";
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 
@@ -288,8 +287,7 @@ export const createWorkspace = async (
   for (const [path, content] of Object.entries(files)) await write(path, content);
 
   // A file that is wrong is the test's own affair.
-  const trust = (): Promise<void> =>
-    trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, homedir()) }).catch(() => {});
+  const trust = (): Promise<void> => trustWorkspace(root).catch(() => {});
 
   const remove = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));

@@ -62,13 +62,13 @@ const decideRoots = (
   const wide = [...base.map(realOf), ...granted];
   const isAllowed = (item: string): boolean => wide.some((folder) => isInside(realOf(item), folder));
   const waits = asked.filter((item) => !isAllowed(item));
-  const both = [
+  const both = new Set([
     ...asked.filter(isAllowed),
     ...base.filter((item) => waits.some((wider) => isInside(realOf(item), realOf(wider)))),
-  ];
+  ]);
   const isNested = (item: string): boolean =>
-    both.some((other) => realOf(other) !== realOf(item) && isInside(realOf(item), realOf(other)));
-  const inForce = both
+    [...both].some((other) => realOf(other) !== realOf(item) && isInside(realOf(item), realOf(other)));
+  const inForce = [...both]
     .filter((item) => !isNested(item))
     .map((item) => (realOf(item) === resolve(workspace, item) ? item : realOf(item)));
   return waits.length === 0 ? { inForce } : { inForce, waits, grant: waits.map(realOf) };
@@ -99,8 +99,10 @@ export const decide = (
   granted: unknown,
   places: Places,
 ): Decision => {
-  const rankOfNumber = (value: unknown): number =>
-    value === unlimited ? Number.POSITIVE_INFINITY : typeof value === "number" ? value : Number.NaN;
+  const rankOfNumber = (value: unknown): number => {
+    if (typeof value !== "number") return Number.NaN;
+    return value === unlimited ? Number.POSITIVE_INFINITY : value;
+  };
   if (typeof widens === "boolean")
     return asked !== widens || base === widens || granted === widens ? { inForce: asked } : wait(base, asked);
   switch (widens) {
