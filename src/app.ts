@@ -4,12 +4,13 @@ import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
-import type { UserFolders } from "./config/user-folders.ts";
+import { trustFolder, type UserFolders } from "./config/user-folders.ts";
 import { describeWaiting, waitingHint } from "./config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
 import type { Stderr } from "./host/stdio.ts";
+import { createTrustFiles } from "./host/trust-files.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { loadFor } from "./load.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
@@ -249,6 +250,12 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     warnOfWaiting(next, log);
     void core.refresh();
   });
+  if (request.watch) {
+    // So that trust given in another terminal is noticed; a home that cannot be written has none to notice.
+    await createTrustFiles()
+      .makeFolder(trustFolder(request.folders.state))
+      .catch(() => {});
+  }
   const stopWatching = request.watch ? store.watch(disk) : () => {};
 
   return {

@@ -132,21 +132,23 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     },
     reload: () => inTurn(read),
     watch: (disk) => {
-      const refresh = (): void => {
-        inTurn(() => readSettled(read)).catch(() => undefined);
-      };
-      const stops: (() => void)[] = [];
-      const follow = (path: string): void => void stops.push(disk.watch(path, refresh));
-      const stopAll = (): void => {
-        for (const stop of stops) stop();
-      };
-      for (const path of current.alsoFrom) {
-        try {
-          follow(path);
-        } catch {
-          // A folder that is not there yet: what appears in it is read with the next reload.
+      const stops = new Map<string, () => void>();
+      const follow = (path: string): void => void stops.set(path, disk.watch(path, refresh));
+      const followOthers = (): void => {
+        for (const path of current.alsoFrom.filter((each) => !stops.has(each))) {
+          try {
+            follow(path);
+          } catch {
+            // A folder that is not there yet: what appears in it is read with the next reload.
+          }
         }
-      }
+      };
+      const refresh = (): void => {
+        inTurn(() => readSettled(read)).then(followOthers, () => undefined);
+      };
+      const stopAll = (): void => {
+        for (const stop of stops.values()) stop();
+      };
       try {
         follow(current.lookedAt);
         // An edit between the first load and this watch has no event of its own.

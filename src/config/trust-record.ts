@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { trustFolder } from "./user-folders.ts";
 
 /** Where trust records lie; the wiring reaches the disk for it. */
 export interface TrustFiles {
@@ -38,8 +39,6 @@ const isRecord = (value: unknown): value is TrustRecord =>
   Object.values(value["values"]).every(isGrant) &&
   isTable(value["digests"]) &&
   Object.values(value["digests"]).every(isDigests);
-
-export const trustFolder = (stateFolder: string): string => join(stateFolder, "trust");
 
 export const trustFile = (stateFolder: string, workspace: string): string =>
   join(trustFolder(stateFolder), `${createHash("sha256").update(workspace).digest("hex")}.json`);

@@ -22,3 +22,6 @@ export const userFolders = (env: Environment, home: string): UserFolders => {
     state: folder("XDG_STATE_HOME", ".local/state"),
   };
 };
+
+/** Where trust in workspaces is recorded. */
+export const trustFolder = (stateFolder: string): string => join(stateFolder, "trust");
