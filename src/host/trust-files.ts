@@ -64,5 +64,3 @@ export const createTrustFiles = () => ({
     }
   },
 });
-
-export type TrustFileStore = ReturnType<typeof createTrustFiles>;
