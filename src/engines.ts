@@ -1,24 +1,20 @@
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "./base/error.ts";
 import { tokenCounter } from "./base/tokens.ts";
 import type { Loaded } from "./config/load.ts";
 import type { UserFolders } from "./config/user-folders.ts";
+import { createReach, type Reach } from "./engine-reach.ts";
 import { createEnvelope } from "./envelope/envelope.ts";
 import { envelopeSettings } from "./envelope/settings.ts";
 import { serveTeCommand } from "./envelope/te-command.ts";
-import { createCommandGate, createCommands } from "./host/commands/commands.ts";
+import { createCommands } from "./host/commands/commands.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
-import { createFiles } from "./host/files/files.ts";
-import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import { isFolderName } from "./host/local-model.ts";
 import { createLocks } from "./host/locks/locks.ts";
 import { createProcesses } from "./host/processes/processes.ts";
-import { createSearch, renderHitLines } from "./host/search/search.ts";
 import { createStateDb } from "./host/state-db.ts";
-import { createSystem } from "./host/system/system.ts";
 import { createUsage } from "./host/usage/usage.ts";
-import { createFileWrites, recoverWrites } from "./host/writes/file-writes.ts";
+import { recoverWrites } from "./host/writes/file-writes.ts";
 import { currentPort } from "./lazy-port.ts";
 import type { Log } from "./observe/log.ts";
 import { createCallerRetrieval } from "./retrieve/caller-retrieval.ts";
@@ -38,8 +34,6 @@ interface EngineParts {
   /** Told of every command: how it was shown, and how long it took in all. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
-
-const MIB = 1024 * 1024;
 
 /** Each holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
 const MAX_INDEX_THREADS = 4;
@@ -78,61 +72,8 @@ export const createEngines = (parts: EngineParts) => {
     ...(rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : []),
   ];
 
-  /** All that touches paths, within these roots. */
-  const createReach = (rootsKey: string, roots: () => readonly string[]) => {
-    const access = {
-      workspace: root,
-      roots,
-      denylist: () => tools().denylist_globs,
-      outsideHint: (path: string) => trustHint?.(rootsKey, path),
-    };
-    const files = createFiles(access);
-    const handles = createHandles({
-      state,
-      files,
-      workspace: root,
-      limits: () => {
-        const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
-        return {
-          ttlSeconds: ttl_seconds,
-          maxTotalBytes: max_total_mb * MIB,
-          maxBytesEach: max_each_mb * MIB,
-        };
-      },
-      now,
-      newId: newHandleId,
-      pid: process.pid,
-      renderers: { search_hits: renderHitLines(files) },
-    });
-    const writing = { ...access, locks, writeDenylist: () => tools().write_denylist_globs, protectedPaths };
-    const gate = createCommandGate({
-      ...access,
-      runner,
-      protectedPaths,
-      programHint: (program) =>
-        trustHint?.("mcp.tools.run_cmd_allowlist", program) ??
-        trustHint?.("mcp.tools.command_powers", program),
-      settings: () => ({
-        enabled: tools().enable_run_cmd,
-        allowlist: tools().run_cmd_allowlist,
-        powers: tools().command_powers,
-        network: tools().allow_outbound_network,
-        timeoutSeconds: tools().exec_timeout,
-      }),
-    });
-    return {
-      files,
-      handles,
-      writing,
-      gate,
-      writes: createFileWrites(writing),
-      search: createSearch({ ...access, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
-      system: createSystem({
-        roots: () => roots().map((shown) => ({ shown, path: resolve(root, shown) })),
-      }),
-    };
-  };
-  const main = createReach("mcp.tools.allowed_roots", () => tools().allowed_roots);
+  const reachParts = { root, config, state, locks, runner, protectedPaths, trustHint, now };
+  const main = createReach(reachParts, "mcp.tools.allowed_roots", () => tools().allowed_roots);
   const { files, handles, gate } = main;
 
   /** Roots of the linux_* tools, where they have their own. */
@@ -140,10 +81,14 @@ export const createEngines = (parts: EngineParts) => {
     const { enforce_roots: enforces, allowed_roots: own } = config().mcp.linux_ops.roots;
     return enforces ? own : ["/"];
   };
-  let apart: typeof main | undefined;
-  const linux = (): typeof main => {
+  let apart: Reach | undefined;
+  const linux = (): Reach => {
     if (linuxRoots() === null) return main;
-    apart ??= createReach("mcp.linux_ops.roots.allowed_roots", () => linuxRoots() ?? tools().allowed_roots);
+    apart ??= createReach(
+      reachParts,
+      "mcp.linux_ops.roots.allowed_roots",
+      () => linuxRoots() ?? tools().allowed_roots,
+    );
     return apart;
   };
   const commands = createCommands(gate, runner);

@@ -25,7 +25,7 @@ export const createTrustFiles = () => ({
       if (!stats.isFile() || !isOurs || stats.size > MAX_RECORD_BYTES) {
         throw new Error("not a small regular file that only this user can write");
       }
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_RECORD_BYTES), 0, MAX_RECORD_BYTES, 0);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
       return buffer.toString("utf8", 0, bytesRead);
     } finally {
       await file.close();
