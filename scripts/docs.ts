@@ -19,7 +19,7 @@ const openCore = async (): Promise<{ core: Core; close: () => Promise<void> }> =
     root,
     overrides: { "mcp.logging.level": "silent" },
     env: {},
-    folders: { config: root, state: root },
+    folders: { home: root, config: root, state: root },
     watch: false,
     stderr: { write: () => {}, flush: async () => {} },
   });

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { App, AppRequest } from "./app.ts";
-import { toLlmcError } from "./base/error.ts";
+import { toLlmcError, withHint } from "./base/error.ts";
 import { tokenCounter } from "./base/tokens.ts";
+import { waitingHint } from "./config/waiting.ts";
 import type { AgentPort } from "./http/routes/agent.ts";
 import type { AgentAnswer } from "./llm/agent.ts";
 import type { ModelSettings } from "./llm/models.ts";
@@ -106,7 +107,9 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
             "model call failed",
           );
         }
-        throw thrown;
+        const { waiting } = app.config.current();
+        const lifted = code === "egress_denied" ? waitingHint(waiting, "mcp.rlm.profile") : undefined;
+        throw withHint(toLlmcError(thrown), lifted);
       });
       const { model, usage, costUsd, finish, sources } = answer;
       app.observer.log.info(

@@ -1,16 +1,19 @@
 import { resolve } from "node:path";
-import { type Loaded, type LoadRequest, loadConfig } from "./config/load.ts";
+import type { Loaded } from "./config/load.ts";
 import { logSettings } from "./config/log-settings.ts";
 import type { Overrides } from "./config/overrides.ts";
 import { toJson } from "./config/show.ts";
 import { type ConfigStore, createConfigStore } from "./config/store.ts";
-import type { UserFolders } from "./config/user-folders.ts";
+import { trustFolder, type UserFolders } from "./config/user-folders.ts";
+import { describeWaiting, waitingHint } from "./config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "./core/core.ts";
 import type { Engines } from "./engines.ts";
 import { createDisk, type Disk } from "./host/disk.ts";
 import { createWorkspaceFiles } from "./host/own-files/workspace-files.ts";
 import type { Stderr } from "./host/stdio.ts";
+import { createTrustFiles } from "./host/trust-files.ts";
 import { lazyPort } from "./lazy-port.ts";
+import { loadFor } from "./load.ts";
 import { jsonSchema, matchTemplate } from "./mcp/kit.ts";
 import { createLog, type LiveLog } from "./observe/log.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -71,6 +74,14 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   defaultModel: mcp.session.default_model,
 });
 
+const MODULES_KEY = "mcp.tools.custom_modules";
+
+/** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
+const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>
+  workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
+    ? (workspaceFile.digests[MODULES_KEY] ?? {})
+    : undefined;
+
 const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]): ObserveSettings => ({
   enabled: observability.enabled,
   metrics: observability.metrics_enabled,
@@ -127,18 +138,16 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
+/** One line, so that nobody wonders why a workspace's file is not obeyed. */
+const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
+  if (waiting.length === 0) return;
+  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
+};
+
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
-  const loadRequest: LoadRequest = {
-    disk,
-    env: request.env,
-    root,
-    configPath: request.configPath,
-    overrides: request.overrides,
-    lines: false,
-  };
-  const load = () => loadConfig(loadRequest);
+  const load = () => loadFor(request, false);
   const first = await load();
   const log = createLog(logSettings(first), stderr);
   const store = createConfigStore({
@@ -157,6 +166,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
+  warnOfWaiting(first, log);
 
   const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
   const observer = createObserver({
@@ -171,9 +181,15 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     engines ??= import("./engines.ts").then(({ createEngines }) =>
       createEngines({
         root,
-        folders: request.folders,
         config,
         configFile: () => store.current().lookedAt,
+        folders: request.folders,
+        waitingModules: () =>
+          store
+            .current()
+            .waiting.filter(({ key }) => key === "mcp.tools.custom_modules")
+            .map(({ asked }) => String(asked)),
+        trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
         log,
         onCommand: metrics.recordEnvelope,
       }),
@@ -194,6 +210,8 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   >(
     name: K,
   ): Engines[K] => lazyPort(async () => (await loadEngines())[name]);
+  const linuxPort = <K extends keyof Engines["linux"]>(name: K): Engines["linux"][K] =>
+    lazyPort(async () => (await loadEngines()).linux[name]);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
@@ -208,9 +226,18 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       system: port("system"),
       retrieval: port("retrieval"),
     },
+    linux: {
+      files: linuxPort("files"),
+      writes: linuxPort("writes"),
+      search: linuxPort("search"),
+      handles: linuxPort("handles"),
+      system: linuxPort("system"),
+    },
     metrics: metrics.snapshot,
     observer,
-    modules: lazyPort(async () => (await import("./host/modules.ts")).createModuleSource()),
+    modules: lazyPort(async () =>
+      (await import("./host/modules.ts")).createModuleSource(() => moduleDigests(store.current())),
+    ),
     jsonSchema,
     matchTemplate,
     watchFile: (path, changed) => {
@@ -222,14 +249,22 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       }
     },
     program: `llmc ${VERSION}`,
+    waiting: () => store.current().waiting.map(({ key }) => key),
     now,
   });
 
   store.onChange((next, _previous, { changed, needsRestart }) => {
     log.configure(logSettings(next));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
+    warnOfWaiting(next, log);
     void core.refresh();
   });
+  if (request.watch) {
+    // So that trust given in another terminal is noticed; a home that cannot be written has none to notice.
+    await createTrustFiles()
+      .makeFolder(trustFolder(request.folders.state))
+      .catch(() => {});
+  }
   const stopWatching = request.watch ? store.watch(disk) : () => {};
 
   return {

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { type AppRequest, createApp } from "./app.ts";
+import { type App, type AppRequest, createApp } from "./app.ts";
 import { LlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
 import { showControls } from "./base/text.ts";
@@ -12,6 +12,7 @@ import type { runCall } from "./cli/call-command.ts";
 import type { Io } from "./cli/io.ts";
 import { type Actions, type CommonOptions, createProgram, runProgram } from "./cli/program.ts";
 import { createDisk } from "./host/disk.ts";
+import { loadFor } from "./load.ts";
 import { requestOf, stderr } from "./request.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
@@ -30,6 +31,7 @@ const io: Io = {
   data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
   err: (line) => stderr.write(line),
   isTerminal: Boolean(process.stdout.isTTY) && process.env["NO_COLOR"] === undefined,
+  canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
   confirm: async (question) => {
     const lines = createInterface({ input: process.stdin, output: process.stdout });
     const answer = await lines.question(`${question} [y/N] `);
@@ -49,9 +51,17 @@ const quiet = (request: AppRequest): AppRequest => ({
   },
 });
 
-const loadFor = async (options: CommonOptions) => {
-  const { loadConfig } = await import("./config/load.ts");
-  return loadConfig({ ...(await requestOf(options)), disk: createDisk() });
+const loadWith = async (options: CommonOptions) => loadFor(await requestOf(options));
+
+/** The app of a command for people; what the workspace's file does not get is said on stderr. */
+const openQuietly = async (options: CommonOptions): Promise<App> => {
+  const app = await createApp(quiet(await requestOf(options)));
+  const { waiting } = app.config.current();
+  if (waiting.length > 0) {
+    const { describeWaiting } = await import("./config/waiting.ts");
+    io.err(`note: ${describeWaiting(waiting)}\n`);
+  }
+  return app;
 };
 
 /** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
@@ -60,7 +70,7 @@ const callTool = async (
   call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
 ): Promise<void> => {
   const { runCall } = await import("./cli/call-command.ts");
-  const app = await createApp(quiet(await requestOf({ ...options, mode: options.mode ?? "classic" })));
+  const app = await openQuietly({ ...options, mode: options.mode ?? "classic" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {
@@ -90,6 +100,7 @@ const actions: Actions = {
     }
     const request = await requestOf(options, true);
     if (options.stdio) return serveStdio(request);
+    if (io.canAsk) await (await import("./trust.ts")).offerTrust(request, io);
     return serveHttp({
       app: request,
       io,
@@ -99,20 +110,36 @@ const actions: Actions = {
   },
   init: async (options) => {
     const { runInit } = await import("./cli/config-command.ts");
-    const { root, configPath } = await requestOf(options);
-    await runInit(configPath ?? join(root, "llmc.toml"), createDisk(), io);
+    const request = await requestOf(options);
+    await runInit(request.configPath ?? join(request.root, "llmc.toml"), createDisk(), io);
+    await (await import("./trust.ts")).trustOwn(request);
+  },
+  trust: async (options) => {
+    const [{ runTrust }, { createTrust }] = await Promise.all([
+      import("./cli/trust-command.ts"),
+      import("./trust.ts"),
+    ]);
+    await runTrust(createTrust(await requestOf(options)), io, options);
+  },
+  validateRepo: async (options) => {
+    const [{ validateRepo }, { createTrust }] = await Promise.all([
+      import("./cli/trust-command.ts"),
+      import("./trust.ts"),
+    ]);
+    const request = await requestOf(options);
+    await validateRepo(await loadFor(request), createTrust(request), io, options);
   },
   showConfig: async (options) => {
     const { showConfig } = await import("./cli/config-command.ts");
-    showConfig(await loadFor(options), io, { origin: options.origin ?? false, json: options.json ?? false });
+    showConfig(await loadWith(options), io, { origin: options.origin ?? false, json: options.json ?? false });
   },
   validateConfig: async (options) => {
     const { validateConfig } = await import("./cli/config-command.ts");
-    validateConfig(await loadFor(options), io);
+    validateConfig(await loadWith(options), io);
   },
   explainConfig: async (key, options) => {
     const { explainConfig } = await import("./cli/config-command.ts");
-    explainConfig(key, await loadFor(options), io);
+    explainConfig(key, await loadWith(options), io);
   },
   doctor: async (options) => {
     const [{ runDoctor }, { examine }] = await Promise.all([
@@ -126,13 +153,13 @@ const actions: Actions = {
   tools: async (options) => {
     const { runTools } = await import("./cli/tools-command.ts");
     const { mode, ...others } = options;
-    const app = await createApp(quiet(await requestOf(others)));
+    const app = await openQuietly(others);
     await runTools(app.core, io, { mode, json: options.json ?? false });
     await app.close();
   },
   locks: async (options) => {
     const { runLocks } = await import("./cli/locks-command.ts");
-    const app = await createApp(quiet(await requestOf(options)));
+    const app = await openQuietly(options);
     const { locks } = await app.engines();
     runLocks(locks, io, { json: options.json ?? false });
     await app.close();
@@ -142,7 +169,7 @@ const actions: Actions = {
       import("./cli/usage-command.ts"),
       import("./envelope/usage-text.ts"),
     ]);
-    const app = await createApp(quiet(await requestOf(options)));
+    const app = await openQuietly(options);
     try {
       const { usage } = await app.engines();
       runUsage({ summary: usage.summary, text: usageText }, io, options);
@@ -177,7 +204,7 @@ const actions: Actions = {
   },
   index: async (options) => {
     const { runIndex } = await import("./cli/index-command.ts");
-    const app = await createApp(quiet(await requestOf(options)));
+    const app = await openQuietly(options);
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort());
     try {

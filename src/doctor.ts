@@ -3,11 +3,11 @@ import { modelSettingsOf } from "./agent-wiring.ts";
 import type { AppRequest } from "./app.ts";
 import { toLlmcError } from "./base/error.ts";
 import type { Finding } from "./cli/doctor-command.ts";
-import { type Loaded, loadConfig } from "./config/load.ts";
+import type { Loaded } from "./config/load.ts";
 import type { Tier } from "./host/commands/contract.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
-import { createDisk } from "./host/disk.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "./host/probe.ts";
+import { loadFor } from "./load.ts";
 import { STATE_DIR } from "./policy/paths.ts";
 import { VERSION } from "./version.ts";
 
@@ -19,7 +19,7 @@ const examineConfig = async (
   request: AppRequest,
 ): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
   try {
-    const loaded = await loadConfig({ ...request, disk: createDisk() });
+    const loaded = await loadFor(request);
     const says =
       loaded.file === undefined
         ? "no file; the defaults are in force (hybrid mode)"
@@ -53,6 +53,21 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
     findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
   }
   return findings;
+};
+
+/** What the workspace's file asks for and does not get. */
+const examineTrust = (loaded: Loaded | undefined): Finding[] => {
+  if (loaded?.workspaceFile === undefined) return [];
+  const { waiting } = loaded;
+  return [
+    waiting.length === 0
+      ? good("trust", "all that the workspace's file says is in force")
+      : weak(
+          "trust",
+          `the workspace's file is not trusted with ${waiting.map(({ key }) => key).join(", ")}`,
+          "llmc trust",
+        ),
+  ];
 };
 
 const examineFiles = async (): Promise<Finding> =>
@@ -124,6 +139,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
   return [
     good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
     finding,
+    ...examineTrust(loaded),
     ...(await examineRoots(request, loaded)),
     await examineFiles(),
     examineHttp(request, loaded),

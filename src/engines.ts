@@ -1,27 +1,23 @@
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
 import { LlmcError, toLlmcError } from "./base/error.ts";
 import { tokenCounter } from "./base/tokens.ts";
 import type { Loaded } from "./config/load.ts";
 import type { UserFolders } from "./config/user-folders.ts";
+import { createReach, type Reach } from "./engine-reach.ts";
 import { createEnvelope } from "./envelope/envelope.ts";
 import { envelopeSettings } from "./envelope/settings.ts";
 import { serveTeCommand } from "./envelope/te-command.ts";
-import { createCommandGate, createCommands } from "./host/commands/commands.ts";
+import { createCommands } from "./host/commands/commands.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
-import { createFiles } from "./host/files/files.ts";
-import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import { isFolderName } from "./host/local-model.ts";
 import { createLocks } from "./host/locks/locks.ts";
 import { createProcesses } from "./host/processes/processes.ts";
 import { programPlaces } from "./host/program-places.ts";
-import type { ReachOptions } from "./host/reach/reach.ts";
 import { createWithheldFiles } from "./host/reach/withheld-files.ts";
-import { createSearch, renderHitLines } from "./host/search/search.ts";
 import { createStateDb } from "./host/state-db.ts";
-import { createSystem } from "./host/system/system.ts";
 import { createUsage } from "./host/usage/usage.ts";
-import { createFileWrites, recoverWrites } from "./host/writes/file-writes.ts";
+import { recoverWrites } from "./host/writes/file-writes.ts";
+import { currentPort } from "./lazy-port.ts";
 import type { Log } from "./observe/log.ts";
 import { createCallerRetrieval } from "./retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "./retrieve/thread-retrieval.ts";
@@ -29,16 +25,19 @@ import { VERSION } from "./version.ts";
 
 interface EngineParts {
   readonly root: string;
-  readonly folders: UserFolders;
   readonly config: () => Loaded["config"];
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
+  /** The user's own folders: what lies there is the operator's word, so no caller writes it. */
+  readonly folders: UserFolders;
+  /** Folders of custom modules that the workspace asks for and is not trusted with yet. */
+  readonly waitingModules?: () => readonly string[];
+  /** What trust in the workspace would change about a refusal. */
+  readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
   /** Told of every command: how it was shown, and how long it took in all. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
-
-const MIB = 1024 * 1024;
 
 /** Each holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
 const MAX_INDEX_THREADS = 4;
@@ -47,26 +46,11 @@ const MAX_INDEX_THREADS = 4;
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
 /** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = ({ root, folders, config, configFile, log, onCommand }: EngineParts) => {
+export const createEngines = (parts: EngineParts) => {
+  const { root, config, configFile, folders, log, onCommand, trustHint } = parts;
+  const waitingModules = parts.waitingModules ?? (() => []);
   const tools = () => config().mcp.tools;
   const rag = () => config().mcp.rag;
-  const withheldFiles = createWithheldFiles();
-  const reach: ReachOptions = {
-    workspace: root,
-    roots: () => tools().allowed_roots,
-    denylist: () => tools().denylist_globs,
-    startup: () => tools().startup_globs,
-    withheldFiles,
-    // Whoever writes these changes what the server itself does (REQ-D16).
-    places: () => ({
-      user: [folders.config, folders.state],
-      program: programPlaces(),
-      config: [configFile()],
-      modules: tools().custom_modules === "" ? [] : [tools().custom_modules],
-      models: rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : [],
-      startup: config().mcp.resources.sidecars,
-    }),
-  };
   const state = createStateDb({
     workspace: root,
     userState: folders.state,
@@ -83,41 +67,40 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
     now,
     pid: process.pid,
   });
-  const files = createFiles(reach);
-  const handles = createHandles({
-    state,
-    files,
-    workspace: root,
-    limits: () => {
-      const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
-      return { ttlSeconds: ttl_seconds, maxTotalBytes: max_total_mb * MIB, maxBytesEach: max_each_mb * MIB };
-    },
-    now,
-    newId: newHandleId,
-    pid: process.pid,
-    renderers: { search_hits: renderHitLines(files) },
-  });
-  const writing = { ...reach, userState: folders.state, locks };
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
-  const gate = createCommandGate({
-    ...reach,
-    runner,
-    settings: () => ({
-      enabled: tools().enable_run_cmd,
-      allowlist: tools().run_cmd_allowlist,
-      powers: tools().command_powers,
-      network: tools().allow_outbound_network,
-      timeoutSeconds: tools().exec_timeout,
-      limits: {
-        memoryBytes: tools().command_memory_mb * MIB,
-        processes: tools().command_processes,
-        fileBytes: tools().command_file_mb * MIB,
-      },
-    }),
+  const withheldFiles = createWithheldFiles();
+  // Whoever writes these changes what the server itself does (REQ-D16).
+  const places = () => ({
+    user: [folders.config, folders.state],
+    program: programPlaces(),
+    config: [configFile()],
+    modules: [tools().custom_modules, ...waitingModules()].filter((folder) => folder !== ""),
+    models: rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : [],
+    startup: config().mcp.resources.sidecars,
   });
+
+  const reachParts = { root, folders, config, state, locks, runner, places, withheldFiles, trustHint, now };
+  const main = createReach(reachParts, "mcp.tools.allowed_roots", () => tools().allowed_roots);
+  const { files, handles, gate } = main;
+
+  /** Roots of the linux_* tools, where they have their own. */
+  const linuxRoots = (): readonly string[] | null => {
+    const { enforce_roots: enforces, allowed_roots: own } = config().mcp.linux_ops.roots;
+    return enforces ? own : ["/"];
+  };
+  let apart: Reach | undefined;
+  const linux = (): Reach => {
+    if (linuxRoots() === null) return main;
+    apart ??= createReach(
+      reachParts,
+      "mcp.linux_ops.roots.allowed_roots",
+      () => linuxRoots() ?? tools().allowed_roots,
+    );
+    return apart;
+  };
   const commands = createCommands(gate, runner);
   const processes = createProcesses({
-    gate,
+    gate: currentPort(() => linux().gate),
     runner,
     settings: () => ({
       enabled: tools().enable_run_cmd,
@@ -127,9 +110,6 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
       killForeign: tools().kill_foreign_processes,
     }),
     now: () => performance.now(),
-  });
-  const system = createSystem({
-    roots: () => tools().allowed_roots.map((shown) => ({ shown, path: resolve(root, shown) })),
   });
   const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
   const warned = new Set<string>();
@@ -192,22 +172,29 @@ export const createEngines = ({ root, folders, config, configFile, log, onComman
     },
     countTokens: tokenCounter,
   });
-  const recovered = recoverWrites(writing).then(
+  const recovered = recoverWrites(main.writing).then(
     ({ refused }) => {
       if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
     },
     () => log.warn({}, "what a killed process left behind could not be looked at"),
   );
-  const search = createSearch({ ...reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 });
   return {
     files,
-    writes: createFileWrites(writing),
-    search,
+    writes: main.writes,
+    search: main.search,
     handles,
+    /** The same for linux_* tools, which may have roots of their own. */
+    linux: {
+      files: currentPort(() => linux().files),
+      writes: currentPort(() => linux().writes),
+      search: currentPort(() => linux().search),
+      handles: currentPort(() => linux().handles),
+      system: currentPort(() => linux().system),
+    },
     locks,
     commands,
     processes,
-    system,
+    system: main.system,
     envelope,
     usage,
     retrieval,

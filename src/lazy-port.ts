@@ -19,3 +19,13 @@ export const lazyPort = <T extends Port>(load: () => Promise<T>): T => {
       },
   });
 };
+
+/** Stands for whichever port is in force at the time of a call. */
+export const currentPort = <T extends Port>(current: () => T): T =>
+  new Proxy({} as T, {
+    get: (_target, method) => {
+      const port = current();
+      const own: unknown = Reflect.get(port, method);
+      return typeof own === "function" ? own.bind(port) : own;
+    },
+  });

@@ -1,6 +1,4 @@
-import { homedir } from "node:os";
 import { LlmcError } from "./base/error.ts";
-import { userFolders } from "./config/user-folders.ts";
 import { answerTe } from "./envelope/te-answers.ts";
 import type { TeRequest } from "./envelope/te-args.ts";
 import type { FoundWorkspace } from "./host/find-workspace.ts";
@@ -44,24 +42,17 @@ const answerNowhere = (request: Asked) =>
 /** What te answers from what is kept in the workspace. */
 export const answerFor = async (request: Asked, workspace: FoundWorkspace | undefined) => {
   if (workspace === undefined) return answerNowhere(request);
-  const [{ createEngines }, { loadConfig }, { createDisk }] = await Promise.all([
+  const [{ createEngines }, { loadForTe, teFolders }] = await Promise.all([
     import("./engines.ts"),
-    import("./config/load.ts"),
-    import("./host/disk.ts"),
+    import("./te-config.ts"),
   ]);
-  const { config, lookedAt } = await loadConfig({
-    disk: createDisk(),
-    env: process.env,
-    root: workspace.root,
-    configPath: process.env["LLMC_CONFIG"],
-    overrides: {},
-    lines: false,
-  });
+  const folders = teFolders();
+  const { config, lookedAt } = await loadForTe(workspace.root);
   const engines = createEngines({
     root: workspace.root,
-    folders: userFolders(process.env, homedir()),
     config: () => config,
     configFile: () => lookedAt,
+    folders,
     log: silent,
   });
   try {

@@ -11,13 +11,13 @@ import { VERSION } from "./version.ts";
 const OWN_FAILURE = 125;
 
 /** Flags, then the environment, then the configuration; a session that nobody named is none. */
-const sessionOf = (who: TeWho, { defaultAgentId, defaultModel }: TeConfig): Session => {
+const sessionOf = (who: TeWho, { session }: TeConfig): Session => {
   const { TE_AGENT_ID, TE_SESSION_ID, TE_MODEL } = process.env;
   const sessionId = cleanName(who.session ?? TE_SESSION_ID ?? "");
   return {
-    agentId: cleanName(who.agent ?? (TE_AGENT_ID || defaultAgentId)),
+    agentId: cleanName(who.agent ?? (TE_AGENT_ID || session.default_agent_id)),
     sessionId,
-    model: cleanName(who.model ?? (TE_MODEL || defaultModel)),
+    model: cleanName(who.model ?? (TE_MODEL || session.default_model)),
     principal: LOCAL,
     // Whoever types commands here may name any session: it only helps the user to keep their own agents apart.
     owner: sessionId === "" ? "" : `te:${sessionId}`,

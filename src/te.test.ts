@@ -3,11 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openTestApp, tempWorkspace } from "../test/app.ts";
+import { openTestApp, tempWorkspace, trustWorkspace } from "../test/app.ts";
 import { cleanEnv } from "../test/workspace.ts";
-import { ENTRIES } from "./config/sections.ts";
 import type { EnvelopeDocument } from "./envelope/contract.ts";
-import { TABLES } from "./te-config.ts";
 
 const launcher = fileURLToPath(new URL("../bin/te", import.meta.url));
 
@@ -149,8 +147,11 @@ describe("te", () => {
     expect(gone.stderr.toString()).toMatch(/^te: There is no handle/);
   });
 
-  test("REQ-X6: flags, then the environment, then the configuration; passed on to the command", () => {
+  test("REQ-X6: flags, then the environment, then the configuration; passed on to the command", async () => {
     const cwd = tempWorkspace({ "llmc.toml": '[mcp.session]\ndefault_agent_id = "from-config"\n' });
+    const untrusted = te(["true"], { cwd });
+    expect(untrusted.stderr.toString()).toContain("not trusted with it: mcp.session.default_agent_id");
+    await trustWorkspace(cwd);
     const print = ["sh", "-c", 'echo "$TE_AGENT_ID|$TE_SESSION_ID|$TE_MODEL|$NODE_COMPILE_CACHE"'];
     expect(te(print, { cwd }).text).toBe("from-config||unknown|\n");
     const env = { TE_AGENT_ID: "env", TE_SESSION_ID: "s1", TE_MODEL: "m1" };
@@ -220,8 +221,9 @@ describe("te", () => {
     expect(told.stderr.toString()).toContain("llmc config validate");
   });
 
-  test("REQ-X7: switched off, the output is the command's own and nothing is kept", () => {
+  test("REQ-X7: switched off, the output is the command's own and nothing is kept", async () => {
     const cwd = tempWorkspace({ "llmc.toml": "[mcp.te]\nenabled = false\n" });
+    await trustWorkspace(cwd);
     expect(te(["seq", "1", "30000"], { cwd }).text.split("\n")).toHaveLength(30_001);
     expect(readdirSync(cwd)).toEqual(["llmc.toml"]);
   });
@@ -249,18 +251,5 @@ describe("te", () => {
     const startedAt = performance.now();
     expect(te(["sh", "-c", "sleep 20 & echo started"], { cwd }).text).toBe("started\n");
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-  });
-
-  test("without a configuration, its defaults are those of the options", () => {
-    for (const [path, values] of Object.entries(TABLES)) {
-      const names = [...ENTRIES.keys()].filter((key) => key.slice(0, key.lastIndexOf(".")) === path);
-      expect(
-        Object.keys(values)
-          .map((name) => `${path}.${name}`)
-          .sort(),
-      ).toEqual(names.sort());
-      for (const [name, value] of Object.entries(values))
-        expect(value).toBe(ENTRIES.get(`${path}.${name}`)?.option.default);
-    }
   });
 });

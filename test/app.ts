@@ -7,6 +7,7 @@ import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
+import { trustOwn } from "../src/trust.ts";
 
 interface TestAppOptions {
   /** Text of llmc.toml; left out, there is none. */
@@ -15,9 +16,13 @@ interface TestAppOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly overrides?: Readonly<Record<string, string>>;
   readonly watch?: boolean;
+  /** False: the workspace's file is not trusted. */
+  readonly trusted?: boolean;
 }
 
 export interface TestApp extends App {
+  /** What `llmc trust --yes` does, after an edit of the file. */
+  trust(): Promise<void>;
   /** Everything that was logged so far. */
   logs(): Promise<string>;
   ask(tool: string, args?: unknown, origin?: Partial<Origin>): Promise<CallResult>;
@@ -41,6 +46,10 @@ export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): str
   return root;
 };
 
+/** What `llmc trust --yes` does. */
+export const trustWorkspace = (root: string): Promise<void> =>
+  trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) });
+
 /** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
 /** Whoever calls in tests that are not about who calls. */
 export const TEST_CALLER: Caller = {
@@ -59,11 +68,15 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
     ...(options.config === undefined ? {} : { "llmc.toml": options.config }),
   });
   let logged = "";
-  const app = await createApp({
+  const where = {
     root,
     overrides: options.overrides ?? {},
     env: {},
     folders: userFolders(process.env, tmpdir()),
+  };
+  if (options.config !== undefined && options.trusted !== false) await trustOwn(where);
+  const app = await createApp({
+    ...where,
     watch: options.watch ?? false,
     stderr: {
       write: (text) => {
@@ -83,6 +96,7 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
     });
   return {
     ...app,
+    trust: () => trustOwn(where),
     logs: async () => {
       await app.log.flush();
       return logged;

@@ -35,7 +35,7 @@ const MAY_TOUCH_OS = ["host", "sandbox", "link"];
 
 /** npm packages by room. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  base: ["zod", "gpt-tokenizer"],
+  base: ["gpt-tokenizer"],
   policy: ["picomatch"],
   observe: [
     "pino",
@@ -47,10 +47,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   host: ["@vscode/ripgrep", "ioredis", "koffi", "pg"],
   retrieve: ["picomatch", "usearch", "tree-sitter-wasm", "web-tree-sitter"],
-  llm: ["zod", "@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],
+  llm: ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],
   tools: ["zod"],
   core: ["zod"],
-  config: ["zod", "smol-toml", "toml-eslint-parser"],
+  config: ["smol-toml", "toml-eslint-parser"],
   mcp: ["@modelcontextprotocol/server"],
   http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],
   cli: ["commander", "smol-toml", "toml-eslint-parser"],

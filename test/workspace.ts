@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { trustWorkspace } from "./app.ts";
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 
@@ -69,6 +70,8 @@ export interface ServeOptions {
   readonly ignoreStderr?: boolean;
   /** False: the test does the handshake itself, or none. */
   readonly handshake?: boolean;
+  /** False: the workspace's file is not trusted. */
+  readonly trusted?: boolean;
 }
 
 const isProtocol = (value: unknown): value is Message => {
@@ -265,6 +268,8 @@ export interface Workspace {
   readonly root: string;
   write(path: string, content: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string>;
+  /** What `llmc trust --yes` does. */
+  trust(): Promise<void>;
   serve(options?: ServeOptions): Promise<Server>;
   remove(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -281,6 +286,9 @@ export const createWorkspace = async (
   };
   for (const [path, content] of Object.entries(files)) await write(path, content);
 
+  // A file that is wrong is the test's own affair.
+  const trust = (): Promise<void> => trustWorkspace(root).catch(() => {});
+
   const remove = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
     await rm(root, { recursive: true, force: true });
@@ -289,7 +297,16 @@ export const createWorkspace = async (
     root,
     write,
     read: (path) => readFile(join(root, path), "utf8"),
-    serve: async ({ args = [], command, env = {}, ignoreStderr = false, handshake = true } = {}) => {
+    trust,
+    serve: async ({
+      args = [],
+      command,
+      env = {},
+      ignoreStderr = false,
+      handshake = true,
+      trusted = true,
+    } = {}) => {
+      if (trusted) await trust();
       const [program, ...first] = command ?? [launcher];
       const child = spawn(program, [...first, "serve", "--stdio", "--root", root, ...args], {
         // Another folder than the workspace: clients start servers from wherever they are.

@@ -28,6 +28,17 @@ export class LlmcError extends Error {
   }
 }
 
+/** The same error with a further way out, where there is one. */
+export const withHint = (error: LlmcError, more: string | undefined): LlmcError =>
+  more === undefined
+    ? error
+    : new LlmcError(error.code, error.message, {
+        hint: error.hint === undefined ? `${more}.` : `${error.hint} ${more}.`,
+        details: error.details,
+        retryable: error.retryable,
+        cause: error.cause,
+      });
+
 /** Out of descriptors or memory for now: not the caller's fault, and worth another try. */
 const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 

@@ -3,6 +3,7 @@ import { explainKey } from "../config/explain.ts";
 import type { Loaded } from "../config/load.ts";
 import { describeConfig, toJson } from "../config/show.ts";
 import { configTemplate } from "../config/template.ts";
+import { describeWaiting } from "../config/waiting.ts";
 import type { Io } from "./io.ts";
 
 export const showConfig = (
@@ -17,6 +18,7 @@ export const showConfig = (
 
 export const validateConfig = (loaded: Loaded, io: Io): void => {
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
+  if (loaded.waiting.length > 0) io.err(`note: ${describeWaiting(loaded.waiting)}\n`);
   io.out(
     loaded.file === undefined
       ? `No config file at ${loaded.lookedAt}: the defaults are in force (hybrid mode).\n`

@@ -5,6 +5,8 @@ export interface Io {
   data(text: string): void;
   err(text: string): void;
   readonly isTerminal: boolean;
+  /** Whether a person can answer. */
+  readonly canAsk: boolean;
   /** Asks on the terminal; false where there is none. */
   confirm(question: string): Promise<boolean>;
   readInput(): Promise<string>;

@@ -20,6 +20,7 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
     data: () => {},
     err: () => {},
     isTerminal: false,
+    canAsk: false,
     confirm: async () => false,
     readInput: async () => "",
   };

@@ -26,6 +26,13 @@ export interface ConnectFlags extends CommonOptions {
   readonly yes?: true;
 }
 
+export interface TrustFlags extends CommonOptions {
+  readonly yes?: true;
+  readonly revoke?: true;
+  readonly list?: true;
+  readonly json?: true;
+}
+
 export interface UsageFlags extends CommonOptions {
   readonly json?: true;
   readonly days?: string;
@@ -54,6 +61,8 @@ export interface SearchFlags extends CommonOptions {
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
   init(options: CommonOptions): Promise<void>;
+  trust(options: TrustFlags): Promise<void>;
+  validateRepo(options: CommonOptions & { readonly json?: true }): Promise<void>;
   showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
   validateConfig(options: CommonOptions): Promise<void>;
   explainConfig(key: string, options: CommonOptions): Promise<void>;
@@ -102,6 +111,22 @@ export const createProgram = (actions: Actions, version: string): Command => {
   withCommon(program.command("init").description("write a commented llmc.toml")).action((options) =>
     actions.init(options),
   );
+
+  withCommon(
+    program
+      .command("trust")
+      .description("show what a workspace's llmc.toml allows beyond your own, and grant it"),
+  )
+    .addOption(new Option("--yes", "grant without asking").conflicts(["revoke", "list"]))
+    .addOption(new Option("--revoke", "take back what was granted").conflicts("list"))
+    .option("--list", "show the workspaces that are trusted")
+    .option("--json", "as JSON")
+    .action((options) => actions.trust(options));
+
+  const repo = program.command("repo").description("look at a workspace before you work in it");
+  withCommon(repo.command("validate").description("check its llmc.toml and say what it would widen"))
+    .option("--json", "as JSON")
+    .action((options) => actions.validateRepo(options));
 
   const config = program.command("config").description("show, check or explain the configuration");
   withCommon(config.command("show", { isDefault: true }).description("print the effective configuration"))
@@ -198,7 +223,7 @@ export const createProgram = (actions: Actions, version: string): Command => {
     .option("--json", "as JSON")
     .action((target, options) => actions.inspect(target, options));
 
-  for (const command of [program, ...program.commands, ...config.commands]) {
+  for (const command of [program, ...program.commands, ...config.commands, ...repo.commands]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }
   return program;

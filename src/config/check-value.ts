@@ -1,6 +1,6 @@
-import type { Option } from "../base/option.ts";
+import type { Kind, Option } from "../base/option.ts";
 import { nearest } from "../base/text.ts";
-import { describeKind, type Kind, kindOf } from "./kind.ts";
+import { describeKind } from "./kind.ts";
 
 /** Either the value, or what was expected and what came instead. `item` is the place in a list. */
 export type Checked =
@@ -53,22 +53,40 @@ const complain = (kind: Kind, got: string, item?: number): Checked => ({
   item,
 });
 
+const NO_EFFECT: Checked = {
+  complaint: "has no effect in this version; remove it, so that nobody relies on it",
+};
+
+const isOfKind = (kind: Kind, value: unknown): boolean => {
+  switch (kind.is) {
+    case "flag":
+      return typeof value === "boolean";
+    case "whole":
+      return typeof value === "number" && Number.isInteger(value) && value >= kind.min && value <= kind.max;
+    case "choice":
+      return typeof value === "string" && kind.values.includes(value);
+    case "text":
+      return typeof value === "string";
+    case "list":
+      return Array.isArray(value) && value.every((item) => typeof item === "string");
+  }
+};
+
 /** Whole numbers may arrive as bigint, so that one past 64 bits is a problem like any other, not a parser's failure. */
 export const checkValue = (option: Option, raw: unknown): Checked => {
+  if (option.noEffect) return NO_EFFECT;
+  const { kind } = option;
   const value = withoutBigint(raw);
-  const parsed = option.schema.safeParse(value);
-  if (parsed.success) return { value: parsed.data };
-  const kind = kindOf(option);
-  // A text of the right type breaks a pattern, which says itself what it wants.
-  if (kind.is === "text" && typeof value === "string") {
-    return { complaint: parsed.error.issues[0]?.message ?? "not a value that fits", item: undefined };
+  if (!isOfKind(kind, value)) {
+    const { got, item } = describeGot(kind, value);
+    return complain(kind, got, item);
   }
-  const [issue] = parsed.error.issues;
-  if (kind.is === "list" && issue?.code === "invalid_format" && typeof issue.path[0] === "number") {
-    return { complaint: issue.message, item: issue.path[0] };
+  if ((kind.is === "text" || kind.is === "list") && kind.shape !== undefined) {
+    const { pattern, expected } = kind.shape;
+    const item = [value].flat().findIndex((each) => !pattern.test(String(each)));
+    if (item >= 0) return { complaint: expected, item: kind.is === "list" ? item : undefined };
   }
-  const { got, item } = describeGot(kind, value);
-  return complain(kind, got, item);
+  return { value };
 };
 
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
@@ -93,16 +111,14 @@ const parseList = (option: Option, text: string): Checked => {
   try {
     return checkValue(option, JSON.parse(text));
   } catch {
-    return complain(
-      kindOf(option),
-      "a broken JSON array; write a JSON array, or the items separated by commas",
-    );
+    return complain(option.kind, "a broken JSON array; write a JSON array, or the items separated by commas");
   }
 };
 
 /** A value from the environment or the command line, where everything is text. */
 export const parseText = (option: Option, text: string): Checked => {
-  const kind = kindOf(option);
+  if (option.noEffect) return NO_EFFECT;
+  const kind = option.kind;
   switch (kind.is) {
     case "flag": {
       const value = FLAGS.get(text.trim().toLowerCase());

@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { describeKind, kindOf } from "./kind.ts";
+import { describeKind } from "./kind.ts";
 import { showOrigin } from "./layer.ts";
 import type { Loaded } from "./load.ts";
 import { redactUserinfo } from "./redact.ts";
@@ -14,7 +14,7 @@ const explainEntry = (entry: Entry, loaded: Loaded): string => {
     key,
     `  ${option.says}`,
     "",
-    `  type      ${describeKind(kindOf(option))}`,
+    `  type      ${describeKind(option.kind)}`,
     `  default   ${tomlInline(option.default)}`,
     `  now       ${tomlInline(redactUserinfo(valueAt(loaded.config, key)))}${origin === undefined ? "" : ` (${showOrigin(origin)})`}`,
     `  variable  ${variable}`,
@@ -22,6 +22,11 @@ const explainEntry = (entry: Entry, loaded: Loaded): string => {
     `  changes   ${option.restart ? "wait for the next start" : "take effect at once"}`,
   ];
   if (option.planned) lines.push("  planned   accepted and checked, but not in force yet");
+  if (option.noEffect)
+    lines.push("  refused   written out, it stops the start: it has no effect in this version");
+  const waits = loaded.waiting.find((one) => one.key === key);
+  if (waits !== undefined)
+    lines.push(`  waits     ${tomlInline(redactUserinfo(waits.asked))} in the file, for llmc trust`);
   return `${lines.join("\n")}\n`;
 };
 

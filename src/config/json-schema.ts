@@ -1,6 +1,5 @@
-import { z } from "zod";
-import { withoutNull } from "./kind.ts";
-import { type Entry, TABLES } from "./sections.ts";
+import type { Kind } from "../base/option.ts";
+import { type Entry, SHOWN_TABLES } from "./sections.ts";
 
 interface ObjectSchema {
   type: "object";
@@ -14,19 +13,31 @@ const objectSchema = (): ObjectSchema => ({ type: "object", additionalProperties
 const isObjectSchema = (value: unknown): value is ObjectSchema =>
   typeof value === "object" && value !== null && "properties" in value;
 
-const propertyOf = ({ option }: Entry): Record<string, unknown> => {
-  const { $schema, ...type } = z.toJSONSchema(withoutNull(option.schema));
-  return {
-    description: option.planned ? `${option.says} (not in force yet)` : option.says,
-    ...type,
-    ...(option.default === null ? {} : { default: option.default }),
-  };
+const typeOf = (kind: Kind): Record<string, unknown> => {
+  switch (kind.is) {
+    case "flag":
+      return { type: "boolean" };
+    case "whole":
+      return { type: "integer", minimum: kind.min, maximum: kind.max };
+    case "choice":
+      return { type: "string", enum: kind.values };
+    case "text":
+      return { type: "string", ...(kind.shape === undefined ? {} : { pattern: kind.shape.pattern.source }) };
+    case "list":
+      return { type: "array", items: typeOf({ ...kind, is: "text" }) };
+  }
 };
+
+const propertyOf = ({ option }: Entry): Record<string, unknown> => ({
+  description: option.says,
+  ...typeOf(option.kind),
+  ...(option.default === null ? {} : { default: option.default }),
+});
 
 /** JSON Schema of llmc.toml, for editors. */
 export const configJsonSchema = () => {
   const root = objectSchema();
-  for (const { path, says, entries } of TABLES) {
+  for (const { path, says, entries } of SHOWN_TABLES) {
     let node = root;
     for (const part of path.split(".")) {
       const known = node.properties[part];

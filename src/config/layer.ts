@@ -1,6 +1,6 @@
 /** Where a value came from. `detail` is the flag, the variable, `file:line`, or the rule behind a default. */
 export interface Origin {
-  readonly source: "cli" | "env" | "file" | "default";
+  readonly source: "cli" | "env" | "file" | "user" | "default";
   readonly detail: string;
 }
 
@@ -16,6 +16,6 @@ export interface Layer {
 }
 
 export const showOrigin = ({ source, detail }: Origin): string => {
-  if (source === "file") return detail;
+  if (source === "file" || source === "user") return detail;
   return detail === "" ? source : `${source}: ${detail}`;
 };

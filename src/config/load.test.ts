@@ -1,20 +1,21 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadTrusted } from "../../test/config-request.ts";
 import { LlmcError } from "../base/error.ts";
 import { createDisk } from "../host/disk.ts";
-import { type LoadRequest, loadConfig } from "./load.ts";
+import type { LoadRequest } from "./load-request.ts";
 
 let root = "";
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "llmc-config-"));
+  root = await realpath(await mkdtemp(join(tmpdir(), "llmc-config-")));
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 const write = (text: string, name = "llmc.toml") => writeFile(join(root, name), text);
 const load = (request: Partial<LoadRequest> = {}) =>
-  loadConfig({ disk: createDisk(), env: {}, root, overrides: {}, ...request });
+  loadTrusted({ disk: createDisk(), env: {}, root, overrides: {}, ...request });
 const refusal = async (request: Partial<LoadRequest> = {}): Promise<LlmcError> => {
   const error = await load(request).then(
     () => undefined,
@@ -155,7 +156,7 @@ describe("REQ-D5: a mode that nobody named", () => {
 });
 
 describe("the environment", () => {
-  const FLAG = "mcp.security.air_gapped_mode";
+  const FLAG = "mcp.tools.kill_foreign_processes";
   it.each([
     ["true", true],
     ["1", true],
@@ -166,10 +167,10 @@ describe("the environment", () => {
     ["no", false],
     ["Off", false],
   ])("reads the flag %j", async (text, value) => {
-    const { config } = await load({ env: { LLMC_MCP_SECURITY_AIR_GAPPED_MODE: text } });
-    expect(config.mcp.security.air_gapped_mode).toBe(value);
+    const { config } = await load({ env: { LLMC_MCP_TOOLS_KILL_FOREIGN_PROCESSES: text } });
+    expect(config.mcp.tools.kill_foreign_processes).toBe(value);
     const { config: set } = await load({ overrides: { [FLAG]: text } });
-    expect(set.mcp.security.air_gapped_mode).toBe(value);
+    expect(set.mcp.tools.kill_foreign_processes).toBe(value);
   });
 
   it.each([
@@ -275,9 +276,9 @@ describe("the command line", () => {
 
 describe("warnings", () => {
   it("name the keys that are set and not in force yet", async () => {
-    await write("[mcp.te]\njson_mode = true\n[mcp.server]\nport = 1\n");
+    await write("[mcp.rlm]\nallow_model_override = true\n[mcp.server]\nport = 1\n");
     expect((await load({ env: { LLMC_MCP_RLM_ALLOW_PATH: "false" } })).warnings).toEqual([
-      "set, but not in force yet: mcp.te.json_mode, mcp.rlm.allow_path",
+      "set, but not in force yet: mcp.rlm.allow_model_override, mcp.rlm.allow_path",
     ]);
   });
 });

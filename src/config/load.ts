@@ -1,28 +1,13 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { type Environment, readEnvironment, unknownVariables } from "./environment.ts";
-import type { Origin, Setting } from "./layer.ts";
-import { type Overrides, readOverrides } from "./overrides.ts";
+import type { Layer, Origin, Setting } from "./layer.ts";
+import type { LoadRequest } from "./load-request.ts";
+import { readOverrides } from "./overrides.ts";
 import { buildConfig, type Config, ENTRIES } from "./sections.ts";
 import type { FileLayer } from "./toml-file.ts";
-
-/** What this room needs of the machine. */
-export interface ConfigDisk {
-  readText(path: string): Promise<string | undefined>;
-  watch(path: string, changed: () => void): () => void;
-}
-
-export interface LoadRequest {
-  readonly disk: Pick<ConfigDisk, "readText">;
-  readonly env: Environment;
-  /** The workspace, absolute. */
-  readonly root: string;
-  /** A file the operator named, which must exist; relative to the root. Without it, `llmc.toml` in the root is optional. */
-  readonly configPath?: string | undefined;
-  readonly overrides?: Overrides | undefined;
-  /** Whether the origin of a file's value has its line. Costs some 10 ms, which a server's start can do without. */
-  readonly lines?: boolean | undefined;
-}
+import type { Waiting } from "./waiting.ts";
+import type { WorkspaceFile } from "./workspace-file.ts";
 
 export interface Loaded {
   readonly config: Config;
@@ -31,10 +16,17 @@ export interface Loaded {
   readonly file: string | undefined;
   /** Where a file was looked for: the place to watch. */
   readonly lookedAt: string;
+  /** Further files that a new configuration may come from: the user's own, and the record of trust. */
+  readonly alsoFrom: readonly string[];
+  /** What the workspace's file asks for and does not get until it is trusted. */
+  readonly waiting: readonly Waiting[];
+  /** What trust is about; left out where no file of the workspace is in force. */
+  readonly workspaceFile: WorkspaceFile | undefined;
   readonly warnings: readonly string[];
 }
 
 const FILE_NAME = "llmc.toml";
+const USER_FILE_NAME = "config.toml";
 const MOST_PROBLEMS = 20;
 
 const displayName = (root: string, path: string): string => {
@@ -53,7 +45,28 @@ const refuse = (problems: readonly string[], cause?: unknown): LlmcError => {
   });
 };
 
-const readFile = async (request: LoadRequest, path: string): Promise<FileLayer | undefined> => {
+const expandHome = (value: unknown, home: string): unknown => {
+  if (Array.isArray(value)) return value.map((item) => expandHome(item, home));
+  return typeof value === "string" && /^~(?:\/|$)/.test(value) ? home + value.slice(1) : value;
+};
+
+/** `~` in front of a path is the user's home, wherever the path is written. */
+const withHome = <L extends Layer>(layer: L, home: string): L => ({
+  ...layer,
+  settings: new Map(
+    [...layer.settings].map(([key, setting]) =>
+      ENTRIES.get(key)?.option.path
+        ? [key, { ...setting, value: expandHome(setting.value, home) }]
+        : [key, setting],
+    ),
+  ),
+});
+
+const readFile = async (
+  request: LoadRequest,
+  path: string,
+  source: "file" | "user",
+): Promise<FileLayer | undefined> => {
   const name = displayName(request.root, path);
   let text: string | undefined;
   try {
@@ -62,10 +75,10 @@ const readFile = async (request: LoadRequest, path: string): Promise<FileLayer |
     const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
     throw refuse([`${name}: the config file cannot be read${code}`], error);
   }
+  if (text === undefined) return undefined;
   // Many workspaces have no file: they start without the parser.
-  if (text !== undefined) return (await import("./toml-file.ts")).readToml(text, name, request.lines ?? true);
-  if (request.configPath === undefined) return undefined;
-  throw refuse([`${name}: there is no such config file`]);
+  const { readToml } = await import("./toml-file.ts");
+  return withHome(await readToml(text, name, request.lines ?? true, source), request.folders.home);
 };
 
 /** For a mode that nobody named: a workspace without a file gets the new default, an older file keeps its meaning. */
@@ -85,6 +98,11 @@ const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): st
   if (config.mcp.code_execution.enabled && config.mcp.mode !== "code_execution") {
     warnings.push(`mcp.code_execution.enabled changes nothing: the mode is ${config.mcp.mode}`);
   }
+  if (!config.mcp.linux_ops.roots.enforce_roots) {
+    warnings.push(
+      "mcp.linux_ops.roots.enforce_roots is false: linux_* tools reach the whole file system, as far as this user does",
+    );
+  }
   return warnings;
 };
 
@@ -92,40 +110,65 @@ const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): st
 const variablesOf = (entries: unknown): readonly string[] =>
   (Array.isArray(entries) ? entries.map(String) : []).flatMap((entry) => /env:(\w+)$/.exec(entry)?.[1] ?? []);
 
-/** Variables that hold keys of model providers. */
-const keyVariables = (settings: ReadonlyMap<string, Setting>): readonly string[] =>
-  [...settings].flatMap(([key, { value }]) => (key.endsWith("_key_env") ? [String(value)] : []));
+/** Variables that the settings name: those of tokens, and of the keys of model providers. */
+const variablesNamedBy = (settings: ReadonlyMap<string, Setting>): readonly string[] =>
+  [...settings].flatMap(([key, { value }]) => {
+    if (key === "mcp.auth.tokens") return variablesOf(value);
+    return key.endsWith("_key_env") || key === "mcp.auth.token_env" ? [String(value)] : [];
+  });
 
-export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
-  const path =
-    request.configPath === undefined
-      ? join(request.root, FILE_NAME)
-      : resolve(request.root, request.configPath);
-  const file = await readFile(request, path);
-  const environment = readEnvironment(request.env);
-  const overrides = readOverrides(request.overrides ?? {});
-  const settings = new Map<string, Setting>([
-    ...(file?.settings ?? []),
+const problemsOf = (
+  layers: { readonly user: Layer | undefined; readonly file: FileLayer | undefined },
+  environment: Layer,
+  overrides: Layer,
+  env: Environment,
+): string[] => {
+  const stated = new Map([
+    ...(layers.user?.settings ?? []),
+    ...(layers.file?.settings ?? []),
     ...environment.settings,
     ...overrides.settings,
   ]);
-
-  const named = settings.get("mcp.auth.token_env")?.value;
-  const further = settings.get("mcp.auth.tokens")?.value;
-  const problems = [
-    ...(file?.problems ?? []),
+  const token = stated.get("mcp.auth.token_env")?.value;
+  return [
+    ...(layers.user?.problems ?? []),
+    ...(layers.file?.problems ?? []),
     ...environment.problems,
     // A file that cannot be parsed may have named the token's variable.
-    ...(file?.broken
+    ...(layers.file?.broken
       ? []
-      : unknownVariables(request.env, typeof named === "string" ? named : undefined, [
-          ...variablesOf(further),
-          ...keyVariables(settings),
-        ])),
+      : unknownVariables(env, typeof token === "string" ? token : undefined, variablesNamedBy(stated))),
     ...overrides.problems,
   ];
+};
+
+export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
+  const { root, folders, configPath } = request;
+  const path = configPath === undefined ? join(root, FILE_NAME) : resolve(root, configPath);
+  const userPath = join(folders.config, USER_FILE_NAME);
+  const user = await readFile(request, userPath, "user");
+  const file = await readFile(request, path, "file");
+  if (file === undefined && configPath !== undefined) {
+    throw refuse([`${displayName(root, path)}: there is no such config file`]);
+  }
+  const environment = withHome(readEnvironment(request.env), folders.home);
+  const overrides = withHome(readOverrides(request.overrides ?? {}), folders.home);
+  const problems = problemsOf({ user, file }, environment, overrides, request.env);
   if (problems.length > 0) throw refuse(problems);
 
+  const operators = new Map([...environment.settings, ...overrides.settings]);
+  const fromFile =
+    file === undefined
+      ? undefined
+      : await (await import("./workspace-file.ts")).judgeFile(request, path, file.settings, {
+          user: user?.settings ?? new Map(),
+          above: operators,
+        });
+  const settings = new Map<string, Setting>([
+    ...(user?.settings ?? []),
+    ...(fromFile?.settings ?? []),
+    ...operators,
+  ]);
   const stated = new Map(settings);
   if (!settings.has("mcp.mode")) {
     const codeExecution = settings.get("mcp.code_execution.enabled")?.value === true;
@@ -138,6 +181,12 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     origins: new Map([...ENTRIES.keys()].map((key) => [key, settings.get(key)?.origin ?? unset])),
     file: file === undefined ? undefined : path,
     lookedAt: path,
-    warnings: warningsFor(config, stated),
+    alsoFrom: [
+      userPath,
+      ...(fromFile?.workspaceFile === undefined ? [] : [fromFile.workspaceFile.trustPath]),
+    ],
+    waiting: fromFile?.waiting ?? [],
+    workspaceFile: fromFile?.workspaceFile,
+    warnings: [...warningsFor(config, stated), ...(fromFile?.problems ?? [])],
   };
 };

@@ -1,7 +1,7 @@
 import { checkValue, parseText } from "./check-value.ts";
 import type { Layer, Setting } from "./layer.ts";
 import { ENTRIES } from "./sections.ts";
-import { nearestKey, unknownName } from "./suggest.ts";
+import { unknownPath } from "./suggest.ts";
 
 type OverrideValue = string | number | boolean | readonly string[];
 
@@ -19,7 +19,7 @@ export const readOverrides = (overrides: Overrides): Layer => {
     const { flag, value } = unpack(override);
     const entry = ENTRIES.get(key);
     if (entry === undefined) {
-      problems.push(`${flag}: ${unknownName("key", key, nearestKey(key))}`);
+      problems.push(`${flag}: ${unknownPath("key", key)}`);
       continue;
     }
     const checked =

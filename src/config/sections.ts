@@ -1,7 +1,6 @@
 import type { Option, Section, ValuesOf } from "../base/option.ts";
 import { coreSections } from "../core/options.ts";
 import { envelopeSections } from "../envelope/options.ts";
-import { hostSections } from "../host/options.ts";
 import { httpSections } from "../http/options.ts";
 import { linkSections } from "../link/options.ts";
 import { llmSections } from "../llm/options.ts";
@@ -22,7 +21,6 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...envelopeSections,
   ...rlmSections,
   ...llmSections,
-  ...hostSections,
 ];
 
 const [general, hybrid, codeExecution, session, coreLimits, handles, locks] = coreSections;
@@ -35,7 +33,6 @@ const [rag] = retrieveSections;
 const [te] = envelopeSections;
 const [rlm] = rlmSections;
 const [llm, llmRoles] = llmSections;
-const [docker] = hostSections;
 
 /**
  * Every section under its table, in the order that pages and listings show. A section's own `path` is plain text to
@@ -64,7 +61,6 @@ export const LAYOUT = {
   "mcp.llm.roles": [llmRoles],
   "mcp.observability": [observability],
   "mcp.logging": [logging],
-  "mcp.docker": [docker],
 } as const satisfies Readonly<Record<string, readonly Section[]>>;
 
 type Layout = typeof LAYOUT;
@@ -119,6 +115,12 @@ export const TABLES: readonly Table[] = Object.entries<readonly Section[]>(LAYOU
 export const ENTRIES: ReadonlyMap<string, Entry> = new Map(
   TABLES.flatMap((table) => table.entries.map((entry) => [entry.key, entry] as const)),
 );
+
+/** Keys that do something. The others are for a later version, and not shown until they work (REQ-D26). */
+export const SHOWN_TABLES: readonly Table[] = TABLES.map((table) => ({
+  ...table,
+  entries: table.entries.filter(({ option }) => !option.planned && !option.noEffect),
+})).filter(({ entries }) => entries.length > 0);
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

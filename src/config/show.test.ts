@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Option } from "../base/option.ts";
-import { type Kind, kindOf } from "./kind.ts";
-import { type Loaded, type LoadRequest, loadConfig } from "./load.ts";
+import { loadText } from "../../test/config-request.ts";
+import type { Kind, Option } from "../base/option.ts";
+import type { Loaded } from "./load.ts";
+import type { LoadRequest } from "./load-request.ts";
 import { logSettings } from "./log-settings.ts";
-import { buildConfig, ENTRIES } from "./sections.ts";
+import { buildConfig, SHOWN_TABLES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 
-const load = (text: string | undefined, request: Partial<LoadRequest> = {}) =>
-  loadConfig({ disk: { readText: async () => text }, env: {}, root: "/w", ...request });
+const load = (text: string | undefined, request: Partial<LoadRequest> = {}) => loadText(text, request);
 const plain = (loaded: Loaded) => describeConfig(loaded, { origin: false });
 
 const anyText = fc.string({ unit: "binary" }).filter((text) => !text.includes("@"));
@@ -27,15 +27,16 @@ const ofKind = (kind: Kind): fc.Arbitrary<unknown> => {
   }
 };
 const valid = (option: Option) => {
-  // A text, or list of texts, with a pattern of its own: its default is the one that is known to fit.
-  const kind = kindOf(option);
-  const odd: Partial<Record<Kind["is"], unknown>> = { text: "\u0000", list: ["\u0000"] };
-  const isFree = !(kind.is in odd) || option.schema.safeParse(odd[kind.is]).success;
+  // A text, or list of texts, with a shape of its own: its default is the one that is known to fit.
+  const { kind } = option;
+  const isFree = !("shape" in kind) || kind.shape === undefined;
   const values = isFree ? ofKind(kind) : fc.constant(option.default);
   return option.default === null ? fc.option(values) : values;
 };
 const anyValues = fc.record(
-  Object.fromEntries([...ENTRIES.values()].map(({ key, option }) => [key, valid(option)])),
+  Object.fromEntries(
+    SHOWN_TABLES.flatMap(({ entries }) => entries).map(({ key, option }) => [key, valid(option)]),
+  ),
   { requiredKeys: [] },
 );
 
@@ -97,6 +98,9 @@ describe("REQ-C3: the effective configuration", () => {
   });
 });
 
+/** The operator's own file, of which all is in force as it is written. */
+const OPERATORS = { lines: false, configPath: "/etc/llmc.toml" };
+
 describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
   it.each([undefined, "", '[mcp]\nmode = "code_execution"\n[mcp.tools]\nallowed_roots = []\n'])(
     "and loads to the same config: %j",
@@ -122,11 +126,18 @@ describe("REQ-C3: what is shown can be saved as llmc.toml", () => {
           [...set.keys()].map((key) => [key, { source: "cli", detail: "--set" }] as const),
         );
         const config = buildConfig(set);
-        const shown: Loaded = { config, origins, file: undefined, lookedAt: "", warnings: [] };
-        expect((await load(plain(shown), { lines: false })).config).toEqual(config);
-        expect((await load(describeConfig(shown, { origin: true }), { lines: false })).config).toEqual(
+        const shown: Loaded = {
           config,
-        );
+          origins,
+          file: undefined,
+          lookedAt: "",
+          alsoFrom: [],
+          waiting: [],
+          workspaceFile: undefined,
+          warnings: [],
+        };
+        expect((await load(plain(shown), OPERATORS)).config).toEqual(config);
+        expect((await load(describeConfig(shown, { origin: true }), OPERATORS)).config).toEqual(config);
       }),
     );
   });

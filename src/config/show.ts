@@ -2,8 +2,8 @@ import { type Origin, showOrigin } from "./layer.ts";
 import type { Loaded } from "./load.ts";
 import { isSilent } from "./log-settings.ts";
 import { redactUserinfo } from "./redact.ts";
-import { ENTRIES, type Entry, TABLES, valueAt } from "./sections.ts";
-import { tomlLines } from "./toml-text.ts";
+import { type Entry, SHOWN_TABLES, valueAt } from "./sections.ts";
+import { tomlInline, tomlLines } from "./toml-text.ts";
 
 interface ShowOptions {
   /** Says behind each value where it came from. */
@@ -23,12 +23,17 @@ const showEntry = (loaded: Loaded, entry: Entry, nameWidth: number, { origin }: 
   const rest = value?.slice(1) ?? [];
   if (!origin) return [head, ...rest];
   const from = showOrigin(loaded.origins.get(entry.key) ?? UNSET);
-  return [`${head.padEnd(COMMENT_COLUMN)}  # ${from}`, ...rest];
+  const waits = loaded.waiting.find(({ key }) => key === entry.key);
+  const note =
+    waits === undefined
+      ? ""
+      : `; ${tomlInline(redactUserinfo(waits.asked))} in the file waits for llmc trust`;
+  return [`${head.padEnd(COMMENT_COLUMN)}  # ${from}${note}`, ...rest];
 };
 
 /** The effective configuration as TOML that loads to the same values. */
 export const describeConfig = (loaded: Loaded, options: ShowOptions): string =>
-  TABLES.flatMap(({ path, entries }) => {
+  SHOWN_TABLES.flatMap(({ path, entries }) => {
     const nameWidth = Math.max(...entries.map(({ name }) => name.length));
     return [`[${path}]`, ...entries.flatMap((entry) => showEntry(loaded, entry, nameWidth, options)), ""];
   }).join("\n");
@@ -36,7 +41,14 @@ export const describeConfig = (loaded: Loaded, options: ShowOptions): string =>
 /** The same for programs: flat, by key. */
 export const toJson = (loaded: Loaded, { origin }: ShowOptions) => ({
   file: loaded.file ?? null,
-  values: Object.fromEntries([...ENTRIES.keys()].map((key) => [key, shownValue(loaded, key)])),
+  values: Object.fromEntries(
+    SHOWN_TABLES.flatMap(({ entries }) => entries.map(({ key }) => [key, shownValue(loaded, key)])),
+  ),
+  waiting: loaded.waiting.map(({ key, asked, items }) => ({
+    key,
+    asked: redactUserinfo(asked),
+    waits: redactUserinfo(items),
+  })),
   ...(origin ? { origins: Object.fromEntries(loaded.origins) } : {}),
   warnings: loaded.warnings,
 });

@@ -2,9 +2,11 @@ import { mkdtemp, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { loadTrusted, NO_FOLDERS, NO_TRUST } from "../../test/config-request.ts";
 import type { LlmcError } from "../base/error.ts";
 import { createDisk } from "../host/disk.ts";
-import { type LoadRequest, loadConfig } from "./load.ts";
+import { loadConfig } from "./load.ts";
+import type { LoadRequest } from "./load-request.ts";
 import { type ConfigChange, createConfigStore } from "./store.ts";
 
 let root = "";
@@ -24,7 +26,7 @@ const readTimeout = (seconds: number) => `[mcp]\nmode = "hybrid"\n[mcp.tools]\nr
 
 const open = async (request: Partial<LoadRequest> = {}) => {
   const disk = createDisk();
-  const load = () => loadConfig({ disk, env: {}, root, overrides: {}, ...request });
+  const load = () => loadTrusted({ disk, env: {}, root, overrides: {}, ...request });
   const errors: LlmcError[] = [];
   const changes: ConfigChange[] = [];
   const store = createConfigStore({ load, first: await load(), onError: (error) => errors.push(error) });
@@ -115,7 +117,7 @@ describe("REQ-C5: reload", () => {
   });
 
   it("concurrent reloads run one after the other", async () => {
-    const first = await loadConfig({ disk: createDisk(), env: {}, root });
+    const first = await loadTrusted({ disk: createDisk(), env: {}, root });
     let running = 0;
     let most = 0;
     const load = async () => {
@@ -164,11 +166,19 @@ describe("REQ-C5: watching a real file", () => {
     await write(readTimeout(2));
     const grown = "[mcp.tools]\nread_timeout = 3\n";
     const texts = ["", grown, `${grown}x = 1\n`];
-    const disk = { readText: async () => (texts.length > 1 ? texts.shift() : texts[0]) };
-    const first = await loadConfig({ disk: createDisk(), env: {}, root });
+    const disk = {
+      readText: async (path: string) =>
+        path.endsWith("/llmc.toml") ? (texts.length > 1 ? texts.shift() : texts[0]) : undefined,
+      resolveFile: async (path: string) => ({ path }),
+    };
+    const first = await loadTrusted({ disk: createDisk(), env: {}, root });
     const errors: string[] = [];
     const onError = ({ message }: LlmcError) => errors.push(message);
-    const store = createConfigStore({ load: () => loadConfig({ disk, env: {}, root }), first, onError });
+    const store = createConfigStore({
+      load: () => loadConfig({ disk, trust: NO_TRUST, folders: NO_FOLDERS, env: {}, root }),
+      first,
+      onError,
+    });
     const listener = vi.fn();
     store.onChange(listener);
     cleanups.push(store.watch({ watch: () => () => {} }));

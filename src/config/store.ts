@@ -1,5 +1,6 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
-import type { ConfigDisk, Loaded } from "./load.ts";
+import type { Loaded } from "./load.ts";
+import type { ConfigDisk } from "./load-request.ts";
 import { buildConfig, ENTRIES, valueAt } from "./sections.ts";
 
 export interface ConfigChange {
@@ -17,7 +18,7 @@ export interface ConfigStore {
   /** Returns the function that takes the listener off again. */
   onChange(listener: ChangeListener): () => void;
   reload(): Promise<ReloadResult>;
-  /** Reloads whenever the file changes, appears or goes; returns the stop function. */
+  /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
   watch(disk: Pick<ConfigDisk, "watch">): () => void;
 }
 
@@ -32,6 +33,9 @@ const differing = (one: Loaded, other: Loaded): string[] =>
   [...ENTRIES.keys()].filter(
     (key) => JSON.stringify(valueAt(one.config, key)) !== JSON.stringify(valueAt(other.config, key)),
   );
+
+const waitsFor = ({ waiting, workspaceFile }: Loaded): string =>
+  JSON.stringify([waiting, workspaceFile?.digests]);
 
 /** `next`, with the keys in `kept` as they are in `current`. */
 const keeping = (current: Loaded, next: Loaded, kept: ReadonlySet<string>): Loaded => {
@@ -50,7 +54,7 @@ const isSame = (one: Outcome, other: Outcome): boolean => {
   if ("error" in one || "error" in other) {
     return "error" in one && "error" in other && one.error.message === other.error.message;
   }
-  return differing(one.loaded, other.loaded).length === 0;
+  return differing(one.loaded, other.loaded).length === 0 && waitsFor(one.loaded) === waitsFor(other.loaded);
 };
 
 const SETTLE_MS = 50;
@@ -103,7 +107,10 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     const needsRestart = differing(loaded, previous).filter((key) => ENTRIES.get(key)?.option.restart);
     const next = keeping(previous, loaded, new Set(needsRestart));
     const change = { changed: differing(next, previous), needsRestart };
-    const isNews = change.changed.length > 0 || needsRestart.join() !== waiting.join();
+    const isNews =
+      change.changed.length > 0 ||
+      needsRestart.join() !== waiting.join() ||
+      waitsFor(next) !== waitsFor(previous);
     current = next;
     waiting = needsRestart;
     if (isNews) tell(next, previous, change);
@@ -125,18 +132,32 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     },
     reload: () => inTurn(read),
     watch: (disk) => {
+      const stops = new Map<string, () => void>();
+      const follow = (path: string): void => void stops.set(path, disk.watch(path, refresh));
+      const followOthers = (): void => {
+        for (const path of current.alsoFrom.filter((each) => !stops.has(each))) {
+          try {
+            follow(path);
+          } catch {
+            // A folder that is not there yet: what appears in it is read with the next reload.
+          }
+        }
+      };
       const refresh = (): void => {
-        inTurn(() => readSettled(read)).catch(() => undefined);
+        inTurn(() => readSettled(read)).then(followOthers, () => undefined);
+      };
+      const stopAll = (): void => {
+        for (const stop of stops.values()) stop();
       };
       try {
-        const stop = disk.watch(current.lookedAt, refresh);
+        follow(current.lookedAt);
         // An edit between the first load and this watch has no event of its own.
         refresh();
-        return stop;
+        return stopAll;
       } catch (cause) {
         const text = "The config file cannot be watched: edits take effect at the next start.";
         onError(new LlmcError("unavailable", text, { cause }));
-        return () => {};
+        return stopAll;
       }
     },
   };

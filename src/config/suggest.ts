@@ -1,4 +1,5 @@
 import { nearest, quoteForMessage } from "../base/text.ts";
+import { removalReason } from "./removed-keys.ts";
 import { ENTRIES, TABLES } from "./sections.ts";
 
 const KEYS = [...ENTRIES.keys()];
@@ -24,3 +25,10 @@ export const nearestTable = (path: string): string | undefined => {
 
 export const unknownName = (what: "key" | "table" | "variable", shown: string, meant: string | undefined) =>
   `unknown ${what} ${quoteForMessage(shown)}${meant === undefined ? "" : `; did you mean "${meant}"?`}`;
+
+/** For a key, or a table, that is not ours: why it was removed, or which one was meant. */
+export const unknownPath = (what: "key" | "table", key: string, shown = key): string => {
+  const reason = removalReason(key);
+  if (reason !== undefined) return `${shown} was removed, because ${reason}; take it out`;
+  return unknownName(what, shown, what === "key" ? nearestKey(key) : nearestTable(key));
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "./load.ts";
+import { loadText } from "../../test/config-request.ts";
 import { readToml } from "./toml-file.ts";
 
 const problemsOf = async (text: string) => (await readToml(text, "llmc.toml", true)).problems;
@@ -151,8 +151,7 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
 
   it("reports everything in one run, in the order of the file, with the environment and the flags", async () => {
     const text = '[mcp.tools]\nx = 1\nread_timeout = "1"\n[mcp]\nmode = 3\n[mcp.nothing_like_it]\n';
-    const loading = loadConfig({
-      disk: { readText: async () => text },
+    const loading = loadText(text, {
       env: { LLMC_MCP_SERVER_PORT: "x", LLMC_MCP_MODES: "hybrid" },
       root: "/w",
       overrides: { "mcp.modus": "x" },
@@ -168,7 +167,7 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
 
   it("shows twenty problems and counts the rest", async () => {
     const text = Array.from({ length: 25 }, (_, at) => `key${at} = ${at}`).join("\n");
-    const loading = loadConfig({ disk: { readText: async () => text }, env: {}, root: "/w" });
+    const loading = loadText(text);
     const message = await loading.then(String, (error: Error) => error.message);
     expect(message.split("\n")).toHaveLength(21);
     expect(message).toMatch(/llmc\.toml:20: unknown key "key19"\n… and 5 more problems$/);

@@ -2,7 +2,7 @@ import { parse, TomlError } from "smol-toml";
 import { checkValue, typeName } from "./check-value.ts";
 import type { Layer } from "./layer.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
-import { nearestKey, nearestTable, unknownName } from "./suggest.ts";
+import { unknownPath } from "./suggest.ts";
 import { locateLines, type TomlPath } from "./toml-lines.ts";
 
 export interface FileLayer extends Layer {
@@ -52,8 +52,8 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
       else findings.complaints.push({ path, text: `${key}: expected a table, got ${typeName(raw)}` });
     } else {
       const text = isTable(raw)
-        ? unknownName("table", showPath(path), nearestTable(key))
-        : unknownName("key", showPath(path), nearestKey(key));
+        ? unknownPath("table", key, showPath(path))
+        : unknownPath("key", key, showPath(path));
       findings.complaints.push({ path, text });
     }
   }
@@ -66,7 +66,12 @@ const syntaxProblem = (name: string, error: TomlError): string => {
 };
 
 /** Reads and checks a file's text. `lines` asks for the line of every value; a problem always has its line. */
-export const readToml = async (text: string, name: string, lines: boolean): Promise<FileLayer> => {
+export const readToml = async (
+  text: string,
+  name: string,
+  lines: boolean,
+  from: "file" | "user" = "file",
+): Promise<FileLayer> => {
   const source = text.replace(/^\uFEFF/, "");
   const findings: Findings = { values: [], complaints: [] };
   try {
@@ -82,7 +87,7 @@ export const readToml = async (text: string, name: string, lines: boolean): Prom
     settings: new Map(
       findings.values.map(({ entry: { key }, value }) => [
         key,
-        { value, origin: { source: "file", detail: whereIs(lineOf(key.split("."))) } },
+        { value, origin: { source: from, detail: whereIs(lineOf(key.split("."))) } },
       ]),
     ),
     problems: findings.complaints

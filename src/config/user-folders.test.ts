@@ -3,6 +3,7 @@ import { userFolders } from "./user-folders.ts";
 
 test("without variables the folders lie in the home (REQ-D22)", () => {
   expect(userFolders({}, "/home/ada")).toEqual({
+    home: "/home/ada",
     config: "/home/ada/.config/llmc",
     state: "/home/ada/.local/state/llmc",
   });
@@ -11,6 +12,7 @@ test("without variables the folders lie in the home (REQ-D22)", () => {
 test("absolute variables win, relative ones are ignored", () => {
   const env = { XDG_CONFIG_HOME: "/etc/ada", XDG_STATE_HOME: "state" };
   expect(userFolders(env, "/home/ada")).toEqual({
+    home: "/home/ada",
     config: "/etc/ada/llmc",
     state: "/home/ada/.local/state/llmc",
   });

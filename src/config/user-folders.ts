@@ -3,6 +3,7 @@ import type { Environment } from "./environment.ts";
 
 /** Folders of the user, outside every workspace: what lies there is the operator's word. */
 export interface UserFolders {
+  readonly home: string;
   /** `config.toml` with personal defaults, and policies. */
   readonly config: string;
   /** Tokens, trust, grants and keys. */
@@ -15,5 +16,12 @@ export const userFolders = (env: Environment, home: string): UserFolders => {
     const named = env[variable];
     return join(named !== undefined && isAbsolute(named) ? named : join(home, fallback), "llmc");
   };
-  return { config: folder("XDG_CONFIG_HOME", ".config"), state: folder("XDG_STATE_HOME", ".local/state") };
+  return {
+    home,
+    config: folder("XDG_CONFIG_HOME", ".config"),
+    state: folder("XDG_STATE_HOME", ".local/state"),
+  };
 };
+
+/** Where trust in workspaces is recorded. */
+export const trustFolder = (stateFolder: string): string => join(stateFolder, "trust");

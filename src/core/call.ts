@@ -36,7 +36,8 @@ export interface PipeSettings {
 interface PipeParts {
   readonly catalogue: () => Catalogue;
   readonly settings: () => PipeSettings;
-  readonly ports: Ports;
+  /** What a tool works with, by its name. */
+  readonly portsOf: (tool: string) => Ports;
   readonly guard: Guard;
 }
 
@@ -50,7 +51,7 @@ const textOf = (result: CallResult): string => {
 };
 
 /** The one way in which a tool is called: by MCP, HTTP, the command line and sandboxed programs alike. */
-export const createCall = ({ catalogue, settings, ports, guard }: PipeParts) => {
+export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const checked = validateArguments(tool.input, request.args);
     const args = checked instanceof Promise ? await checked : checked;
@@ -58,7 +59,7 @@ export const createCall = ({ catalogue, settings, ports, guard }: PipeParts) => 
     if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
-      tool.run(args, ports, context),
+      tool.run(args, portsOf(tool.name), context),
     );
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;

@@ -52,6 +52,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     }),
     tools: entries(loads),
     engines: await app.engines(),
+    linux: {},
     metrics: async () => ({}),
     observer: app.observer,
     modules: { list: async () => [], load: async () => ({}) },
@@ -59,6 +60,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     matchTemplate,
     watchFile: () => () => {},
     program: "test",
+    waiting: () => [],
     now: () => performance.now(),
   });
   const call = (tool: string, correlationId = app.newId()) =>

@@ -66,6 +66,8 @@ interface CoreParts {
   readonly tools: readonly ToolEntry[];
   /** What tools work with; the core adds what it knows of itself. */
   readonly engines: Omit<Ports, "server">;
+  /** The same for linux_* tools, which have roots of their own (REQ-D15). */
+  readonly linux: Partial<Ports>;
   readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
   readonly observer: Observer;
   readonly modules: ModuleSource;
@@ -74,6 +76,8 @@ interface CoreParts {
   /** Calls back when a workspace file changes; returns the stop function. */
   readonly watchFile: (path: string, changed: () => void) => () => void;
   readonly program: string;
+  /** Keys of the workspace's file that are not in force until it is trusted. */
+  readonly waiting: () => readonly string[];
   readonly now: () => number;
 }
 
@@ -104,6 +108,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     mode: catalogue.settings.mode,
     uptimeSeconds: Math.round((now() - startedAt) / 1000),
     tools: catalogue.tools.length,
+    waiting: parts.waiting(),
   });
 
   const loadCustom = async (): Promise<Registered> => {
@@ -198,9 +203,11 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     observer,
     now,
   });
+  const ports: Ports = { ...parts.engines, server: { health, metrics: parts.metrics, instructions } };
+  const linuxPorts: Ports = { ...ports, ...parts.linux };
   const pipe = {
     settings,
-    ports: { ...parts.engines, server: { health, metrics: parts.metrics, instructions } },
+    portsOf: (tool: string) => (tool.startsWith("linux_") ? linuxPorts : ports),
     guard,
   };
   const call = createCall({ ...pipe, catalogue: () => catalogue });

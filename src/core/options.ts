@@ -4,44 +4,60 @@ export const MODES = ["classic", "hybrid", "code_execution"] as const;
 
 export const coreSections = [
   section("mcp", "What the server offers and how much it does at once.", {
-    enabled: flag(true, "Serve at all; false makes `llmc serve` refuse to start.", { restart: true }),
-    config_version: text("v0", "Version of this file's layout; `/health` and the health tool report it."),
+    enabled: flag(true, true, "Serve at all; false makes `llmc serve` refuse to start.", { restart: true }),
+    config_version: text(
+      "v0",
+      "never",
+      "Version of this file's layout; `/health` and the health tool report it.",
+    ),
     mode: oneOf(
       MODES,
       "hybrid",
+      "never",
       "Which tools a client sees: classic (all), hybrid (a small promoted set) or code_execution. Without a config file the mode is hybrid; a file that names no mode means classic.",
     ),
     max_concurrent_requests: whole(
       100,
       1,
       10_000,
+      "more",
       "Calls that run at the same time; further ones wait in a bounded queue.",
     ),
-    request_timeout_seconds: whole(30, 1, 3600, "Deadline of a call, unless the tool has one of its own."),
+    request_timeout_seconds: whole(
+      30,
+      1,
+      3600,
+      "more",
+      "Deadline of a call, unless the tool has one of its own.",
+    ),
   }),
   section("mcp.hybrid", "The hybrid mode's tool list.", {
     promoted_tools: list(
       ["linux_fs_write", "linux_fs_edit", "run_cmd"],
+      "never",
       "Tools listed beside read_file, list_dir and 00_INIT. A name without a tool behind it is warned about and left out.",
     ),
-    include_execute_code: flag(true, "Also list execute_code, where it can run isolated."),
+    include_execute_code: flag(true, true, "Also list execute_code, where it can run isolated."),
     bootstrap_budget_warning: whole(
       15_000,
       0,
       10_000_000,
+      "more",
       "Warn when the listed tools' schemas pass this many characters.",
     ),
   }),
   section("mcp.code_execution", "The code_execution mode.", {
-    enabled: flag(false, "Chooses code_execution mode where the file names no mode."),
+    enabled: flag(false, "never", "Chooses code_execution mode where the file names no mode."),
   }),
   section("mcp.session", "Who is calling, where the client does not say.", {
     default_agent_id: text(
       "claude-desktop-mcp",
+      "any",
       "Agent recorded for a call when neither the transport nor the call names one.",
     ),
     default_model: text(
       "unknown",
+      "any",
       "Model recorded for a call when neither the transport nor the call names one.",
     ),
   }),
@@ -50,36 +66,47 @@ export const coreSections = [
       1000,
       0,
       100_000,
+      "more",
       "Calls that may wait for a free place; one more is refused as busy.",
     ),
     max_output_bytes: whole(
       262_144,
       1024,
       104_857_600,
+      "more",
       "Largest text of one result; the rest is cut with a note on how to read on.",
     ),
   }),
   section("mcp.handles", "Large results kept in .llmc/state.db for later reading.", {
-    ttl_seconds: whole(86_400, 60, 31_536_000, "How long a handle can be read after it was made."),
+    ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after it was made."),
     max_total_mb: whole(
       256,
       1,
       65_536,
+      "more",
       "Disk space in MiB for all handles together; the oldest are forgotten first.",
     ),
     max_each_mb: whole(
       64,
       1,
       65_536,
+      "more",
       "Largest result in MiB kept behind one handle; the rest is dropped, and its last line says so.",
     ),
   }),
   section("mcp.locks", "Turns of calls and processes that write the same file.", {
-    wait_seconds: whole(10, 0, 600, "How long a write waits for its turn before it is refused as busy."),
+    wait_seconds: whole(
+      10,
+      0,
+      600,
+      "more",
+      "How long a write waits for its turn before it is refused as busy.",
+    ),
     lease_seconds: whole(
       15,
       1,
       600,
+      "more",
       "How long a process that hangs keeps others from a file; one that has died keeps nobody.",
     ),
   }),

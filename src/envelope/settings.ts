@@ -14,7 +14,7 @@ export interface EnvelopeSettings {
   readonly maxHandleBytes: number;
 }
 
-/** Defaults, for options.ts and for `te` where no configuration is written: loading all of it would cost more than most commands. */
+/** Defaults of `[mcp.te]`. */
 export const TE_DEFAULTS = {
   enabled: true,
   timeout: 30,

@@ -1,14 +1,18 @@
 import { readdir, stat } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Digests } from "./trusted-modules.ts";
 
 const MODULE_EXTENSIONS = new Set([".ts", ".mts", ".js", ".mjs"]);
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOENT";
 
-/** Finds and loads the operator's custom modules. They are code of this process: only the operator may write them. */
-export const createModuleSource = () => ({
+/**
+ * Finds and loads custom modules. They are code of this process: the operator's own are loaded as they are, those that
+ * a workspace brings (`digests`) only with the content that was granted.
+ */
+export const createModuleSource = (digests: () => Digests | undefined) => ({
   list: async (folder: string): Promise<readonly string[]> => {
     try {
       const names = await readdir(folder);
@@ -22,6 +26,11 @@ export const createModuleSource = () => ({
     }
   },
   load: async (path: string): Promise<unknown> => {
+    const granted = digests();
+    if (granted !== undefined) {
+      const { importTrusted } = await import("./trusted-modules.ts");
+      return importTrusted(dirname(path), path, granted);
+    }
     // The loader caches by address: the time of the last change makes an edited module a new one.
     const stats = await stat(path);
     // A FIFO in its place would be waited for without end.

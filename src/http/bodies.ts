@@ -82,7 +82,11 @@ export const bootloadAnswer = z.object({
 
 export type Bootload = z.infer<typeof bootloadAnswer>;
 
-export const healthAnswer = z.object({ ok: z.boolean(), version: z.string() });
+export const healthAnswer = z.object({
+  ok: z.boolean(),
+  version: z.string(),
+  waiting: z.int().optional().describe("Keys of the workspace's file that wait for llmc trust."),
+});
 
 export const errorAnswer = z.object({
   code: z.string().describe("AUTH_FAILED, FORBIDDEN, BAD_ARGS, NOT_FOUND, TOO_LARGE, RATE_LIMITED, …"),

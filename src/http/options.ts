@@ -1,42 +1,32 @@
-import { z } from "zod";
-import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
+import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
 import { TOKEN_ENTRY } from "./scopes.ts";
-
-/** A token pasted here by mistake would be printed with the configuration: only what can name a variable is taken. */
-const TOKEN_VARIABLE: Option<string> = {
-  schema: z.string().regex(/^[A-Za-z_]\w*$/, "expected the name of a variable"),
-  default: "LLMC_MCP_TOKEN",
-  says: "Name of the environment variable that holds the token.",
-  planned: false,
-  restart: true,
-};
-
-const NAMED_TOKENS: Option<readonly string[]> = {
-  schema: z.array(
-    z
-      .string()
-      .regex(TOKEN_ENTRY, 'expected "NAME SCOPE,SCOPE env:VARIABLE" or "NAME SCOPE,SCOPE sha256:DIGEST"'),
-  ),
-  default: [],
-  says: 'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and where its secret is: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
-  planned: false,
-  restart: false,
-};
 
 export const httpSections = [
   section("mcp.server", "Where the HTTP door listens.", {
-    host: text("127.0.0.1", "Address to listen on.", { restart: true }),
-    port: whole(8080, 0, 65_535, "Port to listen on; 0 picks a free one.", { restart: true }),
-    tls_enabled: flag(false, "Serve HTTPS.", { restart: true }),
-    tls_cert_file: text("", "PEM file with the certificate and its chain; read again when it changes.", {
+    host: text("127.0.0.1", "any", "Address to listen on.", { restart: true }),
+    port: whole(8080, 0, 65_535, "any", "Port to listen on; 0 picks a free one.", { restart: true }),
+    tls_enabled: flag(false, "any", "Serve HTTPS.", { restart: true }),
+    tls_cert_file: text(
+      "",
+      "any",
+      "PEM file with the certificate and its chain; read again when it changes.",
+      { restart: true, path: true },
+    ),
+    tls_key_file: text("", "any", "PEM file with the private key; read again when it changes.", {
       restart: true,
+      path: true,
     }),
-    tls_key_file: text("", "PEM file with the private key; read again when it changes.", { restart: true }),
-    allowed_hosts: list([], "Host names accepted in the Host and Origin headers, beside loopback names.", {
-      restart: true,
-    }),
+    allowed_hosts: list(
+      [],
+      "additions",
+      "Host names accepted in the Host and Origin headers, beside loopback names.",
+      {
+        restart: true,
+      },
+    ),
     trusted_proxies: list(
       [],
+      "additions",
       "Addresses or networks of reverse proxies that are believed about X-Forwarded-For. Empty: nobody is.",
       { restart: true },
     ),
@@ -44,6 +34,7 @@ export const httpSections = [
       1024,
       8,
       100_000,
+      "more",
       "Connections at the same time; a further one takes the place of the one that has been idle longest.",
       { restart: true },
     ),
@@ -51,6 +42,7 @@ export const httpSections = [
       25,
       0,
       3600,
+      "more",
       "How long requests under way may take once the server was told to stop; then they are ended.",
     ),
   }),
@@ -58,51 +50,87 @@ export const httpSections = [
     mode: oneOf(
       ["token", "none"],
       "token",
+      ["token", "none"],
       "token: every request needs the token. none: nobody is asked, on loopback only.",
       { restart: true },
     ),
-    header: text("X-LLMC-Token", "Header that carries the token; Authorization: Bearer is accepted too."),
-    token_env: TOKEN_VARIABLE,
-    tokens: NAMED_TOKENS,
-    metrics_open: flag(false, "Serve the metrics without a token.", { restart: true }),
-    allow_unauthenticated: flag(false, "Allow mode none on an address that is not loopback.", {
+    header: text(
+      "X-LLMC-Token",
+      "any",
+      "Header that carries the token; Authorization: Bearer is accepted too.",
+    ),
+    // A token pasted here by mistake would be printed with the configuration: only what can name a variable is taken.
+    token_env: text("LLMC_MCP_TOKEN", "any", "Name of the environment variable that holds the token.", {
+      restart: true,
+      shape: { pattern: /^[A-Za-z_]\w*$/, expected: "expected the name of a variable" },
+    }),
+    tokens: list(
+      [],
+      "additions",
+      'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and where its secret is: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
+      {
+        shape: {
+          pattern: TOKEN_ENTRY,
+          expected: 'expected "NAME SCOPE,SCOPE env:VARIABLE" or "NAME SCOPE,SCOPE sha256:DIGEST"',
+        },
+      },
+    ),
+    metrics_open: flag(false, true, "Serve the metrics without a token.", { restart: true }),
+    allow_unauthenticated: flag(false, true, "Allow mode none on an address that is not loopback.", {
       restart: true,
     }),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
-    rate_limit_rps: whole(10, 1, 1_000_000, "Requests a second that one token may send over time."),
-    rate_limit_burst: whole(20, 1, 1_000_000, "Requests that one token may send at once."),
+    rate_limit_rps: whole(10, 1, 1_000_000, "more", "Requests a second that one token may send over time."),
+    rate_limit_burst: whole(20, 1, 1_000_000, "more", "Requests that one token may send at once."),
     concurrency_per_token: whole(
       8,
       1,
       100_000,
+      "more",
       "Calls of one token that run at the same time; further ones wait.",
     ),
     queue_per_token: whole(
       32,
       0,
       100_000,
+      "more",
       "Calls of one token that may wait for a place; one more is refused as rate limited.",
     ),
     wrong_tokens_per_minute: whole(
       30,
       1,
       1_000_000,
+      "more",
       "Different wrong tokens that one address may try in a minute; then it is refused for a while.",
     ),
     state_url: text(
       "",
+      "any",
       "Address of a Redis (redis:// or rediss://) or PostgreSQL (postgres://) where several machines keep their rate limits together. Empty: in memory.",
       { restart: true },
     ),
-    max_request_bytes: whole(262_144, 1024, 104_857_600, "Largest HTTP request body.", { restart: true }),
-    max_header_bytes: whole(16_384, 1024, 1_048_576, "Largest HTTP request header block.", { restart: true }),
-    header_timeout_seconds: whole(10, 1, 3600, "Time for the headers of a request to arrive.", {
+    max_request_bytes: whole(262_144, 1024, 104_857_600, "more", "Largest HTTP request body.", {
       restart: true,
     }),
-    body_timeout_seconds: whole(30, 1, 3600, "Time for a whole request to arrive.", { restart: true }),
-    idle_timeout_seconds: whole(60, 1, 3600, "How long a connection may stay open between requests.", {
+    max_header_bytes: whole(16_384, 1024, 1_048_576, "more", "Largest HTTP request header block.", {
       restart: true,
     }),
+    header_timeout_seconds: whole(10, 1, 3600, "more", "Time for the headers of a request to arrive.", {
+      restart: true,
+    }),
+    body_timeout_seconds: whole(30, 1, 3600, "more", "Time for a whole request to arrive.", {
+      restart: true,
+    }),
+    idle_timeout_seconds: whole(
+      60,
+      1,
+      3600,
+      "more",
+      "How long a connection may stay open between requests.",
+      {
+        restart: true,
+      },
+    ),
   }),
 ] as const;

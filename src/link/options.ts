@@ -2,30 +2,42 @@ import { flag, section, whole } from "../base/option.ts";
 
 export const linkSections = [
   section("mcp", "What the server offers and how much it does at once.", {
-    subprocess: flag(true, "Run the front that parses input as a subprocess of its own.", {
-      planned: true,
+    subprocess: flag(true, false, "Run the front that parses input as a subprocess of its own.", {
       restart: true,
+      noEffect: true,
     }),
-    sandbox_enabled: flag(true, "Sandbox that front; true never starts without a sandbox.", {
-      planned: true,
+    sandbox_enabled: flag(true, false, "Sandbox that front; true never starts without a sandbox.", {
       restart: true,
+      noEffect: true,
     }),
-    max_memory_mb: whole(512, 64, 1_048_576, "Memory limit of that front.", { planned: true, restart: true }),
+    max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", {
+      restart: true,
+      noEffect: true,
+    }),
   }),
   section("mcp.security", "Policy switches.", {
-    air_gapped_mode: flag(false, "No outbound connection of any kind; so far it holds for models.", {
-      planned: true,
+    air_gapped_mode: flag(false, false, "No outbound connection of any kind; so far it holds for models.", {
+      noEffect: true,
     }),
-    default_deny: flag(true, "What no policy permits is denied.", { planned: true }),
-    escalation_prompts: flag(true, "Ask the user for what policy holds back; no answer means no.", {
-      planned: true,
+    default_deny: flag(true, false, "What no policy permits is denied.", { noEffect: true }),
+    escalation_prompts: flag(true, false, "Ask the user for what policy holds back; no answer means no.", {
+      noEffect: true,
     }),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {
-    cache_size_mb: whole(100, 0, 1_048_576, "Memory for caches.", { planned: true }),
-    connection_pool_size: whole(10, 1, 1000, "Connections between front and core.", { planned: true }),
-    circuit_breaker_threshold: whole(5, 1, 1_000_000, "Failures within 60 s that open the circuit breaker.", {
+    cache_size_mb: whole(100, 0, 1_048_576, "more", "Memory for caches.", { planned: true }),
+    connection_pool_size: whole(10, 1, 1000, "more", "Connections between front and core.", {
       planned: true,
     }),
+    circuit_breaker_threshold: whole(
+      5,
+      1,
+      1_000_000,
+      "more",
+      "Failures within 60 s that open the circuit breaker.",
+      {
+        planned: true,
+      },
+    ),
   }),
 ] as const;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
-import { loadConfig } from "../config/load.ts";
+import { loadTrusted } from "../../test/config-request.ts";
 import { toJson } from "../config/show.ts";
 import { createDisk } from "../host/disk.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 
 const load = (llm: string, env: Readonly<Record<string, string>> = {}) =>
-  loadConfig({ disk: createDisk(), env, root: tempWorkspace({ "llmc.toml": `[mcp.llm]\n${llm}\n` }) });
+  loadTrusted({ disk: createDisk(), env, root: tempWorkspace({ "llmc.toml": `[mcp.llm]\n${llm}\n` }) });
 
 describe("the configuration of models", () => {
   test.each([

@@ -1,14 +1,9 @@
-import { z } from "zod";
 import { type Option, section, text, whole } from "../base/option.ts";
 import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
 
-const matching = (pattern: RegExp, expected: string, value: string, says: string): Option<string> => ({
-  schema: z.string().regex(pattern, expected),
-  default: value,
-  says,
-  planned: false,
-  restart: false,
-});
+/** Where text is sent, by whom it is paid and who answers is the operator's choice: any change widens. */
+const matching = (pattern: RegExp, expected: string, value: string, says: string): Option<string> =>
+  text(value, "any", says, { shape: { pattern, expected } });
 
 /** Without a name or password, which would be printed with the configuration. */
 const address = (value: string, says: string): Option<string> =>
@@ -29,7 +24,11 @@ const variable = (value: string, whose: string): Option<string> =>
   );
 
 const role = (name: string): Option<string> =>
-  text("", `What ${name} is told to be, instead of the words that come with the program. Empty: those.`);
+  text(
+    "",
+    "any",
+    `What ${name} is told to be, instead of the words that come with the program. Empty: those.`,
+  );
 
 export const llmSections = [
   section("mcp.llm", "Models. Where text may be sent is decided by mcp.rlm.profile.", {
@@ -39,20 +38,22 @@ export const llmSections = [
       "",
       "Model behind /invoke_agent: ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME. Empty: the endpoint acknowledges only.",
     ),
-    max_output_tokens: whole(2048, 1, 1_000_000, "Most tokens of one answer of a model."),
+    max_output_tokens: whole(2048, 1, 1_000_000, "more", "Most tokens of one answer of a model."),
     max_input_tokens: whole(
       32_000,
       100,
       10_000_000,
+      "more",
       "Longest question to the agent with its context, in tokens; a longer one is refused before it is sent.",
     ),
     context_tokens: whole(
       600,
       1,
       200_000,
+      "more",
       "Tokens of retrieved context beside a question to the agent; never more than mcp.rag.token_budget.",
     ),
-    timeout_seconds: whole(120, 1, 3600, "Deadline of one call of a model."),
+    timeout_seconds: whole(120, 1, 3600, "more", "Deadline of one call of a model."),
     ollama_url: address("http://127.0.0.1:11434", "Where Ollama answers."),
     ollama_key_env: variable("", "of an Ollama behind a proxy that asks for one"),
     openai_url: address(

@@ -4,7 +4,9 @@ export const mcpSections = [
   section("mcp.resources", "Documents offered as MCP resources.", {
     sidecars: list(
       ["DOCS/agents.core.min.md", "DOCS/contracts.env.min.md"],
+      "outside",
       "Workspace files offered as llmc://docs/NAME; those that do not exist are left out.",
+      { path: true },
     ),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
@@ -12,6 +14,7 @@ export const mcpSections = [
       8_388_608,
       1024,
       10_000_000,
+      "more",
       "Largest single message on stdio; a larger one is answered with an error and the session lives on.",
     ),
   }),

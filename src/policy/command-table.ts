@@ -1,4 +1,7 @@
+import type { Power } from "../base/powers.ts";
 import type { OptionShape } from "./command-options.ts";
+
+export type { Power } from "../base/powers.ts";
 
 /**
  * What an option can give a program beyond its plain work, granted by the operator as `program:power`:
@@ -8,8 +11,6 @@ import type { OptionShape } from "./command-options.ts";
  * An option that reads a file just as an operand would (`grep -f`, `diff --from-file`, `sort --random-source`) is no
  * power: where files are read from is the sandbox's affair, for operands and options alike.
  */
-export type Power = "run" | "write" | "read" | "network" | "config";
-
 export type PowerOptions = Partial<Record<Power, string>>;
 
 export interface ProgramRule extends OptionShape {

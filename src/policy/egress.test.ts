@@ -11,6 +11,16 @@ const BASE = {
 } as const;
 
 describe("where models may be", () => {
+  test.each([{ model: "anthropic/x", baseUrl: "https://api.anthropic.com" }, { baseUrl: "http://10.0.0.5" }])(
+    "REQ-D27: a refusal of the profile names the line to write: %j",
+    (facts) => {
+      expect(decideEgress({ ...BASE, ...facts })).toMatchObject({
+        allowed: false,
+        hint: expect.stringContaining('write profile = "unrestricted" under [mcp.rlm]'),
+      });
+    },
+  );
+
   test.each([
     "http://127.0.0.1:11434",
     "http://127.1.2.3",

@@ -54,9 +54,9 @@ export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
 
 const refuse = (reason: string, hint: string): EgressDecision => ({ allowed: false, reason, hint });
 
-const decideLocal = (model: string, host: string, rule: string): EgressDecision => {
+const decideLocal = (model: string, host: string, rule: string, wayOut = ""): EgressDecision => {
   const [provider = ""] = model.split("/", 1);
-  const local = "Use a model that runs on this machine, such as ollama_chat/NAME.";
+  const local = `Use a model that runs on this machine, such as ollama_chat/NAME${wayOut}.`;
   if (!LOCAL_PROVIDERS.has(provider)) {
     return refuse(`The model is not a local one, and ${rule}.`, local);
   }
@@ -66,7 +66,7 @@ const decideLocal = (model: string, host: string, rule: string): EgressDecision 
   if (!isThisMachine(host)) {
     return refuse(
       `The model's server is not on this machine, and ${rule}.`,
-      "Give it a loopback address or localhost, such as http://127.0.0.1:11434.",
+      `Give it a loopback address or localhost, such as http://127.0.0.1:11434${wayOut}.`,
     );
   }
   return { allowed: true, loopbackOnly: true };
@@ -97,6 +97,9 @@ export const decideEgress = (facts: ModelEgress): EgressDecision => {
     );
   }
   if (airGapped) return decideLocal(model, url.hostname, "mcp.security.air_gapped_mode is on");
-  if (profile === "restricted") return decideLocal(model, url.hostname, 'mcp.rlm.profile is "restricted"');
+  if (profile === "restricted") {
+    const line = ', or write profile = "unrestricted" under [mcp.rlm] in your configuration';
+    return decideLocal(model, url.hostname, 'mcp.rlm.profile is "restricted"', line);
+  }
   return { allowed: true, loopbackOnly: false };
 };

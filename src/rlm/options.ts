@@ -2,24 +2,31 @@ import { flag, list, oneOf, section, whole } from "../base/option.ts";
 
 export const rlmSections = [
   section("mcp.rlm", "Recursive Language Model analyses.", {
-    enabled: flag(true, "Offer rlm_query.", { planned: true }),
+    enabled: flag(true, true, "Offer rlm_query.", { planned: true }),
     profile: oneOf(
       ["restricted", "unrestricted"],
-      "unrestricted",
-      "restricted: only models on this machine, for analyses and for /invoke_agent.",
+      "restricted",
+      ["restricted", "unrestricted"],
+      "restricted: only models on this machine, for analyses and for /invoke_agent; unrestricted: any model.",
     ),
-    allow_path: flag(true, "Accept a file path beside raw context.", { planned: true }),
-    allow_absolute_paths: flag(false, "Accept absolute paths.", { planned: true }),
+    allow_path: flag(true, true, "Accept a file path beside raw context.", { planned: true }),
+    allow_absolute_paths: flag(false, true, "Accept absolute paths.", { planned: true }),
     denylist_globs: list(
       ["**/.env", "**/*.pem", "**/id_rsa*", "**/*credential*", "**/*token*"],
+      "removals",
       "Files that are never analysed, on top of mcp.tools.denylist_globs.",
       { planned: true },
     ),
-    default_max_bytes: whole(262_144, 1, 1_073_741_824, "Most bytes read from a path.", { planned: true }),
-    default_timeout_s: whole(300, 1, 86_400, "Deadline of one analysis, in seconds.", { planned: true }),
-    allow_model_override: flag(false, "Let a call choose its model.", { planned: true }),
+    default_max_bytes: whole(262_144, 1, 1_073_741_824, "more", "Most bytes read from a path.", {
+      planned: true,
+    }),
+    default_timeout_s: whole(300, 1, 86_400, "more", "Deadline of one analysis, in seconds.", {
+      planned: true,
+    }),
+    allow_model_override: flag(false, true, "Let a call choose its model.", { planned: true }),
     allowed_model_prefixes: list(
       [],
+      "filter",
       "Models that may be used, by prefix; empty means the profile's rule alone.",
     ),
   }),

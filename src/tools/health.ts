@@ -8,11 +8,26 @@ export const health = defineTool({
   input: z.strictObject({}),
   output: z.object({
     data: z.object({ ok: z.boolean(), version: z.string() }),
-    meta: z.object({ program: z.string(), mode: z.string(), uptime_s: z.number(), tools: z.int() }),
+    meta: z.object({
+      program: z.string(),
+      mode: z.string(),
+      uptime_s: z.number(),
+      tools: z.int(),
+      waiting: z.array(z.string()).optional(),
+    }),
   }),
   run: async (_args, { server }) => {
-    const { ok, version, program, mode, uptimeSeconds, tools } = server.health();
-    return { data: { ok, version }, meta: { program, mode, uptime_s: uptimeSeconds, tools } };
+    const { ok, version, program, mode, uptimeSeconds, tools, waiting } = server.health();
+    return {
+      data: { ok, version },
+      meta: {
+        program,
+        mode,
+        uptime_s: uptimeSeconds,
+        tools,
+        ...(waiting.length === 0 ? {} : { waiting: [...waiting] }),
+      },
+    };
   },
   render: (output) => JSON.stringify(output),
 });

@@ -1,13 +1,5 @@
-import { z } from "zod";
-import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
-
-const ROOTS_LEFT_OUT: Option<readonly string[] | null> = {
-  schema: z.array(z.string()).nullable(),
-  default: null,
-  says: "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
-  planned: true,
-  restart: false,
-};
+import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
+import { POWERS } from "../base/powers.ts";
 
 const STARTUP_GLOBS: readonly string[] = [
   // Editors and IDEs.
@@ -33,12 +25,14 @@ const STARTUP_GLOBS: readonly string[] = [
 
 export const toolsSections = [
   section("mcp.tools", "What tools may touch.", {
-    enable_run_cmd: flag(true, "Offer run_cmd at all; false removes and refuses it."),
+    enable_run_cmd: flag(true, true, "Offer run_cmd at all; false removes and refuses it."),
     allowed_roots: list(
       ["."],
+      "roots",
       'Directories that file tools may reach, relative to the workspace. An empty list denies everything; ["/"] must be written out.',
+      { path: true },
     ),
-    allow_outbound_network: flag(false, "Let commands use the network."),
+    allow_outbound_network: flag(false, true, "Let commands use the network."),
     run_cmd_allowlist: list(
       [
         "ls",
@@ -58,47 +52,68 @@ export const toolsSections = [
         "git",
         "pytest",
       ],
+      "additions",
       "Programs that run_cmd may start. Shells and interpreters must be written out by the operator.",
+      { path: true },
     ),
     command_powers: list(
       [],
+      "additions",
       "Powers that arguments may use, as PROGRAM:POWER (find:run, git:write, sort:write, …); a refusal names the one it needs.",
+      {
+        shape: {
+          pattern: new RegExp(`^[^:\\s]+:(?:${POWERS.join("|")})$`),
+          expected: `expected PROGRAM:POWER, where POWER is one of ${POWERS.join(", ")}`,
+        },
+      },
     ),
     command_memory_mb: whole(
       2048,
       64,
       1_048_576,
+      "more",
       "Memory in MiB that a command and all it starts may use together.",
     ),
-    command_processes: whole(256, 8, 100_000, "Processes and threads that a command may have at once."),
-    command_file_mb: whole(1024, 1, 1_048_576, "Largest file in MiB that a command may write."),
+    command_processes: whole(
+      256,
+      8,
+      100_000,
+      "more",
+      "Processes and threads that a command may have at once.",
+    ),
+    command_file_mb: whole(1024, 1, 1_048_576, "more", "Largest file in MiB that a command may write."),
     exec_timeout: whole(
       30,
       1,
       86_400,
+      "more",
       "Deadline of a command in seconds, and the most that a call may ask for.",
     ),
-    read_timeout: whole(10, 1, 3600, "Deadline of a file or search operation, in seconds."),
+    read_timeout: whole(10, 1, 3600, "more", "Deadline of a file or search operation, in seconds."),
     idle_timeout: whole(
       60,
       1,
       86_400,
+      "more",
       "Seconds after which an idle process of a client is ended: nothing read, sent or written.",
     ),
-    max_processes: whole(32, 0, 1000, "Processes of clients that may run at once."),
+    max_processes: whole(32, 0, 1000, "more", "Processes of clients that may run at once."),
     max_processes_per_session: whole(
       8,
       0,
       1000,
+      "more",
       "Processes that one token or connection may have running at once.",
     ),
     kill_foreign_processes: flag(
       false,
+      true,
       "Let linux_proc_kill signal any process of the server's user, not only those that it started.",
     ),
     command_sandbox: oneOf(
       ["auto", "require", "off"],
       "auto",
+      ["require", "auto", "off"],
       "Sandbox for commands: the best tier of the machine, refuse without the best, or none.",
     ),
     denylist_globs: list(
@@ -130,23 +145,29 @@ export const toolsSections = [
         "**/*token*",
         "**/*secret*",
       ],
+      "removals",
       "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
     ),
     startup_globs: list(
       STARTUP_GLOBS,
+      "removals",
       "Start-up files of editors, shells, agents and CI, which programs of the user execute or obey: file tools may write them, commands may not (except git with git:write).",
     ),
     custom_modules: text(
       "",
+      "any",
       "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
+      { path: true },
     ),
     text_format: oneOf(
       ["auto", "json"],
       "auto",
+      "never",
       "Text for the model: the cheapest faithful form, or JSON everywhere.",
     ),
     publish_one_of: flag(
       false,
+      "never",
       "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
       {
         planned: true,
@@ -154,13 +175,16 @@ export const toolsSections = [
     ),
   }),
   section("mcp.linux_ops.roots", "Roots of the linux_* tools.", {
-    allowed_roots: ROOTS_LEFT_OUT,
+    allowed_roots: list(
+      null,
+      "roots",
+      "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
+      { path: true },
+    ),
     enforce_roots: flag(
       true,
+      false,
       'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
-      {
-        planned: true,
-      },
     ),
   }),
 ] as const;

@@ -38,6 +38,8 @@ export interface HealthView {
   readonly mode: string;
   readonly uptimeSeconds: number;
   readonly tools: number;
+  /** Keys of the workspace's file that wait for `llmc trust`. */
+  readonly waiting: readonly string[];
 }
 
 /** What a tool does to the world. It drives the MCP annotations and what a caller must be allowed to do. */

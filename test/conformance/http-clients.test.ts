@@ -14,8 +14,7 @@ const PEERS = [
   { library: "2.x", revision: "2026-07-28", connect: (url: URL) => connectVersion2(url, "modern") },
 ] as const;
 
-const config = (mode: string): string =>
-  `[mcp]\nmode = "${mode}"\n\n[mcp.tools]\ncustom_modules = ${JSON.stringify(MODULES)}\n`;
+const config = (mode: string): string => `[mcp]\nmode = "${mode}"\n`;
 
 interface Opened {
   readonly url: URL;
@@ -25,7 +24,7 @@ interface Opened {
 
 const open = async (): Promise<Opened> => {
   const workspace = await createWorkspace({ "llmc.toml": config("classic"), [SIDECAR]: "# First\n" });
-  const door = await openDoor(workspace.root);
+  const door = await openDoor(workspace.root, ["--set", `mcp.tools.custom_modules=${MODULES}`]);
   const close = async (): Promise<void> => {
     await door.close();
     await workspace.remove();

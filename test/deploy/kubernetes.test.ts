@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { loadConfig } from "../../src/config/load.ts";
 import { userFolders } from "../../src/config/user-folders.ts";
+import { loadText } from "../config-request.ts";
 import { type HttpDoor, openHttpDoor, openRaw } from "../doors/http-door.ts";
 import { readFromRoot } from "./context.ts";
 import { execOf } from "./dockerfile.ts";
@@ -87,8 +87,7 @@ const service = only("Service").spec as unknown as {
   readonly ports: readonly { readonly targetPort: string; readonly port: number }[];
 };
 
-const loadFile = (toml: string) =>
-  loadConfig({ disk: { readText: async () => toml }, env: Object.fromEntries(imageEnv), root: "/app" });
+const loadFile = (toml: string) => loadText(toml, { env: Object.fromEntries(imageEnv), root: "/app" });
 
 describe("REQ-P2: the Kubernetes manifest", () => {
   test("is whole", () => {
@@ -197,7 +196,7 @@ describe("REQ-P2: the Kubernetes manifest", () => {
   test("lets no variable of a Service in, which the program would refuse as an unknown key", async () => {
     expect(pod.enableServiceLinks).toBe(false);
     const env = { LLMC_MCP_SERVICE_HOST: "10.0.0.1" };
-    const loading = loadConfig({ disk: { readText: async () => "" }, env, root: "/app" });
+    const loading = loadText("", { env, root: "/app" });
     await expect(loading).rejects.toThrow("LLMC_MCP_SERVICE_HOST");
   });
 });

@@ -3,14 +3,13 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ERROR_TABLE } from "../../src/base/error-table.ts";
-import { loadConfig } from "../../src/config/load.ts";
 import { ENTRIES } from "../../src/config/sections.ts";
 import { userFolders } from "../../src/config/user-folders.ts";
+import { loadText } from "../config-request.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 import { OTHER_VARIABLES } from "./image.ts";
 
-const load = (toml: string) =>
-  loadConfig({ disk: { readText: async () => toml }, env: {}, root: "/srv/llmc", configPath: "llmc.toml" });
+const load = (toml: string) => loadText(toml, { root: "/srv/llmc", configPath: "llmc.toml" });
 
 const defaultOf = (key: string): number => Number(ENTRIES.get(key)?.option.default);
 

@@ -107,6 +107,10 @@ describe("the command line", () => {
     ).out;
     expect(origins).toMatch(/port += 2222 .*LLMC_MCP_SERVER_PORT/);
     expect(origins).toMatch(/host += "localhost" .*--set/);
+    expect((await llmc(root, ["config", "show", "--origin"])).out).toMatch(
+      /port += 8080 .*default; 1111 in the file waits for llmc trust/,
+    );
+    await llmc(root, ["trust", "--yes"]);
     expect((await llmc(root, ["config", "show", "--origin"])).out).toMatch(/port += 1111 .*llmc\.toml:2/);
     const json = JSON.parse(
       (await llmc(root, ["config", "show", "--json"], { ...env, LLMC_CONFIG: join(root, "llmc.toml") })).out,

@@ -268,7 +268,7 @@ describe("/invoke_agent in other configurations", () => {
     const server = await openModelServer((response) => sendJson(response, anthropicAnswer("hello")));
     const door = await opened(
       `agent_model = "anthropic/claude-sonnet-4-5"\nanthropic_url = "${server.url}"`,
-      "[mcp.rag]\njit_context_enabled = false",
+      '[mcp.rlm]\nprofile = "unrestricted"\n[mcp.rag]\njit_context_enabled = false',
       { ANTHROPIC_API_KEY: KEY },
     );
     const answered = (await (await ask(door)).json()) as { text: string; meta: { cost_usd: number } };

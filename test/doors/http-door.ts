@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { trustWorkspace } from "../app.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 export const TOKEN = "a-test-value-that-nobody-guesses";
@@ -67,6 +68,8 @@ export const openHttpDoor = async ({
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
+  // The tests are about what the file says; whether it is believed is tested elsewhere.
+  await trustWorkspace(root).catch(() => {});
   const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root, ...args], {
     cwd: "/",
     env: { ...cleanEnv(), ...env },

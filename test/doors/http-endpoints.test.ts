@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { jsonSchema } from "../../src/mcp/kit.ts";
+import { trustWorkspace } from "../app.ts";
 import { toolModule } from "../workspace.ts";
 import { type HttpDoor, openHttpDoor, TOKEN, UNLIMITED } from "./http-door.ts";
 
@@ -360,6 +361,7 @@ describe("the endpoints of the HTTP door", () => {
       file,
       CONFIG.replace('"]', `", "late read sha256:${sha(late)}", "lost read env:NOT_THERE"]`),
     );
+    await trustWorkspace(door.root);
     await expect.poll(status, { timeout: 10_000 }).toBe(200);
     await expect.poll(() => door.logs().includes("NOT_THERE is not set")).toBe(true);
     expect((await door.tool("health", {}, { "x-llmc-token": READER })).status).toBe(200);

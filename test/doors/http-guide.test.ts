@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config/load.ts";
+import { loadText } from "../config-request.ts";
 import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
 
 const run = promisify(execFile);
@@ -41,7 +41,7 @@ describe("REQ-H1: the examples of the HTTP guide and of the README", () => {
   });
 
   test.each(blocks("toml"))("the configuration of the guide is valid: %s", async (text) => {
-    const loaded = await loadConfig({ disk: { readText: async () => text }, env: {}, root: "/w" });
+    const loaded = await loadText(text);
     expect(loaded.warnings).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, withHint } from "../../base/error.ts";
 import { excludeNames, gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
@@ -76,6 +76,8 @@ interface GateOptions extends ReachOptions {
     readonly timeoutSeconds: number;
     readonly limits: CommandLimits;
   };
+  /** What the operator could still do about a refused program, in one sentence. */
+  readonly programHint?: (program: string) => string | undefined;
 }
 
 const refuseDisabled = (): LlmcError =>
@@ -225,6 +227,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
       const words = wordsOf(command);
+      const explain = (thrown: unknown): never => {
+        const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
+        throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(words[0]))) : thrown;
+      };
       return access(cwd, signal, async (located, around) => {
         if (!located.stats.isDirectory()) {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
@@ -235,7 +241,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           dirs: FIXED_PATH,
           writableRoots: roots,
           ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
-        });
+        }).catch(explain);
         const [, ...rest] = words;
         refuseSecrets(rest, located.realPath, around);
         const tier = await options.runner.tier();
@@ -248,7 +254,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           powers: settings.powers,
           isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
         });
-        if (!judged.allowed) throw commandDenied(judged);
+        if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
         const { profile, secrets, gitSettings } = await profileOf(judged, rest, located.realPath, tier);
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();

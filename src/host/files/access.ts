@@ -1,4 +1,5 @@
-import { judgeReal, judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
+import { withHint } from "../../base/error.ts";
+import { judgeReal, judgeWritten, type PathRefusal, pathDenied, resolveWords } from "../../policy/paths.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { explainFailure, translate } from "./explain-failure.ts";
@@ -19,12 +20,13 @@ export const createAccess = (options: ReachOptions): Access => {
     const around = currentReach();
     const { rules, locate } = around;
     const path = resolveWords(words, rules.workspace);
-    const refusal = judgeWritten(path, rules);
-    if (refusal !== undefined) throw pathDenied(words, refusal, rules);
-    const judge = (realPath: string): void => {
-      const reason = judgeReal(realPath, rules);
-      if (reason !== undefined) throw pathDenied(words, reason, rules);
+    const deny = (reason: PathRefusal | undefined): void => {
+      if (reason === undefined) return;
+      const hint = reason === "outside" ? options.outsideHint?.(path) : undefined;
+      throw withHint(pathDenied(words, reason, rules), hint);
     };
+    deny(judgeWritten(path, rules));
+    const judge = (realPath: string): void => deny(judgeReal(realPath, rules));
     const located = await locate(path, judge).catch(async (error: unknown) => {
       throw await explainFailure(error, words, path, around);
     });

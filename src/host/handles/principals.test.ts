@@ -1,15 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { USER_STATE } from "../../../test/user-state.ts";
 import { createFiles } from "../files/files.ts";
-import { LOCK_TABLES } from "../locks/schema.ts";
 import { createStateDb } from "../state-db.ts";
-import { USAGE_TABLES } from "../usage/schema.ts";
 import { createHandles, newHandleId } from "./handles.ts";
-import { HANDLE_TABLES } from "./schema.ts";
 
 const ANN = { principal: "token:ann:1" };
 const BOB = { principal: "token:bob:2" };
@@ -92,20 +88,5 @@ describe("REQ-D25 REQ-F7 FAIL-J7: handles of two principals", () => {
     }
     expect((await handles.readLines(ANN, kept, ALL)).lines).toBe(1);
     expect((await handles.list(BOB)).length).toBeLessThan(6);
-  });
-
-  test("those that were made before principals belong to the local user", async () => {
-    const { handles, workspace } = open();
-    mkdirSync(join(workspace, ".llmc"));
-    const db = new DatabaseSync(join(workspace, ".llmc/state.db"));
-    const id = newHandleId();
-    // As the second version of the database was.
-    db.exec(`${LOCK_TABLES} ${HANDLE_TABLES} ${USAGE_TABLES} PRAGMA user_version = 2;
-      INSERT INTO blobs VALUES (1, x'00', 4, 1, 0, 1, '', 0);
-      INSERT INTO chunks VALUES (1, 0, 0, 0, CAST('old' || char(10) AS BLOB));
-      INSERT INTO handles VALUES ('${id}', 'output', '', 1000000, 1060000, 1, NULL)`);
-    db.close();
-    expect((await handles.readLines(LOCAL, id, ALL)).text).toBe("old\n");
-    expect(await handles.list(ANN)).toEqual([]);
   });
 });

@@ -21,6 +21,8 @@ export interface ReachOptions {
   /** Globs of start-up files. */
   readonly startup?: () => readonly string[];
   readonly withheldFiles?: WithheldFiles;
+  /** What the operator could still do about a path outside the roots, in one sentence. */
+  readonly outsideHint?: (path: string) => string | undefined;
   /** Left out: the best way this machine has. */
   readonly locate?: Locate;
   /** Left out: as the system usually does. */

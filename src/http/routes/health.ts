@@ -20,8 +20,9 @@ const ALWAYS = { config: { open: true, duringDrain: true } } as const;
 /** `/health`, liveness and readiness, which anybody may ask; and the metrics. */
 export const addHealthRoutes = ({ app, core }: Door, parts: HealthParts): void => {
   app.get("/health", ALWAYS, async () => {
-    const { ok, version } = core.health();
-    return { ok, version };
+    const { ok, version, waiting } = core.health();
+    // Anybody may ask: the number is enough, the names are for callers of the tool.
+    return { ok, version, ...(waiting.length === 0 ? {} : { waiting: waiting.length }) };
   });
   app.get("/health/live", ALWAYS, async () => ({ ok: true }));
   app.get("/health/ready", ALWAYS, async (_request, reply) => {

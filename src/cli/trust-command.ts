@@ -1,0 +1,157 @@
+import { LlmcError } from "../base/error.ts";
+import type { Loaded } from "../config/load.ts";
+import { redactUserinfo } from "../config/redact.ts";
+import { tomlInline } from "../config/toml-text.ts";
+import type { TrustRecord } from "../config/trust-record.ts";
+import type { Widening } from "../config/workspace-file.ts";
+import { bold, type Io } from "./io.ts";
+
+export interface ModuleFile {
+  readonly file: string;
+  readonly digest: string;
+  /** Whether this very content is granted already. */
+  readonly isGranted: boolean;
+}
+
+/** What trusting a workspace would grant. */
+export interface TrustPlan {
+  readonly workspace: string;
+  /** The file that asks; undefined where there is none, or where it is the operator's own. */
+  readonly file: string | undefined;
+  readonly values: readonly (Widening & { readonly isGranted: boolean })[];
+  readonly modules: readonly ModuleFile[];
+  /** Whether all of it is granted already. */
+  readonly isGranted: boolean;
+}
+
+/** Trust in the workspace of this command; the wiring provides it. */
+export interface Trust {
+  plan(): Promise<TrustPlan>;
+  grant(plan: TrustPlan): Promise<void>;
+  /** Whether there was something to take back. */
+  revoke(): Promise<boolean>;
+  list(): Promise<readonly TrustRecord[]>;
+}
+
+/** A name may hold anything, and this goes to a terminal. */
+const plain = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
+
+const show = (value: unknown): string => tomlInline(redactUserinfo(value));
+
+const describePlan = ({ values, modules }: TrustPlan): string =>
+  [
+    ...values.flatMap(({ key, without, asked, isGranted }) => [
+      `  ${key}${isGranted ? " (granted already)" : ""}`,
+      `    without this file  ${show(without)}`,
+      `    with it            ${show(asked)}`,
+    ]),
+    ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
+    ...modules.map(
+      ({ file, digest, isGranted }) =>
+        `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (granted already)" : ""}`,
+    ),
+    "",
+  ].join("\n");
+
+const jsonOf = ({ workspace, file, values, modules, isGranted }: TrustPlan) => ({
+  workspace,
+  file: file ?? null,
+  trusted: isGranted,
+  values: values.map(({ key, without, asked, isGranted: granted }) => ({
+    key,
+    without: redactUserinfo(without),
+    asked: redactUserinfo(asked),
+    granted,
+  })),
+  modules: modules.map((one) => ({ file: one.file, sha256: one.digest, granted: one.isGranted })),
+});
+
+/** Shows what would be granted and asks; true when it is granted in the end. */
+export const askForTrust = async (trust: Trust, plan: TrustPlan, io: Io): Promise<boolean> => {
+  io.out(`${bold(`${plan.file} asks for more than is in force without it:`, io.isTerminal)}\n`);
+  io.out(describePlan(plan));
+  if (!(await io.confirm(`Trust ${plan.workspace} with this?`))) return false;
+  await trust.grant(plan);
+  return true;
+};
+
+const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> => {
+  const records = await trust.list();
+  if (json) io.out(`${JSON.stringify(records, null, 2)}\n`);
+  else if (records.length === 0) io.out("No workspace is trusted.\n");
+  for (const { workspace, values, digests } of json ? [] : records) {
+    const files = Object.values(digests).reduce((sum, folder) => sum + Object.keys(folder).length, 0);
+    const keys = Object.keys(values);
+    io.out(`${plain(workspace)}\n  ${keys.length === 0 ? "nothing beyond your own" : keys.join(", ")}`);
+    io.out(`${files === 0 ? "" : `; ${files} module files`}\n`);
+  }
+};
+
+const revoke = async (trust: Trust, io: Io): Promise<void> => {
+  const { workspace } = await trust.plan().catch(() => ({ workspace: "The workspace" }));
+  io.out(
+    (await trust.revoke()) ? `${workspace} is not trusted any more.\n` : `${workspace} was not trusted.\n`,
+  );
+};
+
+export const runTrust = async (
+  trust: Trust,
+  io: Io,
+  options: { readonly yes?: true; readonly revoke?: true; readonly list?: true; readonly json?: true },
+): Promise<void> => {
+  if (options.list) return listTrusted(trust, io, options.json ?? false);
+  if (options.revoke) return revoke(trust, io);
+  const plan = await trust.plan();
+  if (plan.isGranted) {
+    io.out(
+      options.json
+        ? `${JSON.stringify(jsonOf(plan), null, 2)}\n`
+        : `${plan.workspace}: nothing waits for trust${plan.file === undefined ? "" : `; all that ${plan.file} asks for is in force`}.\n`,
+    );
+    return;
+  }
+  if (options.yes) {
+    await trust.grant(plan);
+    if (options.json) io.out(`${JSON.stringify({ ...jsonOf(plan), trusted: true }, null, 2)}\n`);
+    else io.out(`${describePlan(plan)}${plan.workspace} is trusted with this.\n`);
+    return;
+  }
+  if (io.canAsk && !options.json) {
+    const isTrusted = await askForTrust(trust, plan, io);
+    io.out(isTrusted ? `${plan.workspace} is trusted with this.\n` : "Nothing was granted.\n");
+    return;
+  }
+  io.out(options.json ? `${JSON.stringify(jsonOf(plan), null, 2)}\n` : describePlan(plan));
+  throw new LlmcError("forbidden", "Nothing was granted: there is no terminal to ask on.", {
+    hint: "Look at it, then run llmc trust --yes.",
+  });
+};
+
+/** `llmc repo validate`: a bad file has been refused by the loader before. */
+export const validateRepo = async (
+  loaded: Loaded,
+  trust: Trust,
+  io: Io,
+  options: { readonly json?: true },
+): Promise<void> => {
+  const plan = await trust.plan();
+  if (options.json) {
+    io.out(`${JSON.stringify({ ...jsonOf(plan), warnings: loaded.warnings }, null, 2)}\n`);
+    return;
+  }
+  for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
+  if (loaded.file === undefined) {
+    io.out(`${plan.workspace} has no llmc.toml: the defaults are in force.\n`);
+    return;
+  }
+  io.out(`${loaded.file}: good.\n`);
+  if (plan.values.length === 0 && plan.modules.length === 0) io.out("It widens nothing.\n");
+  else {
+    io.out(
+      `It ${plan.isGranted ? "widens, as you have granted" : "would widen, if you trust it (llmc trust)"}:\n`,
+    );
+    io.out(describePlan(plan));
+  }
+};

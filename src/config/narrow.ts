@@ -1,0 +1,134 @@
+import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
+import type { Option } from "../base/option.ts";
+
+/** What is known of the paths of a key: by what is written in the file, in what is granted, and in force without it. */
+export interface Places {
+  readonly workspace: string;
+  /** The real path of a written one, or the one it will have once it is made. */
+  readonly realOf: (written: string) => string;
+}
+
+export interface Decision {
+  readonly inForce: unknown;
+  /** Entries of a list, or the value, that wait for the operator's word; left out where nothing does. */
+  readonly waits?: unknown;
+  /** The same as a trust record keeps it. */
+  readonly grant?: unknown;
+}
+
+export const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+export const isInside = (path: string, folder: string): boolean => {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+};
+
+const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const wait = (inForce: unknown, waits: unknown): Decision => ({ inForce, waits, grant: waits });
+
+/** Numbers and ordered choices: up to the wider of what is in force anyway and what was granted. */
+const decideRank = (
+  rankOf: (value: unknown) => number,
+  base: unknown,
+  asked: unknown,
+  granted: unknown,
+): Decision => {
+  const limit = rankOf(granted) > rankOf(base) ? granted : base;
+  return rankOf(asked) <= rankOf(limit) ? { inForce: asked } : wait(limit, asked);
+};
+
+const decideItems = (asked: readonly string[], isAllowed: (item: string) => boolean): Decision => {
+  const waits = asked.filter((item) => !isAllowed(item));
+  return waits.length === 0 ? { inForce: asked } : wait(asked.filter(isAllowed), waits);
+};
+
+/** What leads out of the workspace by its letters. Whoever opens the path judges where it really leads. */
+const leavesWorkspace = (item: string, workspace: string): boolean =>
+  isAbsolute(item) ? !isInside(normalize(item), workspace) : normalize(item).split(sep).includes("..");
+
+/**
+ * In force is what both allow. Roots are compared by real paths, and a link is in force as what it leads to now: it can
+ * be pointed elsewhere later. One inside another is left out for the same reason: whoever may write there could swap
+ * it for a link.
+ */
+const decideRoots = (
+  base: readonly string[],
+  asked: readonly string[],
+  granted: readonly string[],
+  { workspace, realOf }: Places,
+): Decision => {
+  const wide = [...base.map(realOf), ...granted];
+  const isAllowed = (item: string): boolean => wide.some((folder) => isInside(realOf(item), folder));
+  const waits = asked.filter((item) => !isAllowed(item));
+  const both = new Set([
+    ...asked.filter(isAllowed),
+    ...base.filter((item) => waits.some((wider) => isInside(realOf(item), realOf(wider)))),
+  ]);
+  const isNested = (item: string): boolean =>
+    [...both].some((other) => realOf(other) !== realOf(item) && isInside(realOf(item), realOf(other)));
+  const inForce = [...both]
+    .filter((item) => !isNested(item))
+    .map((item) => (realOf(item) === resolve(workspace, item) ? item : realOf(item)));
+  return waits.length === 0 ? { inForce } : { inForce, waits, grant: waits.map(realOf) };
+};
+
+const decideRemovals = (
+  base: readonly string[],
+  asked: readonly string[],
+  granted: readonly string[],
+): Decision => {
+  const missing = base.filter((item) => !asked.includes(item) && !granted.includes(item));
+  return missing.length === 0 ? { inForce: asked } : wait([...asked, ...missing], missing);
+};
+
+/** An empty list restricts nothing, so what remains of a narrowed one must not be empty. */
+const decideFilter = (base: readonly string[], asked: readonly string[], granted: unknown): Decision => {
+  if (base.length === 0 || isSame(asked, granted)) return { inForce: asked };
+  const kept = asked.filter((item) => base.includes(item));
+  if (asked.length > 0 && kept.length === asked.length) return { inForce: asked };
+  return wait(kept.length === 0 ? base : kept, asked);
+};
+
+/** What of a workspace's value is in force: what narrows at once, what widens as far as it was granted (REQ-D22). */
+export const decide = (
+  { widens, unlimited }: Option,
+  base: unknown,
+  asked: unknown,
+  granted: unknown,
+  places: Places,
+): Decision => {
+  const rankOfNumber = (value: unknown): number => {
+    if (typeof value !== "number") return Number.NaN;
+    return value === unlimited ? Number.POSITIVE_INFINITY : value;
+  };
+  if (typeof widens === "boolean")
+    return asked !== widens || base === widens || granted === widens ? { inForce: asked } : wait(base, asked);
+  switch (widens) {
+    case "never":
+      return { inForce: asked };
+    case "any":
+      return isSame(asked, base) || isSame(asked, granted) ? { inForce: asked } : wait(base, asked);
+    case "more":
+      return decideRank(rankOfNumber, base, asked, granted);
+    case "less":
+      return decideRank((value) => -rankOfNumber(value), base, asked, granted);
+    case "additions":
+      return decideItems(textsOf(asked), (item) => [...textsOf(base), ...textsOf(granted)].includes(item));
+    case "outside":
+      return decideItems(
+        textsOf(asked),
+        (item) =>
+          [...textsOf(base), ...textsOf(granted)].includes(item) || !leavesWorkspace(item, places.workspace),
+      );
+    case "removals":
+      return decideRemovals(textsOf(base), textsOf(asked), textsOf(granted));
+    case "roots":
+      return decideRoots(textsOf(base), textsOf(asked), textsOf(granted), places);
+    case "filter":
+      return decideFilter(textsOf(base), textsOf(asked), granted);
+    default:
+      return decideRank((value) => widens.indexOf(String(value)), base, asked, granted);
+  }
+};

@@ -1,0 +1,134 @@
+import { basename, dirname, join, resolve } from "node:path";
+import type { Setting } from "./layer.ts";
+import type { LoadRequest } from "./load-request.ts";
+import { decide, isInside, isSame, type Places } from "./narrow.ts";
+import { ENTRIES } from "./sections.ts";
+import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** What trusting a file grants, by key; what was granted before included. */
+export interface Widening {
+  readonly key: string;
+  readonly without: unknown;
+  readonly asked: unknown;
+  /** As a record keeps it. */
+  readonly grant: TrustRecord["values"][string];
+}
+
+/** A file that lies in the workspace, or could have been written by somebody who may write there. */
+export interface WorkspaceFile {
+  readonly trustPath: string;
+  readonly widening: readonly Widening[];
+  /** Digests of files that were granted, by the key that names their folder. */
+  readonly digests: TrustRecord["digests"];
+}
+
+interface Judged {
+  readonly settings: ReadonlyMap<string, Setting>;
+  readonly waiting: readonly Waiting[];
+  readonly workspaceFile: WorkspaceFile | undefined;
+  readonly problems: readonly string[];
+}
+
+/** What holds without the file: layers below and above it. */
+interface Around {
+  readonly user: ReadonlyMap<string, Setting>;
+  readonly above: ReadonlyMap<string, Setting>;
+}
+
+const ROOTS = "mcp.tools.allowed_roots";
+const LINUX_ROOTS = "mcp.linux_ops.roots.allowed_roots";
+const ENFORCE_ROOTS = "mcp.linux_ops.roots.enforce_roots";
+
+const valueWithout = (key: string, { user, above }: Around): unknown =>
+  (above.get(key) ?? user.get(key))?.value ?? ENTRIES.get(key)?.option.default;
+
+/** Some keys say nothing unless they are set: then another one is in force. */
+const baseOf = (key: string, around: Around): unknown => {
+  const isSet = around.user.has(key) || around.above.has(key);
+  if (key === LINUX_ROOTS && valueWithout(key, around) === null) return valueWithout(ROOTS, around);
+  if (key === "mcp.logging.level" && !isSet) return valueWithout("mcp.observability.log_level", around);
+  if (key === "mcp.logging.structured_output" && !isSet) {
+    return valueWithout("mcp.observability.log_format", around) === "json";
+  }
+  return valueWithout(key, around);
+};
+
+/** The real path, or the one that it will have once it is made. */
+const realOrFuture = async (disk: LoadRequest["disk"], path: string): Promise<string> => {
+  const found = await disk.resolveFile(path).catch(() => undefined);
+  if (found !== undefined) return found.path;
+  return dirname(path) === path ? path : join(await realOrFuture(disk, dirname(path)), basename(path));
+};
+
+const placesFor = async (
+  { disk, root }: LoadRequest,
+  written: readonly (readonly unknown[])[],
+): Promise<Places> => {
+  const all = [...new Set(written.flat().map(String))];
+  const real = new Map(
+    await Promise.all(
+      all.map(async (item) => [item, await realOrFuture(disk, resolve(root, item))] as const),
+    ),
+  );
+  return { workspace: root, realOf: (item) => real.get(item) ?? resolve(root, item) };
+};
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Whether the operator alone can have written the file: it lies outside everything that callers reach without it. */
+const isOperators = async (request: LoadRequest, path: string, around: Around): Promise<boolean> => {
+  if (request.configPath === undefined) return false;
+  const everywhere = valueWithout(ENFORCE_ROOTS, around) === false ? ["/"] : [];
+  const roots = [
+    ".",
+    ...everywhere,
+    ...listOf(valueWithout(ROOTS, around)),
+    ...listOf(baseOf(LINUX_ROOTS, around)),
+  ];
+  const { realOf } = await placesFor(request, [roots, [path]]);
+  const zones = roots.flatMap((item) => [realOf(String(item)), resolve(request.root, String(item))]);
+  return !zones.some((zone) => isInside(path, zone) || isInside(realOf(path), zone));
+};
+
+/** What is in force of a file: all that the operator's own says, and of a workspace's what narrows or was granted. */
+export const judgeFile = async (
+  request: LoadRequest,
+  path: string,
+  asked: ReadonlyMap<string, Setting>,
+  around: Around,
+): Promise<Judged> => {
+  if (await isOperators(request, path, around)) {
+    return { settings: asked, waiting: [], workspaceFile: undefined, problems: [] };
+  }
+  const { record, problem } = await readTrust(request.trust, request.folders.state, request.root);
+  const places = await placesFor(request, [
+    listOf(valueWithout(ROOTS, around)),
+    listOf(baseOf(LINUX_ROOTS, around)),
+    ...[...asked].flatMap(([key, { value }]) => (ENTRIES.get(key)?.option.path ? [listOf(value)] : [])),
+  ]);
+  const settings = new Map<string, Setting>();
+  const waiting: Waiting[] = [];
+  const widening: Widening[] = [];
+  for (const [key, setting] of asked) {
+    const option = ENTRIES.get(key)?.option;
+    if (option === undefined || around.above.has(key)) continue;
+    const base = baseOf(key, around);
+    const { grant } = decide(option, base, setting.value, undefined, places);
+    if (grant !== undefined) {
+      widening.push({ key, without: base, asked: setting.value, grant: grant as Widening["grant"] });
+    }
+    const { inForce, waits, grant: items } = decide(option, base, setting.value, record?.values[key], places);
+    if (waits !== undefined) waiting.push({ key, items, asked: setting.value, inForce });
+    // Where both say the same, it stays the operator's word.
+    const saysNothing = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
+    if (!saysNothing) settings.set(key, { ...setting, value: inForce });
+  }
+  const trustPath = trustFile(request.folders.state, request.root);
+  return {
+    settings,
+    waiting,
+    workspaceFile: { trustPath, widening, digests: record?.digests ?? {} },
+    problems: problem === undefined ? [] : [problem],
+  };
+};
