@@ -56,6 +56,8 @@ interface OptionExtras {
   readonly restart?: boolean | undefined;
   /** A path, or a list of paths: `~` at the start stands for the user's home. */
   readonly path?: boolean | undefined;
+  /** Of a list's entries: whether one that is allowed allows the other as well; left out: where they are the same. */
+  readonly covers?: ((allowed: string, asked: string) => boolean) | undefined;
   /** The number that stands for no bound at all. */
   readonly unlimited?: number | undefined;
 }

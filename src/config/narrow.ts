@@ -93,7 +93,7 @@ const decideFilter = (base: readonly string[], asked: readonly string[], granted
 
 /** What of a workspace's value is in force: what narrows at once, what widens as far as it was granted (REQ-D22). */
 export const decide = (
-  { widens, unlimited }: Option,
+  { widens, unlimited, covers = Object.is }: Option,
   base: unknown,
   asked: unknown,
   granted: unknown,
@@ -115,7 +115,9 @@ export const decide = (
     case "less":
       return decideRank((value) => -rankOfNumber(value), base, asked, granted);
     case "additions":
-      return decideItems(textsOf(asked), (item) => [...textsOf(base), ...textsOf(granted)].includes(item));
+      return decideItems(textsOf(asked), (item) =>
+        [...textsOf(base), ...textsOf(granted)].some((allowed) => covers(allowed, item)),
+      );
     case "outside":
       return decideItems(
         textsOf(asked),

@@ -1,5 +1,5 @@
 import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
-import { TOKEN_ENTRY } from "./scopes.ts";
+import { coversToken, TOKEN_ENTRY } from "./scopes.ts";
 
 export const httpSections = [
   section("mcp.server", "Where the HTTP door listens.", {
@@ -69,6 +69,7 @@ export const httpSections = [
       "additions",
       'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and where its secret is: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
       {
+        covers: coversToken,
         shape: {
           pattern: TOKEN_ENTRY,
           expected: 'expected "NAME SCOPE,SCOPE env:VARIABLE" or "NAME SCOPE,SCOPE sha256:DIGEST"',

@@ -120,7 +120,7 @@ describe("REQ-P2: the Dockerfile", () => {
     expect(instructionOf(runtime, "STOPSIGNAL")).toBe("SIGTERM");
     expect(instructionOf(runtime, "VOLUME")).toBe('["/app/.llmc", "/var/lib/llmc"]');
     const folders = userFolders(Object.fromEntries(imageEnv), "/tmp");
-    expect(folders).toEqual({ config: "/etc/llmc", state: "/var/lib/llmc" });
+    expect(folders).toMatchObject({ config: "/etc/llmc", state: "/var/lib/llmc" });
     expect(
       runtime.instructions.some(({ text }) =>
         /install -d -m 0700 .*\/app\/\.llmc \/var\/lib\/llmc/.test(text),

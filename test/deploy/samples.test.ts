@@ -53,7 +53,7 @@ describe("REQ-P2: the systemd unit", () => {
     const env = Object.fromEntries(
       (settings.get("Environment") ?? "").split(" ").map((pair) => pair.split("=", 2) as [string, string]),
     );
-    expect(userFolders(env, "/srv/llmc")).toEqual({
+    expect(userFolders(env, "/srv/llmc")).toMatchObject({
       config: "/etc/llmc",
       state: `/var/lib/${settings.get("StateDirectory")}`,
     });

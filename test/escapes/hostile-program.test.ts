@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,12 +94,21 @@ describe.each(sandboxes)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in 
       [],
     );
 
-    // The user's own git, in every folder that is left.
-    const folders = [workspace.root, ...all.filter((path) => lstatSync(path).isDirectory())];
-    for (const cwd of folders.filter((folder) => !folder.includes("/.git/") && !folder.includes("/.llmc")))
-      for (const args of [["status"], ["diff"], ["st"]])
+    // The user's own git, wherever it could find something to obey. A pipe under a name that it reads makes it wait,
+    // which nobody can keep a program from.
+    const folders = all.filter((path) => lstatSync(path).isDirectory());
+    for (const path of all) if (lstatSync(path).isFIFO()) rmSync(path);
+    const tempting = folders.filter((folder) =>
+      [".git", "HEAD"].some((name) => existsSync(join(folder, name))),
+    );
+    for (const cwd of [
+      workspace.root,
+      ...tempting.filter((folder) => !folder.endsWith("/.git")).slice(0, 200),
+    ]) {
+      for (const args of [["status"], ["st"]])
         spawnSync(GIT, args, { cwd, env: { ...cleanEnv(), GIT_CONFIG_NOSYSTEM: "1" }, timeout: 5000 });
-    expect(existsSync(join(outside, "fired")), `git, seed ${seed}`).toBe(false);
+      expect(existsSync(join(outside, "fired")), `git in ${cwd}, seed ${seed}`).toBe(false);
+    }
 
     // The server and its tools, started by the user.
     const server = await workspace.serve({ args: ["--mode", "classic"] });
@@ -112,14 +121,14 @@ describe.each(sandboxes)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in 
       await ask("run_cmd", { command: "git status" }),
       await ask("run_cmd", { command: "grep -r horse ." }),
     ];
-    for (const path of all) answers.push(await ask("read_file", { path }));
+    const files = all.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true);
+    for (const path of files.slice(0, 500)) answers.push(await ask("read_file", { path }));
     expect(
       answers.filter((answer) => answer.includes(SECRET)),
       `seed ${seed}`,
     ).toEqual([]);
     spawnSync(join(launcher, "../te"), ["ls"], { cwd: workspace.root, env: cleanEnv(), timeout: 20_000 });
     expect(readdirSync(outside), `seed ${seed}`).toEqual([]);
-    writeFileSync(join(workspace.root, "plan.json"), "{}");
     await rm(outside, { recursive: true });
   });
 });

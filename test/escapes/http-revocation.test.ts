@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { trustWorkspace } from "../app.ts";
 import { connectVersion2 } from "../conformance/peers.ts";
 import {
   ANN,
@@ -133,6 +134,7 @@ describe("FAIL-J8: a token that is taken out of the file", () => {
       join(door.root, "llmc.toml"),
       `[mcp]\nmode = "classic"\n[mcp.auth]\ntokens = ${JSON.stringify(tokens)}\n`,
     );
+    await trustWorkspace(door.root);
     const again = { "x-llmc-token": "another-secret" };
     await expect
       .poll(async () => (await door.get("/openapi.json", again)).status, { timeout: 5000 })

@@ -51,7 +51,11 @@ const openIndex = (): IndexDb => {
 };
 const addHandle = (state: StateDb, id: string): void =>
   state.transact(() => {
-    state.sql("INSERT INTO handles VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(id);
+    state
+      .sql(
+        "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)",
+      )
+      .run(id);
   });
 const handles = (state: StateDb): unknown[] =>
   state.read(() => state.sql("SELECT id FROM handles").all()).map(({ id }) => id);
@@ -280,7 +284,7 @@ describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
       import { createStateDb } from ${urlOf("../../src/host/state-db.ts")};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
       for (let i = 0; i < 10; i++) await state.transactSoon(() =>
-        state.sql("INSERT INTO handles VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
+        state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
     const said = await Promise.all(Array.from({ length: 6 }, () => run(code)));
     expect(said.join("")).toBe("");
     expect(handles(openState())).toHaveLength(60);

@@ -8,6 +8,8 @@ import { readSmallFile } from "./small-file.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
 const MAX_POINTER_BYTES = 4096;
+/** How deep things that are set aside may hold others. */
+const MAX_ROUNDS = 32;
 
 /** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
 const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
@@ -52,23 +54,33 @@ export const setNewFindingsAside = async ({
     !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
   const isObeyed = (finding: Finding): boolean => {
     if (finding.kind === "startup") return !isGit && !isRunning;
+    // Nobody but a server of ours makes one, and this one made its own before the command began.
+    if (finding.kind === "state") return !isRunning;
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
   };
-  const planted = (await (isRunning ? scan.current() : scan.again())).filter(
-    (finding) => isNew(finding) && isObeyed(finding),
-  );
+  const planted = async (): Promise<readonly Finding[]> => {
+    const found = await (isRunning ? scan.current() : scan.again());
+    return found.filter((finding) => isNew(finding) && isObeyed(finding));
+  };
   const rename = async (path: string): Promise<SetAside | undefined> => {
     const root = roots.find((folder) => insideRoots(path, [folder]));
     return root === undefined ? undefined : moveAside(root, path).catch(() => undefined);
   };
   const moved: SetAside[] = [];
-  for (const { path, kind, isLink } of planted) {
+  const setAside = async ({ path, kind, isLink }: Finding): Promise<void> => {
     // Under any other name it would still be a git directory: without its HEAD it is none.
     const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
     const aside =
       (posix.basename(path) === ".git" || kind !== "git" ? await rename(path) : undefined) ?? head;
     if (aside !== undefined) moved.push(aside);
+  };
+  // What was not entered while it was obeyed itself, such as a start-up folder, may hold more.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const next = await planted();
+    const before = moved.length;
+    for (const finding of next) await setAside(finding);
+    if (moved.length === before) break;
   }
   return moved;
 };

@@ -32,7 +32,6 @@ const GLANCE_MS = 3;
 /** A larger workspace is looked through as a whole when the last time is so long ago. */
 const WHOLE_EVERY_MS = 10_000;
 const WHOLE_MS = 1000;
-const AFTER_MS = 5000;
 
 /** Not looked through, also where the whole machine is a root: every command sees them, or nothing of them. */
 const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
@@ -136,7 +135,8 @@ export const createWorkspaceScan = (currentReach: () => Surroundings, key: () =>
     },
     again: async () => {
       const opened = open();
-      await within(opened.update(), AFTER_MS);
+      // However long it takes: a command that made a hundred thousand folders hides nothing among them.
+      await opened.update();
       return opened.found();
     },
   };
