@@ -213,7 +213,14 @@ const createProfiler = (options: GateOptions) => {
     if (!writes) return { profile, secrets, gitSettings };
     const isGit = git !== undefined;
     const inspect = (isRunning = false) =>
-      setNewFindingsAside({ scan, before: found, roots, isGit, isRunning });
+      setNewFindingsAside({
+        scan,
+        before: found,
+        roots,
+        own: around.rules.privateDirs,
+        isGit,
+        isRunning,
+      });
     return { profile: { ...profile, inspect }, secrets, gitSettings };
   };
 };

@@ -28,6 +28,8 @@ interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   readonly before: readonly Finding[];
   readonly roots: readonly string[];
+  /** State folders of this very server, which it makes when it needs them. */
+  readonly own: readonly string[];
   /** Git that may write brings start-up files along with a branch. */
   readonly isGit: boolean;
   /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
@@ -43,6 +45,7 @@ export const setNewFindingsAside = async ({
   scan,
   before,
   roots,
+  own,
   isGit,
   isRunning,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
@@ -55,7 +58,7 @@ export const setNewFindingsAside = async ({
   const isObeyed = (finding: Finding): boolean => {
     if (finding.kind === "startup") return !isGit && !isRunning;
     // Nobody but a server of ours makes one, and this one made its own before the command began.
-    if (finding.kind === "state") return !isRunning;
+    if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
   };
