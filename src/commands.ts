@@ -146,7 +146,11 @@ const actions: Actions = {
       import("./cli/doctor-command.ts"),
       import("./doctor.ts"),
     ]);
-    const findings = await examine(await requestOf(options));
+    const request = await requestOf(options);
+    const examined = await examine(request);
+    const findings = options.attack
+      ? [...examined, ...(await (await import("./doctor-attack.ts")).attack(request))]
+      : examined;
     if (!runDoctor(findings, io, { json: options.json ?? false }))
       process.exitCode = ERROR_TABLE.unavailable.exit;
   },

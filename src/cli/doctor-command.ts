@@ -32,7 +32,7 @@ export const runDoctor = (
   io.out(
     healthy
       ? "\nEverything that is needed works.\n"
-      : "\nSomething that is needed is missing: see the lines marked BAD.\n",
+      : "\nSomething that is needed is missing or does not hold: see the lines marked BAD.\n",
   );
   return healthy;
 };

@@ -66,7 +66,7 @@ export interface Actions {
   showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
   validateConfig(options: CommonOptions): Promise<void>;
   explainConfig(key: string, options: CommonOptions): Promise<void>;
-  doctor(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  doctor(options: CommonOptions & { readonly json?: true; readonly attack?: true }): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
   locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
   usage(options: UsageFlags): Promise<void>;
@@ -142,6 +142,7 @@ export const createProgram = (actions: Actions, version: string): Command => {
 
   withCommon(program.command("doctor").description("say what works on this machine and how to mend the rest"))
     .option("--json", "as JSON")
+    .option("--attack", "also attack a workspace made for it, harmlessly, and say what held")
     .action((options) => actions.doctor(options));
 
   withCommon(

@@ -142,7 +142,7 @@ export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
 const GIT_NAME = /^(?:\.git|git~\d+)$/i;
 
 /** With a valid HEAD, one of these makes a directory git's own (is_git_directory in git's setup.c). */
-const BESIDE_HEAD = ["objects", "refs", "commondir"] as const;
+export const BESIDE_HEAD: readonly string[] = ["objects", "refs", "commondir"];
 
 type EntryKind = ReachRules["entryKind"];
 

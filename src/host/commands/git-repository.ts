@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
+import { BESIDE_HEAD } from "../../policy/reach.ts";
 import { isPlainConfig, parseGitConfig } from "./git-config.ts";
 import { readSmallFile } from "./small-file.ts";
 
@@ -148,6 +149,23 @@ const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean =
   }
 };
 
+/** More than a fresh clone of a large repository has. */
+const MAX_INNER_FOLDERS = 5000;
+
+/** Whether another git directory is hidden somewhere inside; a tree too large to tell counts as if. */
+const holdsRepository = (top: string): boolean => {
+  const folders = [top];
+  for (let at = 0; at < folders.length; at++) {
+    const folder = folders[at] ?? top;
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const names = new Set(entries.map(({ name }) => name));
+    const isHidden = names.has(".git") || (names.has("HEAD") && BESIDE_HEAD.some((name) => names.has(name)));
+    if ((folder !== top && isHidden) || folders.length > MAX_INNER_FOLDERS) return true;
+    for (const entry of entries) if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
+  }
+  return false;
+};
+
 /** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */
 export const isPlainRepository = (entry: string, roots: readonly string[]): boolean => {
   const stats = lstatSync(entry, { throwIfNoEntry: false });
@@ -163,6 +181,7 @@ export const isPlainRepository = (entry: string, roots: readonly string[]): bool
     isEmptyOr(posix.join(entry, "hooks"), (name) => name.endsWith(".sample")) &&
     isEmptyOr(posix.join(entry, "modules"), () => false) &&
     isEmptyOr(posix.join(entry, "worktrees"), () => false) &&
-    absent.every((name) => !exists(posix.join(entry, name)))
+    absent.every((name) => !exists(posix.join(entry, name))) &&
+    !holdsRepository(entry)
   );
 };
