@@ -1,6 +1,6 @@
 /**
  * What a hostile program tries inside the sandbox. It is text, because it runs there and not here, and harmless, because
- * everything that it aims at lies in the practice workspace. Prints the names of the attempts that succeeded.
+ * everything that it aims at lies in the practice workspace, or is taken back at once. Prints the names of the attempts that succeeded.
  */
 export const HOSTILE_SCRIPT = `
 const fs = require("node:fs"), net = require("node:net");
@@ -22,8 +22,9 @@ attempt("writes a git hook", () => fs.writeFileSync(".git/hooks/post-checkout", 
 attempt("replaces the git directory", () => fs.renameSync(".git", "git2"));
 attempt("changes a start-up file", () => fs.writeFileSync(".vscode/settings.json", "x"));
 attempt("sets a set-user-ID bit", () => { fs.writeFileSync("s", ""); fs.chmodSync("s", 0o4755); });
-attempt("fills the first file system", () => fs.writeFileSync("/x", "x"));
-attempt("writes to /etc", () => fs.writeFileSync("/etc/llmc-practice", "x"));
+const litter = (path) => { fs.writeFileSync(path, "x", { flag: "wx" }); fs.unlinkSync(path); };
+attempt("writes to the first file system", () => litter("/llmc-practice"));
+attempt("writes to /etc", () => litter("/etc/llmc-practice"));
 attempt("signals the server", () => process.kill(server, 0));
 attempt("sees the server's environment", () => fs.readFileSync("/proc/" + server + "/environ").length > 0);
 try { fs.mkdirSync("planted/.git/objects", { recursive: true }); fs.mkdirSync("planted/.git/refs");

@@ -31,7 +31,14 @@ const realOf = (path: string): string | undefined => {
 const readText = (path: string, maxBytes: number): string | undefined =>
   readSmallFile(path, maxBytes)?.toString();
 
-const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+const exists = (path: string): boolean => {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // A part of the path is a file, so nothing is there.
+    return false;
+  }
+};
 
 /** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
 const gitDirOf = (entry: string): string | undefined => {
