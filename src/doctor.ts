@@ -4,6 +4,7 @@ import type { AppRequest } from "./app.ts";
 import { toLlmcError } from "./base/error.ts";
 import type { Finding } from "./cli/doctor-command.ts";
 import type { Loaded } from "./config/load.ts";
+import { createCommandGroups } from "./host/commands/cgroup.ts";
 import type { Tier } from "./host/commands/contract.ts";
 import { createCommandRunner } from "./host/commands/runner.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "./host/probe.ts";
@@ -105,6 +106,16 @@ const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
   }
 };
 
+/** How memory and processes of commands are bounded. */
+const examineLimits = (): Finding =>
+  createCommandGroups().works
+    ? good("limits", "memory and processes of a command are bounded by a control group")
+    : weak(
+        "limits",
+        "memory and processes of a command are watched, since no control group can be made here",
+        "run the server in a delegated control group (systemd-run --user --scope -p Delegate=yes)",
+      );
+
 const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding => {
   if (loaded === undefined) return weak("HTTP door", "unknown until the configuration is mended");
   const { mode, token_env: variable } = loaded.config.mcp.auth;
@@ -144,6 +155,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     await examineFiles(),
     examineHttp(request, loaded),
     await examineSandbox(loaded),
+    ...(process.platform === "linux" ? [examineLimits()] : []),
     ...(await examineModel(request, loaded)),
     git === undefined
       ? weak("git", "not installed", "apt-get install git (or your system's package)")

@@ -27,13 +27,18 @@ const findDeathSignal = async (): Promise<readonly string[] | undefined> => {
 
 let deathSignal: Promise<readonly string[] | undefined> | undefined;
 
+/** What to put in front of a program so that the kernel kills it when we are gone; nothing where that cannot be had. */
+export const deathSignalPrefix = async (): Promise<readonly string[]> => {
+  deathSignal ??= findDeathSignal();
+  return (await deathSignal) ?? [];
+};
+
 /**
  * Has the kernel kill the program when we are gone, even where we are killed ourselves. Costs under a millisecond. Where
  * the machine has no setpriv(1) that can do it, the program is started as it is.
  */
 export const endingWithUs = async (file: string, args: readonly string[]): Promise<Start> => {
-  deathSignal ??= findDeathSignal();
-  const [wrapper, ...first] = (await deathSignal) ?? [];
+  const [wrapper, ...first] = await deathSignalPrefix();
   return wrapper === undefined ? { file, args } : { file: wrapper, args: [...first, file, ...args] };
 };
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
+import { deathSignalPrefix } from "../child-limits.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
 import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
@@ -102,10 +103,15 @@ export const createCommandRunner = (
     };
     const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
     const place = await shared.open(needsFolders);
+    const prefix = await deathSignalPrefix();
     const missing = await watchMissing(profile);
     const setAside = async () => [...(await missing.setAside()), ...((await profile.inspect?.()) ?? [])];
     const launch = (): Launch => {
-      const made = launchFor(tier, request, profile, place);
+      const bare = launchFor(tier, request, profile, place);
+      // The other tiers have launchers that see to it themselves.
+      const [wrapper, ...first] = tier === "plain" ? prefix : [];
+      const made =
+        wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
       return group === undefined ? made : { ...made, ...entering(group, made) };
     };
     const watch = isWatched ? (tree: ProcessTree): UsageWatch => watchUsage(tree, limits) : undefined;
