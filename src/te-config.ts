@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import type { Loaded } from "./config/load.ts";
 import { userFolders } from "./config/user-folders.ts";
 import type { FoundWorkspace } from "./host/find-workspace.ts";
@@ -18,7 +19,7 @@ const requestFor = (root: string) => ({
   env: process.env,
   root,
   folders: teFolders(),
-  configPath: process.env["LLMC_CONFIG"],
+  configPath: process.env["LLMC_CONFIG"] === undefined ? undefined : resolve(process.env["LLMC_CONFIG"]),
 });
 
 export const loadForTe = (root: string): Promise<Loaded> => loadFor(requestFor(root), false);

@@ -40,12 +40,17 @@ const plain = (text: string): string =>
 
 const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 
+/** Directories are granted by where they really lead. */
+const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
+  Array.isArray(grant) && !grant.every((item) => Array.isArray(asked) && asked.includes(item));
+
 const describePlan = ({ values, modules }: TrustPlan): string =>
   [
-    ...values.flatMap(({ key, without, asked, isGranted }) => [
+    ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
       `  ${key}${isGranted ? " (granted already)" : ""}`,
       `    without this file  ${show(without)}`,
       `    with it            ${show(asked)}`,
+      ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
     ]),
     ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
     ...modules.map(
@@ -59,10 +64,11 @@ const jsonOf = ({ workspace, file, values, modules, isGranted }: TrustPlan) => (
   workspace,
   file: file ?? null,
   trusted: isGranted,
-  values: values.map(({ key, without, asked, isGranted: granted }) => ({
+  values: values.map(({ key, without, asked, grant, isGranted: granted }) => ({
     key,
     without: redactUserinfo(without),
     asked: redactUserinfo(asked),
+    grant: redactUserinfo(grant),
     granted,
   })),
   modules: modules.map((one) => ({ file: one.file, sha256: one.digest, granted: one.isGranted })),

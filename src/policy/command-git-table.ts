@@ -143,7 +143,7 @@ export const GIT_GLOBAL_VALUES = new Set(
 /**
  * Settings of a repository that name programs. They win over the repository's own, so that what was planted there
  * earlier does not fire. `diff.external` cannot be unset this way (git would try to run ""): sub-commands that
- * heed it get `--no-ext-diff`. Filters (`filter.*.clean`) have free names and cannot be switched off at all.
+ * heed it get `--no-ext-diff`. Filters and drivers have free names: they are switched off by the names in the repository.
  */
 export const GIT_NO_PROGRAMS = [
   "core.fsmonitor=false",

@@ -38,8 +38,9 @@ const EVERYBODY: readonly Actor[] = ["tools", "commands", "git"];
 const BY_HAND = "The operator edits it by hand.";
 
 /**
- * The one rule of reach (REQ-D16, REQ-D24). Everything that decides about a path derives from this table: the file
- * tools, patches, search and index by `judgeWrite` and the path rules, commands by their sandbox profile.
+ * The one rule of reach (REQ-D16, REQ-D24). Every write derives from this table: the file tools and patches ask
+ * `judgeWrite`, commands get a sandbox profile made of it. What nobody reads (state, the user's folders, secrets) is
+ * closed to reading tools, search and index by the path rules and the denylist.
  */
 export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
   state: {
@@ -60,7 +61,7 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
     what: "a file that is being written, before it gets its name",
     read: [],
     write: [],
-    message: "is a file that llmc is writing, which nobody else changes.",
+    message: "is a temporary file of a write in progress.",
     hint: "Use another path.",
   },
   program: {
@@ -95,7 +96,8 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
     what: "git directories, under any name",
     read: EVERYBODY,
     write: ["git"],
-    message: "belongs to a git directory, which only git itself changes.",
+    message:
+      "belongs to a git directory, or would make its folder one (HEAD); only git itself changes those.",
     hint: "Use git, if the operator allows it to write (git:write in mcp.tools.command_powers).",
   },
   startup: {

@@ -28,6 +28,11 @@ const TARGETS: Readonly<Record<ReachId, { readonly existing: string; readonly fr
 };
 const IDS = Object.keys(TARGETS) as ReachId[];
 
+/** Secrets lie inside everything else that commands may only read, and so do files beside them. */
+const BESIDE_SECRETS = ["program/src/deep", "modules/lib", "model/onnx", ".vscode/inner", ".git/hooks/inner"];
+
+const SECRET = "the secret of this matrix";
+
 const RULES = {
   places: () => ({
     user: ["home/llmc"],
@@ -47,6 +52,11 @@ const plant = async (): Promise<Workspace> => {
     const path = join(workspace.root, TARGETS[id].existing);
     mkdirSync(dirname(path), { recursive: true });
     if (!existsSync(path)) writeFileSync(path, "before\n");
+  }
+  for (const folder of BESIDE_SECRETS) {
+    // Git directories are not looked through: nothing there is the user's own file.
+    if (!folder.startsWith(".git/")) await workspace.write(`${folder}/.env`, SECRET);
+    await workspace.write(`${folder}/code.ts`, "before\n");
   }
   return workspace;
 };
@@ -151,6 +161,10 @@ for target in json.load(open("targets.json")):
     attempt(lambda: os.makedirs(new.parent, exist_ok=True))
     attempt(lambda: new.write_text("after\\n"))
     attempt(lambda: os.symlink("src/a.txt", new))
+for folder in json.load(open("beside.json")):
+    attempt(lambda: open(folder + "/code.ts", "w").write("after\\n"))
+    attempt(lambda: open(folder + "/new.ts", "w").write("after\\n"))
+    attempt(lambda: print(open(folder + "/.env").read()))
 open("done", "w").close()
 `;
 
@@ -163,6 +177,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
     await using workspace = await plant();
     await workspace.write("hostile.py", HOSTILE);
     await workspace.write("targets.json", JSON.stringify(Object.values(TARGETS)));
+    await workspace.write("beside.json", JSON.stringify(BESIDE_SECRETS));
     await workspace.write("package.json", '{"scripts":{"test":"node --test"}}');
     await workspace.write(
       "hostile.test.mjs",
@@ -181,6 +196,13 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
     const seen = await commands.use(tool, "python3 hostile.py");
     expect(lstatSync(join(workspace.root, "done")).ctimeMs, seen.slice(0, 1000)).toBeGreaterThan(startedAt);
     const isHeld = setting.tier !== "plain";
+    if (isHeld) {
+      expect(seen).not.toContain(SECRET);
+      for (const folder of BESIDE_SECRETS) {
+        expect(contentOf(workspace, `${folder}/code.ts`), folder).toBe("before\n");
+        expect(existsSync(join(workspace.root, folder, "new.ts")), folder).toBe(false);
+      }
+    }
     for (const id of IDS) {
       // A file that is being written bears a name that nobody can guess.
       if (id === "pending") continue;

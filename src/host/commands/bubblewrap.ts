@@ -42,12 +42,12 @@ const systemMount = (path: string): Mount[] => {
  * Folders between a writable root and a protected name become mounts themselves: a mount cannot be renamed, else
  * `mv sub other; mkdir sub` would put a fresh, writable one in the protected one's place.
  */
-const pinnedAbove = (path: string, roots: readonly string[]): Mount[] => {
+const pinnedAbove = (path: string, { writable: roots, readOnly: closed }: SandboxProfile): Mount[] => {
   const root = roots.find((folder) => folder !== path && isInside(path, folder));
   if (root === undefined) return [];
   const pinned: Mount[] = [];
   for (let folder = dirname(path); folder !== root && isInside(folder, root); folder = dirname(folder))
-    pinned.unshift(writable(folder));
+    pinned.unshift(closed.some((other) => isInside(folder, other)) ? readOnly(folder) : writable(folder));
   return pinned;
 };
 
@@ -77,7 +77,7 @@ const mountsFor = (
   const guarded = [...profile.readOnly, ...profile.hidden, ...withheld].filter(isThere);
   const withheldFile = profile.refusesWithheld === true ? place.closedFile : place.emptyFile;
   const pinned = new Map(
-    guarded.flatMap((path) => pinnedAbove(path, profile.writable)).map((mount) => [mount.path, mount]),
+    guarded.flatMap((path) => pinnedAbove(path, profile)).map((mount) => [mount.path, mount]),
   );
   return [
     ...(isWritable(TEMP)
@@ -98,6 +98,7 @@ const mountsFor = (
       args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", SHARED_MEMORY],
     },
     ...profile.readOnly.filter(isThere).map((path) => readOnly(path)),
+    ...(profile.reopened ?? []).filter(isThere).map(writable),
     ...profile.hidden
       .filter((path) => isThere(path) && !isLink(path))
       .map((path) => hiddenMount(path, place.emptyFile, "0500")),

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -61,7 +62,8 @@ const findParents = (): readonly Parents[] => {
     const controllers = read(posix.join(dir, "cgroup.subtree_control")).trim().split(/\s+/);
     if (controllers.includes("memory") && controllers.includes("pids"))
       found.push({ version: 2, memory: dir, pids: dir });
-    if (place === "/") break;
+    // A user's groups above are their own. Root could leave its service's group, and the bounds that it sets, behind.
+    if (place === "/" || process.getuid?.() === 0) break;
   }
   return found;
 };
@@ -134,7 +136,7 @@ export const createCommandGroups = (): CommandGroups => {
   const trial: CommandLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, fileBytes: 0 };
   const parents = findParents().find((candidate) => {
     try {
-      const made = makeGroup(candidate, `llmc-trial-${process.pid}`, trial);
+      const made = makeGroup(candidate, `llmc-trial-${randomBytes(8).toString("hex")}`, trial);
       void made.remove();
       return true;
     } catch {

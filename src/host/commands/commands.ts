@@ -161,6 +161,16 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
     ? {}
     : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
 
+/** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
+const gitFolder = (cwd: string, steps: readonly string[], { rules }: Surroundings): string => {
+  const folder = steps.reduce((from, step) => {
+    const next = posix.resolve(from, step);
+    return followed(next)?.real ?? next;
+  }, cwd);
+  if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
+  return folder;
+};
+
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 
 interface Prepared {
@@ -187,7 +197,7 @@ const createProfiler = (options: GateOptions) => {
     const around = currentReach();
     const { roots } = around.rules;
     // `-C` moves git before it looks for its repository.
-    const folder = git === undefined ? cwd : posix.resolve(cwd, ...changedFolders(words));
+    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), around);
     const repository = git === undefined ? undefined : findRepository(folder, roots);
     if (repository !== undefined) checkRepository(repository, roots);
     const found = await scan.current();

@@ -38,7 +38,7 @@ export interface CommandOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly tier: Tier;
-  /** The limit that ended it. */
+  /** The limit that it ran into. */
   readonly limit?: "memory" | "processes" | undefined;
   /** Protected names that came into being during the run, and where they lie now: renamed, so that nothing reads them. */
   readonly setAside: readonly SetAside[];
@@ -61,6 +61,8 @@ export interface SandboxProfile {
   readonly readable?: readonly string[];
   /** Real paths inside the writable ones that stay read-only: what is obeyed or executed. */
   readonly readOnly: readonly string[];
+  /** Real paths inside those that are writable all the same: the repository that git works on, inside another. */
+  readonly reopened?: readonly string[];
   /** Folders that look empty: state. */
   readonly hidden: readonly string[];
   /** Real paths inside whose content is withheld, where they are there: a file is empty, a folder closed. */

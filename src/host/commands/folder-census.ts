@@ -1,4 +1,4 @@
-import { type Dirent, statSync } from "node:fs";
+import { type Dirent, type Stats, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -17,8 +17,11 @@ interface CensusOptions<T> {
   readonly roots: readonly string[];
   /** What a folder itself is, by its entries; then it is not entered. */
   readonly classifyFolder: (path: string, entries: readonly Dirent[]) => T | undefined;
-  /** What an entry is; a folder that is something is not entered. */
-  readonly classify: (path: string, entry: Dirent) => T | undefined;
+  /** What an entry is, and whether a folder is entered. */
+  readonly classify: (
+    path: string,
+    entry: Dirent,
+  ) => { readonly found: readonly T[]; readonly enter: boolean };
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
 }
@@ -45,7 +48,13 @@ const NOTHING: readonly never[] = [];
 
 const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>): boolean => {
   if (isFresh) return true;
-  const now = statSync(path, { throwIfNoEntry: false });
+  let now: Stats | undefined;
+  try {
+    now = statSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Closed to us by its mode or by one above: read, it counts as gone until it is opened again.
+    return true;
+  }
   // The time of the last change of state: unlike the others, nobody can set it back.
   return now === undefined || now.ino !== inode || now.ctimeMs !== changedAt;
 };
@@ -75,9 +84,9 @@ export const createCensus = <T>({ roots, classifyFolder, classify, skips }: Cens
     for (const [at, entry] of own === undefined ? entries.entries() : []) {
       if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
       const inner = posix.join(path, entry.name);
-      const what = classify(inner, entry);
-      if (what !== undefined) found.push(what);
-      else if (entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
+      const { found: kinds, enter } = classify(inner, entry);
+      found.push(...kinds);
+      if (enter && entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
     }
     if (known.size >= MAX_FOLDERS && !known.has(path)) return;
     known.set(path, {

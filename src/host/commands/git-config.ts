@@ -5,7 +5,7 @@ export interface GitSetting {
 }
 
 const SECTION = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]/;
-const NAME = /^([A-Za-z][A-Za-z0-9-]*)\s*(=?)/;
+const NAME = /^([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)/;
 
 /** A value up to its comment or line end, with quotes and escapes resolved; undefined where it is malformed. */
 const readValue = (text: string): readonly [value: string, length: number] | undefined => {
@@ -60,7 +60,7 @@ export const parseGitConfig = (source: string): readonly GitSetting[] | undefine
     if (named === null || section === undefined) return undefined;
     const [whole, name = "", equals] = named;
     const afterName = rest.slice(whole.length);
-    if (equals === "" && !/^\s*(?:[#;\n]|$)/.test(afterName)) return undefined;
+    if (equals === "" && !/^(?:[#;\r\n]|$)/.test(afterName)) return undefined;
     const read = readValue(equals === "" ? afterName : afterName.replace(/^[ \t]+/, ""));
     if (read === undefined) return undefined;
     const skipped = equals === "" ? 0 : afterName.length - afterName.replace(/^[ \t]+/, "").length;

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
@@ -28,8 +29,11 @@ const realOf = (path: string): string | undefined => {
   }
 };
 
-const readText = (path: string, maxBytes: number): string | undefined =>
-  readSmallFile(path, maxBytes)?.toString();
+/** Undefined for what is not UTF-8 as well: decoded, it would name something else than git reads. */
+const readText = (path: string, maxBytes: number): string | undefined => {
+  const bytes = readSmallFile(path, maxBytes);
+  return bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString();
+};
 
 const exists = (path: string): boolean => {
   try {
@@ -40,12 +44,21 @@ const exists = (path: string): boolean => {
   }
 };
 
+/** Only line ends are cut off, as git does it: a space at the end is part of the name. */
+const withoutLineEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
+
+/** What a `.git` file points to. */
+export const gitPointer = (path: string): string | undefined => {
+  const text = readText(path, MAX_POINTER_BYTES);
+  return text?.startsWith("gitdir: ") === true ? withoutLineEnd(text.slice("gitdir: ".length)) : undefined;
+};
+
 /** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
 const gitDirOf = (entry: string): string | undefined => {
   const real = realOf(entry);
   if (real === undefined) return undefined;
   if (lstatSync(real).isDirectory()) return real;
-  const pointer = /^gitdir: (.+?)\s*$/.exec(readText(real, MAX_POINTER_BYTES) ?? "")?.[1];
+  const pointer = gitPointer(real);
   return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
 };
 
@@ -56,7 +69,8 @@ const refused = (why: string): LlmcError =>
 
 const commonDirOf = (gitDir: string): string => {
   if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
-  const pointer = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES)?.trim();
+  const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
+  const pointer = text === undefined ? undefined : withoutLineEnd(text);
   const common = pointer === undefined ? undefined : realOf(posix.resolve(gitDir, pointer));
   if (common === undefined) throw refused("its commondir leads to nothing");
   return common;
@@ -67,7 +81,9 @@ const alternatesOf = (objects: string, depth = 0): readonly string[] => {
   const list = posix.join(objects, "info/alternates");
   if (!exists(list)) return [];
   const text = readText(list, MAX_ALTERNATES_BYTES);
-  if (text === undefined || depth > 5) throw refused("its list of alternates cannot be read");
+  // A quoted line is unquoted by git, which we leave to it.
+  if (text === undefined || depth > 5 || /^"/m.test(text))
+    throw refused("its list of alternates cannot be read");
   const stores = text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
@@ -119,6 +135,7 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
   requireInside(gitDir, "its git directory");
   requireInside(commonDir, "its common directory");
   for (const dir of new Set([gitDir, commonDir])) {
+    if (exists(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
     for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
     for (const path of configuredPaths(dir)) requireInside(path, "a path of its configuration");
   }
@@ -138,6 +155,16 @@ export const programsOff = ({ gitDir, commonDir }: GitRepository): readonly (rea
   return [...new Set(keys)].map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]);
 };
 
+/** Where the hooks of a repository lie, if not in its git directory. */
+export const hookFolders = (gitDir: string): readonly string[] => {
+  const settings = parseGitConfig(readText(posix.join(gitDir, "config"), MAX_CONFIG_BYTES) ?? "") ?? [];
+  const top = posix.dirname(gitDir);
+  const configured = settings.filter(({ key, value }) => key === "core.hookspath" && value !== "");
+  const folders = configured.map(({ value }) => posix.resolve(top, value));
+  const linked = realOf(posix.join(gitDir, "hooks"));
+  return linked === undefined || linked === posix.join(gitDir, "hooks") ? folders : [...folders, linked];
+};
+
 /** What git executes or obeys: nobody changes it through us, git included. */
 const OBEYED = ["hooks", "config", "config.worktree", "info", "commondir", "gitdir", "modules", "worktrees"];
 
@@ -148,9 +175,10 @@ export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly stri
     posix.join(dir, "objects/info/http-alternates"),
   ]);
 
+/** Whether a folder is missing, or is a real one, no link, in which every name is fine. */
 const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean => {
   try {
-    return readdirSync(folder).every(isFine);
+    return lstatSync(folder).isDirectory() && readdirSync(folder).every(isFine);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "ENOENT";
   }
@@ -185,6 +213,7 @@ export const isPlainRepository = (entry: string, roots: readonly string[]): bool
     lstatSync(posix.join(entry, "config"), { throwIfNoEntry: false })?.isFile() === true &&
     settings !== undefined &&
     isPlainConfig(settings) &&
+    ["info", "objects", "refs", "logs"].every((name) => isEmptyOr(posix.join(entry, name), () => true)) &&
     isEmptyOr(posix.join(entry, "hooks"), (name) => name.endsWith(".sample")) &&
     isEmptyOr(posix.join(entry, "modules"), () => false) &&
     isEmptyOr(posix.join(entry, "worktrees"), () => false) &&

@@ -53,7 +53,7 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
   const grant: Grant = (descriptor, rights) => {
     if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
   };
-  const { writable, readOnly, hidden, withheld = [], readable = [] } = spec.profile;
+  const { writable, readOnly, reopened = [], hidden, withheld = [], readable = [] } = spec.profile;
   const guarded = { readOnly, closed: [...hidden, ...withheld] };
   for (const path of [
     ...SYSTEM_FOLDERS,
@@ -67,6 +67,7 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
   for (const path of readable) grantTree(grant, path, READ, guarded);
   for (const path of writable) grantTree(grant, path, fullRights(abi), guarded);
+  for (const path of reopened) grantTree(grant, path, fullRights(abi), guarded);
   for (const path of spec.privateFolders) grantPath(grant, path, fullRights(abi));
   return ruleset;
 };

@@ -2,18 +2,16 @@ import { realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
 import type { SetAside } from "./contract.ts";
-import { isPlainRepository } from "./git-repository.ts";
+import { gitPointer, isPlainRepository } from "./git-repository.ts";
 import { moveAside } from "./protected-names.ts";
-import { readSmallFile } from "./small-file.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
-const MAX_POINTER_BYTES = 4096;
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
 
 /** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
 const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
-  const pointer = /^gitdir: (.+?)\s*$/.exec(readSmallFile(path, MAX_POINTER_BYTES)?.toString() ?? "")?.[1];
+  const pointer = gitPointer(path);
   if (pointer === undefined) return false;
   try {
     const target = realpathSync.native(posix.resolve(posix.dirname(path), pointer));
@@ -68,7 +66,9 @@ export const setNewFindingsAside = async ({
   };
   const rename = async (path: string): Promise<SetAside | undefined> => {
     const root = roots.find((folder) => insideRoots(path, [folder]));
-    return root === undefined ? undefined : moveAside(root, path).catch(() => undefined);
+    if (root === undefined) return undefined;
+    // Said as it is: whoever reads the answer has to remove it by hand.
+    return moveAside(root, path).catch(() => ({ path, movedTo: "still there: it could not be renamed" }));
   };
   const moved: SetAside[] = [];
   const setAside = async ({ path, kind, isLink }: Finding): Promise<void> => {
@@ -83,7 +83,7 @@ export const setNewFindingsAside = async ({
     const next = await planted();
     const before = moved.length;
     for (const finding of next) await setAside(finding);
-    if (moved.length === before) break;
+    if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
   }
   return moved;
 };

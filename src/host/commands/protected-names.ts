@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SandboxProfile, SetAside } from "./contract.ts";
 
@@ -19,7 +19,12 @@ export const isInside = (path: string, folder: string): boolean =>
  */
 const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  return await open(`/proc/self/fd/${folder.fd}/${name}`, flags);
+  const path = `/proc/self/fd/${folder.fd}/${name}`;
+  return await open(path, flags).catch(async (thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== "EACCES" || !(await lstat(path)).isDirectory()) throw thrown;
+    await chmod(path, 0o700);
+    return await open(path, flags);
+  });
 };
 
 /** Renames what lies at a path below a root, step by step without following links. */
@@ -45,7 +50,13 @@ export const moveAside = async (root: string, path: string): Promise<SetAside | 
     const at = `/proc/self/fd/${(opened.at(-1) as FileHandle).fd}`;
     const aside = `${name}.refused-${randomBytes(4).toString("hex")}`;
     if (!(await exists(join(at, name)))) return undefined;
-    await rename(join(at, name), join(at, aside));
+    try {
+      await rename(join(at, name), join(at, aside));
+    } catch {
+      // A command that took the folder's own rights away does not keep what it planted there.
+      await (opened.at(-1) as FileHandle).chmod(0o700);
+      await rename(join(at, name), join(at, aside));
+    }
     return { path: join(place, name), movedTo: join(place, aside) };
   } finally {
     await Promise.all(opened.map((folder) => folder.close()));

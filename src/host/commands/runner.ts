@@ -61,6 +61,9 @@ export interface CommandStarter {
 const MAX_RUNNING = Math.min(32, Math.max(8, 2 * availableParallelism()));
 const MAX_WAITING = 32;
 
+/** After this long a machine on which no sandbox worked is tried again. */
+const RETRY_MS = 60_000;
+
 const ALL_TIERS: readonly Tier[] = ["bubblewrap", "landlock", "plain"];
 
 /** Runs commands in the best tier that works here; the caller has judged them before. */
@@ -71,6 +74,7 @@ export const createCommandRunner = (
   const takeTurn = createTurns({ maxRunning: MAX_RUNNING, maxWaiting: MAX_WAITING });
   let places: ReturnType<typeof createPrivatePlaces> | undefined;
   let best: Promise<Tier> | undefined;
+  let retryAt = Number.POSITIVE_INFINITY;
   let groups = options.groups;
 
   const launchFor = (
@@ -87,7 +91,10 @@ export const createCommandRunner = (
 
   const prepare = async (tier: Tier, request: CommandRequest, wanted: SandboxProfile) => {
     if (places === undefined) sealDescriptors();
-    places ??= createPrivatePlaces();
+    places ??= createPrivatePlaces().catch((thrown: unknown) => {
+      places = undefined;
+      throw thrown;
+    });
     const shared = await places;
     const isExposed = [...wanted.writable, ...(wanted.readable ?? [])].some((root) =>
       isInside(shared.base, root),
@@ -105,7 +112,12 @@ export const createCommandRunner = (
     const place = await shared.open(needsFolders);
     const prefix = await deathSignalPrefix();
     const missing = await watchMissing(profile);
-    const setAside = async () => [...(await missing.setAside()), ...((await profile.inspect?.()) ?? [])];
+    const setAside = async () => {
+      const [made, found] = await Promise.allSettled([missing.setAside(), profile.inspect?.() ?? []]);
+      if (made.status === "rejected") throw made.reason;
+      if (found.status === "rejected") throw found.reason;
+      return [...made.value, ...found.value];
+    };
     const launch = (): Launch => {
       const bare = launchFor(tier, request, profile, place);
       // The other tiers have launchers that see to it themselves.
@@ -199,7 +211,11 @@ export const createCommandRunner = (
 
   const tier = async (): Promise<Tier> => {
     if (options.mode() === "off") return "plain";
-    best ??= findBest();
+    // A machine that was too busy or too full for a moment is asked again.
+    if (best === undefined || performance.now() > retryAt) {
+      best = findBest();
+      retryAt = (await best) === "plain" ? performance.now() + RETRY_MS : Number.POSITIVE_INFINITY;
+    }
     const found = await best;
     if (found === "plain" && options.mode() === "require")
       throw new LlmcError(

@@ -5,7 +5,7 @@ import { type PlacedId, REACH } from "../../policy/reach.ts";
 import type { Surroundings } from "../reach/reach.ts";
 import type { CommandLimits, SandboxProfile } from "./contract.ts";
 import { coverFiles } from "./cover-files.ts";
-import { type GitRepository, obeyedParts } from "./git-repository.ts";
+import { type GitRepository, hookFolders, obeyedParts } from "./git-repository.ts";
 import type { Finding } from "./workspace-scan.ts";
 
 /** What the profile is made for. */
@@ -31,7 +31,7 @@ const MAX_READ_ONLY = 120;
 const tooManySecrets = (count: number): LlmcError =>
   new LlmcError(
     "unavailable",
-    `${count} files are withheld by name, too many of them in the top folder itself to keep them from a command.`,
+    `More than ${MAX_COVERED} of ${count} withheld files lie in a root itself, so no command can be kept from them.`,
     { hint: "Move them into a folder of their own, or narrow mcp.tools.denylist_globs." },
   );
 
@@ -108,18 +108,27 @@ export const buildProfile = (
   };
   if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
 
-  const startup = request.git === undefined ? pathsOf(findings, "startup") : [];
+  const gitDirs = pathsOf(findings, "git");
+  // Hooks may lie in the work tree, where a link or a setting of the repository leads to them.
+  const startup =
+    request.git === undefined ? [...pathsOf(findings, "startup"), ...gitDirs.flatMap(hookFolders)] : [];
   const placed = readOnlyPlaces(around).filter(
     (path) => request.git === undefined || !around.reach.places.startup.includes(path),
   );
-  const guarded = [
-    ...new Set([...placed, ...startup, ...readOnlyGit(pathsOf(findings, "git"), request)]),
-  ].filter(inRoots);
-  if (guarded.length <= MAX_READ_ONLY) return { ...shared, writable: roots, readable: [], readOnly: guarded };
+  const guarded = [...new Set([...placed, ...startup, ...readOnlyGit(gitDirs, request)])].filter(inRoots);
+  const own = request.git?.repository;
+  const reopened =
+    own === undefined
+      ? []
+      : [own.gitDir, own.commonDir].filter((path) =>
+          guarded.some((other) => other !== path && insideRoots(path, [other])),
+        );
+  if (guarded.length <= MAX_READ_ONLY)
+    return { ...shared, writable: roots, readable: [], readOnly: guarded, reopened };
 
   // Rather than guard hundreds of names, only the project around the working directory is writable.
   const project = projectOf(request.cwd, roots, findings);
   const inProject = guarded.filter((path) => insideRoots(path, [project]));
   if (inProject.length > MAX_READ_ONLY) throw tooManyProtected(inProject.length);
-  return { ...shared, writable: [project], readable: roots, readOnly: inProject };
+  return { ...shared, writable: [project], readable: roots, readOnly: inProject, reopened };
 };

@@ -40,7 +40,7 @@ const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...
 const isDependency = (path: string): boolean => path.includes("/node_modules/");
 
 const tooEarly = (): LlmcError =>
-  new LlmcError("busy", "The workspace is still being looked through for what to keep from commands.", {
+  new LlmcError("busy", "The workspace is still being scanned for secrets and protected files.", {
     hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is looked through.",
   });
 
@@ -57,9 +57,14 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
   }
 };
 
-export const identityOf = (path: string): string => {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats === undefined ? "" : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
+const identityOf = (path: string): string => {
+  try {
+    const { dev, ino, birthtimeMs } = lstatSync(path);
+    return `${dev}:${ino}:${birthtimeMs}`;
+  } catch {
+    // Gone, or closed to us: it is nobody we know.
+    return path;
+  }
 };
 
 const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
@@ -84,12 +89,12 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
     },
     classify: (path, entry: Dirent) => {
       const isLink = entry.isSymbolicLink();
-      if (entry.name === ".git") return findingOf("git", path, isLink);
-      if (entry.name === STATE_DIR) return findingOf("state", path, isLink);
-      if (isDependency(path))
-        return entry.isFile() && isWithheld(path) ? findingOf("secret", path) : undefined;
-      if (reach.isStartup(path)) return findingOf("startup", path, isLink);
-      return entry.isFile() && isWithheld(path) ? findingOf("secret", path) : undefined;
+      if (entry.name === ".git") return { found: [findingOf("git", path, isLink)], enter: false };
+      if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
+      const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
+      // What lies in a start-up folder is guarded with it; secrets and repositories in it are still looked for.
+      const isStartup = !isDependency(path) && reach.isStartup(path) && !reach.isStartup(posix.dirname(path));
+      return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
     },
     skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
   });
@@ -135,7 +140,7 @@ export const createWorkspaceScan = (currentReach: () => Surroundings, key: () =>
     },
     again: async () => {
       const opened = open();
-      // However long it takes: a command that made a hundred thousand folders hides nothing among them.
+      // However long it takes.
       await opened.update();
       return opened.found();
     },

@@ -1,9 +1,11 @@
-import { mkdirSync, rmdirSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
 import { ignoringExistence, type OwnFolder } from "./own-folder.ts";
 
 // The work takes about a millisecond: whoever holds the lock for longer than this was killed.
 const STALE_MS = 2000;
 const PAUSE_MS = 5;
+const MAX_WAIT_MS = 5000;
 
 const blockFor = (ms: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -12,6 +14,12 @@ const blockFor = (ms: number): void => {
 const ageMs = (path: string): number => {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? 0 : Date.now() - stats.mtimeMs;
+};
+
+const isForeign = (path: string): boolean => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  return !stats.isDirectory() || stats.mtimeMs > Date.now() + STALE_MS || readdirSync(path).length > 0;
 };
 
 const removeDirectory = (path: string): void => {
@@ -28,8 +36,12 @@ const removeDirectory = (path: string): void => {
  */
 export const withFolderLock = <T>(folder: OwnFolder, work: () => T): T => {
   const path = `${folder.at}/aside.lock`;
+  const deadline = performance.now() + MAX_WAIT_MS;
   while (!ignoringExistence(() => mkdirSync(path, { mode: 0o700 }))) {
-    if (ageMs(path) > STALE_MS) removeDirectory(path);
+    // What is no empty folder of a moment ago is nobody's lock: a workspace may have brought it.
+    if (isForeign(path) || performance.now() > deadline)
+      renameSync(path, `${path}.refused-${randomBytes(4).toString("hex")}`);
+    else if (ageMs(path) > STALE_MS) removeDirectory(path);
     else blockFor(PAUSE_MS);
   }
   try {

@@ -29,8 +29,12 @@ export const createWithheldFiles = (first: readonly string[] = []): WithheldFile
       if (paths === last) return;
       last = paths;
       for (const path of paths) {
-        const stats = statSync(path, { throwIfNoEntry: false });
-        if (stats?.isFile() === true) known.add(keyOf(stats));
+        try {
+          const stats = statSync(path, { throwIfNoEntry: false });
+          if (stats?.isFile() === true) known.add(keyOf(stats));
+        } catch {
+          // Closed to us, and so to whoever reads through us.
+        }
       }
       for (const key of known) {
         if (known.size <= MAX_KEPT) break;

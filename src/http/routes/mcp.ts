@@ -38,11 +38,11 @@ export const addMcpRoute = (
       };
       // An answer that has begun cannot become a refusal: the connection ends, and with it the work.
       const end = (): void => void reply.raw.destroy();
+      if (visit.aborted) return end();
       if (isStanding(request)) {
         visit.end(false);
         reply.raw.once("close", standings.add({ identity, end }));
-      } else if (visit.aborted) return end();
-      else visit.addEventListener("abort", { handleEvent: end });
+      } else visit.addEventListener("abort", { handleEvent: end });
       if (CALLS.has(String(methodOf(body)))) await lanes.run(name, visit, work);
       else await work();
       return reply;
