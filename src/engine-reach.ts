@@ -6,6 +6,7 @@ import type { CommandRunner } from "./host/commands/contract.ts";
 import { createFiles } from "./host/files/files.ts";
 import { createHandles, newHandleId } from "./host/handles/handles.ts";
 import type { Locks } from "./host/locks/locks.ts";
+import type { OwnWrites } from "./host/reach/own-writes.ts";
 import type { ReachOptions } from "./host/reach/reach.ts";
 import type { WithheldFiles } from "./host/reach/withheld-files.ts";
 import { createSearch, renderHitLines } from "./host/search/search.ts";
@@ -22,6 +23,7 @@ interface ReachParts {
   readonly folders: UserFolders;
   readonly places: NonNullable<ReachOptions["places"]>;
   readonly withheldFiles: WithheldFiles;
+  readonly ownWrites: OwnWrites;
   /** What trust in the workspace would change about a refusal. */
   readonly trustHint: ((key: string, item: string) => string | undefined) | undefined;
   readonly now: () => number;
@@ -40,6 +42,7 @@ export const createReach = (parts: ReachParts, rootsKey: string, roots: () => re
     startup: () => tools().startup_globs,
     places: parts.places,
     withheldFiles: parts.withheldFiles,
+    ownWrites: parts.ownWrites,
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
   };
   const files = createFiles(reach);

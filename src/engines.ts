@@ -13,6 +13,7 @@ import { isFolderName } from "./host/local-model.ts";
 import { createLocks } from "./host/locks/locks.ts";
 import { createProcesses } from "./host/processes/processes.ts";
 import { programPlaces } from "./host/program-places.ts";
+import { createOwnWrites } from "./host/reach/own-writes.ts";
 import { createWithheldFiles } from "./host/reach/withheld-files.ts";
 import { createStateDb } from "./host/state-db.ts";
 import { createUsage } from "./host/usage/usage.ts";
@@ -69,6 +70,7 @@ export const createEngines = (parts: EngineParts) => {
   });
   const runner = createCommandRunner({ mode: () => tools().command_sandbox });
   const withheldFiles = createWithheldFiles();
+  const ownWrites = createOwnWrites();
   // Whoever writes these changes what the server itself does (REQ-D16).
   const places = () => ({
     user: [folders.config, folders.state],
@@ -79,7 +81,19 @@ export const createEngines = (parts: EngineParts) => {
     startup: config().mcp.resources.sidecars,
   });
 
-  const reachParts = { root, folders, config, state, locks, runner, places, withheldFiles, trustHint, now };
+  const reachParts = {
+    root,
+    folders,
+    config,
+    state,
+    locks,
+    runner,
+    places,
+    withheldFiles,
+    ownWrites,
+    trustHint,
+    now,
+  };
   const main = createReach(reachParts, "mcp.tools.allowed_roots", () => tools().allowed_roots);
   const { files, handles, gate } = main;
 

@@ -228,6 +228,7 @@ const createProfiler = (options: GateOptions) => {
         before: found,
         roots,
         own: around.rules.privateDirs,
+        ownWrites: options.ownWrites,
         isGit,
         isRunning,
       });

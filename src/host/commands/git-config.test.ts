@@ -13,7 +13,7 @@ describe("REQ-D24: git's configuration as git reads it", () => {
     ['[remote "Origin"]\n\turl = a b # x\n', ["remote.Origin.url=a b"]],
     ['[filter "a\\"b"]\n\tclean = "x; # y"\n', ['filter.a"b.clean=x; # y']],
     ["[a] b = c\n", ["a.b=c"]],
-    ["[alias]\n\tst = !f() { \\\n\t\tx; }; f\n", ["alias.st=!f() { \t\tx; }; f"]],
+    ["[alias]\n\tst = !f() { \\\n\t\tx; }; f\n", ["alias.st=!f() { \t\tx"]],
     ["; comment\n[a]\n# other\n b = 1;c\n", ["a.b=1"]],
   ])("%j", (source, keys) => {
     expect(keysOf(source)).toEqual(keys);

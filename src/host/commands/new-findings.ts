@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
+import type { OwnWrites } from "../reach/own-writes.ts";
 import type { SetAside } from "./contract.ts";
 import { gitPointer, isPlainRepository } from "./git-repository.ts";
 import { moveAside } from "./protected-names.ts";
@@ -29,6 +30,7 @@ interface NewFindingsOptions {
   /** State folders of this very server, which it makes when it needs them. */
   readonly own: readonly string[];
   /** Git that may write brings start-up files along with a branch. */
+  readonly ownWrites: OwnWrites | undefined;
   readonly isGit: boolean;
   /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
   readonly isRunning: boolean;
@@ -44,6 +46,7 @@ export const setNewFindingsAside = async ({
   before,
   roots,
   own,
+  ownWrites,
   isGit,
   isRunning,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
@@ -54,7 +57,7 @@ export const setNewFindingsAside = async ({
   const isNew = ({ path, isLink, identity }: Finding): boolean =>
     !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
   const isObeyed = (finding: Finding): boolean => {
-    if (finding.kind === "startup") return !isGit && !isRunning;
+    if (finding.kind === "startup") return !isGit && !isRunning && ownWrites?.covers(finding.path) !== true;
     // Nobody but a server of ours makes one, and this one made its own before the command began.
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
     if (finding.kind !== "git") return false;

@@ -7,6 +7,7 @@ import { canLocateByDescriptor, createLocateByDescriptor } from "../files/locate
 import { locateByName } from "../files/locate-by-name.ts";
 import type { Locate } from "../files/located.ts";
 import { cacheByList, createPathRules, realOrFuture } from "../files/path-rules.ts";
+import type { OwnWrites } from "./own-writes.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
 /** What a caller may reach, as configured. Everything is asked on every call, since configuration is hot. */
@@ -21,6 +22,7 @@ export interface ReachOptions {
   /** Globs of start-up files. */
   readonly startup?: () => readonly string[];
   readonly withheldFiles?: WithheldFiles;
+  readonly ownWrites?: OwnWrites;
   /** What the operator could still do about a path outside the roots, in one sentence. */
   readonly outsideHint?: (path: string) => string | undefined;
   /** Left out: the best way this machine has. */

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { Locks } from "../locks/locks.ts";
 import { createOwners } from "../locks/owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
@@ -35,14 +36,31 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
     journal: createWriteJournal(placeOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
   };
+  const note = (shown: string): void => options.ownWrites?.note(posix.resolve(options.workspace, shown));
+  const noted = async <T extends { readonly path: string }>(writing: Promise<T>): Promise<T> => {
+    const written = await writing;
+    note(written.path);
+    return written;
+  };
   return {
-    rewrite: (path, text, conditions = {}, signal) => rewriteFile(bench, path, text, conditions, signal),
-    append: (path, text, conditions = {}, signal) => appendToFile(bench, path, text, conditions, signal),
-    update: (path, change, conditions = {}, signal) => updateFile(bench, path, change, conditions, signal),
-    applyAll: (changes, how, signal) => applyChanges(bench, changes, how, signal),
-    move: (source, target, signal) => moveThing(bench, source, target, signal),
+    rewrite: (path, text, conditions = {}, signal) =>
+      noted(rewriteFile(bench, path, text, conditions, signal)),
+    append: (path, text, conditions = {}, signal) =>
+      noted(appendToFile(bench, path, text, conditions, signal)),
+    update: (path, change, conditions = {}, signal) =>
+      noted(updateFile(bench, path, change, conditions, signal)),
+    applyAll: async (changes, how, signal) => {
+      const all = await applyChanges(bench, changes, how, signal);
+      for (const { path } of all) note(path);
+      return all;
+    },
+    move: async (source, target, signal) => {
+      const moved = await moveThing(bench, source, target, signal);
+      note(moved.target);
+      return moved;
+    },
     remove: (path, how, signal) => removeThing(bench, path, how, signal),
-    makeDirs: (path, how, signal) => makeDirectories(bench, path, how, signal),
+    makeDirs: (path, how, signal) => noted(makeDirectories(bench, path, how, signal)),
   };
 };
 
