@@ -20,6 +20,7 @@ import { createUsage } from "./host/usage/usage.ts";
 import { recoverWrites } from "./host/writes/file-writes.ts";
 import { currentPort } from "./lazy-port.ts";
 import type { Log } from "./observe/log.ts";
+import { shownPath } from "./policy/paths.ts";
 import { createCallerRetrieval } from "./retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "./retrieve/thread-retrieval.ts";
 import { VERSION } from "./version.ts";
@@ -133,7 +134,12 @@ export const createEngines = (parts: EngineParts) => {
         // The envelope keeps the output; of what is kept here, only a launcher's own complaint is ever read.
         gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => {
           const outcome = await runner.run({ ...request, onOutput }, profile, signal);
-          return { ...outcome, setAside: outcome.setAside.map(({ path }) => path) };
+          return {
+            ...outcome,
+            setAside: outcome.setAside.map(
+              ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
+            ),
+          };
         }),
       handles,
       usage,

@@ -187,6 +187,11 @@ export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
     ],
     waiting: fromFile?.waiting ?? [],
     workspaceFile: fromFile?.workspaceFile,
-    warnings: [...warningsFor(config, stated), ...(fromFile?.problems ?? [])],
+    warnings: [
+      ...warningsFor(config, stated),
+      ...(file?.remarks ?? []),
+      ...(user?.remarks ?? []),
+      ...(fromFile?.problems ?? []),
+    ],
   };
 };

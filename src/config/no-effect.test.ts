@@ -45,7 +45,14 @@ describe("REQ-D26: keys tell the truth", () => {
     ['mcp.te.script_path = "x"', "mcp.te.script_path was removed, because a program in the workspace"],
     ["mcp.te.json_mode = true", "mcp.te.json_mode was removed, because"],
   ])("a key that was removed is told with its reason: %s", async (text, why) => {
-    await expect(loadText(text)).rejects.toThrow(why);
+    expect((await loadText(text)).warnings).toEqual([expect.stringContaining(why)]);
+  });
+
+  it("an empty table that an earlier init wrote is no reason not to start; a key that did something is", async () => {
+    expect((await loadText("[mcp.docker]\n")).warnings).toEqual([expect.stringContaining("llmc.toml:1")]);
+    await expect(loadText('[mcp.tools]\nwrite_denylist_globs = ["x"]')).rejects.toThrow(
+      "was removed, because",
+    );
   });
 
   it.each(["git:wriet", "git", ":run", "git:run:write"])(

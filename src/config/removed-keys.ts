@@ -15,3 +15,10 @@ const REMOVED: ReadonlyMap<string, string> = new Map([
 /** Why a key, or the table that it is in, was removed. */
 export const removalReason = (key: string): string | undefined =>
   [...REMOVED].find(([removed]) => key === removed || key.startsWith(`${removed}.`))?.[1];
+
+/** Those that did something once; a file that relies on one must not go on without it unnoticed. */
+const HAD_EFFECT: ReadonlySet<string> = new Set(["mcp.tools.write_denylist_globs"]);
+
+/** Whether a key can be passed over with a warning. */
+export const neverHadEffect = (key: string): boolean =>
+  removalReason(key) !== undefined && !HAD_EFFECT.has(key);

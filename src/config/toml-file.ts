@@ -1,6 +1,7 @@
 import { parse, TomlError } from "smol-toml";
 import { checkValue, typeName } from "./check-value.ts";
 import type { Layer } from "./layer.ts";
+import { neverHadEffect } from "./removed-keys.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
 import { unknownPath } from "./suggest.ts";
 import { locateLines, type TomlPath } from "./toml-lines.ts";
@@ -8,6 +9,8 @@ import { locateLines, type TomlPath } from "./toml-lines.ts";
 export interface FileLayer extends Layer {
   /** Not TOML at all, so nothing is known about what it says. */
   readonly broken: boolean;
+  /** What is passed over: keys of earlier versions that never did anything. */
+  readonly remarks: readonly string[];
 }
 
 interface Complaint {
@@ -18,6 +21,8 @@ interface Complaint {
 interface Findings {
   readonly values: { readonly entry: Entry; readonly value: unknown }[];
   readonly complaints: Complaint[];
+  /** Keys of earlier versions that never had an effect. */
+  readonly remarks: Complaint[];
 }
 
 /** All tables and the tables above them. */
@@ -50,6 +55,8 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
     else if (!name.includes(".") && KNOWN_TABLES.has(key)) {
       if (isTable(raw)) walk(findings, path, raw);
       else findings.complaints.push({ path, text: `${key}: expected a table, got ${typeName(raw)}` });
+    } else if (neverHadEffect(key)) {
+      findings.remarks.push({ path, text: unknownPath(isTable(raw) ? "table" : "key", key, showPath(path)) });
     } else {
       const text = isTable(raw)
         ? unknownPath("table", key, showPath(path))
@@ -73,15 +80,21 @@ export const readToml = async (
   from: "file" | "user" = "file",
 ): Promise<FileLayer> => {
   const source = text.replace(/^\uFEFF/, "");
-  const findings: Findings = { values: [], complaints: [] };
+  const findings: Findings = { values: [], complaints: [], remarks: [] };
   try {
     walk(findings, [], parse(source, { integersAsBigInt: true }));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true };
+    return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true, remarks: [] };
   }
-  const wanted = findings.complaints.length > 0 || (lines && findings.values.length > 0);
+  const wanted =
+    findings.complaints.length + findings.remarks.length > 0 || (lines && findings.values.length > 0);
   const lineOf = wanted ? await locateLines(source) : () => undefined;
+  const located = (complaints: readonly Complaint[]): readonly string[] =>
+    complaints
+      .map(({ path, text: complaint }) => ({ line: lineOf(path), complaint }))
+      .sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
+      .map(({ line, complaint }) => `${whereIs(line)}: ${complaint}`);
   const whereIs = (line: number | undefined): string => (line === undefined ? name : `${name}:${line}`);
   return {
     settings: new Map(
@@ -90,10 +103,8 @@ export const readToml = async (
         { value, origin: { source: from, detail: whereIs(lineOf(key.split("."))) } },
       ]),
     ),
-    problems: findings.complaints
-      .map(({ path, text: complaint }) => ({ line: lineOf(path), complaint }))
-      .sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
-      .map(({ line, complaint }) => `${whereIs(line)}: ${complaint}`),
+    problems: located(findings.complaints),
+    remarks: located(findings.remarks),
     broken: false,
   };
 };

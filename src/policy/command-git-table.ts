@@ -36,13 +36,14 @@ const READING =
   "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version";
 
 const REWRITING =
-  "add apply checkout cherry-pick clean commit commit-tree fast-import format-patch hash-object " +
-  "init merge merge-tree mktag mktree mv pack-objects pack-refs prune prune-packed " +
-  "read-tree replace reset restore revert rm sparse-checkout stage switch unpack-objects update-index " +
+  "add apply checkout clean commit commit-tree fast-import format-patch hash-object " +
+  "init merge-tree mktag mktree mv pack-objects pack-refs prune prune-packed " +
+  "read-tree replace reset restore rm sparse-checkout stage switch unpack-objects update-index " +
   "update-ref write-tree";
 
 /** Those of them that do their work by starting other git programs. */
-const REWRITING_BY_OTHERS = "am bundle commit-graph fsck gc multi-pack-index repack merge-file";
+const REWRITING_BY_OTHERS =
+  "am bundle cherry-pick commit-graph fsck gc merge merge-file multi-pack-index repack revert";
 
 const shared = (names: string, rule: GitRule): [string, GitRule][] =>
   names.split(" ").map((name) => [name, rule]);
@@ -89,7 +90,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     },
   ],
   ["remote", { modes: ["", "get-url"] }],
-  ["worktree", { modes: ["list"] }],
+  ["worktree", { modes: ["list"], forks: true }],
   ["notes", { modes: ["", "list", "show"] }],
   ["symbolic-ref", { maxOperands: 1, powers: { write: "-d --delete -m" } }],
   ["config", {}],

@@ -98,6 +98,20 @@ export const findGitNeeds = (words: readonly string[], isInside: IsInside): Need
 
 export const subcommandOf = (words: readonly string[]): string | undefined => splitGit(words).subcommand;
 
+/** Words of sub-commands that do nothing but change the repository's configuration (REQ-D24). */
+const CONFIGURES: ReadonlyMap<string, RegExp> = new Map([
+  ["remote", /^(add|rename|remove|rm|set-head|set-branches|set-url)$/],
+  ["branch", /^(-m|-M|--move|-c|-C|--copy|-u|--set-upstream-to(=.*)?|--unset-upstream|--edit-description)$/],
+]);
+
+/** Whether git would change what it obeys itself, which nobody does through us, whatever was granted. */
+export const configures = (words: readonly string[]): boolean => {
+  const { subcommand = "", rest } = splitGit(words);
+  if (subcommand === "config") return configNeeds(rest).some(({ power }) => power === "config");
+  const pattern = CONFIGURES.get(subcommand);
+  return pattern !== undefined && rest.some((word) => pattern.test(word));
+};
+
 /** Whether a sub-command needs other programs of git; one that is unknown may be anything. */
 export const startsPrograms = (words: readonly string[]): boolean => {
   const { subcommand } = splitGit(words);

@@ -214,14 +214,10 @@ describe("FAIL-C3 git: options and sub-commands beyond reading", () => {
     ["git branch --unknown --list new", "git:write"],
     ["git branch -D old", "git:write"],
     ["git branch --del old", "git:write"],
-    ["git branch -m a b", "git:write"],
-    ["git branch --edit-description", "git:run"],
     ["git tag v1", "git:write"],
     ["git tag -d v1", "git:write"],
     ["git tag -a v1 -m x", "git:write"],
     ["git tag -v v1", "git:run git:write"],
-    ["git remote add x y", "git:write"],
-    ["git remote -v add x y", "git:write"],
     ["git remote update", "git:write git:network"],
     ["git remote show origin", "git:write git:network"],
     ["git stash", "git:write"],
@@ -234,20 +230,7 @@ describe("FAIL-C3 git: options and sub-commands beyond reading", () => {
     ["git symbolic-ref HEAD refs/heads/x", "git:write"],
     ["git symbolic-ref -d HEAD", "git:write"],
 
-    ["git config core.fsmonitor ./evil", "git:config"],
-    ["git config --add core.fsmonitor ./evil", "git:config"],
-    ["git config --global core.pager sh", "git:config"],
-    ["git config --unset a.b", "git:config"],
-    ["git config --unset-a a.b", "git:config"],
-    ["git config --get --add a.b c", "git:config"],
-    ["git config -e", "git:config"],
-    ["git config edit", "git:config"],
-    ["git config set a.b c", "git:config"],
     ["git config -f /etc/x --list", "git:read"],
-    ["git config -- a.b c", "git:config"],
-    ["git config core.pager --get", "git:config"],
-    ["git config core.pager -x", "git:config"],
-    ["git config core.pager --list", "git:config"],
 
     ["git commit -m x", "git:write"],
     ["git add .", "git:write"],
@@ -659,6 +642,33 @@ describe("FAIL-C10 planted settings are overridden", () => {
     if (!judgement.allowed) throw new Error(judgement.reason);
     return judgement.argv;
   };
+
+  it.each([
+    "git branch -m a b",
+    "git branch --edit-description",
+    "git remote add x y",
+    "git remote -v add x y",
+    "git config core.fsmonitor ./evil",
+    "git config --add core.fsmonitor ./evil",
+    "git config --global core.pager sh",
+    "git config --unset a.b",
+    "git config --unset-a a.b",
+    "git config --get --add a.b c",
+    "git config -e",
+    "git config edit",
+    "git config set a.b c",
+    "git config -- a.b c",
+    "git config core.pager --get",
+    "git config core.pager -x",
+    "git config core.pager --list",
+    "git branch -u origin/x",
+    "git branch --set-upstream-to=origin/x",
+    "git remote set-url origin x",
+  ])("REQ-D24 %s changes what git obeys, and is refused whatever was granted", (line) => {
+    const powers = ["run", "write", "read", "network", "config"].map((power) => `git:${power}`);
+    const judged = judge(line, powers);
+    expect(judged).toMatchObject({ allowed: false, reason: expect.stringContaining("configuration") });
+  });
 
   it.each(["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat", "core.sshCommand=false"])(
     "git gets -c %s",

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { nearest, quoteForMessage } from "../base/text.ts";
-import { findGitNeeds, hardenGit, startsPrograms } from "./command-git.ts";
+import { configures, findGitNeeds, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
 
@@ -80,6 +80,9 @@ const EFFECTS: Record<Power, string> = {
 const refuse = (name: string, missing: readonly Need[]): Refusal => {
   const [first] = missing;
   if (first === undefined) throw new Error("nothing is missing");
+  const network = missing.some(({ power }) => power === "network")
+    ? " and set mcp.tools.allow_outbound_network = true"
+    : "";
   const wanted = [...new Set(missing.map((need) => `"${name}:${need.power}"`))];
   return {
     allowed: false,
@@ -87,8 +90,14 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
       first.because === ""
         ? `${name} is listed, but it ${EFFECTS[first.power]}, which was not granted.`
         : `${name} may not be given ${quoteForMessage(first.because)}: that ${EFFECTS[first.power]}.`,
-    hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator add ${wanted.join(" and ")} to mcp.tools.command_powers.`,
+    hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator add ${wanted.join(" and ")} to mcp.tools.command_powers${network}.`,
   };
+};
+
+const REFUSED_CONFIG: Refusal = {
+  allowed: false,
+  reason: "This git command changes the repository's configuration, which nobody does through llmc.",
+  hint: "The user has to run it in a terminal.",
 };
 
 /** Puts in front of the arguments what keeps settings that lie around from starting programs. */
@@ -114,6 +123,7 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
   const names = new Set(MULTI_CALL.has(realName) ? [name] : [name, realName]);
   const has = (power: Power): boolean => [...names].some((each) => powers.includes(`${each}:${power}`));
   const needs = [...names].flatMap((each) => programNeeds(each, words, isInside));
+  if (names.has("git") && configures(words)) return REFUSED_CONFIG;
   const missing = needs.filter((need) => !has(need.power));
   if (missing.length > 0) return refuse(name, missing);
   const isKnown = [...names].every((each) => isGit(each) || findRule(each) !== undefined);

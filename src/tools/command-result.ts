@@ -64,7 +64,13 @@ export const renderCommand = (
         : [`exit ${data.exit_code}`]),
     ...(meta.truncated ? [`cut${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`] : []),
     ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
-    ...(meta.set_aside === undefined ? [] : [showControls(`set aside: ${meta.set_aside.join(", ")}`)]),
+    ...(meta.set_aside === undefined
+      ? []
+      : [
+          showControls(
+            `renamed, because commands do not create what git, editors, shells or CI obey (file tools may write start-up files): ${meta.set_aside.join(", ")}`,
+          ),
+        ]),
     ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),
   ];
   const parts = [

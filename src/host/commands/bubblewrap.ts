@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { limited, withTerminal } from "./limits.ts";
+import { createMountCheck } from "./mount-check.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
 import type { Launch } from "./process-tree.ts";
@@ -14,6 +15,8 @@ import { toolChainOf } from "./tool-chain.ts";
 interface Mount {
   readonly path: string;
   readonly args: readonly string[];
+  /** Set where something that lies outside is shown under the same name. */
+  readonly source?: string;
 }
 
 const TEMP = "/tmp";
@@ -26,8 +29,12 @@ const MAX_TEMP_BYTES = 1024 ** 3;
 const tempBytes = ({ limits }: SandboxProfile): string =>
   String(Math.min(MAX_TEMP_BYTES, Math.floor((limits?.memoryBytes ?? MAX_TEMP_BYTES) / 2)));
 
-const readOnly = (path: string, source = path): Mount => ({ path, args: ["--ro-bind", source, path] });
-const writable = (path: string): Mount => ({ path, args: ["--bind", path, path] });
+const readOnly = (path: string, source = path): Mount => ({
+  path,
+  args: ["--ro-bind", source, path],
+  ...(source === path ? { source } : {}),
+});
+const writable = (path: string): Mount => ({ path, args: ["--bind", path, path], source: path });
 
 const depthOf = (path: string): number => (path === "/" ? 0 : path.split("/").length - 1);
 
@@ -125,6 +132,7 @@ const bubblewrapArgs = (
   request: CommandRequest,
   profile: SandboxProfile,
   place: PrivatePlace,
+  mounts: readonly Mount[],
 ): readonly string[] => {
   const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
   const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
@@ -138,7 +146,7 @@ const bubblewrapArgs = (
     ...(request.terminal === true ? [] : ["--new-session"]),
     "--cap-drop",
     "ALL",
-    ...mountsFor(request, profile, place).flatMap((mount) => mount.args),
+    ...mounts.flatMap((mount) => mount.args),
     ...(sharesTemp(profile) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
     // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
     // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
@@ -150,6 +158,8 @@ const bubblewrapArgs = (
     ...(filterFor(profile, request, place) === undefined ? [] : ["--seccomp", "3"]),
     "--json-status-fd",
     "4",
+    "--block-fd",
+    "5",
     "--chdir",
     request.cwd,
     "--",
@@ -177,7 +187,15 @@ export const bubblewrapLaunch = (
     ? commandEnvironment(place.home, TEMP, request.env)
     : commandEnvironment(HOME, TEMP, request.env);
   const filter = filterFor(profile, request, place);
-  const inner = ["bwrap", ...bubblewrapArgs(request, profile, place)] as const;
+  const mounts = mountsFor(request, profile, place);
+  const roots = [...profile.writable, ...(profile.readable ?? [])];
+  // At the same place the later one wins, so only the last of them is to be seen.
+  const expected = new Map(
+    mounts
+      .filter(({ path }) => roots.some((root) => isInside(path, root)))
+      .map((mount) => [mount.path, mount]),
+  );
+  const inner = ["bwrap", ...bubblewrapArgs(request, profile, place, mounts)] as const;
   return {
     ...limited(inner, mark, place.prlimit, profile.limits),
     cwd: "/",
@@ -190,5 +208,6 @@ export const bubblewrapLaunch = (
     reports: true,
     mark,
     namespaceInit: initFrom,
+    isReady: createMountCheck([...expected.values()].map(({ path, source }) => ({ path, source }))),
   };
 };

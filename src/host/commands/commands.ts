@@ -17,7 +17,7 @@ import type {
   SandboxProfile,
   Tier,
 } from "./contract.ts";
-import { checkRepository, findRepository, programsOff } from "./git-repository.ts";
+import { checkRepository, findRepository, hasSubmodules, programsOff } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { setNewFindingsAside } from "./new-findings.ts";
 import { FIXED_PATH, resolveProgram } from "./resolve.ts";
@@ -115,7 +115,8 @@ const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithhel
   for (const path of words.flatMap(pathsIn)) {
     const named = posix.resolve(cwd, path);
     const found = followed(named);
-    if (isWithheld(named) || (found !== undefined && isWithheld(found.real, found.stats)))
+    // What is not there is a pattern, a message or a branch, and nothing that could be read.
+    if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
       throw pathDenied(path, "denylist", rules);
   }
 };
@@ -214,7 +215,7 @@ const createProfiler = (options: GateOptions) => {
       writes,
       network,
       limits,
-      noFork: git !== undefined && !git.forks,
+      noFork: git !== undefined && !git.forks && (repository === undefined || !hasSubmodules(repository)),
       git: git === undefined ? undefined : { repository, kept },
       guardsNames: tier !== "landlock",
     };
@@ -222,7 +223,7 @@ const createProfiler = (options: GateOptions) => {
     const gitSettings = repository === undefined || git?.mayRun === true ? [] : programsOff(repository);
     if (!writes) return { profile, secrets, gitSettings };
     const isGit = git !== undefined;
-    const inspect = (isRunning = false) =>
+    const inspect: SandboxProfile["inspect"] = (when) =>
       setNewFindingsAside({
         scan,
         before: found,
@@ -230,7 +231,8 @@ const createProfiler = (options: GateOptions) => {
         own: around.rules.privateDirs,
         ownWrites: options.ownWrites,
         isGit,
-        isRunning,
+        isRunning: when === "running",
+        isLong: when !== undefined,
       });
     return { profile: { ...profile, inspect }, secrets, gitSettings };
   };

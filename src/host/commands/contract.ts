@@ -74,7 +74,7 @@ export interface SandboxProfile {
   readonly noFork?: boolean;
   readonly limits?: CommandLimits;
   /** Looks at what came into being, and sets aside what is obeyed; while it runs, repositories that are not plain. */
-  readonly inspect?: (isRunning?: boolean) => Promise<readonly SetAside[]>;
+  readonly inspect?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
 }
 
 /** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */

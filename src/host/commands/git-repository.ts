@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../policy/reach.ts";
 import { isPlainConfig, parseGitConfig } from "./git-config.ts";
@@ -64,7 +65,7 @@ const gitDirOf = (entry: string): string | undefined => {
 
 const refused = (why: string): LlmcError =>
   new LlmcError("forbidden", `git is not run in this repository: ${why}.`, {
-    hint: "The operator can add the place that it points to to mcp.tools.allowed_roots, or run git by hand.",
+    hint: "The operator can add that folder to mcp.tools.allowed_roots, or run git by hand.",
   });
 
 const commonDirOf = (gitDir: string): string => {
@@ -130,7 +131,9 @@ export const findRepository = (folder: string, roots: readonly string[]): GitRep
  */
 export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
   const requireInside = (path: string, what: string): void => {
-    if (!insideRoots(realOf(path) ?? path, roots)) throw refused(`${what} lies outside the allowed roots`);
+    const real = realOf(path) ?? path;
+    if (!insideRoots(real, roots))
+      throw refused(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`);
   };
   requireInside(gitDir, "its git directory");
   requireInside(commonDir, "its common directory");
@@ -145,9 +148,34 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
 const NAMED_PROGRAM = /^(filter|diff|merge)\.(.+)\.(clean|smudge|process|required|command|textconv|driver)$/s;
 const OFF: Readonly<Record<string, string>> = { required: "false", driver: "false" };
 
+const MAX_SUBMODULES = 500;
+
+/** Git directories of submodules, which git asks about theirs by another git; their names may have slashes. */
+const submodulesOf = (commonDir: string): readonly string[] => {
+  const folders = [posix.join(commonDir, "modules")];
+  const found: string[] = [];
+  for (const folder of folders) {
+    if (folders.length > MAX_SUBMODULES) throw refused("it has too many submodules to look at");
+    if (!isEmptyOr(folder, () => true)) continue;
+    const names = exists(folder) ? readdirSync(folder) : [];
+    if (names.includes("HEAD")) {
+      found.push(folder);
+      folders.push(posix.join(folder, "modules"));
+    } else
+      folders.push(
+        ...names.map((name) => posix.join(folder, name)).filter((path) => lstatSync(path).isDirectory()),
+      );
+  }
+  return found;
+};
+
+/** Whether git may ask another git about a submodule. */
+export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
+  exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
+
 /** Settings that win over the repository's own, so that its filters and drivers do not run. */
 export const programsOff = ({ gitDir, commonDir }: GitRepository): readonly (readonly [string, string])[] => {
-  const keys = [...new Set([gitDir, commonDir])]
+  const keys = [...new Set([gitDir, commonDir]), ...submodulesOf(commonDir)]
     .flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)))
     .flatMap((path) => parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "") ?? [])
     .map(({ key }) => key)
@@ -166,7 +194,16 @@ export const hookFolders = (gitDir: string): readonly string[] => {
 };
 
 /** What git executes or obeys: nobody changes it through us, git included. */
-const OBEYED = ["hooks", "config", "config.worktree", "info", "commondir", "gitdir", "modules", "worktrees"];
+const OBEYED = [
+  "hooks",
+  "config",
+  "config.worktree",
+  "info/attributes",
+  "info/grafts",
+  "commondir",
+  "gitdir",
+  "modules",
+];
 
 export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly string[] =>
   [...new Set([gitDir, commonDir])].flatMap((dir) => [

@@ -1,11 +1,31 @@
-import { realpathSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
 import type { OwnWrites } from "../reach/own-writes.ts";
 import type { SetAside } from "./contract.ts";
 import { gitPointer, isPlainRepository } from "./git-repository.ts";
+import { createTrackedFinder } from "./git-tracked.ts";
 import { moveAside } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
+
+const findTracked = createTrackedFinder();
+
+/** A start-up folder with more files is not compared with what git keeps. */
+const MAX_STARTUP_FILES = 200;
+
+/** The files at or below a path; undefined where there are too many, or something that is neither file nor folder. */
+const filesBelow = (path: string, max: number): readonly string[] | undefined => {
+  const files: string[] = [];
+  const paths = [path];
+  for (const next of paths) {
+    const stats = lstatSync(next, { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true) paths.push(...readdirSync(next).map((name) => posix.join(next, name)));
+    else if (stats?.isFile() === true) files.push(next);
+    else return undefined;
+    if (paths.length > max) return undefined;
+  }
+  return files;
+};
 
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
@@ -29,11 +49,13 @@ interface NewFindingsOptions {
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
   readonly own: readonly string[];
-  /** Git that may write brings start-up files along with a branch. */
   readonly ownWrites: OwnWrites | undefined;
+  /** Git that may write brings start-up files along with a branch. */
   readonly isGit: boolean;
   /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
   readonly isRunning: boolean;
+  /** It ran for as long as its session: what appeared meanwhile may be anybody's. */
+  readonly isLong: boolean;
 }
 
 /**
@@ -49,6 +71,7 @@ export const setNewFindingsAside = async ({
   ownWrites,
   isGit,
   isRunning,
+  isLong,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
   const knownPaths = new Set(
     before.map(({ path, isLink, identity }) => (isLink ? `${path} ${identity}` : path)),
@@ -56,8 +79,16 @@ export const setNewFindingsAside = async ({
   const knownFiles = new Set(before.map(({ identity }) => identity));
   const isNew = ({ path, isLink, identity }: Finding): boolean =>
     !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
+  /** A file tool's, or just as git keeps it: then a checkout brought it. */
+  const isSomebodyElses = (path: string): boolean => {
+    if (ownWrites?.covers(path) === true) return true;
+    const files = filesBelow(path, MAX_STARTUP_FILES);
+    return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
+  };
+  const isNewStartup = (finding: Finding): boolean =>
+    finding.kind === "startup" && isNew(finding) && !isSomebodyElses(finding.path);
   const isObeyed = (finding: Finding): boolean => {
-    if (finding.kind === "startup") return !isGit && !isRunning && ownWrites?.covers(finding.path) !== true;
+    if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
     // Nobody but a server of ours makes one, and this one made its own before the command began.
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
     if (finding.kind !== "git") return false;
@@ -88,5 +119,7 @@ export const setNewFindingsAside = async ({
     for (const finding of next) await setAside(finding);
     if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
   }
-  return moved;
+  // Somebody may have made these meanwhile; whoever reads the answer knows better.
+  const unclear = isLong && !isRunning && !isGit ? (await scan.current()).filter(isNewStartup) : [];
+  return [...moved, ...unclear.map(({ path }) => ({ path, movedTo: "still there: a new start-up file" }))];
 };

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openPipe } from "./pipe.ts";
+import { openInputPipe, openPipe } from "./pipe.ts";
 import {
   findTree,
   identify,
@@ -27,6 +28,8 @@ export interface Launch {
   readonly mark: TreeMark | undefined;
   /** From what the launcher told: the first process of the command's own PID namespace, whose end ends all. */
   readonly namespaceInit?: (report: string) => number | undefined;
+  /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
+  readonly isReady?: (pid: number) => boolean;
   /** Whether the program makes its session itself, because it takes a terminal with it. */
   readonly ownSession?: boolean;
 }
@@ -36,6 +39,7 @@ export type TreeStdio = readonly [input: number | "ignore", output: number, erro
 
 const MAX_REPORT = 16_384;
 const MAX_ENTER_MS = 5000;
+const MAX_READY_MS = 3000;
 
 export interface Output {
   readonly ended: Promise<void>;
@@ -81,27 +85,34 @@ export class ProcessTree {
   readonly #report: Output | undefined;
   #init: ProcessKey | "gone" | undefined;
   #ending: Promise<void> | undefined;
+  readonly #release: Socket | undefined;
 
   constructor(launch: Launch, stdio: TreeStdio) {
     this.#launch = launch;
     let reportEnd: number | undefined;
+    let holdEnd: number | undefined;
     try {
       const pipe = launch.reports ? openPipe() : undefined;
       reportEnd = pipe?.writeEnd;
+      const hold = launch.isReady === undefined ? undefined : openInputPipe();
+      holdEnd = hold?.readEnd;
+      this.#release = hold?.writer;
+      // The launcher may end before it reads.
+      hold?.writer.on("error", () => {});
       this.#report = pipe === undefined ? undefined : collect(pipe.reader, MAX_REPORT);
       this.child = spawn(launch.file, launch.args, {
         cwd: launch.cwd,
         env: launch.env,
         // A session of its own: no terminal but its own, and a group that can be signalled as one.
         detached: launch.ownSession !== true,
-        stdio: [...stdio, launch.input ?? "ignore", reportEnd ?? "ignore"],
+        stdio: [...stdio, launch.input ?? "ignore", reportEnd ?? "ignore", holdEnd ?? "ignore"],
       });
       pipe?.reader.on("data", () => this.#readReport());
     } catch (thrown) {
       this.#report?.stop();
       throw thrown;
     } finally {
-      closeAll([...stdio, launch.input, reportEnd]);
+      closeAll([...stdio, launch.input, reportEnd, holdEnd]);
     }
     this.exited = new Promise((resolve) => {
       this.child.once("exit", () => resolve());
@@ -128,7 +139,32 @@ export class ProcessTree {
 
   #readReport(): void {
     const pid = this.#init === undefined ? this.#launch.namespaceInit?.(this.report) : undefined;
-    if (pid !== undefined) this.#init = identify(pid) ?? "gone";
+    if (pid === undefined) return;
+    this.#init = identify(pid) ?? "gone";
+    void this.#releaseWhenReady(pid);
+  }
+
+  /** Mounts are made within milliseconds; where they are never right, the launcher is ended before the program ran. */
+  async #releaseWhenReady(pid: number): Promise<void> {
+    const giveUpAt = performance.now() + MAX_READY_MS;
+    while (!this.hasExited && performance.now() < giveUpAt) {
+      if (this.#isReady(pid)) {
+        this.#release?.end("x");
+        return;
+      }
+      await sleep(1);
+    }
+    this.#release?.destroy();
+    this.child.kill("SIGKILL");
+    await this.sweep();
+  }
+
+  #isReady(pid: number): boolean {
+    try {
+      return this.#launch.isReady?.(pid) !== false;
+    } catch {
+      return false;
+    }
   }
 
   started(): Promise<void> {
@@ -199,6 +235,7 @@ export class ProcessTree {
 
   /** To be called when everything has ended. */
   close(): void {
+    this.#release?.destroy();
     this.#report?.stop();
   }
 }

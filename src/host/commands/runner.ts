@@ -112,8 +112,8 @@ export const createCommandRunner = (
     const place = await shared.open(needsFolders);
     const prefix = await deathSignalPrefix();
     const missing = await watchMissing(profile);
-    const setAside = async () => {
-      const [made, found] = await Promise.allSettled([missing.setAside(), profile.inspect?.() ?? []]);
+    const setAside = async (when?: "after a long run") => {
+      const [made, found] = await Promise.allSettled([missing.setAside(), profile.inspect?.(when) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
       return [...made.value, ...found.value];
@@ -147,14 +147,14 @@ export const createCommandRunner = (
       const watch = ready.watch?.(tree);
       const finish = async () => {
         try {
-          return await ready.setAside();
+          return await ready.setAside("after a long run");
         } finally {
           watch?.stop();
           tree.close();
           await ready.close();
         }
       };
-      const inspect = async () => (await profile.inspect?.(true)) ?? [];
+      const inspect = async () => (await profile.inspect?.("running")) ?? [];
       return { tree, tier, inspect, finish };
     } catch (thrown) {
       await ready.close();

@@ -28,7 +28,7 @@ const lastLines = (text: string, lines: number): string => {
 };
 
 const asideNote = (setAside: readonly SetAside[]): string =>
-  setAside.map(({ path, movedTo }) => `[protected: ${path} is now ${movedTo}]\n`).join("");
+  setAside.map(({ path, movedTo }) => `[protected: ${path} -> ${movedTo}]\n`).join("");
 
 /** One process of a client: its tree, its streams, and what is kept of its output. */
 export class ManagedProcess {
