@@ -18,7 +18,7 @@ const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
     (program) =>
       [program, (names: readonly string[]) => names.map((name) => `--exclude=${literal(name)}`)] as const,
   ),
-  ["diff", (names) => names.flatMap((name) => ["-x", literal(name)])],
+  ["diff", (names) => names.map((name) => `--exclude=${literal(name)}`)],
 ]);
 
 /** They search folders, and cannot be told to leave a name out for good. */
@@ -36,7 +36,7 @@ export const gitShowsSecrets = (
   const subcommand = subcommandOf(words);
   if (!["grep", "diff", "diff-files", "diff-index", "status", "stash", "blame"].includes(subcommand ?? ""))
     return false;
-  const goesBeyond = words.some((word) => /^--(no-in|unt|no-exclude-s)/.test(word));
+  const goesBeyond = words.some((word) => /^--(u|no-i|no-e)/.test(word));
   return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
 };
 
@@ -52,5 +52,7 @@ export const excludeNames = (
   if (exclude === undefined) return { kind: "arguments", words };
   const end = words.indexOf("--");
   const at = end < 0 ? words.length : end;
-  return { kind: "arguments", words: [...words.slice(0, at), ...exclude(names), ...words.slice(at)] };
+  // Twice: an option of the caller's that wants a value may swallow the first of them.
+  const ours = exclude(names);
+  return { kind: "arguments", words: [...words.slice(0, at), ...ours, ...ours, ...words.slice(at)] };
 };

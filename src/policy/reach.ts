@@ -155,7 +155,10 @@ const hasHead = (dir: string, entryKind: EntryKind): boolean => {
 
 /** Whether git would take this directory for one of its own, whatever it is called. */
 export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolean =>
-  hasHead(dir, entryKind) && BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined);
+  hasHead(dir, entryKind) &&
+  BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined) &&
+  // Git looks for `.git` first, so such a folder is an ordinary work tree.
+  entryKind(posix.join(dir, ".git")) === undefined;
 
 /**
  * Whether a path lies in a git directory, or would make its folder one. A file called HEAD is what every git directory

@@ -23,6 +23,13 @@ const STARTUP_GLOBS: readonly string[] = [
   ...[".husky/", ".githooks/", ".lefthook/", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml"],
 ];
 
+/** Every name in the roots is compared with these, and a workspace's own file may add some: matching must stay quick. */
+const SIMPLE_GLOB = {
+  pattern: /^(?!.*\()(?!.*(?:\*[^*/]+){4})(?!(?:.*\*\*){4})[^\0]{1,200}$/s,
+  expected:
+    "expected a glob of at most 200 letters with at most three * in a name, three ** and no brackets ( )",
+};
+
 export const toolsSections = [
   section("mcp.tools", "What tools may touch.", {
     enable_run_cmd: flag(true, true, "Offer run_cmd at all; false removes and refuses it."),
@@ -147,11 +154,13 @@ export const toolsSections = [
       ],
       "removals",
       "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
+      { shape: SIMPLE_GLOB },
     ),
     startup_globs: list(
       STARTUP_GLOBS,
       "removals",
       "Start-up files of editors, shells, agents and CI, which programs of the user execute or obey: file tools may write them, commands may not (except git with git:write).",
+      { shape: SIMPLE_GLOB },
     ),
     custom_modules: text(
       "",

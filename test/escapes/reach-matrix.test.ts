@@ -211,9 +211,9 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
       if (isHeld && !write.includes("commands"))
         expect(contentOf(workspace, TARGETS[id].existing), id).toBe(before.get(id));
       const isMade = existsSync(join(workspace.root, TARGETS[id].fresh));
-      if (isHeld && !create.includes("commands")) expect(isMade, id).toBe(false);
-      // What is new is set aside on every tier.
-      if (id === "startup") expect(isMade, id).toBe(false);
+      if (isHeld && !create.includes("commands") && id !== "startup") expect(isMade, id).toBe(false);
+      // What is new is set aside on every tier; after a long run it may be the user's own, and is only told.
+      if (id === "startup" && tool !== "linux_proc_start") expect(isMade, id).toBe(false);
     }
   });
 });

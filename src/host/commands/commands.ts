@@ -2,7 +2,7 @@ import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
 import { excludeNames, gitShowsSecrets } from "../../policy/command-exclusions.ts";
-import { changedFolders } from "../../policy/command-git.ts";
+import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
@@ -17,7 +17,13 @@ import type {
   SandboxProfile,
   Tier,
 } from "./contract.ts";
-import { checkRepository, findRepository, hasSubmodules, programsOff } from "./git-repository.ts";
+import {
+  checkRepository,
+  findRepository,
+  type GitRepository,
+  hasSubmodules,
+  programsOff,
+} from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { setNewFindingsAside } from "./new-findings.ts";
 import { FIXED_PATH, resolveProgram } from "./resolve.ts";
@@ -172,12 +178,15 @@ const gitFolder = (cwd: string, steps: readonly string[], { rules }: Surrounding
   return folder;
 };
 
+const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "worktree", "submodule"]);
+
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 
 interface Prepared {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
+  readonly repository: GitRepository | undefined;
 }
 
 /** Makes the sandbox profile of a judged command from what lies in the roots right now. */
@@ -220,8 +229,10 @@ const createProfiler = (options: GateOptions) => {
       guardsNames: tier !== "landlock",
     };
     const profile = buildProfile(request, around, found);
+    // These make a repository, or find one of their own.
+    const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
     const gitSettings = repository === undefined || git?.mayRun === true ? [] : programsOff(repository);
-    if (!writes) return { profile, secrets, gitSettings };
+    if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const inspect: SandboxProfile["inspect"] = (when) =>
       setNewFindingsAside({
@@ -234,7 +245,7 @@ const createProfiler = (options: GateOptions) => {
         isRunning: when === "running",
         isLong: when !== undefined,
       });
-    return { profile: { ...profile, inspect }, secrets, gitSettings };
+    return { profile: { ...profile, inspect }, secrets, gitSettings, repository: handed };
   };
 };
 
@@ -276,7 +287,12 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const { profile, secrets, gitSettings } = await profileOf(judged, rest, located.realPath, tier);
+        const { profile, secrets, gitSettings, repository } = await profileOf(
+          judged,
+          rest,
+          located.realPath,
+          tier,
+        );
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const env = sessionEnv(session);
         const ceilings = roots.map((root) => posix.dirname(root));
@@ -287,7 +303,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           timeoutMs,
           maxOutputBytes,
           env,
-          git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings },
+          git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
         return work({ request, profile, words });
       });

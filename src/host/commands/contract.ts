@@ -15,7 +15,12 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
   /** Set for git: folders that it does not look above for a repository, and settings that win over others. */
   readonly git?:
-    | { readonly ceilings: readonly string[]; readonly settings: readonly (readonly [string, string])[] }
+    | {
+        readonly ceilings: readonly string[];
+        readonly settings: readonly (readonly [string, string])[];
+        /** The one that was judged: git does not look for another. */
+        readonly repository: { readonly gitDir: string; readonly top: string } | undefined;
+      }
     | undefined;
   /** Whether its streams are a terminal, which it is to control. */
   readonly terminal?: boolean;

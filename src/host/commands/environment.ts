@@ -35,6 +35,9 @@ export const gitEnvironment = (
   return {
     GIT_CONFIG_GLOBAL: identityFile,
     GIT_CEILING_DIRECTORIES: git.ceilings.join(":"),
+    ...(git.repository === undefined
+      ? {}
+      : { GIT_DIR: git.repository.gitDir, GIT_WORK_TREE: git.repository.top }),
     GIT_CONFIG_COUNT: String(git.settings.length),
     ...Object.fromEntries(settings),
   };

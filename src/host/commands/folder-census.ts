@@ -15,13 +15,15 @@ interface Folder<T> {
 interface CensusOptions<T> {
   /** Real paths. */
   readonly roots: readonly string[];
-  /** What a folder itself is, by its entries; then it is not entered. */
+  /** What a folder itself is, by its entries. */
   readonly classifyFolder: (path: string, entries: readonly Dirent[]) => T | undefined;
   /** What an entry is, and whether a folder is entered. */
   readonly classify: (
     path: string,
     entry: Dirent,
   ) => { readonly found: readonly T[]; readonly enter: boolean };
+  /** A folder that cannot be listed. */
+  readonly closed: (path: string) => T;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
 }
@@ -60,7 +62,13 @@ const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>
 };
 
 /** Things of some kind in some folders, kept up to date without reading all of them again. */
-export const createCensus = <T>({ roots, classifyFolder, classify, skips }: CensusOptions<T>): Census<T> => {
+export const createCensus = <T>({
+  roots,
+  classifyFolder,
+  classify,
+  closed,
+  skips,
+}: CensusOptions<T>): Census<T> => {
   const known = new Map<string, Folder<T>>();
   let queue = [...roots];
   let reading: Promise<void> | undefined;
@@ -70,24 +78,7 @@ export const createCensus = <T>({ roots, classifyFolder, classify, skips }: Cens
     for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
   };
 
-  const read = async (path: string): Promise<void> => {
-    list = undefined;
-    const lookedAt = Date.now();
-    const folder = await stat(path).catch(() => undefined);
-    const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
-    const before = known.get(path);
-    if (before !== undefined && before.inode !== folder?.ino) forget(path);
-    // Gone, or closed to us, and so to every command.
-    if (folder === undefined || entries === undefined) return;
-    const own = classifyFolder(path, entries);
-    const found: T[] = own === undefined ? [] : [own];
-    for (const [at, entry] of own === undefined ? entries.entries() : []) {
-      if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
-      const inner = posix.join(path, entry.name);
-      const { found: kinds, enter } = classify(inner, entry);
-      found.push(...kinds);
-      if (enter && entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
-    }
+  const remember = (path: string, folder: Stats, lookedAt: number, found: readonly T[]): void => {
     if (known.size >= MAX_FOLDERS && !known.has(path)) return;
     known.set(path, {
       inode: folder.ino,
@@ -95,6 +86,31 @@ export const createCensus = <T>({ roots, classifyFolder, classify, skips }: Cens
       isFresh: folder.ctimeMs > lookedAt - FRESH_MS,
       found: found.length === 0 ? NOTHING : found,
     });
+  };
+
+  const read = async (path: string): Promise<void> => {
+    list = undefined;
+    const lookedAt = Date.now();
+    const folder = await stat(path).catch(() => undefined);
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
+    const before = known.get(path);
+    if (before !== undefined && before.inode !== folder?.ino) forget(path);
+    if (folder === undefined) return;
+    if (entries === undefined) {
+      // Whoever owns it can open it again: nobody knows what is in it.
+      remember(path, folder, lookedAt, [closed(path)]);
+      return;
+    }
+    const own = classifyFolder(path, entries);
+    const found: T[] = own === undefined ? [] : [own];
+    for (const [at, entry] of entries.entries()) {
+      if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
+      const inner = posix.join(path, entry.name);
+      const { found: kinds, enter } = classify(inner, entry);
+      found.push(...kinds);
+      if (enter && entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
+    }
+    remember(path, folder, lookedAt, found);
   };
 
   const readQueue = async (): Promise<void> => {

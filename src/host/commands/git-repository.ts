@@ -115,7 +115,11 @@ const configuredPaths = (dir: string): readonly string[] => {
 export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
   for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
     const entry = posix.join(dir, ".git");
-    if (exists(entry)) {
+    // Git goes on upwards past a folder of that name which is no git directory.
+    const isEmptyFolder =
+      lstatSync(realOf(entry) ?? entry, { throwIfNoEntry: false })?.isDirectory() === true &&
+      !exists(posix.join(entry, "HEAD"));
+    if (exists(entry) && !isEmptyFolder) {
       const gitDir = gitDirOf(entry);
       if (gitDir === undefined) throw refused("its .git leads to nothing");
       return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
@@ -145,8 +149,8 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
 };
 
 /** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
-const NAMED_PROGRAM = /^(filter|diff|merge)\.(.+)\.(clean|smudge|process|required|command|textconv|driver)$/s;
-const OFF: Readonly<Record<string, string>> = { required: "false", driver: "false" };
+const NAMED_PROGRAM = /^(filter|diff|merge)\.(.+)\.(clean|smudge|process|command|textconv|driver)$/s;
+const OFF: Readonly<Record<string, string>> = { driver: "false" };
 
 const MAX_SUBMODULES = 500;
 
@@ -189,6 +193,10 @@ export const hookFolders = (gitDir: string): readonly string[] => {
   const top = posix.dirname(gitDir);
   const configured = settings.filter(({ key, value }) => key === "core.hookspath" && value !== "");
   const folders = configured.map(({ value }) => posix.resolve(top, value));
+  // Further settings are obeyed as well, wherever they lie.
+  for (const { key, value } of settings)
+    if ((key === "include.path" || /^includeif\..*\.path$/s.test(key)) && value !== "")
+      folders.push(posix.resolve(gitDir, value));
   const linked = realOf(posix.join(gitDir, "hooks"));
   return linked === undefined || linked === posix.join(gitDir, "hooks") ? folders : [...folders, linked];
 };

@@ -15,7 +15,7 @@ interface MountLine {
   readonly point: string;
 }
 
-const unescape = (field: string): string =>
+const decodeOctal = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
 const readMounts = (pid: number | "self"): readonly MountLine[] =>
@@ -24,7 +24,7 @@ const readMounts = (pid: number | "self"): readonly MountLine[] =>
     .filter((line) => line !== "")
     .map((line) => {
       const [, , device = "", root = "", point = ""] = line.split(" ");
-      return { device, root: unescape(root), point: unescape(point) };
+      return { device, root: decodeOctal(root), point: decodeOctal(point) };
     });
 
 const isBelow = (path: string, folder: string): boolean =>

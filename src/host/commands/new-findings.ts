@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { chmodSync, closeSync, constants, lstatSync, openSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
 import type { OwnWrites } from "../reach/own-writes.ts";
@@ -7,6 +7,9 @@ import { gitPointer, isPlainRepository } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { moveAside } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
+
+/** Not in `constants`: a descriptor that names a place without opening it. */
+const O_PATH = 0o10000000;
 
 const findTracked = createTrackedFinder();
 
@@ -29,6 +32,20 @@ const filesBelow = (path: string, max: number): readonly string[] | undefined =>
 
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
+
+/** Makes a folder listable again that a command closed, so that it can be looked into; by descriptor, never a link. */
+const openFolder = async (path: string): Promise<void> => {
+  try {
+    const folder = openSync(path, O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
+    try {
+      chmodSync(`/proc/self/fd/${folder}`, 0o700);
+    } finally {
+      closeSync(folder);
+    }
+  } catch {
+    // Not ours to open, or gone: it stays withheld from every command.
+  }
+};
 
 /** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
 const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
@@ -74,11 +91,11 @@ export const setNewFindingsAside = async ({
   isLong,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
   const knownPaths = new Set(
-    before.map(({ path, isLink, identity }) => (isLink ? `${path} ${identity}` : path)),
+    before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
   );
-  const knownFiles = new Set(before.map(({ identity }) => identity));
-  const isNew = ({ path, isLink, identity }: Finding): boolean =>
-    !knownPaths.has(isLink ? `${path} ${identity}` : path) && !knownFiles.has(identity);
+  const knownThings = new Set(before.map(({ kind, identity }) => `${kind} ${identity}`));
+  const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
+    !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
   /** A file tool's, or just as git keeps it: then a checkout brought it. */
   const isSomebodyElses = (path: string): boolean => {
     if (ownWrites?.covers(path) === true) return true;
@@ -91,6 +108,7 @@ export const setNewFindingsAside = async ({
     if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
     // Nobody but a server of ours makes one, and this one made its own before the command began.
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
+    if (finding.kind === "closed") return true;
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
   };
@@ -106,6 +124,7 @@ export const setNewFindingsAside = async ({
   };
   const moved: SetAside[] = [];
   const setAside = async ({ path, kind, isLink }: Finding): Promise<void> => {
+    if (kind === "closed") return openFolder(path);
     // Under any other name it would still be a git directory: without its HEAD it is none.
     const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
     const aside =
@@ -117,6 +136,7 @@ export const setNewFindingsAside = async ({
     const next = await planted();
     const before = moved.length;
     for (const finding of next) await setAside(finding);
+    if (next.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
     if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
   }
   // Somebody may have made these meanwhile; whoever reads the answer knows better.

@@ -96,7 +96,7 @@ export const buildProfile = (
   const { roots, privateDirs } = around.rules;
   const inRoots = (path: string): boolean => insideRoots(path, roots);
   const secrets = pathsOf(findings, "secret");
-  const cover = coverFiles(secrets, roots, MAX_COVERED);
+  const cover = coverFiles([...secrets, ...pathsOf(findings, "closed")], roots, MAX_COVERED);
   if (cover === undefined) throw tooManySecrets(secrets.length);
   const shared = {
     hidden: [...new Set([...privateDirs, ...pathsOf(findings, "state")])].filter(inRoots),

@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statfsSync } from "node:fs";
 import type { CommandLimits } from "./contract.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
 const TICK_MS = 200;
+/** The kernel's number for this kind of file system. */
+const TMPFS = 0x01021994;
 
 /** Memory that is a process's own, or shared memory that it has touched, in bytes; 0 where it has gone. */
 const memoryOf = (pid: number): number => {
@@ -24,6 +26,21 @@ const threadsOf = (pid: number): number => {
   }
 };
 
+/** What the kernel needs for a file in memory, besides its content. */
+const INODE_BYTES = 1024;
+
+/** Memory that the names of files take, in the file systems that the sandbox has in memory. */
+const inodeBytesOf = (pid: number): number => {
+  try {
+    return ["tmp", "dev/shm"].reduce((sum, folder) => {
+      const { files, ffree, type } = statfsSync(`/proc/${pid}/root/${folder}`);
+      return type === TMPFS ? sum + (files - ffree) * INODE_BYTES : sum;
+    }, 0);
+  } catch {
+    return 0;
+  }
+};
+
 export interface UsageWatch {
   hit(): "memory" | "processes" | undefined;
   stop(): void;
@@ -35,7 +52,9 @@ export const watchUsage = (tree: ProcessTree, { memoryBytes, processes }: Comman
   const timer = setInterval(() => {
     const pids = tree.find().map(({ pid }) => pid);
     const threads = pids.reduce((sum, pid) => sum + threadsOf(pid), 0);
-    const memory = pids.reduce((sum, pid) => sum + memoryOf(pid), 0);
+    const last = pids.at(-1);
+    const memory =
+      pids.reduce((sum, pid) => sum + memoryOf(pid), 0) + (last === undefined ? 0 : inodeBytesOf(last));
     if (threads <= processes && memory <= memoryBytes) return;
     found = memory > memoryBytes ? "memory" : "processes";
     clearInterval(timer);

@@ -10,7 +10,7 @@ import { SYSTEM_FOLDERS } from "./system-folders.ts";
 
 /** Something in the roots that the table of reach speaks of, found by its name or by what it holds. */
 export interface Finding {
-  readonly kind: "secret" | "git" | "startup" | "state";
+  readonly kind: "secret" | "git" | "startup" | "state" | "closed";
   readonly path: string;
   /** A link cannot be covered by a mount; it is looked at again after the run. */
   readonly isLink: boolean;
@@ -59,8 +59,9 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
 
 const identityOf = (path: string): string => {
   try {
-    const { dev, ino, birthtimeMs } = lstatSync(path);
-    return `${dev}:${ino}:${birthtimeMs}`;
+    const stats = lstatSync(path);
+    // A file with several names cannot be told from one that was only given another name.
+    return stats.isFile() && stats.nlink > 1 ? path : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
   } catch {
     // Gone, or closed to us: it is nobody we know.
     return path;
@@ -96,6 +97,7 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
       const isStartup = !isDependency(path) && reach.isStartup(path) && !reach.isStartup(posix.dirname(path));
       return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
     },
+    closed: (path) => findingOf("closed", path),
     skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
   });
 

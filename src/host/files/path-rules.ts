@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { realpathSync } from "node:fs";
 import { posix } from "node:path";
-import { type PathRules, STATE_DIR } from "../../policy/paths.ts";
+import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
 
 /**
  * The real path, or the one it will have once it is created as a plain directory. It is fixed on first sight: a root
@@ -45,7 +45,13 @@ export const createPathRules = (
   const realWorkspace = realOrFuture(writtenWorkspace);
   const stateDir = posix.join(realWorkspace, STATE_DIR);
   return cacheByList(roots, (items) => {
-    const written = items.map((root) => posix.resolve(writtenWorkspace, root));
+    const all = items.map((root) => posix.resolve(writtenWorkspace, root));
+    // Whoever may write a root can swap what lies in it for a link, so a root inside another adds nothing.
+    const isNested = (root: string, others: readonly string[]): boolean =>
+      others.some((other) => other !== root && insideRoots(root, [other]));
+    const written = all.filter(
+      (root) => !isNested(root, all) && !isNested(realOrFuture(root), all.map(realOrFuture)),
+    );
     return {
       workspace: realWorkspace,
       roots: written.map(realOrFuture),
