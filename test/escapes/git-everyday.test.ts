@@ -71,10 +71,10 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))(
       await run("commit -m other");
       await run("rebase main");
       await run("cherry-pick --allow-empty --keep-redundant-commits main~1 -m 1".replace(" -m 1", ""));
-      await run("worktree add ../tree -b tree");
+      await run("worktree add linked -b tree");
       await run("tag v1");
       await run("gc --quiet");
-      expect(git(join(workspace.root, "tree"), "status", "--porcelain")).toBe("");
+      expect(git(join(repo, "linked"), "status", "--porcelain")).toBe("");
       expect(git(repo, "fsck", "--no-progress", "--no-dangling")).toBe("");
       expect(existsSync(join(repo, ".git/hooks/pre-commit"))).toBe(false);
     });

@@ -231,7 +231,12 @@ const createProfiler = (options: GateOptions) => {
     const profile = buildProfile(request, around, found);
     // These make a repository, or find one of their own.
     const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
-    const gitSettings = repository === undefined || git?.mayRun === true ? [] : programsOff(repository);
+    const nestedIn = (top: string): readonly string[] =>
+      found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
+    const gitSettings =
+      repository === undefined || git?.mayRun === true
+        ? []
+        : programsOff(repository, nestedIn(repository.top));
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const inspect: SandboxProfile["inspect"] = (when) =>

@@ -178,8 +178,13 @@ export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
   exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
 
 /** Settings that win over the repository's own, so that its filters and drivers do not run. */
-export const programsOff = ({ gitDir, commonDir }: GitRepository): readonly (readonly [string, string])[] => {
-  const keys = [...new Set([gitDir, commonDir]), ...submodulesOf(commonDir)]
+export const programsOff = (
+  { gitDir, commonDir }: GitRepository,
+  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
+  nested: readonly string[],
+): readonly (readonly [string, string])[] => {
+  const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
+  const keys = [...new Set([gitDir, commonDir, ...inside]), ...submodulesOf(commonDir)]
     .flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)))
     .flatMap((path) => parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "") ?? [])
     .map(({ key }) => key)
