@@ -107,7 +107,7 @@ describe("processes", () => {
   });
 
   test("REQ-X9 FAIL-C6: refusals are those of run_cmd, and nothing was started", async () => {
-    const app = await openTestApp({ overrides: { "mcp.mode": "classic" } });
+    const app = await openTestApp({ files: { ".env": "x" }, overrides: { "mcp.mode": "classic" } });
     for (const command of ["sh -c id", "./ls", "python3", "find . -exec id {} +", "git -c alias.x=!id x"])
       expect(await app.errorCode("linux_proc_start", { command })).toBe("PERMISSION_DENIED");
     expect(await app.errorCode("linux_proc_start", { command: "cat .env" })).toBe("INVALID_PATH");

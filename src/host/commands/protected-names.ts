@@ -37,13 +37,16 @@ export const moveAside = async (root: string, path: string): Promise<SetAside | 
     let place = root;
     let name = last;
     for (const next of names) {
-      const folder = await step(opened.at(-1) as FileHandle, next).catch((thrown: NodeJS.ErrnoException) => {
-        if (thrown.code === "ENOENT") return undefined;
+      const folder = await step(opened.at(-1) as FileHandle, next).catch(
+        (thrown: NodeJS.ErrnoException) => thrown,
+      );
+      if (folder instanceof Error) {
+        // Gone meanwhile, with all that was in it.
+        if (folder.code === "ENOENT") return undefined;
         // A link or a file on the way to a protected name: that itself is what was planted.
         name = next;
-        return undefined;
-      });
-      if (folder === undefined) break;
+        break;
+      }
       opened.push(folder);
       place = join(place, next);
     }

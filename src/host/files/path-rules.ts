@@ -49,13 +49,11 @@ export const createPathRules = (
     // Whoever may write a root can swap what lies in it for a link, so a root inside another adds nothing.
     const isNested = (root: string, others: readonly string[]): boolean =>
       others.some((other) => other !== root && insideRoots(root, [other]));
-    const written = all.filter(
-      (root) => !isNested(root, all) && !isNested(realOrFuture(root), all.map(realOrFuture)),
-    );
+    const roots = all.filter((root) => !isNested(root, all)).map(realOrFuture);
     return {
       workspace: realWorkspace,
-      roots: written.map(realOrFuture),
-      writtenRoots: written,
+      roots: roots.filter((root) => !isNested(root, roots)),
+      writtenRoots: all,
       // Itself, and where it leads if the operator made it a link.
       privateDirs: [
         stateDir,
