@@ -53,7 +53,8 @@ export const createPathRules = (
     return {
       workspace: realWorkspace,
       roots: roots.filter((root) => !isNested(root, roots)),
-      writtenRoots: all,
+      // Those that add nothing are still roots to whoever would move or remove them.
+      writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
       // Itself, and where it leads if the operator made it a link.
       privateDirs: [
         stateDir,
