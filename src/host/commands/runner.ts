@@ -76,6 +76,7 @@ export const createCommandRunner = (
   let best: Promise<Tier> | undefined;
   let retryAt = Number.POSITIVE_INFINITY;
   let groups = options.groups;
+  const removals = new Set<Promise<void>>();
 
   const launchFor = (
     tier: Tier,
@@ -101,7 +102,9 @@ export const createCommandRunner = (
     );
     groups ??= createCommandGroups();
     const { limits } = wanted;
-    const group = limits === undefined ? undefined : groups.open(randomBytes(8).toString("hex"), limits);
+    // Entering a group takes the kernel some 6 ms: programs that only read are bounded by limits and watched.
+    const isGrouped = limits !== undefined && wanted.writable.length > 0;
+    const group = isGrouped ? groups.open(randomBytes(8).toString("hex"), limits) : undefined;
     const isWatched = limits !== undefined && group === undefined;
     const profile: SandboxProfile = {
       ...wanted,
@@ -128,7 +131,11 @@ export const createCommandRunner = (
     };
     const watch = isWatched ? (tree: ProcessTree): UsageWatch => watchUsage(tree, limits) : undefined;
     const close = async (): Promise<void> => {
-      await group?.remove();
+      // The kernel takes some milliseconds to notice that a group is empty: nobody waits for that but the end.
+      if (group !== undefined) {
+        const removal = group.remove().finally(() => removals.delete(removal));
+        removals.add(removal);
+      }
       if (needsFolders) await shared.close(place);
     };
     return { launch, setAside, watch, hit: () => group?.hit(), close };
@@ -241,6 +248,7 @@ export const createCommandRunner = (
       return startIn(await tier(), request, profile, openStdio);
     },
     [Symbol.asyncDispose]: async () => {
+      await Promise.all(removals);
       if (places !== undefined) await (await places).dispose();
     },
   };
