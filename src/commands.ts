@@ -119,7 +119,9 @@ const actions: Actions = {
       import("./cli/trust-command.ts"),
       import("./trust.ts"),
     ]);
-    await runTrust(createTrust(await requestOf(options)), io, options);
+    // Trust in a workspace that was removed can still be taken back.
+    const request = await requestOf(options, false, options.revoke ?? false);
+    await runTrust(createTrust(request), io, options);
   },
   validateRepo: async (options) => {
     const [{ validateRepo }, { createTrust }] = await Promise.all([

@@ -33,9 +33,10 @@ const overridesOf = (options: Flags): Overrides => {
   };
 };
 
-const rootOf = async ({ root }: CommonOptions): Promise<string> => {
+const rootOf = async ({ root }: CommonOptions, mayBeGone: boolean): Promise<string> => {
   const named = resolve(root ?? process.env["LLMC_ROOT"] ?? ".");
   const found = await createDisk().resolveFile(named);
+  if (found === undefined && mayBeGone) return named;
   if (found === undefined)
     throw new LlmcError("invalid_args", `The workspace ${named} does not exist.`, {
       hint: "Name an existing folder with --root.",
@@ -46,10 +47,11 @@ const rootOf = async ({ root }: CommonOptions): Promise<string> => {
 export const requestOf = async (
   options: CommonOptions & { readonly host?: string; readonly port?: string },
   watch = false,
+  mayBeGone = false,
 ): Promise<AppRequest> => {
   const config = options.config ?? process.env["LLMC_CONFIG"];
   return {
-    root: await rootOf(options),
+    root: await rootOf(options, mayBeGone),
     configPath: config === undefined ? undefined : resolve(config),
     overrides: overridesOf(options),
     env: process.env,

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { AppRequest } from "./app.ts";
+import { LlmcError } from "./base/error.ts";
 import type { Io } from "./cli/io.ts";
 import { askForTrust, type ModuleFile, type Trust, type TrustPlan } from "./cli/trust-command.ts";
 import { parseTrustRecord, type TrustRecord, trustFile } from "./config/trust-record.ts";
@@ -62,8 +63,15 @@ export const createTrust = (request: Request): Trust => {
     plan: () => planFor(request),
     // What was shown is what is recorded, whatever the files hold by now.
     grant: async (plan) => {
-      await files.makeFolder(folder);
-      await files.writeRecord(path, `${JSON.stringify(recordOf(plan), null, 2)}\n`);
+      try {
+        await files.makeFolder(folder);
+        await files.writeRecord(path, `${JSON.stringify(recordOf(plan), null, 2)}\n`);
+      } catch (cause) {
+        throw new LlmcError("unavailable", `Trust could not be recorded in ${folder}.`, {
+          hint: "The folder must belong to you and be writable; XDG_STATE_HOME says where it is.",
+          cause,
+        });
+      }
     },
     revoke: () => files.removeRecord(path),
     list: async () => {

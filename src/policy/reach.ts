@@ -164,7 +164,7 @@ export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolea
  * Whether a path lies in a git directory, or would make its folder one. A file called HEAD is what every git directory
  * needs, so nobody but git makes one: then no sequence of writes, however interleaved, ends in a new repository.
  */
-export const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
+const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
   const name = posix.basename(path);
   if (path.split("/").some((part) => GIT_NAME.test(part))) return true;
   if (/^head$/i.test(name) && entryKind(path) !== "directory") return true;
