@@ -29,7 +29,7 @@ const filesBelow = (folder: string): readonly string[] =>
 
 describe.each(sandboxes)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $name", (setting) => {
   test("acts at random, and afterwards nothing of it is obeyed, executed or leaked", {
-    timeout: 240_000,
+    timeout: rounds(240_000, 1_200_000),
   }, async () => {
     const outside = await realpath(await mkdtemp(join(tmpdir(), "llmc-outside-")));
     const fire = `touch ${outside}/fired`;
