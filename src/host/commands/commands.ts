@@ -127,6 +127,11 @@ const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithhel
   }
 };
 
+const refuseUnsure = (): LlmcError =>
+  new LlmcError("forbidden", "git is not run in this repository: settings of one inside it cannot be read.", {
+    hint: "A configuration that includes others, or is not UTF-8, is only read in a sandbox (see `llmc doctor`).",
+  });
+
 const refuseRecursive = (program: string): LlmcError =>
   new LlmcError("forbidden", `${program} goes through folders by itself, and would show withheld files.`, {
     hint: "No sandbox works on this machine (see `llmc doctor`). Use rg or grep, which can be told to leave them out.",
@@ -219,24 +224,27 @@ const createProfiler = (options: GateOptions) => {
       const untracked = secrets.length > kept.size + changed.size;
       if (gitShowsSecrets(words, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
     }
+    const nestedIn = (top: string): readonly string[] =>
+      found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
+    const { settings: gitSettings, isSure } =
+      repository === undefined || git?.mayRun === true
+        ? { settings: [], isSure: true }
+        : programsOff(repository, nestedIn(repository.top));
+    // Another git, for a submodule, might run what we could not switch off: none is started.
+    if (!isSure && tier === "plain") throw refuseUnsure();
+    const startsOthers = git?.forks === true || (repository !== undefined && hasSubmodules(repository));
     const request = {
       cwd,
       writes,
       network,
       limits,
-      noFork: git !== undefined && !git.forks && (repository === undefined || !hasSubmodules(repository)),
+      noFork: git !== undefined && (!startsOthers || !isSure),
       git: git === undefined ? undefined : { repository, kept },
       guardsNames: tier !== "landlock",
     };
     const profile = buildProfile(request, around, found);
     // These make a repository, or find one of their own.
     const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
-    const nestedIn = (top: string): readonly string[] =>
-      found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
-    const gitSettings =
-      repository === undefined || git?.mayRun === true
-        ? []
-        : programsOff(repository, nestedIn(repository.top));
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const inspect: SandboxProfile["inspect"] = (when) =>

@@ -5,7 +5,7 @@ import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../policy/reach.ts";
-import { isPlainConfig, parseGitConfig } from "./git-config.ts";
+import { type GitSetting, isPlainConfig, parseGitConfig } from "./git-config.ts";
 import { readSmallFile } from "./small-file.ts";
 
 /** Where git keeps what belongs to a work tree. Real paths. */
@@ -111,6 +111,9 @@ const configuredPaths = (dir: string): readonly string[] => {
   return paths;
 };
 
+/** What git takes for a HEAD (validate_headref): a branch, or the id of a commit. */
+const HEAD_CONTENT = /^(?:ref:\s*refs\/|[0-9a-f]{40})/;
+
 /** The repository that git would find from a folder, going up no further than the root that holds it. */
 export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
   for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
@@ -118,7 +121,7 @@ export const findRepository = (folder: string, roots: readonly string[]): GitRep
     // Git goes on upwards past a folder of that name which is no git directory.
     const isEmptyFolder =
       lstatSync(realOf(entry) ?? entry, { throwIfNoEntry: false })?.isDirectory() === true &&
-      !exists(posix.join(entry, "HEAD"));
+      !HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "");
     if (exists(entry) && !isEmptyFolder) {
       const gitDir = gitDirOf(entry);
       if (gitDir === undefined) throw refused("its .git leads to nothing");
@@ -149,7 +152,7 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
 };
 
 /** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
-const NAMED_PROGRAM = /^(filter|diff|merge)\.(.+)\.(clean|smudge|process|command|textconv|driver)$/s;
+const NAMED_PROGRAM = /^(filter|diff|merge)\.(.*)\.(clean|smudge|process|command|textconv|driver)$/s;
 const OFF: Readonly<Record<string, string>> = { driver: "false" };
 
 const MAX_SUBMODULES = 500;
@@ -177,19 +180,42 @@ const submodulesOf = (commonDir: string): readonly string[] => {
 export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
   exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
 
+/** What git reads of one git directory; undefined where we cannot be sure of it: unreadable, or with more elsewhere. */
+const settingsOf = (dir: string): readonly GitSetting[] | undefined => {
+  const all: GitSetting[] = [];
+  for (const name of ["config", "config.worktree"]) {
+    const path = posix.join(dir, name);
+    if (!exists(path)) continue;
+    const text = readText(path, MAX_CONFIG_BYTES);
+    const settings = text === undefined ? undefined : parseGitConfig(text);
+    if (settings === undefined || settings.some(({ key }) => /^include(if\..*)?\.path$/s.test(key)))
+      return undefined;
+    all.push(...settings);
+  }
+  return all;
+};
+
+export interface ProgramsOff {
+  readonly settings: readonly (readonly [string, string])[];
+  /** False where another git, for a submodule, might read settings that we do not know. */
+  readonly isSure: boolean;
+}
+
 /** Settings that win over the repository's own, so that its filters and drivers do not run. */
 export const programsOff = (
   { gitDir, commonDir }: GitRepository,
   /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
   nested: readonly string[],
-): readonly (readonly [string, string])[] => {
+): ProgramsOff => {
   const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
-  const keys = [...new Set([gitDir, commonDir, ...inside]), ...submodulesOf(commonDir)]
-    .flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)))
-    .flatMap((path) => parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "") ?? [])
-    .map(({ key }) => key)
-    .filter((key) => NAMED_PROGRAM.test(key));
-  return [...new Set(keys)].map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]);
+  const own = [gitDir, commonDir, ...inside, ...submodulesOf(commonDir)];
+  const known = [...new Set([...own, ...own.map(commonDirOf)])].map(settingsOf);
+  const keys = known.flatMap((settings) => settings ?? []).map(({ key }) => key);
+  const programs = [...new Set(keys)].filter((key) => NAMED_PROGRAM.test(key));
+  return {
+    settings: programs.map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]),
+    isSure: known.every((settings) => settings !== undefined),
+  };
 };
 
 /** Where the hooks of a repository lie, if not in its git directory. */

@@ -1,15 +1,12 @@
-import { chmodSync, closeSync, constants, lstatSync, openSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
 import type { OwnWrites } from "../reach/own-writes.ts";
 import type { SetAside } from "./contract.ts";
 import { gitPointer, isPlainRepository } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
-import { moveAside } from "./protected-names.ts";
+import { moveAside, openBelow } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
-
-/** Not in `constants`: a descriptor that names a place without opening it. */
-const O_PATH = 0o10000000;
 
 const findTracked = createTrackedFinder();
 
@@ -32,20 +29,6 @@ const filesBelow = (path: string, max: number): readonly string[] | undefined =>
 
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
-
-/** Makes a folder listable again that a command closed, so that it can be looked into; by descriptor, never a link. */
-const openFolder = async (path: string): Promise<void> => {
-  try {
-    const folder = openSync(path, O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
-    try {
-      chmodSync(`/proc/self/fd/${folder}`, 0o700);
-    } finally {
-      closeSync(folder);
-    }
-  } catch {
-    // Not ours to open, or gone: it stays withheld from every command.
-  }
-};
 
 /** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
 const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
@@ -124,7 +107,12 @@ export const setNewFindingsAside = async ({
   };
   const moved: SetAside[] = [];
   const setAside = async ({ path, kind, isLink }: Finding): Promise<void> => {
-    if (kind === "closed") return openFolder(path);
+    if (kind === "closed") {
+      const root = roots.find((folder) => insideRoots(path, [folder]));
+      // What is not ours to open stays withheld from every command.
+      if (root !== undefined) await openBelow(root, path).catch(() => {});
+      return;
+    }
     // Under any other name it would still be a git directory: without its HEAD it is none.
     const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
     const aside =

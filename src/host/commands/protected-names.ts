@@ -4,14 +4,28 @@ import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/prom
 import { basename, dirname, join } from "node:path";
 import type { SandboxProfile, SetAside } from "./contract.ts";
 
+/** What cannot be looked at, because a folder above is closed to us, counts as there. */
 const exists = async (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
-    () => false,
+    (thrown: NodeJS.ErrnoException) => thrown.code !== "ENOENT" && thrown.code !== "ENOTDIR",
   );
 
 export const isInside = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+
+/** Not in `constants`: a descriptor that names a place without opening it. */
+const O_PATH = 0o10000000;
+
+/** Gives us back our rights to a folder, never through a link: the descriptor is what is changed. */
+const makeListable = async (path: string): Promise<void> => {
+  const place = await open(path, O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
+  try {
+    await chmod(`/proc/self/fd/${place.fd}`, 0o700);
+  } finally {
+    await place.close();
+  }
+};
 
 /**
  * Opens the folder one step below another without following a link: with a plain path, another command could
@@ -21,8 +35,8 @@ const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
   const path = `/proc/self/fd/${folder.fd}/${name}`;
   return await open(path, flags).catch(async (thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== "EACCES" || !(await lstat(path)).isDirectory()) throw thrown;
-    await chmod(path, 0o700);
+    if (thrown.code !== "EACCES") throw thrown;
+    await makeListable(path);
     return await open(path, flags);
   });
 };
@@ -43,6 +57,8 @@ export const moveAside = async (root: string, path: string): Promise<SetAside | 
       if (folder instanceof Error) {
         // Gone meanwhile, with all that was in it.
         if (folder.code === "ENOENT") return undefined;
+        // Closed to us, and not by its own mode: whoever closed it was not a command of ours.
+        if (folder.code !== "ELOOP" && folder.code !== "ENOTDIR") throw folder;
         // A link or a file on the way to a protected name: that itself is what was planted.
         name = next;
         break;
@@ -61,6 +77,17 @@ export const moveAside = async (root: string, path: string): Promise<SetAside | 
       await rename(join(at, name), join(at, aside));
     }
     return { path: join(place, name), movedTo: join(place, aside) };
+  } finally {
+    await Promise.all(opened.map((folder) => folder.close()));
+  }
+};
+
+/** Makes a folder below a root listable again that a command closed; step by step, without following links. */
+export const openBelow = async (root: string, path: string): Promise<void> => {
+  const names = path.slice(root.length).split("/").filter(Boolean);
+  const opened = [await open(root, constants.O_RDONLY | constants.O_DIRECTORY)];
+  try {
+    for (const name of names) opened.push(await step(opened.at(-1) as FileHandle, name));
   } finally {
     await Promise.all(opened.map((folder) => folder.close()));
   }
