@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -136,6 +144,23 @@ describe.each(tiers)("REQ-D24 FAIL-J3 git runs no programs of a repository in $n
     writeFileSync(join(workspace.root, "file.txt"), "two\n");
     await using commands = tools(setting, workspace.root);
     await commands.use("run_cmd", line).catch(() => {});
+    expect(existsSync(join(workspace.root, MARK)), name).toBe(false);
+  });
+
+  test.each([
+    ["a filter without a name", '[filter ""]\n\tclean = FIRE\n', "* filter=\n"],
+    ["a filter whose name is not UTF-8", '[filter "\xff"]\n\tclean = FIRE\n', "* filter=\xff\n"],
+  ])("%s", async (name, config, attributes) => {
+    await using workspace = await repository();
+    const bytes = (text: string): Buffer => Buffer.from(text.replace("FIRE", fire(workspace.root)), "latin1");
+    appendFileSync(join(workspace.root, ".git/config"), bytes(config));
+    writeFileSync(join(workspace.root, ".gitattributes"), bytes(attributes));
+    writeFileSync(join(workspace.root, "file.txt"), "two\n");
+    // With submodules git may start other programs.
+    writeFileSync(join(workspace.root, ".gitmodules"), "");
+    await using commands = tools(setting, workspace.root);
+    for (const line of ["git status", "git diff", "git add file.txt"])
+      await commands.use("run_cmd", line).catch(() => {});
     expect(existsSync(join(workspace.root, MARK)), name).toBe(false);
   });
 
