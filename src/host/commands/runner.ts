@@ -112,9 +112,14 @@ export const createCommandRunner = (
       ...(isWatched ? { limits: { ...limits, dataBytes: limits.memoryBytes } } : {}),
     };
     const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
-    const place = await shared.open(needsFolders);
-    const prefix = await deathSignalPrefix();
-    const missing = await watchMissing(profile);
+    const [place, prefix, missing] = await Promise.all([
+      shared.open(needsFolders),
+      deathSignalPrefix(),
+      watchMissing(profile),
+    ]).catch(async (thrown: unknown) => {
+      await group?.remove();
+      throw thrown;
+    });
     const setAside = async (when?: "after a long run") => {
       const [made, found] = await Promise.allSettled([missing.setAside(), profile.inspect?.(when) ?? []]);
       if (made.status === "rejected") throw made.reason;
