@@ -20,6 +20,7 @@ export const cleanEnv = (): Record<string, string> => ({
   HOME: process.env["HOME"] ?? "",
   XDG_CONFIG_HOME: process.env["XDG_CONFIG_HOME"] ?? "",
   XDG_STATE_HOME: process.env["XDG_STATE_HOME"] ?? "",
+  ...(process.env["NODE_COMPILE_CACHE"] && { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
 });
 
 export type Id = string | number;

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tokenPath } from "../../src/host/own-files/token-store.ts";
 import { tempWorkspace } from "../app.ts";
 import { USER_STATE } from "../user-state.ts";
-import { launcher } from "../workspace.ts";
+import { cleanEnv, launcher } from "../workspace.ts";
 import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
 
 const openDoor = async (
@@ -76,7 +76,7 @@ describe("the HTTP door", () => {
   test("REQ-H2: it does not start without a token, and says what to do", async () => {
     const root = tempWorkspace();
     const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root], {
-      env: { PATH: process.env["PATH"] },
+      env: cleanEnv(),
     });
     let err = "";
     child.stderr.on("data", (chunk) => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "nod
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
-import { createWorkspace, failureOf, textOf, toolModule } from "../workspace.ts";
+import { cleanEnv, createWorkspace, failureOf, textOf, toolModule } from "../workspace.ts";
 
 const BIN = resolve(import.meta.dirname, "../../bin");
 
@@ -17,7 +17,7 @@ interface Run {
 const createUser = () => {
   const home = tempWorkspace();
   const env = {
-    PATH: process.env["PATH"] ?? "",
+    ...cleanEnv(),
     HOME: home,
     XDG_CONFIG_HOME: join(home, ".config"),
     XDG_STATE_HOME: join(home, ".local/state"),

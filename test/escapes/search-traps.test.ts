@@ -65,7 +65,7 @@ describe("FAIL-J6 FAIL-J2: an ignore file that is none", () => {
         expect(error).toContain(place.split("/").at(-1) === "exclude" ? "exclude" : place);
         expect(meta.error_code).not.toBe("internal_error");
       }
-      expect(searchers(workspace.root)).toEqual([]);
+      await expect.poll(() => searchers(workspace.root)).toEqual([]);
     },
   );
 
