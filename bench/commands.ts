@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createCommandGate, createCommands } from "../src/host/commands/commands.ts";
-import type { Tier } from "../src/host/commands/contract.ts";
-import { createCommandRunner } from "../src/host/commands/runner.ts";
+import { createCommandGate, createCommands } from "../src/host/run/commands.ts";
+import type { Tier } from "../src/host/run/contract.ts";
+import { createCommandRunner } from "../src/host/run/runner.ts";
 import { type Lane, type LaneResult, lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { llmc, startServer } from "./lib/server-process.ts";

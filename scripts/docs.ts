@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import { createApp } from "../src/app.ts";
 import { ERROR_TABLE } from "../src/base/error-table.ts";
 import { modeCost } from "../src/cli/tools-command.ts";
 import { configDocs } from "../src/config/docs.ts";
 import { configJsonSchema } from "../src/config/json-schema.ts";
 import type { Core } from "../src/core/core.ts";
 import { MODES } from "../src/core/options.ts";
+import { createApp } from "../src/wiring/app.ts";
 
 /** Writes the generated pages; `--check` fails instead when one differs from what is in the repository. */
 const ROOT = resolve(import.meta.dirname, "..");

@@ -1,16 +1,19 @@
 import { toLlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
 import { parseServe } from "./cli/serve-flags.ts";
-import { requestOf, stderr } from "./request.ts";
+import { requestOf, stderr } from "./wiring/request.ts";
 
 const run = async (argv: readonly string[]): Promise<void> => {
   // A client waits for this one at every start: it goes without the command line's library and its help texts.
   const serve = parseServe(argv);
   if (serve?.stdio && !serve.http) {
-    const [{ serveStdio }, request] = await Promise.all([import("./serve.ts"), requestOf(serve, true)]);
+    const [{ serveStdio }, request] = await Promise.all([
+      import("./wiring/serve.ts"),
+      requestOf(serve, true),
+    ]);
     return serveStdio(request);
   }
-  const { runCommandLine } = await import("./commands.ts");
+  const { runCommandLine } = await import("./wiring/commands.ts");
   return runCommandLine(argv);
 };
 

@@ -1,4 +1,4 @@
-import { runTe } from "./te-program.ts";
+import { runTe } from "./te/program.ts";
 
 process.exitCode = await runTe(process.argv.slice(2));
 // stdin may still be open: the command has ended, so do we, once everything is out.

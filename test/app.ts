@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type App, createApp } from "../src/app.ts";
 import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
-import { trustOwn } from "../src/trust.ts";
+import { type App, createApp } from "../src/wiring/app.ts";
+import { trustOwn } from "../src/wiring/trust.ts";
 
 interface TestAppOptions {
   /** Text of llmc.toml; left out, there is none. */

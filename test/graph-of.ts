@@ -1,8 +1,8 @@
 import type { FileSymbols } from "../src/retrieve/contract.ts";
-import { extractSymbols } from "../src/retrieve/graph/extract.ts";
-import { createGraph, type Graph } from "../src/retrieve/graph/graph.ts";
-import { languageOf } from "../src/retrieve/parse/languages.ts";
-import { createParsers } from "../src/retrieve/parse/parsers.ts";
+import { extractSymbols } from "../src/symbols/extract.ts";
+import { createGraph, type Graph } from "../src/symbols/graph.ts";
+import { languageOf } from "../src/syntax/languages.ts";
+import { createParsers } from "../src/syntax/parsers.ts";
 
 export type SourceTexts = Readonly<Record<string, string>>;
 

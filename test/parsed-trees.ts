@@ -1,6 +1,6 @@
 import type { Tree } from "web-tree-sitter";
-import { type Grammar, LANGUAGE_TABLE } from "../src/retrieve/parse/language-table.ts";
-import { createParsers } from "../src/retrieve/parse/parsers.ts";
+import { type Grammar, LANGUAGE_TABLE } from "../src/syntax/language-table.ts";
+import { createParsers } from "../src/syntax/parsers.ts";
 import { SAMPLES } from "./syntax-samples.ts";
 
 export const GRAMMARS = [...new Set(LANGUAGE_TABLE.flatMap(({ grammar }) => grammar ?? []))];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { readEmbedderFiles } from "../src/host/assets.ts";
+import { readEmbedderFiles } from "../src/host/os/assets.ts";
 import type { SearchRequest } from "../src/retrieve/contract.ts";
 import type { EmbeddingModel } from "../src/retrieve/embed/async-embedder.ts";
 import type { Retrieval } from "../src/retrieve/engine.ts";

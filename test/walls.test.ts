@@ -10,10 +10,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   policy: ["base"],
   observe: ["base"],
   host: ["base", "policy", "observe"],
-  retrieve: ["base", "host"],
+  syntax: ["base", "host", "retrieve"],
+  symbols: ["base", "syntax", "retrieve"],
+  retrieve: ["base", "host", "syntax", "symbols"],
   llm: ["base", "policy", "host", "observe"],
-  rlm: ["base", "llm", "sandbox", "retrieve"],
+  rlm: ["base", "llm", "sandbox", "syntax", "symbols", "retrieve"],
   envelope: ["base", "policy", "host"],
+  te: ["base", "host", "envelope", "config"],
   tools: ["base"],
   core: ["base", "policy", "observe", "tools"],
   link: ["base", "core", "host"],
@@ -24,10 +27,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Engines whose types (never values) tools may name. */
-const ENGINES = ["host", "retrieve", "envelope", "rlm"];
+const ENGINES = ["host", "symbols", "retrieve", "envelope", "rlm"];
 
-/** The files directly under src/ wire everything and may import everything. */
-const MAIN = "main";
+/** `wiring`, and the two programs beside it, put the rooms together and may import everything. */
+const MAIN = "wiring";
 
 const OS_MODULES =
   /^node:(fs|fs\/promises|child_process|net|http|https|http2|dgram|tls|vm|worker_threads|cluster)$/;
@@ -46,7 +49,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     "@opentelemetry/resources",
   ],
   host: ["@vscode/ripgrep", "ioredis", "koffi", "pg"],
-  retrieve: ["picomatch", "usearch", "tree-sitter-wasm", "web-tree-sitter"],
+  syntax: ["tree-sitter-wasm", "web-tree-sitter"],
+  retrieve: ["picomatch", "usearch"],
   llm: ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai-compatible", "@pydantic/genai-prices"],
   tools: ["zod"],
   core: ["zod"],
@@ -72,7 +76,7 @@ const sourceFiles = (folder: string): string[] =>
 
 const roomOf = (path: string): string => {
   const parts = relative(SRC, path).split("/");
-  return parts.length === 1 ? MAIN : (parts[0] ?? "");
+  return parts.length === 1 || parts[0] === "te" ? MAIN : (parts[0] ?? "");
 };
 
 const STATIC = /^(?:import|export)\s+(type\s+)?([^"';]*?\sfrom\s+)?"([^"]+)"/gms;
@@ -124,7 +128,7 @@ describe("the walls of the house", () => {
     const found = IMPORTS.map(show);
     expect(found).toContain("core/call.ts imports ../policy/calls.ts");
     expect(found).toContain("observe/metrics.ts imports prom-client");
-    expect(found).toContain("host/disk.ts imports node:fs/promises");
+    expect(found).toContain("host/os/disk.ts imports node:fs/promises");
   });
 
   test("imports follow the table", () => {

@@ -4,10 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { FileSymbols } from "../../src/retrieve/contract.ts";
-import { extractSymbols } from "../../src/retrieve/graph/extract.ts";
-import { createGraph } from "../../src/retrieve/graph/graph.ts";
-import { languageOf } from "../../src/retrieve/parse/languages.ts";
-import { createParsers } from "../../src/retrieve/parse/parsers.ts";
+import { extractSymbols } from "../../src/symbols/extract.ts";
+import { createGraph } from "../../src/symbols/graph.ts";
+import { languageOf } from "../../src/syntax/languages.ts";
+import { createParsers } from "../../src/syntax/parsers.ts";
 import type { Project } from "./oracle.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));

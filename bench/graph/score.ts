@@ -1,5 +1,5 @@
 import type { Definition, FileSymbols } from "../../src/retrieve/contract.ts";
-import type { Graph } from "../../src/retrieve/graph/graph.ts";
+import type { Graph } from "../../src/symbols/graph.ts";
 import type { OracleAnswer, OraclePlace } from "./oracle.ts";
 
 export interface Score {

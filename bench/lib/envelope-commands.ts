@@ -54,6 +54,6 @@ export const COMMANDS: readonly EnvelopeCommand[] = [
   row("git log --stat -15", commits),
   row("git log -p -8", commits),
   row("git diff 5bca6d3~12 5bca6d3", files),
-  row("git blame src/app.ts", lines),
+  row("git blame src/wiring/app.ts", lines),
   row("git grep -n export", numbered),
 ];

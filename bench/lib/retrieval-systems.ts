@@ -1,19 +1,19 @@
-import { readEmbedderFiles } from "../../src/host/assets.ts";
+import { readEmbedderFiles } from "../../src/host/os/assets.ts";
 import type { Chunk, FileSymbols } from "../../src/retrieve/contract.ts";
 import { type AsyncEmbedder, asAsync } from "../../src/retrieve/embed/async-embedder.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../../src/retrieve/embed/static-embedder.ts";
 import { createVectorIndex } from "../../src/retrieve/embed/vector-index.ts";
-import { runSteps } from "../../src/retrieve/graph/centrality.ts";
-import { createGraph } from "../../src/retrieve/graph/graph.ts";
-import { outlineSymbols } from "../../src/retrieve/graph/outline-symbols.ts";
-import { chunkTerms } from "../../src/retrieve/lexical/chunk-terms.ts";
-import { createLexicalIndex } from "../../src/retrieve/lexical/lexical-index.ts";
-import { parseFile } from "../../src/retrieve/parse/parse-file.ts";
-import { createParsers } from "../../src/retrieve/parse/parsers.ts";
+import { parseFile } from "../../src/retrieve/index/parse-file.ts";
 import { createChunkIndex } from "../../src/retrieve/rank/chunk-index.ts";
 import { shapeOf } from "../../src/retrieve/rank/query-shape.ts";
 import { RANK_WEIGHTS, type RankWeights } from "../../src/retrieve/rank/rank-weights.ts";
+import { chunkTerms } from "../../src/retrieve/terms/chunk-terms.ts";
+import { createLexicalIndex } from "../../src/retrieve/terms/lexical-index.ts";
+import { runSteps } from "../../src/symbols/centrality.ts";
+import { createGraph } from "../../src/symbols/graph.ts";
+import { outlineSymbols } from "../../src/symbols/outline-symbols.ts";
+import { createParsers } from "../../src/syntax/parsers.ts";
 import type { Corpus } from "./retrieval-sets.ts";
 
 export interface Hit {

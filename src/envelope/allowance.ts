@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import type { Grant, Usage } from "../host/usage/usage.ts";
+import type { Grant, Usage } from "../host/state/usage/usage.ts";
 import type { Session } from "./contract.ts";
 import { pageTokens } from "./page.ts";
 

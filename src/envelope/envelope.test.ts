@@ -4,9 +4,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
-import { runDirect } from "../host/commands/direct.ts";
-import { createStateDb } from "../host/state-db.ts";
-import { createUsage } from "../host/usage/usage.ts";
+import { runDirect } from "../host/run/direct.ts";
+import { createStateDb } from "../host/state/database/state-db.ts";
+import { createUsage } from "../host/state/usage/usage.ts";
 import { createEnvelope, type EnvelopeParts } from "./envelope.ts";
 import { envelopeSettings, TE_DEFAULTS, type TeValues } from "./settings.ts";
 

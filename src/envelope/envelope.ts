@@ -1,6 +1,6 @@
 import { toLlmcError } from "../base/error.ts";
-import type { Handles } from "../host/handles/handles.ts";
-import type { Usage, UsageRecord } from "../host/usage/usage.ts";
+import type { Handles } from "../host/state/handles/handles.ts";
+import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
 import { quoteWords } from "./command-label.ts";
 import type { Session } from "./contract.ts";

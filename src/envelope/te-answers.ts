@@ -1,5 +1,5 @@
-import type { Handles } from "../host/handles/handles.ts";
-import type { Usage } from "../host/usage/usage.ts";
+import type { Handles } from "../host/state/handles/handles.ts";
+import type { Usage } from "../host/state/usage/usage.ts";
 import type { TeRequest } from "./te-args.ts";
 import { usageText } from "./usage-text.ts";
 

@@ -1,6 +1,6 @@
 import { cleanName } from "../base/text.ts";
-import type { Handles } from "../host/handles/handles.ts";
-import type { Usage } from "../host/usage/usage.ts";
+import type { Handles } from "../host/state/handles/handles.ts";
+import type { Usage } from "../host/state/usage/usage.ts";
 import { quoteWords } from "./command-label.ts";
 import type { Session } from "./contract.ts";
 import { wordsOf } from "./launch.ts";

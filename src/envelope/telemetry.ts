@@ -1,4 +1,4 @@
-import type { UsageRecord } from "../host/usage/usage.ts";
+import type { UsageRecord } from "../host/state/usage/usage.ts";
 import { commandHash, commandLabel, quoteWords } from "./command-label.ts";
 import type { Session } from "./contract.ts";
 import type { Words } from "./launch.ts";

@@ -11,7 +11,7 @@ const said = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { cwd: repository, encoding: "utf8", maxBuffer: 1e8 }).slice(0, 60_000);
 
 const TEXTS: Readonly<Record<string, () => string>> = {
-  code: () => file("src/app.ts"),
+  code: () => file("src/wiring/app.ts"),
   prose: () => file("ARCHITECTURE.md"),
   json: () => file("package.json"),
   listing: () => said("ls", "-la", "/usr/bin"),

@@ -1,4 +1,4 @@
-import type { UsageGroup, UsageSummary } from "../host/usage/usage.ts";
+import type { UsageGroup, UsageSummary } from "../host/state/usage/usage.ts";
 
 const BAR_CELLS = 24;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;

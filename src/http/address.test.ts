@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { createProxies } from "../host/proxies.ts";
+import { createProxies } from "../host/net/proxies.ts";
 import { addressOf } from "./address.ts";
 
 const requestFrom = (peer: string, forwarded?: string | string[]) =>

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openPostgres, PGLITE_START_MS, type TestPostgres } from "../../test/postgres.ts";
-import { createPostgresRates } from "../host/postgres-rates.ts";
-import { createRedisRates } from "../host/redis-rates.ts";
+import { createPostgresRates } from "../host/net/postgres-rates.ts";
+import { createRedisRates } from "../host/net/redis-rates.ts";
 import { createMemoryRates, type RateLimit, type RateStore } from "./rate.ts";
 
 const { LLMC_TEST_REDIS_URL: redisUrl, LLMC_TEST_POSTGRES_URL: postgresUrl } = process.env;

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createPostgresRates } from "../host/postgres-rates.ts";
-import { createRedisRates } from "../host/redis-rates.ts";
+import { createPostgresRates } from "../host/net/postgres-rates.ts";
+import { createRedisRates } from "../host/net/redis-rates.ts";
 import { createMemoryRates, type RateStore } from "./rate.ts";
 import { createSharedRates } from "./shared-rates.ts";
 

@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { createOutbound } from "../host/outbound.ts";
+import { createOutbound } from "../host/net/outbound.ts";
 import { decideEgress, isFreeOfCharge } from "../policy/egress.ts";
 import type { Models } from "./contract.ts";
 import { generate } from "./generate.ts";

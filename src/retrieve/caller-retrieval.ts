@@ -1,6 +1,3 @@
-import { type BootloadRequest, type BootPlan, writeBootPlan } from "./bootload.ts";
-import type { ChunkKind, Scope, Snippet } from "./contract.ts";
-import type { Answer, IndexProgress, IndexReport, IndexStats, Retrieval } from "./engine.ts";
 import type {
   Inspection,
   Lineage,
@@ -9,7 +6,10 @@ import type {
   SymbolCard,
   UsageOptions,
   Usages,
-} from "./graph/graph.ts";
+} from "../symbols/graph.ts";
+import { type BootloadRequest, type BootPlan, writeBootPlan } from "./bootload.ts";
+import type { ChunkKind, Scope, Snippet } from "./contract.ts";
+import type { Answer, IndexProgress, IndexReport, IndexStats, Retrieval } from "./engine.ts";
 import { planRetrieval, type RetrievalPlan } from "./plan.ts";
 
 /** What a caller asks for, in the caller's words; what is left out comes from the configuration. */

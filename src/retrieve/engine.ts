@@ -1,5 +1,5 @@
+import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../symbols/answers.ts";
 import type { SearchRequest, Snippet } from "./contract.ts";
-import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./graph/answers.ts";
 
 /**
  * How far an indexing run is. `wait`: another process is at it; `list`: the files are being looked for; `embed`: a model

@@ -1,12 +1,12 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { tokenCounter } from "../base/tokens.ts";
-import { type EmbedderFiles, readEmbedderFiles } from "../host/assets.ts";
-import { createIndexDb } from "../host/index-db.ts";
+import { type EmbedderFiles, readEmbedderFiles } from "../host/os/assets.ts";
+import { createIndexDb } from "../host/state/database/index-db.ts";
+import type { Graph } from "../symbols/graph.ts";
 import type { EmbeddingModel } from "./embed/async-embedder.ts";
 import { loadNearestRows } from "./embed/nearest-rows.ts";
 import { createStaticEmbedder } from "./embed/static-embedder.ts";
 import type { Answer, IndexState, Retrieval } from "./engine.ts";
-import type { Graph } from "./graph/graph.ts";
 import { createBuildLease } from "./index/build-lease.ts";
 import { createCurrentLines } from "./index/current-lines.ts";
 import { createFileCentrality } from "./index/file-centrality.ts";

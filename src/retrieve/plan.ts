@@ -1,8 +1,8 @@
+import type { SymbolAt } from "../symbols/graph.ts";
 import type { ChunkKind, Scope, Snippet } from "./contract.ts";
 import type { Answer, Retrieval } from "./engine.ts";
-import type { SymbolAt } from "./graph/graph.ts";
-import { tokenize } from "./lexical/tokenize.ts";
 import { shapeOf } from "./rank/query-shape.ts";
+import { tokenize } from "./terms/tokenize.ts";
 
 export interface PlannedSpan {
   readonly path: string;

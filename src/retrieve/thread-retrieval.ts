@@ -1,5 +1,5 @@
 import { extname, join } from "node:path";
-import type { LocalModelPlace } from "../host/local-model.ts";
+import type { LocalModelPlace } from "../host/os/local-model.ts";
 import { startThread, type Thread } from "../host/threads/thread.ts";
 import type { IndexProgress, Retrieval } from "./engine.ts";
 import type { IndexThreadData, IndexThreadEvent, IndexThreadMethods } from "./index/index-thread.ts";

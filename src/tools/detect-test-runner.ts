@@ -1,5 +1,5 @@
 import type { TestReport } from "../envelope/test-runners/contract.ts";
-import type { Files } from "../host/files/files.ts";
+import type { Files } from "../host/read/files.ts";
 
 type RunnerName = TestReport["runner"];
 

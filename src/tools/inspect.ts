@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SymbolCard } from "../retrieve/graph/graph.ts";
+import type { SymbolCard } from "../symbols/graph.ts";
 import {
   indexMeta,
   nothingFound,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Snippet } from "../retrieve/contract.ts";
 import type { Answer } from "../retrieve/engine.ts";
-import type { SymbolAt } from "../retrieve/graph/graph.ts";
+import type { SymbolAt } from "../symbols/graph.ts";
 
 /** The words that the retrieval tools share. */
 

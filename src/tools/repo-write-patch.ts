@@ -3,7 +3,7 @@ import { applyHunks } from "../base/apply-patch.ts";
 import { LlmcError } from "../base/error.ts";
 import { type FilePatch, parsePatch } from "../base/parse-patch.ts";
 import { quoteForMessage } from "../base/text.ts";
-import type { FileChange } from "../host/writes/contract.ts";
+import type { FileChange } from "../host/write/contract.ts";
 import { defineTool } from "./tool.ts";
 
 const toChange = (patch: FilePatch): FileChange => {

@@ -3,7 +3,7 @@ import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 import type { TestFailure } from "../envelope/test-runners/contract.ts";
-import type { Files } from "../host/files/files.ts";
+import type { Files } from "../host/read/files.ts";
 import { commandMeta, metaOf, renderCommand } from "./command-result.ts";
 import { detectTestRunner, type TestCommand } from "./detect-test-runner.ts";
 import { defineTool } from "./tool.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../wiring/version.ts";
 
 const classic = { overrides: { "mcp.mode": "classic" } };
 

@@ -1,11 +1,11 @@
 import type { Envelope } from "../envelope/port.ts";
-import type { Commands } from "../host/commands/commands.ts";
-import type { Files } from "../host/files/files.ts";
-import type { Handles } from "../host/handles/handles.ts";
+import type { System } from "../host/os/system.ts";
 import type { Processes } from "../host/processes/contract.ts";
+import type { Files } from "../host/read/files.ts";
+import type { Commands } from "../host/run/commands.ts";
 import type { Search } from "../host/search/search.ts";
-import type { System } from "../host/system/system.ts";
-import type { FileWrites } from "../host/writes/contract.ts";
+import type { Handles } from "../host/state/handles/handles.ts";
+import type { FileWrites } from "../host/write/contract.ts";
 import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
 

@@ -139,7 +139,7 @@ describe("REQ-P2: what reaches the build", () => {
     "dist/main.js",
     "llmc.toml",
     "deploy/compose.yaml",
-    "src/te.test.ts",
+    "test/doors/te.test.ts",
     "test/app.ts",
   ])("not %s", (path) => {
     expect(inContext(path)).toBe(false);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { VERSION } from "../../src/version.ts";
+import { VERSION } from "../../src/wiring/version.ts";
 import { cleanEnv } from "../workspace.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 

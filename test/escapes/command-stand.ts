@@ -8,8 +8,8 @@ import type {
   CommandRunner,
   SandboxProfile,
   Tier,
-} from "../../src/host/commands/contract.ts";
-import { createCommandRunner } from "../../src/host/commands/runner.ts";
+} from "../../src/host/run/contract.ts";
+import { createCommandRunner } from "../../src/host/run/runner.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 /** One way to hold commands, forced, as if the machine had no better one. */

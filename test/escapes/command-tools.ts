@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEnvelope } from "../../src/envelope/envelope.ts";
 import { envelopeSettings, TE_DEFAULTS } from "../../src/envelope/settings.ts";
-import { createCommandGate } from "../../src/host/commands/commands.ts";
-import { createFiles, type Files } from "../../src/host/files/files.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
 import type { ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
-import { createStateDb } from "../../src/host/state-db.ts";
-import { createUsage } from "../../src/host/usage/usage.ts";
+import { createFiles, type Files } from "../../src/host/read/files.ts";
+import { createCommandGate } from "../../src/host/run/commands.ts";
+import { createStateDb } from "../../src/host/state/database/state-db.ts";
+import { createUsage } from "../../src/host/state/usage/usage.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
 import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";
 import { linuxProcStart } from "../../src/tools/linux-proc-start.ts";

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createFiles } from "../../src/host/files/files.ts";
-import { createMountCheck } from "../../src/host/files/mounts.ts";
+import { createMountCheck } from "../../src/host/reach/mounts.ts";
+import { createFiles } from "../../src/host/read/files.ts";
 
 /** Another process sees `from` at the place of `to`; its pid, or undefined where the machine has no such namespaces. */
 const mountElsewhere = async (

@@ -12,7 +12,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFileWrites } from "../../src/host/writes/file-writes.ts";
+import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";

@@ -6,8 +6,8 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createLocks, type Locks } from "../../src/host/locks/locks.ts";
-import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
+import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
+import { createLocks, type Locks } from "../../src/host/state/locks/locks.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files/files.ts";
-import { createHandles, type Handles, newHandleId } from "../../src/host/handles/handles.ts";
-import { createLocks } from "../../src/host/locks/locks.ts";
-import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
+import { createFiles } from "../../src/host/read/files.ts";
+import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
+import { createHandles, type Handles, newHandleId } from "../../src/host/state/handles/handles.ts";
+import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 

@@ -17,11 +17,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createTrackedFinder } from "../../src/host/commands/git-tracked.ts";
-import { createDisk } from "../../src/host/disk.ts";
-import { readKeyPair } from "../../src/host/key-pair.ts";
+import { createDisk } from "../../src/host/os/disk.ts";
+import { readKeyPair } from "../../src/host/os/key-pair.ts";
 import { readOwnFile } from "../../src/host/own-files/read-own-file.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "../../src/host/own-files/workspace-files.ts";
+import { createTrackedFinder } from "../../src/host/run/git-tracked.ts";
 import { openTestApp } from "../app.ts";
 import { createWorkspace, rounds } from "../workspace.ts";
 

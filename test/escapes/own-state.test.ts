@@ -21,10 +21,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createIndexDb, type IndexDb } from "../../src/host/index-db.ts";
 import { openSecretKey } from "../../src/host/own-files/secret-key.ts";
 import { makeStateFolder } from "../../src/host/own-files/state-folder.ts";
-import { createStateDb, type StateDb } from "../../src/host/state-db.ts";
+import { createIndexDb, type IndexDb } from "../../src/host/state/database/index-db.ts";
+import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
 
 const isRoot = process.getuid?.() === 0;
 const STRANGER = 65_534;
@@ -281,7 +281,7 @@ describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
   test("is set aside once by processes that start together, and all go on with one new database", async () => {
     plantReal();
     const code = `
-      import { createStateDb } from ${urlOf("../../src/host/state-db.ts")};
+      import { createStateDb } from ${urlOf("../../src/host/state/database/state-db.ts")};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
       for (let i = 0; i < 10; i++) await state.transactSoon(() =>
         state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createFileWrites } from "../../src/host/writes/file-writes.ts";
+import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import { REACH, type ReachId } from "../../src/policy/reach.ts";
 import { allTools } from "../../src/tools/all.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createFiles, type Files } from "../../src/host/files/files.ts";
+import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { toolsSections } from "../../src/tools/options.ts";
 
 const DENYLIST = toolsSections[0].options.denylist_globs.default;

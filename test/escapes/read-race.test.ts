@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LlmcError } from "../../src/base/error.ts";
-import { createFiles } from "../../src/host/files/files.ts";
-import { createLocateByDescriptor } from "../../src/host/files/locate-by-descriptor.ts";
-import { locateByName } from "../../src/host/files/locate-by-name.ts";
-import type { Locate } from "../../src/host/files/located.ts";
+import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descriptor.ts";
+import { locateByName } from "../../src/host/reach/locate-by-name.ts";
+import type { Locate } from "../../src/host/reach/located.ts";
+import { createFiles } from "../../src/host/read/files.ts";
 
 const ROUNDS = process.env["LLMC_TEST_LONG"] === undefined ? 3000 : 50_000;
 const AT_ONCE = 8;

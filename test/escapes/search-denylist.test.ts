@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files/files.ts";
+import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines, type Search } from "../../src/host/search/search.ts";
 import { toolsSections } from "../../src/tools/options.ts";
 

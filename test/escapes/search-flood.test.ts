@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files/files.ts";
+import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch } from "../../src/host/search/search.ts";
 
 const FILES = 100;

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFiles } from "../../src/host/files/files.ts";
-import { createLocateByDescriptor } from "../../src/host/files/locate-by-descriptor.ts";
-import { locateByName } from "../../src/host/files/locate-by-name.ts";
-import type { Locate } from "../../src/host/files/located.ts";
+import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descriptor.ts";
+import { locateByName } from "../../src/host/reach/locate-by-name.ts";
+import type { Locate } from "../../src/host/reach/located.ts";
+import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines } from "../../src/host/search/search.ts";
 import { rounds } from "../workspace.ts";
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Locks } from "../../src/host/locks/locks.ts";
-import { recoverWrites } from "../../src/host/writes/file-writes.ts";
+import type { Locks } from "../../src/host/state/locks/locks.ts";
+import { recoverWrites } from "../../src/host/write/file-writes.ts";
 import { createRealLocks, openWrites, writesOptions } from "./write-port.ts";
 
 const KILLS = process.env["LLMC_TEST_LONG"] === undefined ? 6 : 150;

@@ -13,7 +13,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { FileWrites } from "../../src/host/writes/contract.ts";
+import type { FileWrites } from "../../src/host/write/contract.ts";
 import { IS_ROOT, sha, useStand, WAYS } from "./write-stand.ts";
 
 const { at, base, open, outside, put, read, refused } = useStand();

@@ -1,7 +1,7 @@
-import { createLocks, type Lease, type Locks } from "../../src/host/locks/locks.ts";
-import { createStateDb } from "../../src/host/state-db.ts";
-import type { FileWrites } from "../../src/host/writes/contract.ts";
-import { createFileWrites, type FileWritesOptions } from "../../src/host/writes/file-writes.ts";
+import { createStateDb } from "../../src/host/state/database/state-db.ts";
+import { createLocks, type Lease, type Locks } from "../../src/host/state/locks/locks.ts";
+import type { FileWrites } from "../../src/host/write/contract.ts";
+import { createFileWrites, type FileWritesOptions } from "../../src/host/write/file-writes.ts";
 import { toolsSections } from "../../src/tools/options.ts";
 import { USER_STATE } from "../user-state.ts";
 

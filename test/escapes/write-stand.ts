@@ -13,11 +13,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { ErrorCode } from "../../src/base/error-table.ts";
-import { createLocateByDescriptor } from "../../src/host/files/locate-by-descriptor.ts";
-import { locateByName } from "../../src/host/files/locate-by-name.ts";
-import type { Locate } from "../../src/host/files/located.ts";
-import type { FileWrites } from "../../src/host/writes/contract.ts";
-import type { FileWritesOptions } from "../../src/host/writes/file-writes.ts";
+import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descriptor.ts";
+import { locateByName } from "../../src/host/reach/locate-by-name.ts";
+import type { Locate } from "../../src/host/reach/located.ts";
+import type { FileWrites } from "../../src/host/write/contract.ts";
+import type { FileWritesOptions } from "../../src/host/write/file-writes.ts";
 import { openWrites } from "./write-port.ts";
 
 /** Links are not followed: some lead back up. */

@@ -4,7 +4,7 @@ import { ERROR_TABLE } from "../../src/base/error-table.ts";
 import { modeCost } from "../../src/cli/tools-command.ts";
 import { ENTRIES } from "../../src/config/sections.ts";
 import { MODES } from "../../src/core/options.ts";
-import { VERSION } from "../../src/version.ts";
+import { VERSION } from "../../src/wiring/version.ts";
 import { openTestApp } from "../app.ts";
 
 /** Frozen literals of everything that clients, operators and scripts rely on. A change here is a change for strangers. */

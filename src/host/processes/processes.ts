@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import type { CommandGate } from "../commands/commands.ts";
-import type { CommandStarter } from "../commands/runner.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
+import type { CommandGate } from "../run/commands.ts";
+import type { CommandStarter } from "../run/runner.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
 import { inputActions } from "./input.ts";
 import { killPid } from "./kill-pid.ts";

@@ -3,11 +3,11 @@ import { posix } from "node:path";
 import { compileDenylist } from "../../policy/denylist.ts";
 import type { PathRules } from "../../policy/paths.ts";
 import { NO_PLACES, type PlacedId, type Places, type ReachRules } from "../../policy/reach.ts";
-import { canLocateByDescriptor, createLocateByDescriptor } from "../files/locate-by-descriptor.ts";
-import { locateByName } from "../files/locate-by-name.ts";
-import type { Locate } from "../files/located.ts";
-import { cacheByList, createPathRules, realOrFuture } from "../files/path-rules.ts";
+import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
+import { locateByName } from "./locate-by-name.ts";
+import type { Locate } from "./located.ts";
 import type { OwnWrites } from "./own-writes.ts";
+import { cacheByList, createPathRules, realOrFuture } from "./path-rules.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
 /** What a caller may reach, as configured. Everything is asked on every call, since configuration is hot. */

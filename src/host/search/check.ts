@@ -1,5 +1,5 @@
 import { closeSync, constants, lstatSync, openSync, realpathSync } from "node:fs";
-import type { Located } from "../files/located.ts";
+import type { Located } from "../reach/located.ts";
 
 // O_PATH: see locate-by-descriptor.ts. A link is not followed, and is no directory.
 const HOLD = 0o10000000 | constants.O_DIRECTORY | constants.O_NOFOLLOW;

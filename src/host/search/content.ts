@@ -1,9 +1,9 @@
 import { LlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
-import type { Files } from "../files/files.ts";
-import type { Located } from "../files/located.ts";
+import type { Located } from "../reach/located.ts";
 import type { Surroundings } from "../reach/reach.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
+import type { Files } from "../read/files.ts";
 import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";

@@ -1,4 +1,4 @@
-import type { HandleOwner } from "../handles/handles.ts";
+import type { HandleOwner } from "../state/handles/handles.ts";
 
 export interface ContentQuery {
   readonly root: string;

@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error-table.ts";
-import type { Files } from "../files/files.ts";
+import type { Files } from "../read/files.ts";
 
 // What would make a line ambiguous: control characters, a quote or bracket in front, and what looks like a line number.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.

@@ -1,9 +1,9 @@
 import { compareRanked, createNameRanker, type RankedName } from "../../base/fuzzy.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { compileGlob, isGlob } from "../../policy/globs.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
-import type { Located } from "../files/located.ts";
+import type { Located } from "../reach/located.ts";
 import type { Surroundings } from "../reach/reach.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
 import { createFileFilter, nameArgs } from "./args.ts";
 import { createBest } from "./best.ts";
 import { findBelow } from "./check.ts";

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
-import { endingWithUs, isStartFailure, limitMemory } from "../child-limits.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { endingWithUs, isStartFailure, limitMemory } from "../os/child-limits.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
 import { findUnfitBelow, refuseUnfitAbove } from "./ignore-files.ts";
 
 export interface RipgrepRun {

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFiles } from "../files/files.ts";
-import { createLocateByDescriptor } from "../files/locate-by-descriptor.ts";
-import { locateByName } from "../files/locate-by-name.ts";
+import { createLocateByDescriptor } from "../reach/locate-by-descriptor.ts";
+import { locateByName } from "../reach/locate-by-name.ts";
+import { createFiles } from "../read/files.ts";
 import {
   type ContentQuery,
   createSearch,

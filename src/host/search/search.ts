@@ -1,7 +1,7 @@
-import { createAccess } from "../files/access.ts";
-import type { Files } from "../files/files.ts";
-import type { HandleOwner, Handles } from "../handles/handles.ts";
+import { createAccess } from "../reach/access.ts";
 import type { ReachOptions } from "../reach/reach.ts";
+import type { Files } from "../read/files.ts";
+import type { HandleOwner, Handles } from "../state/handles/handles.ts";
 import { checkPattern } from "./args.ts";
 import { type SearchParts, searchContent } from "./content.ts";
 import type { Search } from "./contract.ts";

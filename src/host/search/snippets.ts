@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Files } from "../files/files.ts";
+import type { Files } from "../read/files.ts";
 import type { ContentHit } from "./contract.ts";
 import { isRefusal } from "./lines.ts";
 

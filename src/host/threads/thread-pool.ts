@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { ThreadMethods } from "./messages.ts";
 import { startThread, type Thread, type ThreadOptions } from "./thread.ts";
 

@@ -1,6 +1,6 @@
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import { LlmcError } from "../../base/error.ts";
-import { stopIfAborted } from "../stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { type FromThread, receiveError, type ThreadMethods, type ToThread } from "./messages.ts";
 
 export interface CallOptions<Event> {

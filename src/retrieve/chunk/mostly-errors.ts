@@ -1,5 +1,5 @@
-import type { SyntaxTree } from "../parse/syntax-tree.ts";
-import { ERROR_TYPE } from "../parse/tree-layout.ts";
+import type { SyntaxTree } from "../../syntax/syntax-tree.ts";
+import { ERROR_TYPE } from "../../syntax/tree-layout.ts";
 
 /** Share of a file's characters that its parser could make nothing of. Above it rows are a better guide than the tree. */
 const MAX_ERROR_SHARE = 0.5;

@@ -1,4 +1,4 @@
-import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
+import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
 import type { NameRule } from "./outline-table.ts";
 
 /** Longer ones are no names: selectors, patterns. */

@@ -1,5 +1,5 @@
+import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
 import type { Chunk } from "../contract.ts";
-import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
 import { plainTitle } from "./headings.ts";
 import { toLines } from "./lines.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { LANGUAGE_TABLE } from "../parse/language-table.ts";
-import { loadGrammar } from "../parse/load-grammar.ts";
-import { createParsers } from "../parse/parsers.ts";
+import { LANGUAGE_TABLE } from "../../syntax/language-table.ts";
+import { loadGrammar } from "../../syntax/load-grammar.ts";
+import { createParsers } from "../../syntax/parsers.ts";
 import { OUTLINE_TABLE } from "./outline-table.ts";
 
 test("every grammar of the table of languages loads, and has the nodes that its row names", async () => {

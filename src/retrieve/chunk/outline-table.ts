@@ -1,4 +1,4 @@
-import type { Grammar } from "../parse/language-table.ts";
+import type { Grammar } from "../../syntax/language-table.ts";
 
 /**
  * How a kind of node gives a name, where the `name` field or the first identifier do not.

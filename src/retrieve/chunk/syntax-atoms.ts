@@ -1,4 +1,4 @@
-import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
+import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
 import type { Lines } from "./lines.ts";
 import type { OutlineEntry } from "./outline.ts";

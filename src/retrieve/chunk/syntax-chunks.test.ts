@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
-import { languageOf } from "../parse/languages.ts";
-import { createParsers, type Parsers } from "../parse/parsers.ts";
-import { readSyntaxTree } from "../parse/syntax-tree.ts";
+import { languageOf } from "../../syntax/languages.ts";
+import { createParsers, type Parsers } from "../../syntax/parsers.ts";
+import { readSyntaxTree } from "../../syntax/syntax-tree.ts";
 import type { Sizes } from "./sizes.ts";
 import { cutSyntax } from "./syntax-chunks.ts";
 

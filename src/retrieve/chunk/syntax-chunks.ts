@@ -1,6 +1,6 @@
+import type { Grammar } from "../../syntax/language-table.ts";
+import type { SyntaxTree } from "../../syntax/syntax-tree.ts";
 import type { ChunkKind } from "../contract.ts";
-import type { Grammar } from "../parse/language-table.ts";
-import type { SyntaxTree } from "../parse/syntax-tree.ts";
 import { type Atom, CUT, rowAtoms } from "./atoms.ts";
 import { toLines } from "./lines.ts";
 import { mostlyErrors } from "./mostly-errors.ts";

@@ -1,7 +1,7 @@
 import type { Language } from "web-tree-sitter";
-import type { Grammar } from "../parse/language-table.ts";
-import type { SyntaxNode, SyntaxTree } from "../parse/syntax-tree.ts";
-import { ERROR_TYPE } from "../parse/tree-layout.ts";
+import type { Grammar } from "../../syntax/language-table.ts";
+import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
+import { ERROR_TYPE } from "../../syntax/tree-layout.ts";
 import { nameOf, nameParts } from "./names.ts";
 import type { OutlineEntry } from "./outline.ts";
 import { type NameRule, OUTLINE_TABLE } from "./outline-table.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readEmbedderFiles } from "../../host/assets.ts";
+import { readEmbedderFiles } from "../../host/os/assets.ts";
 import { asAsync } from "./async-embedder.ts";
 import { createStaticEmbedder } from "./static-embedder.ts";
 

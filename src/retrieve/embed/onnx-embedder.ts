@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import type { LocalModel } from "../../host/local-model.ts";
+import type { LocalModel } from "../../host/os/local-model.ts";
 import type { AsyncEmbedder } from "./async-embedder.ts";
 import { createBertTokenizer } from "./bert-tokenizer.ts";
 import { meanPool } from "./mean-pool.ts";

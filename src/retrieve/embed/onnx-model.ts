@@ -1,5 +1,5 @@
 import { extname, join } from "node:path";
-import type { LocalModelPlace } from "../../host/local-model.ts";
+import type { LocalModelPlace } from "../../host/os/local-model.ts";
 import { createThreadPool } from "../../host/threads/thread-pool.ts";
 import type { EmbeddingModel } from "./async-embedder.ts";
 import type { OnnxThreadData, OnnxThreadMethods } from "./onnx-thread.ts";

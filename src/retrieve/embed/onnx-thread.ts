@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import { type LocalModelPlace, openLocalModel } from "../../host/local-model.ts";
+import { type LocalModelPlace, openLocalModel } from "../../host/os/local-model.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import type { AsyncEmbedder } from "./async-embedder.ts";
 import { createOnnxEmbedder, type OnnxRuntime } from "./onnx-embedder.ts";

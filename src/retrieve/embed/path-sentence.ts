@@ -1,4 +1,4 @@
-import { splitWords } from "../lexical/split-words.ts";
+import { splitWords } from "../terms/split-words.ts";
 
 /** The nearest folders and the name say what a file is about; a deep path must not take the place of its text. */
 const MAX_WORDS = 12;

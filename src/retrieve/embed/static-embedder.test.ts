@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
-import { readEmbedderFiles } from "../../host/assets.ts";
+import { readEmbedderFiles } from "../../host/os/assets.ts";
 import { createStaticEmbedder } from "./static-embedder.ts";
 
 const files = readEmbedderFiles();

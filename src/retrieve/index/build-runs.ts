@@ -1,4 +1,4 @@
-import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { IndexProgress, IndexReport } from "../engine.ts";
 import { whileWaiting } from "./while-waiting.ts";
 

@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { AsyncEmbedder } from "../embed/async-embedder.ts";
 import { textsOf } from "./chunk-texts.ts";
 import type { LoadedFile, LoadedIndex } from "./loaded-index.ts";

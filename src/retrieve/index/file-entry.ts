@@ -1,8 +1,8 @@
+import { NO_SYMBOLS } from "../../symbols/no-symbols.ts";
+import { packSymbols } from "../../symbols/pack.ts";
+import { type SentTree, symbolsOfSent } from "../../symbols/sent-tree.ts";
 import type { Chunk, ChunkKind, Embedder, ParsedFile } from "../contract.ts";
-import { NO_SYMBOLS } from "../graph/no-symbols.ts";
-import { packSymbols } from "../graph/pack.ts";
-import { type SentTree, symbolsOfSent } from "../graph/sent-tree.ts";
-import { chunkTerms } from "../lexical/chunk-terms.ts";
+import { chunkTerms } from "../terms/chunk-terms.ts";
 
 /** What the index keeps of one file, as it is stored and sent between threads. Texts stay on the disk. */
 export interface FileEntry {

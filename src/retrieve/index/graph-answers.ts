@@ -1,4 +1,4 @@
-import { createGraph, type Graph } from "../graph/graph.ts";
+import { createGraph, type Graph } from "../../symbols/graph.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { createGraphConfigs } from "./graph-configs.ts";
 import type { Keeper } from "./keeper.ts";

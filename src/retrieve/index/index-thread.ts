@@ -1,9 +1,9 @@
-import type { LocalModelPlace } from "../../host/local-model.ts";
+import type { LocalModelPlace } from "../../host/os/local-model.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
+import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../../symbols/answers.ts";
 import type { SearchRequest, Snippet } from "../contract.ts";
 import { createOnnxModel } from "../embed/onnx-model.ts";
 import type { Answer, IndexProgress, IndexReport, IndexStats } from "../engine.ts";
-import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../graph/answers.ts";
 import { createLocalRetrieval } from "../local-retrieval.ts";
 import type { IndexSettings } from "./settings.ts";
 

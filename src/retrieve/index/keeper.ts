@@ -1,5 +1,5 @@
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
-import type { SourceFiles } from "../../host/source-files.ts";
+import type { SourceFiles } from "../../host/search/source-files.ts";
 import type { IndexProgress, IndexReport, IndexState } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";
 import { createBuildRuns } from "./build-runs.ts";

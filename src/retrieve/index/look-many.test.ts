@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
-import { readEmbedderFiles } from "../../host/assets.ts";
+import { readEmbedderFiles } from "../../host/os/assets.ts";
 import { createLooker, type Look } from "./look.ts";
 import { createLookMany, type ListedWanted, type LookMany } from "./look-many.ts";
 

@@ -1,6 +1,6 @@
 import { extname, join } from "node:path";
-import type { EmbedderFiles } from "../../host/assets.ts";
-import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { createThreadPool, type ThreadPool } from "../../host/threads/thread-pool.ts";
 import { createLanes } from "./lanes.ts";
 import type { Look, Looker, Wanted } from "./look.ts";

@@ -1,13 +1,13 @@
-import type { EmbedderFiles } from "../../host/assets.ts";
+import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
-import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host/source-files.ts";
+import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host/search/source-files.ts";
+import { extractSymbols, NO_SYMBOLS } from "../../symbols/extract.ts";
+import { type SentTree, sendTree } from "../../symbols/sent-tree.ts";
+import { readColumns } from "../../symbols/tree-columns.ts";
+import { createParsers, type Parsers } from "../../syntax/parsers.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
-import { extractSymbols, NO_SYMBOLS } from "../graph/extract.ts";
-import { type SentTree, sendTree } from "../graph/sent-tree.ts";
-import { readColumns } from "../graph/tree-columns.ts";
-import { parseFile } from "../parse/parse-file.ts";
-import { createParsers, type Parsers } from "../parse/parsers.ts";
 import { type FileEntry, makeEntry, type UnweighedFile, type WeighedFile, weighFile } from "./file-entry.ts";
+import { parseFile } from "./parse-file.ts";
 import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
 
 /** What a look at one file on the disk gave. Plain data. */

@@ -1,5 +1,5 @@
 import { toLlmcError } from "../../base/error.ts";
-import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { AsyncEmbedder, EmbeddingModel } from "../embed/async-embedder.ts";
 import type { IndexProgress } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";

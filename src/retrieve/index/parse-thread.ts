@@ -1,4 +1,4 @@
-import type { EmbedderFiles } from "../../host/assets.ts";
+import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import { createLooker, type Look, type Wanted } from "./look.ts";
 import type { IndexSettings } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { ListedFile, Listing } from "../../host/source-files.ts";
+import type { ListedFile, Listing } from "../../host/search/source-files.ts";
 import type { LoadedFile } from "./loaded-index.ts";
 import type { ListedWanted } from "./look-many.ts";
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { SYMBOLS_VERSION } from "../graph/pack.ts";
-import { TERMS_VERSION } from "../lexical/chunk-terms.ts";
+import { SYMBOLS_VERSION } from "../../symbols/pack.ts";
+import { TERMS_VERSION } from "../terms/chunk-terms.ts";
 
 /** Counts up whenever the tables below, or the chunks of a file, would be others. */
 const INDEX_VERSION = 2;

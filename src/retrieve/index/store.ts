@@ -1,4 +1,4 @@
-import type { IndexDb } from "../../host/index-db.ts";
+import type { IndexDb } from "../../host/state/database/index-db.ts";
 import type { FileEntry } from "./file-entry.ts";
 import type { Look } from "./look.ts";
 

@@ -1,4 +1,4 @@
-import type { IndexDb } from "../../host/index-db.ts";
+import type { IndexDb } from "../../host/state/database/index-db.ts";
 
 export interface VectorRow {
   readonly path: string;

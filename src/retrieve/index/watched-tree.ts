@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import { findBlankDirectories } from "../../host/blank-directories.ts";
-import type { SourceFiles } from "../../host/source-files.ts";
-import { createTreeWatch, type TreeChanges } from "../../host/watch-tree.ts";
+import { findBlankDirectories } from "../../host/os/blank-directories.ts";
+import { createTreeWatch, type TreeChanges } from "../../host/os/watch-tree.ts";
+import type { SourceFiles } from "../../host/search/source-files.ts";
 import type { LoadedFile } from "./loaded-index.ts";
 import type { ListedWanted } from "./look-many.ts";
 

@@ -1,4 +1,4 @@
-import type { EmbedderFiles } from "../../host/assets.ts";
+import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { type UnweighedFile, type WeighedFile, weighFile } from "./file-entry.ts";

@@ -1,4 +1,4 @@
-import { stopIfAborted } from "../../host/stop-if-aborted.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 
 /** Settles with the promise, or sooner: when the signal says so, or after a time, then with undefined. */
 export const whileWaiting = <T>(

@@ -1,4 +1,4 @@
-import { stem } from "../lexical/stem.ts";
+import { stem } from "../terms/stem.ts";
 
 /** Files that mention much and answer little. */
 export type Aside = "test" | "example" | "docs" | "vendored" | "generated";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readEmbedderFiles } from "../../host/assets.ts";
+import { readEmbedderFiles } from "../../host/os/assets.ts";
 import type { ChunkKind } from "../contract.ts";
 import { loadNearestRows } from "../embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
-import { chunkTerms } from "../lexical/chunk-terms.ts";
+import { chunkTerms } from "../terms/chunk-terms.ts";
 import { type ChunkIndex, type ChunkQuery, createChunkIndex, type IndexedChunk } from "./chunk-index.ts";
 
 const embedder = createStaticEmbedder(readEmbedderFiles());

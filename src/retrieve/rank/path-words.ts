@@ -1,5 +1,5 @@
-import { splitWords } from "../lexical/split-words.ts";
-import { stem } from "../lexical/stem.ts";
+import { splitWords } from "../terms/split-words.ts";
+import { stem } from "../terms/stem.ts";
 import { type Aside, asideOf } from "./asides.ts";
 
 /** What a path says about its file. */

@@ -1,7 +1,7 @@
-import { runsOf } from "../lexical/runs.ts";
-import { splitWords } from "../lexical/split-words.ts";
-import { stem } from "../lexical/stem.ts";
-import { tokenize } from "../lexical/tokenize.ts";
+import { runsOf } from "../terms/runs.ts";
+import { splitWords } from "../terms/split-words.ts";
+import { stem } from "../terms/stem.ts";
+import { tokenize } from "../terms/tokenize.ts";
 import { type Aside, asidesAskedFor } from "./asides.ts";
 
 /** What a query asks for, worked out once. */

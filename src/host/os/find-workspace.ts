@@ -1,0 +1,41 @@
+import { lstatSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { STATE_DIR } from "../../policy/paths.ts";
+
+export interface FoundWorkspace {
+  readonly root: string;
+  readonly hasConfig: boolean;
+}
+
+const CONFIG_FILE = "llmc.toml";
+
+/** Whether it is there and belongs to us or to root: in a shared folder, somebody else's would be a trap. */
+const isOurs = (path: string): boolean => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const me = process.getuid?.() ?? 0;
+  return stats !== undefined && (me === 0 || stats.uid === me || stats.uid === 0);
+};
+
+/** A folder that cannot be looked into is none. */
+const has = (folder: string, name: string): boolean => {
+  try {
+    return isOurs(join(folder, name));
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * The workspace that a folder belongs to: the nearest one above with a configuration or a state of ours, else the top
+ * of its git repository. Undefined elsewhere: nothing is to be kept there.
+ */
+export const findWorkspace = (from: string): FoundWorkspace | undefined => {
+  let gitTop: string | undefined;
+  for (let folder = from; ; folder = dirname(folder)) {
+    const hasConfig = has(folder, CONFIG_FILE);
+    if (hasConfig || has(folder, STATE_DIR)) return { root: folder, hasConfig };
+    if (gitTop === undefined && has(folder, ".git")) gitTop = folder;
+    if (folder === dirname(folder)) break;
+  }
+  return gitTop === undefined ? undefined : { root: gitTop, hasConfig: false };
+};

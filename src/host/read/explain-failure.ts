@@ -1,0 +1,158 @@
+import { opendir, readlink } from "node:fs/promises";
+import { posix } from "node:path";
+import { LlmcError, toLlmcError } from "../../base/error.ts";
+import { nearest, quoteForMessage } from "../../base/text.ts";
+import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
+import type { Locate, Located } from "../reach/located.ts";
+import type { Surroundings } from "../reach/reach.ts";
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+/** The system's error in our words, for a path that is known to be inside. */
+export const translate = (error: unknown, words: string, hint?: string): LlmcError => {
+  const quoted = quoteForMessage(words);
+  const lookAround = hint ?? "List the directory to see what is there.";
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return new LlmcError("file_not_found", `There is nothing at ${quoted}.`, {
+        hint: lookAround,
+        cause: error,
+      });
+    case "ELOOP":
+      return new LlmcError("file_not_found", `The links at ${quoted} lead in a circle.`, { cause: error });
+    case "ENOTDIR":
+      return new LlmcError("not_a_directory", `A part of ${quoted} is a file, not a directory.`, {
+        hint: lookAround,
+        cause: error,
+      });
+    case "EACCES":
+    case "EPERM":
+      return new LlmcError("permission_denied", `The operating system does not let llmc read ${quoted}.`, {
+        hint: "Its mode or owner would have to change.",
+        cause: error,
+      });
+    case "ENAMETOOLONG":
+      return new LlmcError("path_denied", `${quoted} is too long for this disk.`, { cause: error });
+    default:
+      return toLlmcError(error);
+  }
+};
+
+// The kernel gives up after as many links.
+const MAX_LINKS = 40;
+
+// Failures that tell something about what is, or is not, at the far end of the links in a path.
+const isTelling = (error: unknown): boolean =>
+  ["ENOENT", "ENOTDIR", "EACCES", "ELOOP", "ENAMETOOLONG"].includes(String(codeOf(error)));
+
+const nearestAncestor = async (
+  path: string,
+  locate: Locate,
+): Promise<{ dir: Located; missing: string[] }> => {
+  const dir = posix.dirname(path);
+  try {
+    return { dir: await locate(dir, () => {}), missing: [posix.basename(path)] };
+  } catch (error) {
+    if (dir === "/" || !isTelling(error)) throw error;
+    const found = await nearestAncestor(dir, locate);
+    return { dir: found.dir, missing: [...found.missing, posix.basename(path)] };
+  }
+};
+
+// A hint is not worth reading a directory of a million names.
+const MAX_SIBLINGS = 1000;
+
+const siblingsOf = async (dir: Located): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const entry of await opendir(dir.at, { bufferSize: MAX_SIBLINGS })) {
+    names.push(entry.name);
+    if (names.length === MAX_SIBLINGS) break;
+  }
+  return names;
+};
+
+/** A name beside the missing one that was likely meant and would be answered. */
+const suggest = async (dir: Located, name: string, around: Surroundings): Promise<string | undefined> => {
+  const { rules, locate, isWithheld } = around;
+  // Among names of one or two letters everything is close to everything.
+  if (name.length < 3 || judgeReal(dir.realPath, rules) !== undefined) return undefined;
+  const judge = (realPath: string): void => {
+    const refusal = judgeReal(realPath, rules);
+    if (refusal !== undefined || isWithheld(realPath)) throw pathDenied(name, refusal ?? "denylist", rules);
+  };
+  try {
+    const names = await siblingsOf(dir);
+    const best = nearest(
+      name,
+      names.filter(
+        (other) => Math.abs(other.length - name.length) <= Math.max(2, Math.ceil(name.length / 3)),
+      ),
+    );
+    if (best === undefined) return undefined;
+    const found = await locate(posix.join(dir.at, best), judge);
+    found.close();
+    return found.stats.isFile() || found.stats.isDirectory() ? best : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const hintFor = async (
+  dir: Located,
+  missing: readonly string[],
+  around: Surroundings,
+): Promise<string | undefined> => {
+  const [name = "", ...below] = missing;
+  const meant = await suggest(dir, name, around);
+  if (meant === undefined) return undefined;
+  const question = `did you mean ${quoteForMessage(meant)}?`;
+  return below.length === 0 ? `D${question.slice(1)}` : `${quoteForMessage(name)} is not there; ${question}`;
+};
+
+const explainAt = async (
+  path: string,
+  links: number,
+  error: unknown,
+  words: string,
+  around: Surroundings,
+): Promise<LlmcError> => {
+  const { rules, locate } = around;
+  const { dir, missing } = await nearestAncestor(path, locate);
+  try {
+    const refusal = judgeReal(posix.join(dir.realPath, ...missing), rules);
+    if (refusal !== undefined) return pathDenied(words, refusal, rules);
+    const [first = "", ...below] = missing;
+    const link = dir.stats.isDirectory()
+      ? await readlink(posix.join(dir.at, first)).catch(() => undefined)
+      : undefined;
+    if (link !== undefined && links < MAX_LINKS) {
+      const target = posix.resolve(dir.realPath, link, ...below);
+      const leads = judgeWritten(target, rules);
+      if (leads !== undefined) return pathDenied(words, leads, rules);
+      return await explainAt(target, links + 1, error, words, around);
+    }
+    const isOwnName = links === 0 && codeOf(error) === "ENOENT";
+    return translate(error, words, isOwnName ? await hintFor(dir, missing, around) : undefined);
+  } finally {
+    dir.close();
+  }
+};
+
+/**
+ * Why nothing could be opened at a path. Whether something exists outside the roots must not show, so a path that leads
+ * out through a link is denied like any other there, missing or not.
+ */
+export const explainFailure = async (
+  error: unknown,
+  words: string,
+  path: string,
+  around: Surroundings,
+): Promise<LlmcError> => {
+  if (error instanceof LlmcError || !isTelling(error)) return translate(error, words);
+  try {
+    return await explainAt(path, 0, error, words, around);
+  } catch (second) {
+    return translate(second, words);
+  }
+};

@@ -1,0 +1,148 @@
+import { type Dirent, lstatSync, type Stats } from "node:fs";
+import { LlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { quoteForMessage } from "../../base/text.ts";
+import { compileGlob } from "../../policy/globs.ts";
+import { pathDenied, shownPath } from "../../policy/paths.ts";
+import { createAccess } from "../reach/access.ts";
+import type { ReachOptions } from "../reach/reach.ts";
+import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
+import { type LineRange, readLineRanges } from "./line-ranges.ts";
+import { type ReadRequest, readContent } from "./read-content.ts";
+import { walkTree } from "./walk.ts";
+
+export interface FileStat {
+  /** Bytes. */
+  readonly size: number;
+  /** Seconds since the epoch, with fraction. */
+  readonly mtime: number;
+  /** Permission bits in octal, such as "0644". */
+  readonly mode: string;
+  readonly type: EntryType;
+}
+
+/** A slice of a text file by lines, read without loading the file. */
+export interface TextSlice {
+  readonly text: string;
+  /** Real path, relative to the workspace where it is inside it. */
+  readonly path: string;
+  /** Size of the whole file in bytes. */
+  readonly sizeBytes: number;
+  /** First line of the slice, counted from 0. */
+  readonly firstLine: number;
+  /** Lines in the slice. */
+  readonly lines: number;
+  /** Lines of the whole file, where the end was reached; undefined when reading stopped before it. */
+  readonly totalLines: number | undefined;
+  /** There is more after the slice. */
+  readonly truncated: boolean;
+  /** Of the whole file, where a survey was asked for and could be finished. */
+  readonly sha256: string | undefined;
+}
+
+/** A caller's files: every method takes the caller's own words for a path and asks policy on the opened descriptor. */
+export interface Files {
+  readText(path: string, request: ReadRequest, signal?: AbortSignal): Promise<TextSlice>;
+  list(
+    path: string,
+    signal?: AbortSignal,
+    options?: { readonly details: boolean },
+  ): Promise<DirectoryListing>;
+  /** A tree, as deep as asked for; a glob speaks of names, or of paths where it has a slash. */
+  walk(path: string, request: WalkQuery, signal?: AbortSignal): Promise<Walk>;
+  stat(path: string, signal?: AbortSignal): Promise<FileStat & { readonly path: string }>;
+  /** Several ranges of lines at once, long lines cut. What lies past the end is left out. */
+  readLines(path: string, ranges: readonly LineRange[], signal?: AbortSignal): Promise<LineRanges>;
+}
+
+export interface LineRanges {
+  readonly path: string;
+  /** In the order asked for, without line ends. */
+  readonly ranges: readonly (readonly string[])[];
+}
+
+const typeOf = (thing: Dirent | Stats): EntryType => {
+  if (thing.isFile()) return "file";
+  if (thing.isDirectory()) return "dir";
+  return thing.isSymbolicLink() ? "link" : "other";
+};
+
+/** Of the entry itself: a link is not followed. */
+const detailsOf = (path: string): DirectoryEntry["details"] => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : { size: stats.size, mtime: stats.mtimeMs / 1000 };
+};
+
+const byName = (a: DirectoryEntry, b: DirectoryEntry): number => (a.name < b.name ? -1 : 1);
+
+const octal = (mode: number): string => (mode & 0o7777).toString(8).padStart(4, "0");
+
+const isDirectory = (words: string): LlmcError =>
+  new LlmcError("is_directory", `${quoteForMessage(words)} is a directory.`, { hint: "List it instead." });
+
+const notADirectory = (words: string): LlmcError =>
+  new LlmcError("not_a_directory", `${quoteForMessage(words)} is a file, not a directory.`, {
+    hint: "Read it instead.",
+  });
+
+const binary = (words: string, sizeBytes: number): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(words)} is a binary file, ${sizeBytes} bytes.`, {
+    hint: "Use stat for its size and time.",
+  });
+
+export const createFiles = (options: ReachOptions): Files => {
+  const withLocated = createAccess(options);
+
+  const files: Files = {
+    walk: (words, { fileGlob, ...request }, signal) =>
+      walkTree(
+        files.list,
+        words,
+        { ...request, matches: fileGlob === undefined ? undefined : compileGlob(fileGlob) },
+        signal,
+      ),
+
+    readText: (words, request, signal) =>
+      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+        const { realPath, stats } = located;
+        if (stats.isDirectory()) throw isDirectory(words);
+        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
+        const slice = await readContent(await located.openContent(), stats.size, request, signal);
+        if (slice === "binary") throw binary(words, stats.size);
+        return { ...slice, path: shownPath(realPath, rules.workspace), sizeBytes: stats.size };
+      }),
+
+    list: (words, signal, options) =>
+      withLocated(words, signal, async (located, { rules }) => {
+        if (!located.stats.isDirectory()) throw notADirectory(words);
+        const found = await located.list();
+        stopIfAborted(signal);
+        const entries = found.map((entry) => ({
+          name: entry.name,
+          type: typeOf(entry),
+          ...(options?.details ? { details: detailsOf(`${located.at}/${entry.name}`) } : {}),
+        }));
+        return { path: shownPath(located.realPath, rules.workspace), entries: entries.sort(byName) };
+      }),
+
+    stat: (words, signal) =>
+      withLocated(words, signal, ({ realPath, stats }, { rules }) => ({
+        path: shownPath(realPath, rules.workspace),
+        size: stats.size,
+        mtime: stats.mtimeMs / 1000,
+        mode: octal(stats.mode),
+        type: typeOf(stats),
+      })),
+
+    readLines: (words, ranges, signal) =>
+      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+        const { realPath, stats } = located;
+        if (stats.isDirectory()) throw isDirectory(words);
+        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
+        const found = await readLineRanges(await located.openContent(), stats.size, ranges, signal);
+        if (found === "binary") throw binary(words, stats.size);
+        return { path: shownPath(realPath, rules.workspace), ranges: found };
+      }),
+  };
+  return files;
+};

@@ -1,0 +1,92 @@
+import { hash } from "node:crypto";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import type { LineSlice } from "./line-slicer.ts";
+import { isWide, readChunk, readTextSlice, sliceBytes } from "./text-slice.ts";
+import { findTail, surveyContent } from "./text-survey.ts";
+
+export interface ReadRequest {
+  readonly offsetLines: number;
+  readonly maxLines: number;
+  readonly maxBytes: number;
+  /** The last lines instead of those after the offset. */
+  readonly tailLines?: number | undefined;
+  /** Hash and count the whole file too, for at most as many milliseconds. */
+  readonly surveyMs?: number | undefined;
+}
+
+export interface ContentSlice extends LineSlice {
+  /** First line of the slice, counted from 0. */
+  readonly firstLine: number;
+  readonly sha256: string | undefined;
+}
+
+/** More lines than any file has: reading on to the end counts them. */
+const PAST_THE_END = { offsetLines: Number.MAX_SAFE_INTEGER, maxLines: 1, maxBytes: 1 };
+
+/** The last lines. Found from the end where a newline is one byte, by counting them all where it is two. */
+const readTail = async (
+  fd: number,
+  sizeBytes: number,
+  tailLines: number,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly slice: LineSlice | "binary"; readonly isWhole: boolean }> => {
+  if (await isWide(fd)) {
+    const counted = await readTextSlice(fd, sizeBytes, PAST_THE_END, signal);
+    const offsetLines = Math.max(0, (counted === "binary" ? 0 : (counted.totalLines ?? 0)) - tailLines);
+    const slice = await readTextSlice(fd, sizeBytes, { offsetLines, maxLines: tailLines, maxBytes }, signal);
+    return { slice, isWhole: true };
+  }
+  const from = await findTail(fd, sizeBytes, tailLines, maxBytes, signal);
+  const slice = await readTextSlice(
+    fd,
+    sizeBytes,
+    { offsetLines: 0, maxLines: tailLines, maxBytes },
+    signal,
+    from,
+  );
+  return { slice, isWhole: from === 0 };
+};
+
+/** So small that one read of the whole is cheaper than one for the slice and another for the survey. */
+const MAX_WHOLE_BYTES = 256 * 1024;
+
+/** The whole file in one read; undefined where it has grown meanwhile. */
+const readWhole = async (
+  fd: number,
+  sizeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Buffer | undefined> => {
+  // One byte over the size: a read that leaves it empty has seen the end.
+  const buffer = Buffer.allocUnsafe(sizeBytes + 1);
+  const count = await readChunk(fd, buffer, 0);
+  stopIfAborted(signal);
+  return count === sizeBytes ? buffer.subarray(0, count) : undefined;
+};
+
+/** Reads what was asked for from an opened file, and surveys the whole where that was asked for too. */
+export const readContent = async (
+  fd: number,
+  sizeBytes: number,
+  { tailLines, surveyMs, ...bounds }: ReadRequest,
+  signal: AbortSignal | undefined,
+): Promise<ContentSlice | "binary"> => {
+  if (tailLines === undefined && surveyMs !== undefined && sizeBytes <= MAX_WHOLE_BYTES) {
+    const bytes = await readWhole(fd, sizeBytes, signal);
+    const slice = bytes === undefined ? undefined : sliceBytes(bytes, bounds);
+    if (slice === "binary") return slice;
+    if (bytes !== undefined && slice !== undefined)
+      return { ...slice, firstLine: bounds.offsetLines, sha256: hash("sha256", bytes) };
+  }
+  const { slice, isWhole } =
+    tailLines === undefined
+      ? { slice: await readTextSlice(fd, sizeBytes, bounds, signal), isWhole: true }
+      : await readTail(fd, sizeBytes, tailLines, bounds.maxBytes, signal);
+  if (slice === "binary") return slice;
+  const survey = surveyMs === undefined ? undefined : await surveyContent(fd, sizeBytes, surveyMs, signal);
+  const known = isWhole ? slice.totalLines : undefined;
+  const totalLines = known ?? survey?.totalLines;
+  const firstLine =
+    tailLines === undefined ? bounds.offsetLines : Math.max(0, (totalLines ?? 0) - slice.lines);
+  return { ...slice, firstLine, totalLines, sha256: survey?.sha256 };
+};

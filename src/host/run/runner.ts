@@ -1,0 +1,260 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { LlmcError } from "../../base/error.ts";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { deathSignalPrefix } from "../os/child-limits.ts";
+import { createMark } from "../os/limits.ts";
+import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
+import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
+import type {
+  CommandOutcome,
+  CommandRequest,
+  CommandRunner,
+  SandboxProfile,
+  SetAside,
+  Tier,
+} from "./contract.ts";
+import { landlockLaunch } from "./landlock.ts";
+import { plainLaunch } from "./plain.ts";
+import { createPrivatePlaces, type PrivatePlace } from "./private-place.ts";
+import { type Launch, ProcessTree, type TreeStdio } from "./process-tree.ts";
+import { isInside, watchMissing } from "./protected-names.ts";
+import { runTree } from "./run-tree.ts";
+import { sealDescriptors } from "./seal-descriptors.ts";
+import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
+import { createTurns } from "./turns.ts";
+import { type UsageWatch, watchUsage } from "./usage-watch.ts";
+
+export type SandboxMode = "auto" | "require" | "off";
+
+export interface RunnerOptions {
+  /** Read at every call: it can change while the server runs. */
+  readonly mode: () => SandboxMode;
+  /** Tiers to try, best first; for machines whose best tier is to be passed over. */
+  readonly tiers?: readonly Tier[];
+  /** Treat Landlock as if the kernel were older. */
+  readonly maxLandlockAbi?: number;
+  /** Left out: control groups where this machine lets us make them. */
+  readonly groups?: CommandGroups;
+}
+
+/** A command that runs on while others are served. */
+export interface StartedCommand {
+  readonly tree: ProcessTree;
+  readonly tier: Tier;
+  /** While it runs: what came into being and would be obeyed. */
+  inspect(): Promise<readonly SetAside[]>;
+  /** To be called once, when every process of it is gone. */
+  finish(): Promise<readonly SetAside[]>;
+}
+
+export interface CommandStarter {
+  /** Returns when the launcher runs; the descriptors are opened at the last moment and closed in any case. */
+  start(
+    request: CommandRequest,
+    profile: SandboxProfile,
+    openStdio: () => TreeStdio,
+  ): Promise<StartedCommand>;
+}
+
+/** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
+const MAX_RUNNING = Math.min(32, Math.max(8, 2 * availableParallelism()));
+const MAX_WAITING = 32;
+
+/** After this long a machine on which no sandbox worked is tried again. */
+const RETRY_MS = 60_000;
+
+const ALL_TIERS: readonly Tier[] = ["bubblewrap", "landlock", "plain"];
+
+/** Runs commands in the best tier that works here; the caller has judged them before. */
+export const createCommandRunner = (
+  options: RunnerOptions,
+): CommandRunner & CommandStarter & AsyncDisposable => {
+  const order = options.tiers ?? ALL_TIERS;
+  const takeTurn = createTurns({ maxRunning: MAX_RUNNING, maxWaiting: MAX_WAITING });
+  let places: ReturnType<typeof createPrivatePlaces> | undefined;
+  let best: Promise<Tier> | undefined;
+  let retryAt = Number.POSITIVE_INFINITY;
+  let groups = options.groups;
+  const removals = new Set<Promise<void>>();
+
+  const launchFor = (
+    tier: Tier,
+    request: CommandRequest,
+    profile: SandboxProfile,
+    place: PrivatePlace,
+  ): Launch => {
+    const mark = createMark();
+    if (tier === "bubblewrap") return bubblewrapLaunch(request, profile, place, mark);
+    if (tier === "landlock") return landlockLaunch(request, profile, place, mark, options.maxLandlockAbi);
+    return plainLaunch(request, profile, place, mark);
+  };
+
+  const prepare = async (tier: Tier, request: CommandRequest, wanted: SandboxProfile) => {
+    if (places === undefined) sealDescriptors();
+    places ??= createPrivatePlaces().catch((thrown: unknown) => {
+      places = undefined;
+      throw thrown;
+    });
+    const shared = await places;
+    const isExposed = [...wanted.writable, ...(wanted.readable ?? [])].some((root) =>
+      isInside(shared.base, root),
+    );
+    groups ??= createCommandGroups();
+    const { limits } = wanted;
+    // Entering a group takes the kernel some 6 ms: programs that only read are bounded by limits and watched.
+    const isGrouped = limits !== undefined && wanted.writable.length > 0;
+    const group = isGrouped ? groups.open(randomBytes(8).toString("hex"), limits) : undefined;
+    const isWatched = limits !== undefined && group === undefined;
+    const profile: SandboxProfile = {
+      ...wanted,
+      ...(isExposed ? { hidden: [...wanted.hidden, shared.base] } : {}),
+      ...(isWatched ? { limits: { ...limits, dataBytes: limits.memoryBytes } } : {}),
+    };
+    const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
+    const [place, prefix, missing] = await Promise.all([
+      shared.open(needsFolders),
+      deathSignalPrefix(),
+      watchMissing(profile),
+    ]).catch(async (thrown: unknown) => {
+      await group?.remove();
+      throw thrown;
+    });
+    const setAside = async (when?: "after a long run") => {
+      const [made, found] = await Promise.allSettled([missing.setAside(), profile.inspect?.(when) ?? []]);
+      if (made.status === "rejected") throw made.reason;
+      if (found.status === "rejected") throw found.reason;
+      return [...made.value, ...found.value];
+    };
+    const launch = (): Launch => {
+      const bare = launchFor(tier, request, profile, place);
+      // The other tiers have launchers that see to it themselves.
+      const [wrapper, ...first] = tier === "plain" ? prefix : [];
+      const made =
+        wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
+      return group === undefined ? made : { ...made, ...entering(group, made) };
+    };
+    const watch = isWatched ? (tree: ProcessTree): UsageWatch => watchUsage(tree, limits) : undefined;
+    const close = async (): Promise<void> => {
+      // The kernel takes some milliseconds to notice that a group is empty: nobody waits for that but the end.
+      if (group !== undefined) {
+        const removal = group.remove().finally(() => removals.delete(removal));
+        removals.add(removal);
+      }
+      if (needsFolders) await shared.close(place);
+    };
+    return { launch, setAside, watch, hit: () => group?.hit(), close };
+  };
+
+  const startIn = async (
+    tier: Tier,
+    request: CommandRequest,
+    profile: SandboxProfile,
+    openStdio: () => TreeStdio,
+  ): Promise<StartedCommand> => {
+    const ready = await prepare(tier, request, profile);
+    try {
+      const tree = new ProcessTree(ready.launch(), openStdio());
+      await tree.started();
+      const watch = ready.watch?.(tree);
+      const finish = async () => {
+        try {
+          return await ready.setAside("after a long run");
+        } finally {
+          watch?.stop();
+          tree.close();
+          await ready.close();
+        }
+      };
+      const inspect = async () => (await profile.inspect?.("running")) ?? [];
+      return { tree, tier, inspect, finish };
+    } catch (thrown) {
+      await ready.close();
+      throw explainStart(thrown);
+    }
+  };
+
+  const runIn = async (
+    tier: Tier,
+    request: CommandRequest,
+    profile: SandboxProfile,
+    signal: AbortSignal | undefined,
+  ): Promise<CommandOutcome> => {
+    const ready = await prepare(tier, request, profile);
+    try {
+      const { timeoutMs, maxOutputBytes, onOutput } = request;
+      const outcome = await runTree(ready.launch(), {
+        timeoutMs,
+        maxOutputBytes,
+        signal,
+        onOutput,
+        watch: ready.watch,
+      }).catch((thrown: unknown) => {
+        throw explainStart(thrown);
+      });
+      const setAside = await ready.setAside();
+      stopIfAborted(signal);
+      if (!outcome.timedOut) checkStarted(tier, outcome.report, outcome.stderr);
+      const { report: _, ...told } = outcome;
+      return { ...told, limit: told.limit ?? ready.hit(), tier, setAside };
+    } finally {
+      await ready.close();
+    }
+  };
+
+  /** Installed is not enough in many containers: only a real run tells. */
+  const works = async (tier: Tier): Promise<boolean> => {
+    if (tier === "plain") return true;
+    const request = {
+      argv: ["/bin/sh", "-c", "exit 7"],
+      cwd: "/",
+      timeoutMs: 10_000,
+      maxOutputBytes: 4096,
+    } as const;
+    const profile = { writable: [], readOnly: [], hidden: [], network: false };
+    const outcome = await runIn(tier, request, profile, undefined).catch(() => undefined);
+    return outcome?.exitCode === 7;
+  };
+
+  const findBest = async (): Promise<Tier> => {
+    for (const tier of order) if (await works(tier)) return tier;
+    return "plain";
+  };
+
+  const tier = async (): Promise<Tier> => {
+    if (options.mode() === "off") return "plain";
+    // A machine that was too busy or too full for a moment is asked again.
+    if (best === undefined || performance.now() > retryAt) {
+      best = findBest();
+      retryAt = (await best) === "plain" ? performance.now() + RETRY_MS : Number.POSITIVE_INFINITY;
+    }
+    const found = await best;
+    if (found === "plain" && options.mode() === "require")
+      throw new LlmcError(
+        "unavailable",
+        "Commands must run in a sandbox, and this machine has none that works.",
+        {
+          hint: "Install bubblewrap and allow user namespaces, or use a kernel with Landlock (5.13 or later).",
+        },
+      );
+    return found;
+  };
+
+  return {
+    tier,
+    run: async (request, profile, signal) => {
+      stopIfAborted(signal);
+      await checkRequest(request);
+      const found = await tier();
+      return takeTurn(() => runIn(found, request, profile, signal), signal);
+    },
+    start: async (request, profile, openStdio) => {
+      await checkRequest(request);
+      return startIn(await tier(), request, profile, openStdio);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(removals);
+      if (places !== undefined) await (await places).dispose();
+    },
+  };
+};

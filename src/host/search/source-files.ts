@@ -1,0 +1,184 @@
+import { hash } from "node:crypto";
+import { lstatSync, readSync, type Stats } from "node:fs";
+import { LlmcError } from "../../base/error.ts";
+import { judgeReal, shownPath } from "../../policy/paths.ts";
+import { createAccess } from "../reach/access.ts";
+import type { ReachOptions } from "../reach/reach.ts";
+import { sniff } from "../read/text-slice.ts";
+import { nameArgs } from "./args.ts";
+import { refuseIfTroubled } from "./content.ts";
+import { isRefusal } from "./lines.ts";
+import { createNameParser } from "./records.ts";
+import { findRipgrep, runRipgrep } from "./ripgrep.ts";
+
+export interface ListedFile {
+  /** Relative to the workspace where inside it, absolute elsewhere. */
+  readonly path: string;
+  readonly size: number;
+  /** Differs whenever the file was written or replaced, as far as the file system tells. */
+  readonly stamp: string;
+}
+
+export type SourceRead =
+  | {
+      readonly kind: "text";
+      readonly size: number;
+      readonly stamp: string;
+      /** The file was written so shortly before that a second change might leave the same stamp. */
+      readonly isRacy: boolean;
+      /** Of the bytes. */
+      readonly hash: string;
+      /** Without a byte order mark. */
+      readonly text: string;
+    }
+  | {
+      readonly kind: "binary" | "large";
+      readonly size: number;
+      readonly stamp: string;
+      readonly isRacy: boolean;
+    }
+  /** Its stamp is still the one that was given, and it was not read. */
+  | { readonly kind: "unchanged" }
+  /** Not there, not a file, withheld or outside: nothing of it may be shown. */
+  | { readonly kind: "none" };
+
+/** The files that an index is made of: what ignore files and the denylist leave, below all roots. */
+export interface SourceFiles {
+  /** In order of their paths. `under` is a directory, given as paths are: only what lies below it. */
+  list(signal?: AbortSignal, under?: { readonly path: string; readonly deep: boolean }): Promise<Listing>;
+  read(path: string, maxBytes: number, signal?: AbortSignal, unlessStamp?: string): Promise<SourceRead>;
+  /** Undefined: nothing is there that may be reached. */
+  kindOf(path: string, signal?: AbortSignal): Promise<"file" | "dir" | undefined>;
+}
+
+export interface Listing {
+  readonly files: readonly ListedFile[];
+  /** Files beyond the bound were left out. */
+  readonly isCut: boolean;
+}
+
+export interface SourceFilesOptions extends ReachOptions {
+  readonly maxFiles: number;
+}
+
+const LIST_TIMEOUT_MS = 120_000;
+
+// FAT counts in steps of two seconds; everything else is finer.
+const RACY_MS = 2000;
+
+const stampOf = ({ size, mtimeMs, ctimeMs, ino }: Stats): string => `${size}:${mtimeMs}:${ctimeMs}:${ino}`;
+
+const isRacy = ({ mtimeMs, ctimeMs }: Stats, nowMs: number): boolean =>
+  Math.max(mtimeMs, ctimeMs) > nowMs - RACY_MS;
+
+const readWhole = (fd: number, sizeBytes: number, maxBytes: number): Buffer | undefined => {
+  let buffer = Buffer.allocUnsafe(Math.min(sizeBytes, maxBytes) + 1);
+  let length = 0;
+  for (;;) {
+    const count = readSync(fd, buffer, length, buffer.length - length, length);
+    length += count;
+    if (length > maxBytes) return undefined;
+    if (count === 0) return buffer.subarray(0, length);
+    // It has grown since it was looked at.
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
+  }
+};
+
+const decode = (bytes: Buffer): string | undefined => {
+  const form = sniff(bytes);
+  if (form === "binary") return undefined;
+  return new TextDecoder(form === "utf-8 with BOM" ? "utf-8" : form).decode(bytes);
+};
+
+const below = (dir: string, path: string): string => (dir === "." ? path : `${dir}/${path}`);
+
+const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+};
+
+export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
+  const access = createAccess(options);
+
+  const listBelow = (
+    words: string,
+    isDeep: boolean,
+    known: Map<string, ListedFile>,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> =>
+    access(words, signal, async (root, { rules, isWithheld }) => {
+      let isCut = false;
+      const shownRoot = shownPath(root.realPath, rules.workspace);
+      const take = (name: string): void => {
+        const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
+        // A name that is not UTF-8 could not be read by it.
+        if (name.includes("\uFFFD") || judgeReal(realPath, rules) !== undefined || isWithheld(realPath))
+          return;
+        const path = below(shownRoot, name);
+        if (known.has(path)) return;
+        const stats = lstatSync(`${root.at}/${name}`, { throwIfNoEntry: false });
+        if (stats?.isFile() !== true) return;
+        if (known.size >= options.maxFiles) isCut = true;
+        else known.set(path, { path, size: stats.size, stamp: stampOf(stats) });
+      };
+      if (root.stats.isFile()) return false;
+      const args = nameArgs(
+        { root: words, pattern: "*", fileGlob: undefined, ignoreFiles: true, maxResults: 0 },
+        { args: isDeep ? [] : ["--max-depth=1"], isMeant: () => true },
+        root.realPath,
+      );
+      const end = await runRipgrep({
+        rgPath: await findRipgrep(),
+        args,
+        cwd: root.at,
+        ignoreRoot: root.realPath,
+        timeoutMs: LIST_TIMEOUT_MS,
+        signal,
+        take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),
+      });
+      // Half a list would look as if the rest had been deleted.
+      if (end.code === null)
+        throw new LlmcError("timeout", "Listing the files of the workspace took too long.", {
+          hint: "Leave large folders out with an ignore file.",
+        });
+      if (known.size === 0) await refuseIfTroubled(end, "", root);
+      return isCut;
+    });
+
+  return {
+    list: async (signal, under) => {
+      const known = new Map<string, ListedFile>();
+      let isCut = false;
+      // A root that is gone adds nothing.
+      for (const words of under === undefined ? options.roots() : [under.path])
+        isCut = (await orUndefined(listBelow(words, under?.deep ?? true, known, signal))) === true || isCut;
+      const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+      return { files, isCut };
+    },
+
+    kindOf: (path, signal) =>
+      orUndefined(access(path, signal, ({ stats }) => (stats.isFile() ? "file" : "dir"))),
+
+    read: async (path, maxBytes, signal, unlessStamp) => {
+      const read = access(path, signal, async (located, { rules, isWithheld }): Promise<SourceRead> => {
+        const { realPath, stats } = located;
+        // Under another name it is another file's content: a link must not bring in what its target withholds.
+        const isItself = shownPath(realPath, rules.workspace) === path;
+        if (!isItself || !stats.isFile() || isWithheld(realPath, stats)) return { kind: "none" };
+        const seen = { size: stats.size, stamp: stampOf(stats), isRacy: isRacy(stats, Date.now()) };
+        if (seen.stamp === unlessStamp) return { kind: "unchanged" };
+        if (stats.size > maxBytes) return { kind: "large", ...seen };
+        const bytes = readWhole(await located.openContent(), stats.size, maxBytes);
+        if (bytes === undefined) return { kind: "large", ...seen };
+        const text = decode(bytes);
+        if (text === undefined) return { kind: "binary", ...seen };
+        return { kind: "text", ...seen, hash: hash("sha256", bytes, "base64url"), text };
+      });
+      return (await orUndefined(read)) ?? { kind: "none" };
+    },
+  };
+};

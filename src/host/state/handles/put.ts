@@ -1,0 +1,120 @@
+import { createHash } from "node:crypto";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { StateDb } from "../database/state-db.ts";
+import { createChunker, nextCharacter } from "./chunks.ts";
+import type { HandleStore } from "./store.ts";
+
+// Half a megabyte a transaction: a few milliseconds, so that other writers are not kept waiting.
+const CHUNKS_AT_ONCE = 8;
+
+const notice = (maxBytes: number): string =>
+  `[llmc kept the first ${(maxBytes / (1024 * 1024)).toFixed(1)} MiB; the rest was dropped (mcp.handles.max_each_mb)]\n`;
+
+/** As many whole characters as fit. */
+const firstBytes = (text: string, maxBytes: number): string => {
+  const bytes = Buffer.from(text.slice(0, maxBytes));
+  if (bytes.length <= maxBytes) return bytes.toString();
+  let end = maxBytes;
+  while (end > 0 && nextCharacter(bytes, end) !== end) end--;
+  return bytes.toString("utf8", 0, end);
+};
+
+/**
+ * Stores lines as they come, in bounded memory, and calls `done` with the payload in the same transaction that makes it
+ * whole: after a crash it is there with its handle, or not at all. An equal payload that is there already is shared;
+ * true where something was stored for nothing, which is left to the sweeper.
+ */
+export const storeLines = async (
+  state: StateDb,
+  store: HandleStore,
+  lines: AsyncIterable<string> | Iterable<string>,
+  maxBytes: number,
+  done: (blob: number) => void,
+): Promise<boolean> => {
+  const chunker = createChunker(CHUNKS_AT_ONCE);
+  const hash = createHash("sha256");
+  const lastLine = notice(maxBytes);
+  const room = maxBytes - lastLine.length;
+  let blob: number | undefined;
+
+  const flush = async (): Promise<void> => {
+    const chunks = chunker.chunks(false);
+    for (const { bytes } of chunks) hash.update(bytes);
+    const size = chunker.size();
+    blob = await state.transactSoon(() => {
+      const id = blob ?? store.beginBlob();
+      store.addChunks(id, chunks, size);
+      return id;
+    });
+    chunker.drop(chunks);
+    await yieldToOthers();
+  };
+
+  const add = async (text: string): Promise<void> => {
+    for (let rest = chunker.add(text); rest !== ""; rest = chunker.add(rest)) await flush();
+  };
+
+  const finish = async (isCut: boolean): Promise<boolean> => {
+    const chunks = chunker.chunks(true);
+    for (const { bytes } of chunks) hash.update(bytes);
+    const whole = { sha256: hash.digest(), bytes: chunker.size(), lines: chunker.newlines(), isCut };
+    return await state.transactSoon(() => {
+      const equal = store.findBlob(whole.sha256);
+      if (equal === undefined) {
+        const id = blob ?? store.beginBlob();
+        store.addChunks(id, chunks, whole.bytes);
+        store.finishBlob(id, whole);
+        done(id);
+        return false;
+      }
+      if (blob !== undefined) store.abandonBlob(blob);
+      done(equal);
+      return blob !== undefined;
+    });
+  };
+
+  const isTooLong = (line: string): boolean => {
+    const left = room - chunker.size() - 1;
+    return line.length * 3 > left && Buffer.byteLength(line) > left;
+  };
+
+  const cutAt = async (line: string): Promise<true> => {
+    // Half a line could be mistaken for another; of the first one it is better than nothing.
+    const left = room - chunker.size() - 1;
+    if (chunker.size() === 0 && left > 0) await add(`${firstBytes(line, left)}\n`);
+    await add(lastLine);
+    return true;
+  };
+
+  /** Undefined where nothing has to be waited for, as for most of a million lines. */
+  const addLine = (line: string): Promise<void> | undefined => {
+    const rest = chunker.add(line);
+    if (rest !== "") return add(`${rest}\n`);
+    if (chunker.add("\n") !== "") return add("\n");
+    return chunker.isFull() ? flush() : undefined;
+  };
+
+  const takeAll = async (): Promise<boolean> => {
+    if (Symbol.iterator in lines) {
+      for (const line of lines) {
+        if (isTooLong(line)) return cutAt(line);
+        const wait = addLine(line);
+        if (wait !== undefined) await wait;
+      }
+      return false;
+    }
+    for await (const line of lines) {
+      if (isTooLong(line)) return cutAt(line);
+      await addLine(line);
+    }
+    return false;
+  };
+
+  try {
+    return await finish(await takeAll());
+  } catch (error) {
+    const begun = blob;
+    if (begun !== undefined) await state.transactSoon(() => store.abandonBlob(begun)).catch(() => {});
+    throw error;
+  }
+};

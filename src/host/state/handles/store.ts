@@ -1,0 +1,145 @@
+import { createLineSlicer, type LineSlice, type SliceBounds } from "../../read/line-slicer.ts";
+import type { StateDb } from "../database/state-db.ts";
+import type { Owners } from "../locks/owner.ts";
+import type { Chunk } from "./chunks.ts";
+
+/** A handle as it is kept. Times are in milliseconds since the epoch. */
+export interface HandleRow {
+  readonly id: string;
+  /** Whose it is; nobody else finds it. */
+  readonly principal: string;
+  readonly kind: string;
+  readonly source: string;
+  readonly created: number;
+  readonly expires: number;
+  /** The stored payload; null for a handle that points at a file. */
+  readonly blob: number | null;
+  readonly file_version: string | null;
+  readonly bytes: number | null;
+  readonly lines: number | null;
+  readonly is_cut: number | null;
+}
+
+export interface WholeBlob {
+  readonly sha256: Buffer;
+  readonly bytes: number;
+  readonly lines: number;
+  readonly isCut: boolean;
+}
+
+/** What is said to the database about handles. Everything runs inside a transaction. */
+export interface HandleStore {
+  handle(principal: string, id: string): HandleRow | undefined;
+  handles(principal: string): readonly HandleRow[];
+  beginBlob(): number;
+  addChunks(blob: number, chunks: readonly Chunk[], bytes: number): void;
+  findBlob(sha256: Buffer): number | undefined;
+  finishBlob(blob: number, whole: WholeBlob): void;
+  /** Its writer has no use for it. */
+  abandonBlob(blob: number): void;
+  insert(handle: Omit<HandleRow, "bytes" | "lines" | "is_cut">): void;
+  findFile(principal: string, source: string, version: string): string | undefined;
+  extend(id: string, expires: number): void;
+  lines(blob: number, bounds: SliceBounds): LineSlice;
+  chunk(blob: number, n: number): Omit<Chunk, "newlines"> | undefined;
+  /** First line that starts in a chunk or later; undefined where there is no such chunk. */
+  startsBefore(blob: number, n: number): number | undefined;
+}
+
+const SELECT = `SELECT handles.*, blobs.bytes, blobs.lines, blobs.is_cut
+  FROM handles LEFT JOIN blobs ON blobs.id = handles.blob WHERE handles.expires > ?`;
+
+const asBuffer = (bytes: unknown): Buffer =>
+  bytes instanceof Uint8Array
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : Buffer.alloc(0);
+
+export const createHandleStore = (state: StateDb, owners: Owners, now: () => number): HandleStore => {
+  const { sql } = state;
+  return {
+    handle: (principal, id) =>
+      sql(`${SELECT} AND handles.id = ? AND handles.principal = ?`).get(now(), id, principal) as
+        | HandleRow
+        | undefined,
+    handles: (principal) =>
+      sql(`${SELECT} AND handles.principal = ? ORDER BY created DESC, handles.rowid DESC`).all(
+        now(),
+        principal,
+      ) as unknown as HandleRow[],
+
+    beginBlob: () => {
+      const { pid, birth } = owners.self();
+      const insert = sql("INSERT INTO blobs (pid, birth, touched) VALUES (?, ?, ?)");
+      return Number(insert.run(pid, birth, now()).lastInsertRowid);
+    },
+    addChunks: (blob, chunks, bytes) => {
+      const insert = sql("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)");
+      for (const chunk of chunks) {
+        insert.run(blob, chunk.n, chunk.newlinesBefore, chunk.startsBefore, chunk.bytes);
+      }
+      sql("UPDATE blobs SET bytes = ?, touched = ? WHERE id = ?").run(bytes, now(), blob);
+    },
+    findBlob: (sha256) => {
+      const found = sql("SELECT id FROM blobs WHERE sha256 = ?").get(sha256)?.["id"];
+      return typeof found === "number" ? found : undefined;
+    },
+    finishBlob: (blob, { sha256, bytes, lines, isCut }) => {
+      const finish = sql("UPDATE blobs SET sha256 = ?, bytes = ?, lines = ?, is_cut = ? WHERE id = ?");
+      finish.run(sha256, bytes, lines, isCut ? 1 : 0, blob);
+    },
+    abandonBlob: (blob) => {
+      sql("UPDATE blobs SET touched = 0 WHERE id = ?").run(blob);
+    },
+
+    insert: ({ id, principal, kind, source, created, expires, blob, file_version }) => {
+      const insert = sql(
+        `INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      );
+      insert.run(id, principal, kind, source, created, expires, blob, file_version);
+    },
+    findFile: (principal, source, version) => {
+      const find = sql(
+        "SELECT id FROM handles WHERE source = ? AND file_version = ? AND principal = ? AND blob IS NULL AND expires > ?",
+      );
+      const found = find.get(source, version, principal, now())?.["id"];
+      return typeof found === "string" ? found : undefined;
+    },
+    extend: (id, expires) => {
+      sql("UPDATE handles SET expires = max(expires, ?) WHERE id = ?").run(expires, id);
+    },
+
+    lines: (blob, { offsetLines, maxLines, maxBytes }) => {
+      const seek = sql(
+        "SELECT n, newlines_before FROM chunks WHERE blob = ? AND starts_before <= ? ORDER BY starts_before DESC, n DESC LIMIT 1",
+      ).get(blob, offsetLines);
+      const skipped = Number(seek?.["newlines_before"] ?? 0);
+      const slicer = createLineSlicer({ offsetLines: offsetLines - skipped, maxLines, maxBytes });
+      const rows = sql("SELECT bytes FROM chunks WHERE blob = ? AND n >= ? ORDER BY n");
+      let isOver = false;
+      for (const { bytes } of rows.iterate(blob, Number(seek?.["n"] ?? 0))) {
+        // One that came after the slice was whole: there is more.
+        if (isOver) return slicer.finish(false);
+        const progress = slicer.push(asBuffer(bytes));
+        if (progress === "over") return slicer.finish(false);
+        isOver = progress === "done";
+      }
+      return slicer.finish(true);
+    },
+    startsBefore: (blob, n) => {
+      const found = sql("SELECT starts_before FROM chunks WHERE blob = ? AND n = ?").get(blob, n);
+      return found === undefined ? undefined : Number(found["starts_before"]);
+    },
+    chunk: (blob, n) => {
+      const row = sql("SELECT * FROM chunks WHERE blob = ? AND n = ?").get(blob, n);
+      if (row === undefined) return undefined;
+      const { newlines_before, starts_before, bytes } = row;
+      return {
+        n,
+        newlinesBefore: Number(newlines_before),
+        startsBefore: Number(starts_before),
+        bytes: asBuffer(bytes),
+      };
+    },
+  };
+};

@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LlmcError } from "../../../base/error.ts";
+import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
+import { quoteForMessage } from "../../../base/text.ts";
+import { shownPath } from "../../../policy/paths.ts";
+import type { StateDb } from "../database/state-db.ts";
+import { createOwners } from "./owner.ts";
+import { createKeyQueue } from "./queue.ts";
+import { type Claim, createLockTable, type LeaseRow } from "./table.ts";
+import { createTurns } from "./turns.ts";
+
+/** Who holds a lock now, for people to look at. */
+export interface LockInfo {
+  readonly key: string;
+  readonly pid: number;
+  readonly fence: number;
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
+  readonly isDead: boolean;
+}
+
+/** Locks that are held; good until they expire or are taken over. */
+export interface Lease {
+  /** Grows with every acquisition of any lock on this machine: a later holder always has a higher one. */
+  readonly fence: number;
+  /**
+   * Runs the last, irrevocable step (a rename, a link) while nobody can take the locks over; throws `busy` without
+   * running it when they were lost meanwhile. The step is short and synchronous, and uses neither locks nor handles.
+   */
+  commit<T>(step: () => T): T;
+}
+
+/** Advisory locks across the processes of one machine: two servers that write the same file take turns. */
+export interface Locks {
+  /**
+   * Takes every key, in sorted order, runs the work and lets go. Waits a bounded time, then throws `busy`. The work
+   * must not hold the same key again: it would wait for itself.
+   */
+  hold<T>(keys: readonly string[], work: (lease: Lease) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  list(): readonly LockInfo[];
+}
+
+export interface LocksOptions {
+  readonly state: StateDb;
+  /** Real path; errors name keys relative to it. */
+  readonly workspace: string;
+  readonly settings: () => { readonly waitMs: number; readonly leaseMs: number };
+  /** Milliseconds since the epoch: leases are compared between processes. */
+  readonly now: () => number;
+  readonly pid: number;
+}
+
+const FIRST_PAUSE_MS = 2;
+const MAX_PAUSE_MS = 50;
+
+export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptions): Locks => {
+  const owners = createOwners(pid);
+  const table = createLockTable(state, owners, now);
+  const queue = createKeyQueue();
+  const turns = createTurns();
+
+  const busy = (key: string, why: string): LlmcError => {
+    const path = shownPath(key, workspace);
+    return new LlmcError("busy", `${quoteForMessage(path)} ${why}`, {
+      hint: "Try again in a moment.",
+      details: { path },
+    });
+  };
+
+  const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
+    try {
+      await sleep(ms, undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      stopIfAborted(signal);
+      throw error;
+    }
+  };
+
+  /** A database that is busy is like a lease that stands in the way: worth another try until the time is up. */
+  const tryTake = (claim: Claim): { readonly fence: number } | { readonly blocker: LeaseRow | undefined } => {
+    try {
+      return table.take(claim);
+    } catch (error) {
+      if (error instanceof LlmcError && error.code === "busy") return { blocker: undefined };
+      throw error;
+    }
+  };
+
+  const take = async (claim: Claim, deadlineMs: number, signal: AbortSignal | undefined): Promise<number> => {
+    const stayAwayMs = turns.pauseMs(claim.keys, performance.now());
+    if (stayAwayMs > 0) await pause(stayAwayMs, signal);
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)) {
+      const answer = tryTake(claim);
+      if ("fence" in answer) return answer.fence;
+      const leftMs = deadlineMs - performance.now();
+      if (leftMs <= 0) {
+        const { key = claim.keys[0] ?? "", pid: other } = answer.blocker ?? {};
+        throw busy(key, `is locked by another process${other === undefined ? "" : ` (${other})`}.`);
+      }
+      // Uneven pauses: two processes must not poll in step.
+      await pause(Math.min(leftMs, pauseMs * (0.75 + Math.random() / 4)), signal);
+    }
+  };
+
+  const release = (claim: Claim, acquiredMs: number): void => {
+    try {
+      const nowMs = performance.now();
+      for (const key of table.release(claim)) turns.letGo(key, acquiredMs, nowMs);
+    } catch {
+      // The work is done, and its outcome counts. The lease runs out by itself, or with this process.
+    }
+  };
+
+  const holdAll = async <T>(claim: Claim, fence: number, work: (lease: Lease) => Promise<T>): Promise<T> => {
+    const acquiredMs = performance.now();
+    const renew = (): void => {
+      try {
+        table.renew(claim);
+      } catch {
+        // There is another try before the lease runs out; and if it is lost, the commit finds out.
+      }
+    };
+    const timer = setInterval(renew, claim.leaseMs / 3).unref();
+    const commit = <R>(step: () => R): R => {
+      const done = table.commit(claim, step);
+      if (done === undefined) {
+        throw busy(
+          claim.keys[0] ?? "",
+          "was locked by another process when this call was held up; nothing was written.",
+        );
+      }
+      return done.value;
+    };
+    try {
+      return await work({ fence, commit });
+    } finally {
+      clearInterval(timer);
+      release(claim, acquiredMs);
+    }
+  };
+
+  return {
+    hold: async (keys, work, signal) => {
+      stopIfAborted(signal);
+      const { waitMs, leaseMs } = settings();
+      const deadlineMs = performance.now() + waitMs;
+      const claim: Claim = { keys: [...new Set(keys)].sort(), holder: randomUUID(), leaseMs };
+      const entered: string[] = [];
+      try {
+        for (const key of claim.keys) {
+          const admitted = queue.enter(key, deadlineMs - performance.now(), signal);
+          if (admitted !== true && !(await admitted)) throw busy(key, "is locked by another call.");
+          entered.push(key);
+        }
+        return await holdAll(claim, await take(claim, deadlineMs, signal), work);
+      } finally {
+        for (const key of entered) queue.leave(key);
+      }
+    },
+
+    list: () =>
+      state.exists()
+        ? table.rows().map((row) => ({
+            key: row.key,
+            pid: row.pid,
+            fence: row.fence,
+            acquiredAt: new Date(row.acquired),
+            expiresAt: new Date(row.expires),
+            isDead: owners.isGone(row),
+          }))
+        : [],
+  };
+};

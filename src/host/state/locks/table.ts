@@ -1,0 +1,87 @@
+import type { StateDb } from "../database/state-db.ts";
+import type { Owner, Owners } from "./owner.ts";
+
+/** One row per held key. Times are in milliseconds since the epoch. */
+export interface LeaseRow extends Owner {
+  readonly key: string;
+  readonly holder: string;
+  readonly fence: number;
+  readonly acquired: number;
+  readonly expires: number;
+  readonly lease_ms: number;
+  readonly is_wanted: number;
+}
+
+/** A claim on some keys by one caller. */
+export interface Claim {
+  readonly keys: readonly string[];
+  readonly holder: string;
+  readonly leaseMs: number;
+}
+
+/** What is said to the database about locks. */
+export interface LockTable {
+  /** The fence of the whole claim, or the lease that stands in its way: then nothing was taken. */
+  take(claim: Claim): { readonly fence: number } | { readonly blocker: LeaseRow };
+  renew(claim: Claim): void;
+  /** Runs the step while nobody can take the keys over, unless somebody has: then undefined. */
+  commit<T>(claim: Claim, step: () => T): { readonly value: T } | undefined;
+  /** Gives back what is still held; the keys that another process waits for. */
+  release(claim: Claim): readonly string[];
+  rows(): readonly LeaseRow[];
+}
+
+// Longest lease that the configuration allows: whatever a row says, nobody is locked out longer by a clock that jumped.
+const MAX_LEASE_MS = 600_000;
+
+export const createLockTable = (state: StateDb, owners: Owners, now: () => number): LockTable => {
+  const { sql } = state;
+
+  const stands = (row: LeaseRow, timeMs: number): boolean => {
+    if (row.expires <= timeMs || owners.isGone(row)) return false;
+    const latest = timeMs + Math.min(row.lease_ms, MAX_LEASE_MS);
+    // Such an expiry comes from a clock that was set back. A holder that lives will renew it; give it the time to.
+    if (row.expires > latest) sql("UPDATE leases SET expires = ? WHERE key = ?").run(latest, row.key);
+    if (row.is_wanted === 0) sql("UPDATE leases SET is_wanted = 1 WHERE key = ?").run(row.key);
+    return true;
+  };
+
+  return {
+    // Waits in the caller, who can do so without blocking the process.
+    take: ({ keys, holder, leaseMs }) =>
+      state.transact(() => {
+        const timeMs = now();
+        for (const key of keys) {
+          const row = sql("SELECT * FROM leases WHERE key = ?").get(key) as LeaseRow | undefined;
+          if (row !== undefined && stands(row, timeMs)) return { blocker: row };
+        }
+        const fence = Number(sql("UPDATE fences SET last = last + 1 RETURNING last").get()?.["last"]);
+        const { pid, birth } = owners.self();
+        const insert = sql("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)");
+        for (const key of keys) insert.run(key, holder, pid, birth, fence, timeMs, timeMs + leaseMs, leaseMs);
+        return { fence };
+      }, 0),
+
+    renew: ({ keys, holder, leaseMs }) =>
+      state.transact(() => {
+        for (const key of keys) {
+          sql("UPDATE leases SET expires = ? WHERE key = ? AND holder = ?").run(now() + leaseMs, key, holder);
+        }
+      }, 0),
+
+    commit: ({ keys, holder }, step) =>
+      state.transact(() => {
+        // The holder's name is that of one claim and its fence: a row that bears it was not taken over.
+        const held = sql("SELECT 1 FROM leases WHERE key = ? AND holder = ?");
+        return keys.every((key) => held.get(key, holder) !== undefined) ? { value: step() } : undefined;
+      }),
+
+    release: ({ keys, holder }) =>
+      state.transact(() => {
+        const remove = sql("DELETE FROM leases WHERE key = ? AND holder = ? RETURNING is_wanted");
+        return keys.filter((key) => remove.get(key, holder)?.["is_wanted"] === 1);
+      }),
+
+    rows: () => state.read(() => sql("SELECT * FROM leases ORDER BY key").all() as unknown as LeaseRow[]),
+  };
+};

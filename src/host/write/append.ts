@@ -1,0 +1,143 @@
+import type { Hash } from "node:crypto";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  open,
+  writeSync,
+} from "node:fs";
+import { promisify } from "node:util";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { shownPath } from "../../policy/paths.ts";
+import type { Lease } from "../state/locks/locks.ts";
+import { readThrough, sha256Of, startHash } from "./bytes.ts";
+import { encodeRaw, parseExpectation, sniffForm } from "./content.ts";
+import type { Preconditions, Written } from "./contract.ts";
+import { differs, findFile, install, replacedMeanwhile } from "./one.ts";
+import { lookAt, type Place, requireInPlace } from "./place.ts";
+import { AGAIN, type Bench, refuseUnwritable, underLock } from "./workbench.ts";
+
+const openAsync = promisify(open);
+const fsyncAsync = promisify(fsync);
+
+// Never waits: not for the reader of a pipe that came in the file's place.
+const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+// Logs may grow while they are read; after that many rounds somebody writes without pause.
+const MAX_ROUNDS = 16;
+
+interface Hashed {
+  readonly hash: Hash;
+  readonly head: Buffer;
+  size: number;
+}
+
+const hashOn = async (fd: number, hashed: Hashed, signal: AbortSignal | undefined): Promise<void> => {
+  const { hash, head } = hashed;
+  const take = (chunk: Buffer): void => {
+    if (hashed.size === 0) chunk.copy(head);
+    hash.update(chunk);
+    hashed.size += chunk.length;
+  };
+  await readThrough(fd, hashed.size, take, signal);
+};
+
+const isSameFile = (a: BigIntStats | undefined, b: BigIntStats): boolean =>
+  a !== undefined && a.dev === b.dev && a.ino === b.ino;
+
+/**
+ * One write at the end. A kill in the middle of a large one can leave a part of it: the kernel writes page by page, so
+ * what fits into one page of memory (4 KiB) is there whole or not at all. One that fails for lack of space is taken back.
+ */
+const writeAtEnd = (fd: number, bytes: Buffer, size: number): void => {
+  let done = 0;
+  try {
+    while (done < bytes.length) done += writeSync(fd, bytes, done);
+  } catch (error) {
+    // Longer than that, somebody else has written behind it.
+    if (fstatSync(fd).size === size + done) ftruncateSync(fd, size);
+    throw error;
+  }
+};
+
+interface Appending {
+  readonly place: Place;
+  readonly text: string;
+  readonly expected: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+type Appended = Pick<Written, "bytesWritten" | "sha256">;
+
+const appendTo = async (
+  fd: number,
+  { place, text, expected, signal }: Appending,
+  lease: Lease,
+): Promise<Appended | typeof AGAIN> => {
+  const { words, dir, at } = place;
+  const opened = fstatSync(fd, { bigint: true });
+  if (place.stats === undefined || !isSameFile(place.stats, opened)) return AGAIN;
+  const hashed: Hashed = { hash: startHash(), head: Buffer.alloc(8 * 1024), size: 0 };
+  let seen = opened;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    seen = fstatSync(fd, { bigint: true });
+    await hashOn(fd, hashed, signal);
+    if (expected !== undefined && !hashed.hash.copy().digest("hex").startsWith(expected))
+      throw differs(words);
+    const head = hashed.head.subarray(0, Math.min(hashed.size, hashed.head.length));
+    const bytes = encodeRaw(text, sniffForm(head) ?? "utf-8");
+    stopIfAborted(signal);
+    const isDone = lease.commit(() => {
+      requireInPlace(dir, words);
+      // Replaced: what is written to this one would be lost with it.
+      if (!isSameFile(lookAt(at), opened)) throw replacedMeanwhile(words);
+      const now = fstatSync(fd, { bigint: true });
+      if (Number(now.size) !== hashed.size) return false;
+      if (expected !== undefined && now.mtimeNs !== seen.mtimeNs) throw replacedMeanwhile(words);
+      writeAtEnd(fd, bytes, hashed.size);
+      return true;
+    });
+    if (!isDone) continue;
+    await fsyncAsync(fd);
+    return { bytesWritten: bytes.length, sha256: hashed.hash.update(bytes).digest("hex") };
+  }
+  return AGAIN;
+};
+
+/** The hash of the whole is had in one pass over the old content, before anything is written. */
+export const appendToFile = async (
+  bench: Bench,
+  words: string,
+  text: string,
+  { expectedSha256 }: Preconditions,
+  signal: AbortSignal | undefined,
+): Promise<Written> => {
+  const expected = parseExpectation(expectedSha256);
+  const whole = encodeRaw(text, "utf-8");
+  return await underLock(
+    bench,
+    words,
+    (ground) => findFile(words, ground),
+    signal,
+    async (place, lease, ground) => {
+      const { stats, at } = place;
+      const path = shownPath(place.realPath, ground.rules.workspace);
+      if (stats === undefined) {
+        const made = await install({ place, bytes: whole, mustBeSame: false, signal }, lease, bench);
+        if (made === AGAIN) return AGAIN;
+        return { path, bytesWritten: whole.length, sha256: sha256Of(whole), created: true };
+      }
+      refuseUnwritable(place, stats, ground);
+      const fd = await openAsync(at, APPEND);
+      try {
+        const appended = await appendTo(fd, { place, text, expected, signal }, lease);
+        return appended === AGAIN ? AGAIN : { path, ...appended, created: false };
+      } finally {
+        closeSync(fd);
+      }
+    },
+  );
+};

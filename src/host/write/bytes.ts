@@ -1,0 +1,60 @@
+import { createHash, type Hash } from "node:crypto";
+import { read, write } from "node:fs";
+import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+
+// Large enough that the trip to the thread pool does not count, small enough for many calls at once.
+const CHUNK_BYTES = 256 * 1024;
+
+const readAt = (fd: number, buffer: Buffer, offset: number, position: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    read(fd, buffer, offset, buffer.length - offset, position, (error, count) =>
+      error ? reject(error) : resolve(count),
+    );
+  });
+
+/** From a position to the end, chunk by chunk; gives the position of the end. A chunk is good until the next one. */
+export const readThrough = async (
+  fd: number,
+  from: number,
+  take: (chunk: Buffer) => void | Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  for (let position = from; ; ) {
+    stopIfAborted(signal);
+    const count = await readAt(fd, buffer, 0, position);
+    if (count === 0) return position;
+    await take(buffer.subarray(0, count));
+    position += count;
+  }
+};
+
+/** Everything, where the size is known and bounded. */
+export const readWhole = async (
+  fd: number,
+  sizeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Buffer> => {
+  // One byte over the size: a read that leaves it empty has seen the end.
+  const buffer = Buffer.allocUnsafe(sizeBytes + 1);
+  for (let length = 0; ; ) {
+    stopIfAborted(signal);
+    const count = await readAt(fd, buffer, length, length);
+    length += count;
+    if (count === 0 || length > sizeBytes) return buffer.subarray(0, length);
+  }
+};
+
+export const writeAll = async (fd: number, bytes: Buffer): Promise<void> => {
+  for (let done = 0; done < bytes.length; ) {
+    done += await new Promise<number>((resolve, reject) => {
+      write(fd, bytes, done, bytes.length - done, null, (error, count) =>
+        error ? reject(error) : resolve(count),
+      );
+    });
+  }
+};
+
+export const startHash = (): Hash => createHash("sha256");
+
+export const sha256Of = (bytes: Buffer): string => startHash().update(bytes).digest("hex");

@@ -1,0 +1,227 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  ftruncateSync,
+  open,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { promisify } from "node:util";
+import { LlmcError } from "../../base/error.ts";
+import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
+import type { SecretKey } from "../own-files/secret-key.ts";
+import { openStateFolder, withStateFolder } from "../own-files/state-folder.ts";
+import type { Owner, Owners } from "../state/locks/owner.ts";
+import { writeAll } from "./bytes.ts";
+import type { Step } from "./steps.ts";
+
+/** One temporary file, noted before it exists. */
+export interface TempNote {
+  /** Real path. */
+  readonly temp: string;
+  /** What the writer has locked while the file may exist. */
+  readonly key: string;
+}
+
+/** The first line of a log, and a part of every record. */
+export interface Owned {
+  readonly owner: Owner;
+}
+
+/** A change of many files, noted before the first of them changes, so that a killed one can be undone. */
+export interface ChangeRecord {
+  readonly keys: readonly string[];
+  readonly steps: readonly Step[];
+  /** Directories made for it, outermost first. */
+  readonly made: readonly string[];
+}
+
+/**
+ * What a killed process leaves behind is found here by `recoverWrites`. Notes of temporary files are not synced: they
+ * outlive the process, and after a power cut the worst is a stray file with a telling name.
+ */
+export interface WriteJournal {
+  /** Gives the function to call once the file has got its name or is gone. */
+  noteTemp(note: TempNote): () => void;
+  /** Gives the function that ends it: from then on the change is done for good. */
+  record(change: ChangeRecord): Promise<() => Promise<void>>;
+}
+
+export const LOG_SUFFIX = ".log";
+export const RECORD_SUFFIX = ".json";
+export const PART_SUFFIX = ".part";
+
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+// Some 400 notes: what recovery has to look at after a kill.
+const MAX_LOG_BYTES = 64 * 1024;
+
+const openAsync = promisify(open);
+const fsyncAsync = promisify(fsync);
+
+const unusable = (error: unknown): LlmcError =>
+  new LlmcError(
+    "write_failed",
+    "llmc's own state folder (.llmc) cannot be written, so no write can be made safe.",
+    {
+      hint: "The operator has to make it writable, or free some space.",
+      cause: error,
+    },
+  );
+
+const newName = (suffix: string): string => `${randomBytes(8).toString("hex")}${suffix}`;
+
+interface Log {
+  readonly fd: number;
+  readonly name: string;
+  /** Bytes. */
+  readonly head: number;
+}
+
+/** Names of files of a journal; any other file that lies there is somebody else's. */
+export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
+
+/**
+ * A line with its signature before it: the journal lies in the workspace, and what it says is done to files. Each belongs
+ * to one file of one workspace, and cannot be carried over to another.
+ */
+export const signLine = ({ key, workspace }: JournalPlace, name: string, text: string): string =>
+  `${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
+
+/** The text, if we signed it. */
+export const checkLine = (place: JournalPlace, name: string, line: string): string | undefined => {
+  const space = line.indexOf(" ");
+  const text = line.slice(space + 1);
+  const signature = Buffer.from(line.slice(0, Math.max(0, space)), "base64url");
+  return place.key.isSigned(signature, "journal", place.workspace, name, text) ? text : undefined;
+};
+
+export interface JournalPlace {
+  /** Real path. */
+  readonly workspace: string;
+  readonly key: SecretKey;
+}
+
+const JOURNAL_DIR = "journal";
+
+/** Opens the journal's folder in the workspace's state folder, neither of them through a link; to be closed after use. */
+const openFolder = (workspace: string): OwnFolder =>
+  withStateFolder(workspace, ({ at }) => makeOwnFolder(`${at}/${JOURNAL_DIR}`));
+
+/** The same where it is there already; undefined where there is none, or none that is fit. */
+export const findJournalFolder = (workspace: string): OwnFolder | undefined => {
+  let state: OwnFolder | undefined;
+  try {
+    state = openStateFolder(workspace);
+    return openOwnFolder(`${state.at}/${JOURNAL_DIR}`);
+  } catch {
+    return undefined;
+  } finally {
+    state?.close();
+  }
+};
+
+const syncFolder = async ({ at }: OwnFolder): Promise<void> => {
+  const fd = await openAsync(at, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await fsyncAsync(fd);
+  } finally {
+    closeSync(fd);
+  }
+};
+
+const within = async <T>(workspace: string, work: (folder: OwnFolder) => Promise<T>): Promise<T> => {
+  const folder = openFolder(workspace);
+  try {
+    return await work(folder);
+  } finally {
+    folder.close();
+  }
+};
+
+/** Under its name it is always whole. */
+const writeRecord = async (folder: OwnFolder, name: string, line: string): Promise<void> => {
+  const part = `${folder.at}/${name}${PART_SUFFIX}`;
+  const fd = openSync(part, NEW_FILE, 0o600);
+  try {
+    await writeAll(fd, Buffer.from(line));
+    await fsyncAsync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(part, `${folder.at}/${name}`);
+  await syncFolder(folder);
+};
+
+export const createWriteJournal = (openPlace: () => JournalPlace, owners: Owners): WriteJournal => {
+  const owned: Owned = { owner: owners.self() };
+  let place: JournalPlace | undefined;
+  let log: Log | undefined;
+  let underWay = 0;
+
+  const currentPlace = (): JournalPlace => {
+    place ??= openPlace();
+    return place;
+  };
+
+  const openLog = (): Log => {
+    const { workspace } = currentPlace();
+    const name = newName(LOG_SUFFIX);
+    const folder = openFolder(workspace);
+    try {
+      const fd = openSync(`${folder.at}/${name}`, NEW_FILE | constants.O_APPEND, 0o600);
+      return { fd, name, head: writeSync(fd, signLine(currentPlace(), name, JSON.stringify(owned))) };
+    } finally {
+      folder.close();
+    }
+  };
+
+  const currentLog = (): Log => {
+    // Gone where another server, or the operator, has cleaned up.
+    if (log !== undefined && fstatSync(log.fd).nlink === 0) {
+      closeSync(log.fd);
+      log = undefined;
+    }
+    log ??= openLog();
+    return log;
+  };
+
+  return {
+    noteTemp: (note) => {
+      try {
+        const { fd, name, head } = currentLog();
+        if (underWay === 0 && fstatSync(fd).size > MAX_LOG_BYTES) ftruncateSync(fd, head);
+        // The line break comes first, so that a line cut short by a full disk spoils no other.
+        writeSync(fd, `\n${signLine(currentPlace(), name, JSON.stringify(note))}`);
+      } catch (error) {
+        throw unusable(error);
+      }
+      underWay++;
+      let isOver = false;
+      return () => {
+        if (!isOver) underWay--;
+        isOver = true;
+      };
+    },
+
+    record: async (change) => {
+      const name = newName(RECORD_SUFFIX);
+      try {
+        const line = signLine(currentPlace(), name, JSON.stringify({ ...owned, ...change }));
+        await within(currentPlace().workspace, (folder) => writeRecord(folder, name, line));
+      } catch (error) {
+        throw unusable(error);
+      }
+      return () =>
+        within(currentPlace().workspace, async (folder) => {
+          unlinkSync(`${folder.at}/${name}`);
+          await syncFolder(folder);
+        });
+    },
+  };
+};

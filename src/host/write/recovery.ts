@@ -1,0 +1,224 @@
+import { lstatSync, readdirSync, renameSync } from "node:fs";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import type { Located } from "../reach/located.ts";
+import type { Lease, Locks } from "../state/locks/locks.ts";
+import type { Owners } from "../state/locks/owner.ts";
+import { removeMade } from "./dirs.ts";
+import { codeOf } from "./failure.ts";
+import type { WriteGround } from "./ground.ts";
+import {
+  type ChangeRecord,
+  findJournalFolder,
+  JOURNAL_NAME,
+  type JournalPlace,
+  LOG_SUFFIX,
+  PART_SUFFIX,
+  RECORD_SUFFIX,
+  type TempNote,
+} from "./journal.ts";
+import { type JournalReader, readLog, readRecord } from "./journal-reader.ts";
+import { lookAt, syncDirectory } from "./place.ts";
+import { removeIfThere, type Step, undoStep } from "./steps.ts";
+
+/** What was found of writers that ended in the middle. */
+export interface Recovered {
+  /** Changes of many files that were undone. */
+  readonly undone: number;
+  /** Temporary files removed. */
+  readonly removed: number;
+  /** Files of the journal that wait for a later start: somebody may be at work on them, or they are out of reach. */
+  readonly left: number;
+  /** Files of the journal that we did not write: renamed, and never obeyed. */
+  readonly refused: number;
+}
+
+export interface RecoveryRequest {
+  /** Asked where there is a journal. */
+  readonly openPlace: () => JournalPlace;
+  readonly workspace: string;
+  readonly ground: WriteGround;
+  readonly locks: Locks;
+  readonly owners: Owners;
+  readonly nowMs: number;
+}
+
+// A process that cannot be seen from here, in another container, may still use its log; if it does not for so long,
+// it makes a new one when it writes again.
+const IDLE_MS = 3_600_000;
+
+const isIdle = (path: string, nowMs: number): boolean => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && nowMs - stats.mtimeMs > IDLE_MS;
+};
+
+const REFUSED_SUFFIX = ".refused";
+
+/** Out of the way, and left for whoever wants to know what somebody tried; renaming opens nothing. */
+const refuseFile = ({ folder }: JournalReader, name: string): void => {
+  const path = `${folder.at}/${name}`;
+  if (lookAt(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
+};
+
+/** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
+const reopen = async (path: string, ground: WriteGround): Promise<Located | undefined> => {
+  try {
+    const dir = await ground.locate(path, (realPath) => ground.refuseOutside(path, realPath));
+    if (dir.realPath === path && dir.stats.isDirectory()) return dir;
+    dir.close();
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+};
+
+const undoRecord = async (
+  { steps, made }: ChangeRecord,
+  lease: Lease,
+  ground: WriteGround,
+): Promise<void> => {
+  for (const { dir, name } of steps) ground.refuseTarget(name, posix.join(dir, name));
+  for (const step of steps.toReversed()) {
+    const dir = await reopen(step.dir, ground);
+    if (dir === undefined) continue;
+    try {
+      lease.commit(() => undoStep(step, dir.at));
+      await syncDirectory(dir);
+    } finally {
+      dir.close();
+    }
+  }
+  await removeMade(made, ground);
+};
+
+/** Whether the work was done: not while somebody alive holds the keys, nor where the rules or the system forbid it. */
+const tryUnderLock = async (
+  keys: readonly string[],
+  { locks, nowMs }: RecoveryRequest,
+  work: (lease: Lease) => Promise<void>,
+): Promise<boolean> => {
+  const wanted = new Set(keys);
+  const isHeld = locks
+    .list()
+    .some(({ key, isDead, expiresAt }) => wanted.has(key) && !isDead && expiresAt.getTime() > nowMs);
+  if (isHeld) return false;
+  try {
+    await locks.hold([...wanted], work);
+    return true;
+  } catch (error) {
+    if (error instanceof LlmcError || codeOf(error) !== undefined) return false;
+    throw error;
+  }
+};
+
+const recoverRecord = async (
+  reader: JournalReader,
+  name: string,
+  request: RecoveryRequest,
+): Promise<"undone" | "gone" | "left" | "refused"> => {
+  const seen = readRecord(reader, name);
+  if (seen === undefined) {
+    const isThere = lookAt(`${reader.folder.at}/${name}`) !== undefined;
+    refuseFile(reader, name);
+    return isThere ? "refused" : "gone";
+  }
+  let wasThere = true;
+  const isDone = await tryUnderLock(seen.keys, request, async (lease) => {
+    // Waiting for the locks may have been waiting for the writer to end well.
+    const record = readRecord(reader, name);
+    wasThere = record !== undefined;
+    if (record === undefined) return;
+    await undoRecord(record, lease, request.ground);
+    removeIfThere(`${reader.folder.at}/${name}`);
+  });
+  if (!isDone) return "left";
+  return wasThere ? "undone" : "gone";
+};
+
+const removeTemp = async ({ temp }: TempNote, ground: WriteGround): Promise<boolean> => {
+  const dir = await reopen(posix.dirname(temp), ground);
+  if (dir === undefined) return false;
+  try {
+    const at = `${dir.at}/${posix.basename(temp)}`;
+    return lookAt(at)?.isFile() === true && removeIfThere(at);
+  } finally {
+    dir.close();
+  }
+};
+
+const recoverLog = async (
+  reader: JournalReader,
+  name: string,
+  spared: ReadonlySet<string>,
+  request: RecoveryRequest,
+): Promise<{ readonly removed: number; readonly isLeft: boolean; readonly isRefused: boolean }> => {
+  const { ground, owners, nowMs } = request;
+  const path = `${reader.folder.at}/${name}`;
+  const log = readLog(reader, name);
+  if (log === undefined) {
+    // The first line of a log is written after the file is made: a new one may just be beginning.
+    const isRefused = lookAt(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
+    if (isRefused) refuseFile(reader, name);
+    return { removed: 0, isLeft: false, isRefused };
+  }
+  let removed = 0;
+  let isLeft = false;
+  for (const note of log.notes) {
+    if (spared.has(note.temp)) {
+      isLeft = true;
+    } else if (lookAt(note.temp) !== undefined) {
+      const work = async (): Promise<void> => {
+        if (await removeTemp(note, ground)) removed++;
+      };
+      if (!(await tryUnderLock([note.key], request, work))) isLeft = true;
+    }
+  }
+  if (!isLeft && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
+  return { removed, isLeft, isRefused: false };
+};
+
+const hasLines = (path: string): boolean => (lookAt(path)?.size ?? 0n) > 0n;
+
+const tempsOf = (steps: readonly Step[]): string[] =>
+  steps.flatMap((step) => [
+    ...(step.kind === "delete" ? [] : [posix.join(step.dir, step.temp)]),
+    ...(step.kind === "create" ? [] : [posix.join(step.dir, step.backup)]),
+  ]);
+
+const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promise<Recovered> => {
+  const names = readdirSync(reader.folder.at).filter((name) => JOURNAL_NAME.test(name));
+  let [undone, removed, left, refused] = [0, 0, 0, 0];
+  const spared = new Set<string>();
+  for (const name of names.filter((each) => each.endsWith(RECORD_SUFFIX))) {
+    const outcome = await recoverRecord(reader, name, request);
+    if (outcome === "undone") undone++;
+    if (outcome === "refused") refused++;
+    if (outcome !== "left") continue;
+    left++;
+    // Its backups are the only way back.
+    for (const temp of tempsOf(readRecord(reader, name)?.steps ?? [])) spared.add(temp);
+  }
+  for (const name of names.filter((each) => each.endsWith(LOG_SUFFIX))) {
+    const outcome = await recoverLog(reader, name, spared, request);
+    removed += outcome.removed;
+    if (outcome.isLeft) left++;
+    if (outcome.isRefused) refused++;
+  }
+  for (const name of names) {
+    const path = `${reader.folder.at}/${name}`;
+    if (name.endsWith(PART_SUFFIX) && isIdle(path, request.nowMs)) removeIfThere(path);
+  }
+  return { undone, removed, left, refused };
+};
+
+/** Run at every start, before the first write: what a killed process left behind is undone or removed. */
+export const recoverJournal = async (request: RecoveryRequest): Promise<Recovered> => {
+  const folder = findJournalFolder(request.workspace);
+  if (folder === undefined) return { undone: 0, removed: 0, left: 0, refused: 0 };
+  try {
+    return await recoverIn({ ...request.openPlace(), folder }, request);
+  } finally {
+    folder.close();
+  }
+};

@@ -1,0 +1,96 @@
+import type { Tree } from "web-tree-sitter";
+import { extractSymbols, NO_SYMBOLS } from "../../symbols/extract.ts";
+import type { Grammar } from "../../syntax/language-table.ts";
+import { type Language, languageOf } from "../../syntax/languages.ts";
+import type { Parsers } from "../../syntax/parsers.ts";
+import { scriptOnly } from "../../syntax/script-only.ts";
+import { readSyntaxTree, type SyntaxTree } from "../../syntax/syntax-tree.ts";
+import { withoutDirectives } from "../../syntax/without-directives.ts";
+import { cutKeyed } from "../chunk/keyed.ts";
+import { cutNotebook } from "../chunk/notebook.ts";
+import { cutProse } from "../chunk/prose.ts";
+import { cutSyntax } from "../chunk/syntax-chunks.ts";
+import type { Cut } from "../chunk/to-chunks.ts";
+import { cutWindows } from "../chunk/windows.ts";
+import type { FileSymbols, ParsedFile, SourceFile } from "../contract.ts";
+
+const PARTIAL = "very large or generated: only its first chunks are kept";
+const BROKEN = "mostly syntax errors";
+
+/** By what a family or language is cut where no grammar is needed. */
+const cutPlain = (text: string, { id, family }: Language): Cut => {
+  if (id === "yaml" || id === "toml" || id === "ini") return cutKeyed(text, id);
+  return family === "prose" ? cutProse(text, id, family) : cutWindows(text, family);
+};
+
+const parsed = (language: Language, cut: Cut, symbols: FileSymbols, reason?: string): ParsedFile => ({
+  language: language.id,
+  chunks: cut.chunks,
+  symbols,
+  fallback: reason ?? (cut.partial ? PARTIAL : undefined),
+});
+
+type ExtractSymbols = (tree: Tree, language: Language, text: string) => FileSymbols;
+
+const symbolsOf = (extract: ExtractSymbols, tree: Tree, language: Language, text: string): FileSymbols => {
+  try {
+    return extract(tree, language, text);
+  } catch {
+    // Chunks are worth having without symbols: one odd file must not cost its text too.
+    return NO_SYMBOLS;
+  }
+};
+
+const fromNotebook = (tree: SyntaxTree, language: Language, text: string): ParsedFile => {
+  const cut = cutNotebook(tree, text);
+  return cut === undefined
+    ? parsed(language, cutWindows(text, "data"), NO_SYMBOLS, "not a notebook of cells")
+    : parsed(language, cut, NO_SYMBOLS);
+};
+
+/** What is given to a parser: the file itself, or what of it the grammar can read. */
+interface Input {
+  readonly grammar: Grammar;
+  readonly text: string;
+  /** What the symbols are read as. */
+  readonly syntax: Language;
+}
+
+const inputOf = (language: Language, text: string): Input | undefined => {
+  if (language.id === "notebook") return { grammar: "json", text, syntax: language };
+  const script = scriptOnly(text, language.id);
+  if (script !== undefined)
+    return { grammar: "typescript", text: script, syntax: { ...language, id: "typescript" } };
+  if (language.grammar === undefined) return undefined;
+  const read = language.id === "swift" ? withoutDirectives(text) : text;
+  return { grammar: language.grammar, text: read, syntax: language };
+};
+
+/** One file, parsed once: what it is, its chunks and what it says about symbols. Never fails: odd files are cut plainly. */
+export const parseFile = async (
+  source: SourceFile,
+  parsers: Parsers,
+  extract: ExtractSymbols = extractSymbols,
+): Promise<ParsedFile> => {
+  const { text } = source;
+  const language = languageOf(source.path, text);
+  const input = inputOf(language, text);
+  if (input === undefined) return parsed(language, cutPlain(text, language), NO_SYMBOLS);
+  const { tree, reason } = await parsers.parse(input.grammar, input.text);
+  if (tree === undefined) return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, reason);
+  try {
+    const syntax = readSyntaxTree(tree, input.text);
+    if (language.id === "notebook") return fromNotebook(syntax, language, text);
+    const cut = cutSyntax(syntax, input.grammar, text, language.family);
+    return parsed(
+      language,
+      cut,
+      symbolsOf(extract, tree, input.syntax, input.text),
+      cut.broken ? BROKEN : undefined,
+    );
+  } catch {
+    return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, "its syntax tree cannot be read");
+  } finally {
+    tree.delete();
+  }
+};

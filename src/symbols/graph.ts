@@ -1,0 +1,84 @@
+import type { FileSymbols } from "../retrieve/contract.ts";
+import type { GraphStats, Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./answers.ts";
+import { createCentrality, type InSteps } from "./centrality.ts";
+import { createConfigFiles } from "./config-files.ts";
+import { createInspect } from "./inspect.ts";
+import { createLineage } from "./lineage.ts";
+import { unpackSymbols } from "./pack.ts";
+import { createResolver } from "./resolve.ts";
+import { createTable, STRIDE } from "./table.ts";
+import { createUseFinder } from "./uses.ts";
+import { createWhereUsed } from "./where-used.ts";
+
+export type {
+  GraphStats,
+  Inspection,
+  Lineage,
+  LineageOptions,
+  SymbolAt,
+  SymbolCard,
+  UsageOptions,
+  Usages,
+} from "./answers.ts";
+
+export interface GraphSources {
+  /** Text of `package.json`, `tsconfig.json`, `go.mod` or `Cargo.toml` of the workspace. */
+  readonly readConfig?: (path: string) => string | undefined;
+  /** Text of an indexed file: signatures and comments of `inspect` come from it. */
+  readonly readText?: (path: string) => string | undefined;
+}
+
+/**
+ * Which definitions refer to which, over all files that were put in. Nothing is resolved before a question asks for it, and
+ * what was resolved is kept until the next `put` or `remove`; so any order of them gives the graph of a clean build.
+ */
+export interface Graph {
+  /** Packed symbols are unpacked. A file that was put before is replaced. */
+  put(path: string, language: string, symbols: FileSymbols | Uint8Array): void;
+  remove(path: string): void;
+  /** A name, a qualified name (`Store.open`), or `path:line`. */
+  whereUsed(symbol: string, options?: UsageOptions): Usages;
+  lineage(symbol: string, options?: LineageOptions): Lineage;
+  inspect(symbolOrPath: string): Inspection;
+  /** How much of the project rests on each file: 0 to 1, the most used file has 1. */
+  centrality(): InSteps<ReadonlyMap<string, number>>;
+  stats(): GraphStats;
+}
+
+const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
+
+export const createGraph = ({ readConfig, readText }: GraphSources = {}): Graph => {
+  const table = createTable();
+  const config = createConfigFiles(readConfig ?? (() => undefined));
+  const resolver = createResolver(table, config);
+  const finder = createUseFinder(table, resolver);
+  const changed = (path: string): void => {
+    if (CONFIG.test(path)) config.forget();
+  };
+  return {
+    put: (path, language, symbols) => {
+      changed(path);
+      table.put(path, language, symbols instanceof Uint8Array ? unpackSymbols(symbols) : symbols);
+    },
+    remove: (path) => {
+      changed(path);
+      table.remove(path);
+    },
+    whereUsed: createWhereUsed(table, resolver, finder),
+    lineage: createLineage(table, resolver, finder),
+    inspect: createInspect(table, resolver, finder, readText ?? (() => undefined)),
+    centrality: createCentrality(table, resolver.names),
+    stats: () => {
+      const languages: Record<string, number> = {};
+      const counts = { files: 0, definitions: 0, references: 0, imports: 0 };
+      for (const file of table.files.values()) {
+        languages[file.language] = (languages[file.language] ?? 0) + 1;
+        counts.files++;
+        counts.definitions += file.definitions.length;
+        counts.references += file.references.length / STRIDE;
+        counts.imports += file.imports.length;
+      }
+      return { ...counts, languages };
+    },
+  };
+};

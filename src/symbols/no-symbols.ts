@@ -1,0 +1,3 @@
+import type { FileSymbols } from "../retrieve/contract.ts";
+
+export const NO_SYMBOLS: FileSymbols = { definitions: [], references: [], imports: [], module: "" };

@@ -1,0 +1,60 @@
+import { createEnvelope } from "../envelope/envelope.ts";
+import { envelopeSettings } from "../envelope/settings.ts";
+import { runDirect } from "../host/run/direct.ts";
+import { environmentFor, type Place, type RunRequest } from "./place.ts";
+
+/** Bytes that are shown as they came, where the answer is the output itself: not every output is UTF-8. */
+const MAX_HELD_BYTES = 1_048_576;
+
+const createHeld = () => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push: (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes <= MAX_HELD_BYTES) chunks.push(Buffer.from(chunk));
+    },
+    /** The same text as it came, or the text where it is another. */
+    insteadOf: (text: string): Buffer | string => {
+      if (bytes > MAX_HELD_BYTES) return text;
+      const whole = Buffer.concat(chunks);
+      return whole.toString("utf8") === text ? whole : text;
+    },
+  };
+};
+
+/** The command with its output told in few tokens. */
+export const envelop = async (
+  { words, json, raw }: RunRequest,
+  { session, config, state }: Place,
+): Promise<number> => {
+  const held = { stdout: createHeld(), stderr: createHeld() };
+  const envelope = createEnvelope({
+    launch: async ({ onOutput }) => {
+      const take: typeof onOutput = (stream, chunk) => {
+        held[stream].push(chunk);
+        onOutput(stream, chunk);
+      };
+      const outcome = await runDirect({ words, env: environmentFor(session), onOutput: take });
+      if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
+      return { ...outcome, timedOut: false, tier: null, setAside: [] };
+    },
+    handles: state?.handles,
+    usage: state?.usage,
+    settings: () => envelopeSettings(config.te, config.handles.max_each_mb),
+    onFailure: () => {},
+  });
+  const { document } = await envelope.run({ command: words, raw }, session);
+  if (json) {
+    process.stdout.write(`${JSON.stringify(document)}\n`);
+    return document.exit_code;
+  }
+  const { stdout, stderr, enrichment } = document;
+  process.stdout.write(held.stdout.insteadOf(stdout));
+  process.stderr.write(held.stderr.insteadOf(stderr));
+  if (enrichment.truncated) {
+    const where = enrichment.handle === null ? "te --raw shows all" : `all: te --handle ${enrichment.handle}`;
+    process.stdout.write(`${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}[cut; ${where}]\n`);
+  }
+  return document.exit_code;
+};

@@ -1,0 +1,292 @@
+import { resolve } from "node:path";
+import type { Loaded } from "../config/load.ts";
+import { logSettings } from "../config/log-settings.ts";
+import type { Overrides } from "../config/overrides.ts";
+import { toJson } from "../config/show.ts";
+import { type ConfigStore, createConfigStore } from "../config/store.ts";
+import { trustFolder, type UserFolders } from "../config/user-folders.ts";
+import { describeWaiting, waitingHint } from "../config/waiting.ts";
+import { type Core, type CoreSettings, createCore } from "../core/core.ts";
+import { createDisk, type Disk } from "../host/os/disk.ts";
+import type { Stderr } from "../host/os/stdio.ts";
+import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
+import { createTrustFiles } from "../host/trust/trust-files.ts";
+import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
+import { createLog, type LiveLog } from "../observe/log.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import { createObserver, type Observer, type ObserveSettings } from "../observe/observer.ts";
+import { createTokenAudit } from "../observe/token-audit.ts";
+import { allTools } from "../tools/all.ts";
+import type { Engines } from "./engines.ts";
+import { lazyPort } from "./lazy-port.ts";
+import { loadFor } from "./load.ts";
+import { newId } from "./random.ts";
+import { VERSION } from "./version.ts";
+
+export interface AppRequest {
+  readonly root: string;
+  readonly configPath?: string | undefined;
+  readonly overrides: Overrides;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly folders: UserFolders;
+  readonly stderr: Stderr;
+  /** Follow edits of the configuration file. */
+  readonly watch: boolean;
+}
+
+/** Everything that a door needs, wired. */
+export interface App {
+  readonly core: Core;
+  readonly config: ConfigStore;
+  readonly observer: Observer;
+  readonly log: LiveLog;
+  readonly metrics: Metrics;
+  readonly disk: Disk;
+  readonly root: string;
+  /** Loads what the tools work with, if nobody has yet. */
+  engines(): Promise<Engines>;
+  readonly newId: () => string;
+  readonly now: () => number;
+  close(): Promise<void>;
+}
+
+/** How long the last audit lines and spans may take at the end, in milliseconds. */
+const FLUSH_MS = 1000;
+
+/** Those that run something, or reach what runs. */
+const PROCESS_TOOLS = ["start", "read", "send", "stop", "kill"].map((verb) => `linux_proc_${verb}`);
+
+const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
+  mode: mcp.mode,
+  promotedTools: mcp.hybrid.promoted_tools,
+  includeExecuteCode: mcp.hybrid.include_execute_code,
+  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS],
+  budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
+  configVersion: mcp.config_version,
+  timeoutMs: mcp.request_timeout_seconds * 1000,
+  maxOutputBytes: mcp.limits.max_output_bytes,
+  jsonText: mcp.tools.text_format === "json",
+  maxConcurrent: mcp.max_concurrent_requests,
+  maxQueued: mcp.limits.max_queued_requests,
+  sidecars: mcp.resources.sidecars,
+  customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
+  defaultAgentId: mcp.session.default_agent_id,
+  defaultModel: mcp.session.default_model,
+});
+
+const MODULES_KEY = "mcp.tools.custom_modules";
+
+/** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
+const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>
+  workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
+    ? (workspaceFile.digests[MODULES_KEY] ?? {})
+    : undefined;
+
+const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]): ObserveSettings => ({
+  enabled: observability.enabled,
+  metrics: observability.metrics_enabled,
+  tokenAudit: observability.csv_token_audit_enabled,
+  includeCorrelationId: observability.include_correlation_id,
+  tracePropagation: logging.trace_propagation,
+});
+
+/** Derived settings are made once per configuration, not once per call. */
+const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["config"]) => T): (() => T) => {
+  let from: Loaded["config"] | undefined;
+  let value: T | undefined;
+  return () => {
+    const current = config();
+    if (from !== current || value === undefined) {
+      from = current;
+      value = derive(current);
+    }
+    return value;
+  };
+};
+
+const createTelemetry = async (
+  config: () => Loaded["config"],
+  log: Observer["log"],
+  root: string,
+  now: () => number,
+) => {
+  const metrics = createMetrics(now);
+  const audit = createTokenAudit({
+    disk: createWorkspaceFiles(root),
+    path: () => resolve(root, config().mcp.observability.csv_path),
+    today: () => new Date(),
+    onCounted: metrics.countTokens,
+    onError: (error) =>
+      log.warn(
+        { code: error instanceof Error && "code" in error ? String(error.code) : "unknown" },
+        "the token audit could not be written",
+      ),
+  });
+  const {
+    enabled,
+    otlp_endpoint: endpoint,
+    csv_token_audit_enabled: audits,
+    retention_days: days,
+  } = config().mcp.observability;
+  if (enabled && audits) void audit.prune(days);
+  const tracer =
+    enabled && endpoint !== ""
+      ? await (await import("../observe/trace.ts")).createTracer(endpoint, VERSION, () =>
+          log.warn({}, "traces could not be sent"),
+        )
+      : undefined;
+  return { metrics, audit, tracer };
+};
+
+/** One line, so that nobody wonders why a workspace's file is not obeyed. */
+const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
+  if (waiting.length === 0) return;
+  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
+};
+
+export const createApp = async (request: AppRequest): Promise<App> => {
+  const { root, stderr } = request;
+  const disk = createDisk();
+  const load = () => loadFor(request, false);
+  const first = await load();
+  const log = createLog(logSettings(first), stderr);
+  const store = createConfigStore({
+    load,
+    first,
+    onError: (error) =>
+      log.error(
+        { reason: error.message },
+        "the configuration has an error; the last good one stays in force",
+      ),
+  });
+  const config = () => store.current().config;
+  const now = () => performance.now();
+  log.info(
+    () => ({ file: first.file ?? "none", config: toJson(first, { origin: false }) }),
+    "effective configuration",
+  );
+  for (const warning of first.warnings) log.warn({}, warning);
+  warnOfWaiting(first, log);
+
+  const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
+  const observer = createObserver({
+    settings: memoize(config, observeSettingsOf),
+    log,
+    metrics,
+    tracer,
+    audit,
+  });
+  let engines: Promise<Engines> | undefined;
+  const loadEngines = (): Promise<Engines> => {
+    engines ??= import("./engines.ts").then(({ createEngines }) =>
+      createEngines({
+        root,
+        config,
+        configFile: () => store.current().lookedAt,
+        folders: request.folders,
+        waitingModules: () =>
+          store
+            .current()
+            .waiting.filter(({ key }) => key === "mcp.tools.custom_modules")
+            .map(({ asked }) => String(asked)),
+        trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
+        log,
+        onCommand: metrics.recordEnvelope,
+      }),
+    );
+    return engines;
+  };
+  const port = <
+    K extends
+      | "files"
+      | "writes"
+      | "search"
+      | "handles"
+      | "commands"
+      | "envelope"
+      | "processes"
+      | "system"
+      | "retrieval",
+  >(
+    name: K,
+  ): Engines[K] => lazyPort(async () => (await loadEngines())[name]);
+  const linuxPort = <K extends keyof Engines["linux"]>(name: K): Engines["linux"][K] =>
+    lazyPort(async () => (await loadEngines()).linux[name]);
+  const core = await createCore({
+    settings: memoize(config, (current) => coreSettingsOf(current, root)),
+    tools: allTools,
+    engines: {
+      files: port("files"),
+      writes: port("writes"),
+      search: port("search"),
+      handles: port("handles"),
+      commands: port("commands"),
+      envelope: port("envelope"),
+      processes: port("processes"),
+      system: port("system"),
+      retrieval: port("retrieval"),
+    },
+    linux: {
+      files: linuxPort("files"),
+      writes: linuxPort("writes"),
+      search: linuxPort("search"),
+      handles: linuxPort("handles"),
+      system: linuxPort("system"),
+    },
+    metrics: metrics.snapshot,
+    observer,
+    modules: lazyPort(async () =>
+      (await import("../host/os/modules.ts")).createModuleSource(() => moduleDigests(store.current())),
+    ),
+    jsonSchema,
+    matchTemplate,
+    watchFile: (path, changed) => {
+      try {
+        return disk.watch(resolve(root, path), changed);
+      } catch {
+        // The folder does not exist, or watches have run out: clients then learn of changes when they read.
+        return () => {};
+      }
+    },
+    program: `llmc ${VERSION}`,
+    waiting: () => store.current().waiting.map(({ key }) => key),
+    now,
+  });
+
+  store.onChange((next, _previous, { changed, needsRestart }) => {
+    log.configure(logSettings(next));
+    log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
+    warnOfWaiting(next, log);
+    void core.refresh();
+  });
+  if (request.watch) {
+    // So that trust given in another terminal is noticed; a home that cannot be written has none to notice.
+    await createTrustFiles()
+      .makeFolder(trustFolder(request.folders.state))
+      .catch(() => {});
+  }
+  const stopWatching = request.watch ? store.watch(disk) : () => {};
+
+  return {
+    core,
+    config: store,
+    observer,
+    log,
+    metrics,
+    disk,
+    root,
+    newId,
+    now,
+    engines: loadEngines,
+    close: async () => {
+      stopWatching();
+      await (await engines)?.close();
+      core.close();
+      // A disk or a collector that never answers does not keep the program from ending.
+      const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
+      await Promise.race([sent, new Promise((late) => setTimeout(late, FLUSH_MS).unref())]);
+      await log.flush();
+      await stderr.flush();
+    },
+  };
+};

@@ -1,0 +1,244 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { LlmcError } from "../base/error.ts";
+import { ERROR_TABLE } from "../base/error-table.ts";
+import { showControls } from "../base/text.ts";
+import type { runCall } from "../cli/call-command.ts";
+import type { Io } from "../cli/io.ts";
+import { type Actions, type CommonOptions, createProgram, runProgram } from "../cli/program.ts";
+import { createDisk } from "../host/os/disk.ts";
+import { type App, type AppRequest, createApp } from "./app.ts";
+import { loadFor } from "./load.ts";
+import { requestOf, stderr } from "./request.ts";
+import { serveStdio } from "./serve.ts";
+import { serveHttp } from "./serve-http.ts";
+import { VERSION } from "./version.ts";
+
+const launcher = fileURLToPath(new URL("../../bin/llmc", import.meta.url));
+
+/** The shortest way to name the launcher from here, for texts that a person copies. */
+const shownLauncher = (): string => {
+  const near = relative(process.cwd(), launcher);
+  return near.startsWith("..") ? launcher : near;
+};
+
+const io: Io = {
+  out: (line) => void process.stdout.write(line),
+  data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
+  err: (line) => stderr.write(line),
+  isTerminal: Boolean(process.stdout.isTTY) && process.env["NO_COLOR"] === undefined,
+  canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
+  confirm: async (question) => {
+    const lines = createInterface({ input: process.stdin, output: process.stdout });
+    const answer = await lines.question(`${question} [y/N] `);
+    lines.close();
+    return /^y(es)?$/i.test(answer.trim());
+  },
+  readInput: () => text(process.stdin),
+};
+
+/** Commands for people: the log shows only what went wrong, unless they ask for more. */
+const quiet = (request: AppRequest): AppRequest => ({
+  ...request,
+  overrides: {
+    "mcp.logging.level": { flag: "(command)", value: "error" },
+    "mcp.logging.structured_output": { flag: "(command)", value: false },
+    ...request.overrides,
+  },
+});
+
+const loadWith = async (options: CommonOptions) => loadFor(await requestOf(options));
+
+/** The app of a command for people; what the workspace's file does not get is said on stderr. */
+const openQuietly = async (options: CommonOptions): Promise<App> => {
+  const app = await createApp(quiet(await requestOf(options)));
+  const { waiting } = app.config.current();
+  if (waiting.length > 0) {
+    const { describeWaiting } = await import("../config/waiting.ts");
+    io.err(`note: ${describeWaiting(waiting)}\n`);
+  }
+  return app;
+};
+
+/** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
+const callTool = async (
+  options: CommonOptions,
+  call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
+): Promise<void> => {
+  const { runCall } = await import("../cli/call-command.ts");
+  const app = await openQuietly({ ...options, mode: options.mode ?? "classic" });
+  const stop = new AbortController();
+  process.once("SIGINT", () => stop.abort());
+  try {
+    await runCall(app.core, io, { ...call, correlationId: randomUUID(), signal: stop.signal });
+  } finally {
+    await app.close();
+  }
+};
+
+/** A command that is a tool call with other words for its arguments. */
+const askTool = (
+  { json, ...common }: CommonOptions & { readonly json?: true },
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<void> => callTool(common, { tool, json: JSON.stringify(args), structured: json ?? false });
+
+/** A number as typed; what is none is left for the tool to refuse, with its reasons. */
+const numberOf = (typed: string | undefined): unknown =>
+  typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
+
+const actions: Actions = {
+  serve: async (options) => {
+    if ((options.stdio ?? false) === (options.http ?? false)) {
+      throw new LlmcError("invalid_args", "Choose one door: --stdio or --http.", {
+        hint: "Clients start llmc with --stdio.",
+      });
+    }
+    const request = await requestOf(options, true);
+    if (options.stdio) return serveStdio(request);
+    if (io.canAsk) await (await import("./trust.ts")).offerTrust(request, io);
+    return serveHttp({
+      app: request,
+      io,
+      generateToken: options.generateToken ?? false,
+      command: shownLauncher(),
+    });
+  },
+  init: async (options) => {
+    const { runInit } = await import("../cli/config-command.ts");
+    const request = await requestOf(options);
+    await runInit(request.configPath ?? join(request.root, "llmc.toml"), createDisk(), io);
+    await (await import("./trust.ts")).trustOwn(request);
+  },
+  trust: async (options) => {
+    const [{ runTrust }, { createTrust }] = await Promise.all([
+      import("../cli/trust-command.ts"),
+      import("./trust.ts"),
+    ]);
+    // Trust in a workspace that was removed can still be taken back.
+    const request = await requestOf(options, false, options.revoke ?? false);
+    await runTrust(createTrust(request), io, options);
+  },
+  validateRepo: async (options) => {
+    const [{ validateRepo }, { createTrust }] = await Promise.all([
+      import("../cli/trust-command.ts"),
+      import("./trust.ts"),
+    ]);
+    const request = await requestOf(options);
+    await validateRepo(await loadFor(request), createTrust(request), io, options);
+  },
+  showConfig: async (options) => {
+    const { showConfig } = await import("../cli/config-command.ts");
+    showConfig(await loadWith(options), io, { origin: options.origin ?? false, json: options.json ?? false });
+  },
+  validateConfig: async (options) => {
+    const { validateConfig } = await import("../cli/config-command.ts");
+    validateConfig(await loadWith(options), io);
+  },
+  explainConfig: async (key, options) => {
+    const { explainConfig } = await import("../cli/config-command.ts");
+    explainConfig(key, await loadWith(options), io);
+  },
+  doctor: async (options) => {
+    const [{ runDoctor }, { examine }] = await Promise.all([
+      import("../cli/doctor-command.ts"),
+      import("./doctor.ts"),
+    ]);
+    const request = await requestOf(options);
+    const examined = await examine(request);
+    const findings = options.attack
+      ? [...examined, ...(await (await import("./doctor-attack.ts")).attack(request))]
+      : examined;
+    if (!runDoctor(findings, io, { json: options.json ?? false }))
+      process.exitCode = ERROR_TABLE.unavailable.exit;
+  },
+  tools: async (options) => {
+    const { runTools } = await import("../cli/tools-command.ts");
+    const { mode, ...others } = options;
+    const app = await openQuietly(others);
+    await runTools(app.core, io, { mode, json: options.json ?? false });
+    await app.close();
+  },
+  locks: async (options) => {
+    const { runLocks } = await import("../cli/locks-command.ts");
+    const app = await openQuietly(options);
+    const { locks } = await app.engines();
+    runLocks(locks, io, { json: options.json ?? false });
+    await app.close();
+  },
+  usage: async (options) => {
+    const [{ runUsage }, { usageText }] = await Promise.all([
+      import("../cli/usage-command.ts"),
+      import("../envelope/usage-text.ts"),
+    ]);
+    const app = await openQuietly(options);
+    try {
+      const { usage } = await app.engines();
+      runUsage({ summary: usage.summary, text: usageText }, io, options);
+    } finally {
+      await app.close();
+    }
+  },
+  call: (tool, { json, structured, agent, session, model, ...common }) =>
+    callTool(common, { tool, json, structured: structured ?? false, agent, session, model }),
+  connect: async (client, options) => {
+    const { runConnect } = await import("../cli/connect-command.ts");
+    const { root, configPath } = await requestOf(options);
+    const request = {
+      client,
+      workspace: root,
+      command: launcher,
+      extraArgs: [
+        ...(configPath === undefined ? [] : ["--config", configPath]),
+        ...(options.mode === undefined ? [] : ["--mode", options.mode]),
+      ],
+      home: homedir(),
+      platform: process.platform,
+      environment: process.env,
+      ...(options.scope === undefined ? {} : { scope: options.scope }),
+      ...(options.name === undefined ? {} : { name: options.name }),
+    };
+    await runConnect(
+      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
+      createDisk(),
+      io,
+    );
+  },
+  index: async (options) => {
+    const { runIndex } = await import("../cli/index-command.ts");
+    const app = await openQuietly(options);
+    const stop = new AbortController();
+    process.once("SIGINT", () => stop.abort());
+    try {
+      const { retrieval } = await app.engines();
+      await runIndex(retrieval, io, {
+        force: options.force ?? false,
+        json: options.json ?? false,
+        signal: stop.signal,
+        now: app.now,
+      });
+    } finally {
+      await app.close();
+    }
+  },
+  search: (query, options) =>
+    askTool(options, "rag_search", {
+      query,
+      scope: options.scope,
+      k: numberOf(options.k),
+      budget_tokens: numberOf(options.budget),
+      path_glob: options.path,
+      language: options.language,
+      kind: options.kind,
+    }),
+  whereUsed: (symbol, options) => askTool(options, "rag_where_used", { symbol }),
+  inspect: (target, options) => askTool(options, "inspect", { target }),
+};
+
+/** Every command but `serve --stdio`, which starts without all this. */
+export const runCommandLine = (argv: readonly string[]): Promise<void> =>
+  runProgram(createProgram(actions, VERSION), argv);

@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import { toLlmcError } from "../base/error.ts";
+import type { Finding } from "../cli/doctor-command.ts";
+import type { Loaded } from "../config/load.ts";
+import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
+import { createCommandGroups } from "../host/run/cgroup.ts";
+import type { Tier } from "../host/run/contract.ts";
+import { createCommandRunner } from "../host/run/runner.ts";
+import { STATE_DIR } from "../policy/paths.ts";
+import { modelSettingsOf } from "./agent-wiring.ts";
+import type { AppRequest } from "./app.ts";
+import { loadFor } from "./load.ts";
+import { VERSION } from "./version.ts";
+
+const good = (name: string, says: string): Finding => ({ name, state: "good", says });
+const weak = (name: string, says: string, fix?: string): Finding => ({ name, state: "weak", says, fix });
+const bad = (name: string, says: string, fix?: string): Finding => ({ name, state: "bad", says, fix });
+
+const examineConfig = async (
+  request: AppRequest,
+): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
+  try {
+    const loaded = await loadFor(request);
+    const says =
+      loaded.file === undefined
+        ? "no file; the defaults are in force (hybrid mode)"
+        : `${loaded.file}, ${loaded.config.mcp.mode} mode`;
+    return { finding: good("configuration", says), loaded };
+  } catch (thrown) {
+    return {
+      finding: bad("configuration", toLlmcError(thrown).message, "llmc config validate"),
+      loaded: undefined,
+    };
+  }
+};
+
+const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  const canWrite = await isWritable(request.root);
+  const keepsState = canWrite || (await isWritable(join(request.root, STATE_DIR)));
+  const findings = [
+    canWrite
+      ? good("workspace", `${request.root}, writable`)
+      : weak(
+          "workspace",
+          `${request.root} cannot be written: ${keepsState ? "writes" : "state and writes"} will fail`,
+          "use a folder of your own with --root",
+        ),
+  ];
+  if (loaded?.config.mcp.tools.allowed_roots.length === 0) {
+    findings.push(
+      weak("roots", "mcp.tools.allowed_roots is empty: every file is refused", 'allowed_roots = ["."]'),
+    );
+  } else if (loaded?.config.mcp.tools.allowed_roots.includes("/")) {
+    findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
+  }
+  return findings;
+};
+
+/** What the workspace's file asks for and does not get. */
+const examineTrust = (loaded: Loaded | undefined): Finding[] => {
+  if (loaded?.workspaceFile === undefined) return [];
+  const { waiting } = loaded;
+  return [
+    waiting.length === 0
+      ? good("trust", "all that the workspace's file says is in force")
+      : weak(
+          "trust",
+          `the workspace's file is not trusted with ${waiting.map(({ key }) => key).join(", ")}`,
+          "llmc trust",
+        ),
+  ];
+};
+
+const examineFiles = async (): Promise<Finding> =>
+  (await descriptorsHavePaths())
+    ? good("file access", "race-free: decided on the opened descriptor")
+    : weak(
+        "file access",
+        "checked by comparing descriptor and name: this system does not tell a descriptor's path",
+      );
+
+const TIER_SAYS: Readonly<Record<Tier, string>> = {
+  bubblewrap: "commands run in bubblewrap: the workspace writable, the system read-only, the rest absent",
+  landlock: "commands are held by Landlock and seccomp",
+  plain: "commands run unconfined, held by the allowlist and the argument rules alone",
+};
+
+/** What really holds commands here, found out by trying. */
+const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
+  const mode = loaded?.config.mcp.tools.command_sandbox ?? "auto";
+  const runner = createCommandRunner({ mode: () => mode });
+  try {
+    const tier = await runner.tier();
+    if (tier === "bubblewrap") return good("sandbox", TIER_SAYS[tier]);
+    const fix =
+      mode === "off"
+        ? 'command_sandbox = "auto"'
+        : (await versionOf("bwrap")) === undefined
+          ? "apt-get install bubblewrap (or your system's package), and allow user namespaces"
+          : "bubblewrap is installed and does not work here: allow user namespaces and a fresh /proc (containers often forbid them)";
+    return weak("sandbox", TIER_SAYS[tier], fix);
+  } catch (thrown) {
+    return bad("sandbox", toLlmcError(thrown).message, toLlmcError(thrown).hint);
+  } finally {
+    await runner[Symbol.asyncDispose]();
+  }
+};
+
+/** How memory and processes of commands are bounded. */
+const examineLimits = (): Finding =>
+  createCommandGroups().works
+    ? good("limits", "memory and processes of a command are bounded by a control group")
+    : weak(
+        "limits",
+        "memory and processes of a command are watched, since no control group can be made here",
+        "run the server in a delegated control group (systemd-run --user --scope -p Delegate=yes)",
+      );
+
+const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding => {
+  if (loaded === undefined) return weak("HTTP door", "unknown until the configuration is mended");
+  const { mode, token_env: variable } = loaded.config.mcp.auth;
+  if (mode === "none") return weak("HTTP door", "asks for no token (mcp.auth.mode)", 'mode = "token"');
+  return (request.env[variable] ?? "") === ""
+    ? weak("HTTP door", `${variable} is not set; stdio needs none`, "llmc serve --http --generate-token")
+    : good("HTTP door", `token in ${variable}`);
+};
+
+/** Looks at everything that this program relies on. */
+/** Opens no connection: whether the model answers is found out by asking it. */
+const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  const model = loaded?.config.mcp.llm.agent_model ?? "";
+  if (loaded === undefined || model === "") return [];
+  const { createModels } = await import("../llm/models.ts");
+  const models = createModels({
+    settings: () => modelSettingsOf(loaded.config.mcp),
+    secret: (variable) => request.env[variable],
+  });
+  try {
+    await models.open(model);
+    return [good("model", `${model} may be asked, and has the key that it needs`)];
+  } catch (thrown) {
+    const { message, hint } = toLlmcError(thrown);
+    return [weak("model", message, hint)];
+  }
+};
+
+export const examine = async (request: AppRequest): Promise<readonly Finding[]> => {
+  const { finding, loaded } = await examineConfig(request);
+  const [git, watches] = await Promise.all([versionOf("git"), watchLimit()]);
+  return [
+    good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
+    finding,
+    ...examineTrust(loaded),
+    ...(await examineRoots(request, loaded)),
+    await examineFiles(),
+    examineHttp(request, loaded),
+    await examineSandbox(loaded),
+    ...(process.platform === "linux" ? [examineLimits()] : []),
+    ...(await examineModel(request, loaded)),
+    git === undefined
+      ? weak("git", "not installed", "apt-get install git (or your system's package)")
+      : good("git", git),
+    ...(watches !== undefined && watches < 8192
+      ? [weak("file watches", `only ${watches} allowed`, "sysctl fs.inotify.max_user_watches=524288")]
+      : []),
+  ];
+};

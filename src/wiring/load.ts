@@ -1,0 +1,10 @@
+import { type Loaded, loadConfig } from "../config/load.ts";
+import type { LoadRequest } from "../config/load-request.ts";
+import { createDisk } from "../host/os/disk.ts";
+import { createTrustFiles } from "../host/trust/trust-files.ts";
+
+/** The configuration, by the one way in which every command and door loads it. */
+export const loadFor = (
+  request: Omit<LoadRequest, "disk" | "trust" | "lines">,
+  lines = true,
+): Promise<Loaded> => loadConfig({ ...request, disk: createDisk(), trust: createTrustFiles(), lines });

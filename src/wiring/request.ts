@@ -1,0 +1,62 @@
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import type { CommonOptions } from "../cli/program.ts";
+import type { Overrides } from "../config/overrides.ts";
+import { userFolders } from "../config/user-folders.ts";
+import { createDisk } from "../host/os/disk.ts";
+import { createStderr } from "../host/os/stdio.ts";
+import type { AppRequest } from "./app.ts";
+
+export const stderr = createStderr();
+
+/** Flags that stand for a configuration key. */
+type Flags = CommonOptions & { readonly host?: string; readonly port?: string };
+
+const overridesOf = (options: Flags): Overrides => {
+  const set = options.set.map((assignment) => {
+    const equals = assignment.indexOf("=");
+    if (equals < 1)
+      throw new LlmcError("invalid_args", "--set takes key=value.", {
+        hint: "For example --set mcp.server.port=9000.",
+      });
+    return [
+      assignment.slice(0, equals).trim(),
+      { flag: "--set", value: assignment.slice(equals + 1) },
+    ] as const;
+  });
+  return {
+    ...Object.fromEntries(set),
+    ...(options.mode === undefined ? {} : { "mcp.mode": { flag: "--mode", value: options.mode } }),
+    ...(options.host === undefined ? {} : { "mcp.server.host": { flag: "--host", value: options.host } }),
+    ...(options.port === undefined ? {} : { "mcp.server.port": { flag: "--port", value: options.port } }),
+  };
+};
+
+const rootOf = async ({ root }: CommonOptions, mayBeGone: boolean): Promise<string> => {
+  const named = resolve(root ?? process.env["LLMC_ROOT"] ?? ".");
+  const found = await createDisk().resolveFile(named);
+  if (found === undefined && mayBeGone) return named;
+  if (found === undefined)
+    throw new LlmcError("invalid_args", `The workspace ${named} does not exist.`, {
+      hint: "Name an existing folder with --root.",
+    });
+  return found.path;
+};
+
+export const requestOf = async (
+  options: CommonOptions & { readonly host?: string; readonly port?: string },
+  watch = false,
+  mayBeGone = false,
+): Promise<AppRequest> => {
+  const config = options.config ?? process.env["LLMC_CONFIG"];
+  return {
+    root: await rootOf(options, mayBeGone),
+    configPath: config === undefined ? undefined : resolve(config),
+    overrides: overridesOf(options),
+    env: process.env,
+    folders: userFolders(process.env, homedir()),
+    stderr,
+    watch,
+  };
+};

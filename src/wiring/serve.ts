@@ -1,0 +1,72 @@
+import { LlmcError } from "../base/error.ts";
+import { claimStdout } from "../host/os/stdio.ts";
+import { createStateCodec } from "../mcp/questions.ts";
+import { openStdioDoor } from "../mcp/stdio.ts";
+import { describeCause } from "../observe/cause.ts";
+import { type App, type AppRequest, createApp } from "./app.ts";
+import { newKey } from "./random.ts";
+import { VERSION } from "./version.ts";
+
+export const mcpPartsOf = (app: App) => ({
+  core: app.core,
+  version: VERSION,
+  codec: createStateCodec(newKey),
+});
+
+/** Resolves when the program is told to stop. SIGHUP reloads the configuration. */
+export const untilSignal = (app: App): Promise<void> =>
+  new Promise((resolve) => {
+    process.once("SIGTERM", () => resolve());
+    process.once("SIGINT", () => resolve());
+    process.on("SIGHUP", () => void app.config.reload());
+  });
+
+/** What a custom module lets slip in a timer or a forgotten promise must not take the session down; it is logged. */
+export const surviveStrays = ({ observer: { log } }: App): void => {
+  process.on("unhandledRejection", (reason) =>
+    log.error(describeCause(reason), "a promise was rejected and nobody listened"),
+  );
+  process.on("uncaughtException", (error) =>
+    log.error(describeCause(error), "an exception was thrown and nobody caught it"),
+  );
+};
+
+export const refuseDisabled = (app: App): void => {
+  if (!app.config.current().config.mcp.enabled) {
+    throw new LlmcError("unavailable", "mcp.enabled is false: the server does not start.", {
+      hint: "Set it to true in llmc.toml.",
+    });
+  }
+};
+
+/** Once the client has its tool list there is time: the first call then finds everything loaded. */
+const PRELOAD_MS = 300;
+
+/** Also looks after what a killed process left behind. */
+export const preload = (app: App): void => {
+  setTimeout(() => void app.engines().catch(() => {}), PRELOAD_MS).unref();
+};
+
+export const serveStdio = async (request: AppRequest): Promise<void> => {
+  const { LLMC_PROTOCOL_FD: fd } = request.env;
+  const streams = claimStdout(fd === undefined ? undefined : Number(fd));
+  const app = await createApp(request);
+  refuseDisabled(app);
+  surviveStrays(app);
+  const door = openStdioDoor({
+    ...mcpPartsOf(app),
+    ...streams,
+    maxFrameBytes: () => app.config.current().config.mcp.limits.max_frame_bytes,
+    newId: app.newId,
+    onRefused: (reason) => app.observer.log.warn({ reason }, "message refused"),
+    onError: (error) => app.observer.log.warn(describeCause(error), "message refused"),
+  });
+  app.observer.log.info(
+    { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
+    "serving on stdio",
+  );
+  preload(app);
+  await Promise.race([door.closed, untilSignal(app)]);
+  await door.close();
+  await app.close();
+};

@@ -1,0 +1,29 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import type { App, AppRequest } from "./app.ts";
+
+/** Where earlier versions kept the token; a repository can bring such a file along. */
+const FORMER = join(".llmc", "token");
+
+export interface FoundToken {
+  readonly token: string | undefined;
+  /** The file that holds it; undefined where it comes from the environment. */
+  readonly file: string | undefined;
+}
+
+/** The token from the environment; or, where asked for, one that is made once and kept for the owner's eyes. */
+export const findToken = async (
+  app: App,
+  generate: boolean,
+  { env, folders }: Pick<AppRequest, "env" | "folders">,
+): Promise<FoundToken> => {
+  const { token_env: variable } = app.config.current().config.mcp.auth;
+  const given = env[variable];
+  if (given !== undefined && given !== "") return { token: given, file: undefined };
+  if (!generate) return { token: undefined, file: undefined };
+  const { keepToken, tokenPath } = await import("../host/own-files/token-store.ts");
+  if (await app.disk.exists(join(app.root, FORMER)))
+    app.log.warn({ file: FORMER }, "a token in the workspace is no longer used; remove that file");
+  const token = keepToken(folders.state, app.root, () => randomBytes(32).toString("base64url"));
+  return { token, file: tokenPath(folders.state, app.root) };
+};

@@ -1,0 +1,98 @@
+import { resolve } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import type { Io } from "../cli/io.ts";
+import { askForTrust, type ModuleFile, type Trust, type TrustPlan } from "../cli/trust-command.ts";
+import { parseTrustRecord, type TrustRecord, trustFile } from "../config/trust-record.ts";
+import { trustFolder } from "../config/user-folders.ts";
+import type { WorkspaceFile } from "../config/workspace-file.ts";
+import { createTrustFiles } from "../host/trust/trust-files.ts";
+import { digestFolder } from "../host/trust/trusted-modules.ts";
+import type { AppRequest } from "./app.ts";
+import { loadFor } from "./load.ts";
+
+type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
+
+const MODULES_KEY = "mcp.tools.custom_modules";
+
+/** The modules that the file brings, as they are now; a folder that cannot be read has none. */
+const modulesOf = (root: string, { widening, digests }: WorkspaceFile): readonly ModuleFile[] => {
+  const folder = widening.find(({ key }) => key === MODULES_KEY)?.asked;
+  if (typeof folder !== "string" || folder === "") return [];
+  const granted = digests[MODULES_KEY] ?? {};
+  try {
+    return Object.entries(digestFolder(resolve(root, folder))).map(([file, digest]) => ({
+      file,
+      digest,
+      isGranted: granted[file] === digest,
+    }));
+  } catch {
+    return [];
+  }
+};
+
+const planFor = async (request: Request): Promise<TrustPlan> => {
+  const { file, waiting, workspaceFile } = await loadFor(request, false);
+  if (workspaceFile === undefined) {
+    return { workspace: request.root, file: undefined, values: [], modules: [], isGranted: true };
+  }
+  const values = workspaceFile.widening.map((one) => ({
+    ...one,
+    isGranted: !waiting.some(({ key }) => key === one.key),
+  }));
+  const modules = modulesOf(request.root, workspaceFile);
+  const isGranted = [...values, ...modules].every((one) => one.isGranted);
+  return { workspace: request.root, file, values, modules, isGranted };
+};
+
+const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({
+  version: 1,
+  workspace,
+  values: Object.fromEntries(values.map(({ key, grant }) => [key, grant])),
+  digests:
+    modules.length === 0
+      ? {}
+      : { [MODULES_KEY]: Object.fromEntries(modules.map(({ file, digest }) => [file, digest])) },
+});
+
+/** Records of trust lie in the user's state folder, where no workspace reaches. */
+export const createTrust = (request: Request): Trust => {
+  const files = createTrustFiles();
+  const folder = trustFolder(request.folders.state);
+  const path = trustFile(request.folders.state, request.root);
+  return {
+    plan: () => planFor(request),
+    // What was shown is what is recorded, whatever the files hold by now.
+    grant: async (plan) => {
+      try {
+        await files.makeFolder(folder);
+        await files.writeRecord(path, `${JSON.stringify(recordOf(plan), null, 2)}\n`);
+      } catch (cause) {
+        throw new LlmcError("unavailable", `Trust could not be recorded in ${folder}.`, {
+          hint: "The folder must belong to you and be writable; XDG_STATE_HOME says where it is.",
+          cause,
+        });
+      }
+    },
+    revoke: () => files.removeRecord(path),
+    list: async () => {
+      const texts = await Promise.all(
+        (await files.listRecords(folder)).map((one) => files.readRecord(one).catch(() => undefined)),
+      );
+      return texts.flatMap((text) => (text === undefined ? [] : (parseTrustRecord(text) ?? [])));
+    },
+  };
+};
+
+/** Asks once, where a person sits at the terminal and something waits. */
+export const offerTrust = async (request: Request, io: Io): Promise<void> => {
+  const trust = createTrust(request);
+  const plan = await trust.plan();
+  if (!plan.isGranted) await askForTrust(trust, plan, io);
+};
+
+/** For a file that this program has just written for the operator. */
+export const trustOwn = async (request: Request): Promise<void> => {
+  const trust = createTrust(request);
+  const plan = await trust.plan();
+  if (plan.file !== undefined) await trust.grant(plan);
+};
