@@ -1,4 +1,4 @@
-import type { FileSymbols } from "../src/retrieve/contract.ts";
+import type { FileSymbols } from "../src/symbols/extract/file-symbols.ts";
 import { extractSymbols } from "../src/symbols/extract.ts";
 import { createGraph, type Graph } from "../src/symbols/graph.ts";
 import { languageOf } from "../src/syntax/languages.ts";

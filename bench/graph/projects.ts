@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { FileSymbols } from "../../src/retrieve/contract.ts";
+import type { FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
 import { extractSymbols } from "../../src/symbols/extract.ts";
 import { createGraph } from "../../src/symbols/graph.ts";
 import { languageOf } from "../../src/syntax/languages.ts";

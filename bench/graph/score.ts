@@ -1,4 +1,4 @@
-import type { Definition, FileSymbols } from "../../src/retrieve/contract.ts";
+import type { Definition, FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
 import type { Graph } from "../../src/symbols/graph.ts";
 import type { OracleAnswer, OraclePlace } from "./oracle.ts";
 

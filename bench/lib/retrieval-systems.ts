@@ -1,5 +1,5 @@
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
-import type { Chunk, FileSymbols } from "../../src/retrieve/contract.ts";
+import type { Chunk } from "../../src/retrieve/contract.ts";
 import { type AsyncEmbedder, asAsync } from "../../src/retrieve/embed/async-embedder.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../../src/retrieve/embed/static-embedder.ts";
@@ -11,6 +11,7 @@ import { RANK_WEIGHTS, type RankWeights } from "../../src/retrieve/rank/rank-wei
 import { chunkTerms } from "../../src/retrieve/terms/chunk-terms.ts";
 import { createLexicalIndex } from "../../src/retrieve/terms/lexical-index.ts";
 import { runSteps } from "../../src/symbols/centrality.ts";
+import type { FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
 import { createGraph } from "../../src/symbols/graph.ts";
 import { outlineSymbols } from "../../src/symbols/outline-symbols.ts";
 import { createParsers } from "../../src/syntax/parsers.ts";

@@ -1,4 +1,4 @@
-import type { ReferenceKind, SymbolKind } from "../retrieve/contract.ts";
+import type { ReferenceKind, SymbolKind } from "./extract/file-symbols.ts";
 
 /** A definition as an answer names it. */
 export interface SymbolAt {

@@ -1,5 +1,5 @@
-import type { Definition } from "../retrieve/contract.ts";
 import type { SymbolAt } from "./answers.ts";
+import type { Definition } from "./extract/file-symbols.ts";
 import { type FileRecord, fileOf, type SymbolId, symbolId, type Table } from "./table.ts";
 import { isTestPath } from "./test-paths.ts";
 

@@ -1,7 +1,7 @@
-import type { FileSymbols } from "../retrieve/contract.ts";
 import type { GraphStats, Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./answers.ts";
 import { createCentrality, type InSteps } from "./centrality.ts";
 import { createConfigFiles } from "./config-files.ts";
+import type { FileSymbols } from "./extract/file-symbols.ts";
 import { createInspect } from "./inspect.ts";
 import { createLineage } from "./lineage.ts";
 import { unpackSymbols } from "./pack.ts";

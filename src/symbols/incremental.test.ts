@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { symbolsOf } from "../../test/graph-of.ts";
-import type { FileSymbols } from "../retrieve/contract.ts";
 import { runSteps } from "./centrality.ts";
+import type { FileSymbols } from "./extract/file-symbols.ts";
 import { createGraph, type Graph } from "./graph.ts";
 import { packSymbols } from "./pack.ts";
 

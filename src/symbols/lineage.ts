@@ -1,5 +1,5 @@
-import type { ReferenceKind } from "../retrieve/contract.ts";
 import type { Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
+import type { ReferenceKind } from "./extract/file-symbols.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
 import type { Resolver } from "./resolve.ts";
 import { suggest } from "./suggest.ts";

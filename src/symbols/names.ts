@@ -1,5 +1,5 @@
-import type { Import } from "../retrieve/contract.ts";
 import type { ConfigFiles } from "./config-files.ts";
+import type { Import } from "./extract/file-symbols.ts";
 import { reachOf } from "./families.ts";
 import { createModules } from "./modules/modules.ts";
 import { inOrder, shapeOf } from "./shape.ts";

@@ -1,4 +1,4 @@
-import type { FileSymbols } from "../retrieve/contract.ts";
+import type { FileSymbols } from "./extract/file-symbols.ts";
 
 /**
  * What ties a file to others, and nothing else: what it imports, what stands at its top, and which names occur in it. Enough

@@ -5,9 +5,8 @@ import type {
   Reference,
   ReferenceKind,
   SymbolKind,
-} from "../retrieve/contract.ts";
-import { NO_SYMBOLS } from "./no-symbols.ts";
-import { qualify } from "./qualify.ts";
+} from "./extract/file-symbols.ts";
+import { NO_SYMBOLS, qualify } from "./extract/file-symbols.ts";
 
 /** Raised whenever the layout or the meaning of a field changes: older bytes are then read as empty. */
 export const SYMBOLS_VERSION = 5;

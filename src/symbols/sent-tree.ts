@@ -1,9 +1,9 @@
 import type { Tree } from "web-tree-sitter";
-import type { FileSymbols } from "../retrieve/contract.ts";
 import type { Language } from "../syntax/languages.ts";
+import type { FileSymbols } from "./extract/file-symbols.ts";
+import { NO_SYMBOLS } from "./extract/file-symbols.ts";
 import { toFlatTree } from "./flat-tree.ts";
 import { rulesOf } from "./languages/rules-of.ts";
-import { NO_SYMBOLS } from "./no-symbols.ts";
 import type { TreeColumns } from "./tree-columns.ts";
 import { walk } from "./walker.ts";
 

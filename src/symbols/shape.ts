@@ -1,4 +1,4 @@
-import type { Definition } from "../retrieve/contract.ts";
+import type { Definition } from "./extract/file-symbols.ts";
 import { type FileRecord, STRIDE, type Table } from "./table.ts";
 
 /** How the definitions of one file hang together. Built once per version of a file. */

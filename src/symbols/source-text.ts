@@ -1,4 +1,4 @@
-import type { Definition } from "../retrieve/contract.ts";
+import type { Definition } from "./extract/file-symbols.ts";
 
 const MAX_SIGNATURE_LINES = 8;
 const MAX_DOC_LINES = 40;

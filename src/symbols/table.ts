@@ -1,4 +1,4 @@
-import type { Definition, FileSymbols, Import, ReferenceKind } from "../retrieve/contract.ts";
+import type { Definition, FileSymbols, Import, ReferenceKind } from "./extract/file-symbols.ts";
 import { type Family, familyOf } from "./families.ts";
 import { REFERENCE_KINDS } from "./pack.ts";
 

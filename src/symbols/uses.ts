@@ -1,4 +1,4 @@
-import type { ReferenceKind } from "../retrieve/contract.ts";
+import type { ReferenceKind } from "./extract/file-symbols.ts";
 import type { Resolved, Resolver } from "./resolve.ts";
 import { type FileRecord, fileOf, STRIDE, type SymbolId, type Table } from "./table.ts";
 

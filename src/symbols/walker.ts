@@ -1,3 +1,4 @@
+import { type Expression, FOREIGN, UNKNOWN } from "./expression.ts";
 import type {
   Definition,
   FileSymbols,
@@ -5,10 +6,9 @@ import type {
   Reference,
   ReferenceKind,
   SymbolKind,
-} from "../retrieve/contract.ts";
-import { type Expression, FOREIGN, UNKNOWN } from "./expression.ts";
+} from "./extract/file-symbols.ts";
+import { qualify } from "./extract/file-symbols.ts";
 import type { FlatTree } from "./flat-tree.ts";
-import { qualify } from "./qualify.ts";
 import { createScopes, type Scopes } from "./scopes.ts";
 
 export type Handler = (walker: Walker, node: number) => void;

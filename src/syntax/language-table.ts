@@ -1,5 +1,6 @@
 import type { SupportedLanguage } from "tree-sitter-wasm";
-import type { ChunkKind } from "../retrieve/contract.ts";
+/** What a file holds: it decides how the file is cut into chunks. */
+export type ContentKind = "code" | "prose" | "data" | "text";
 
 /** Name of a grammar, as its package spells it. */
 export type Grammar = SupportedLanguage;
@@ -8,7 +9,7 @@ export interface LanguageRow {
   readonly id: string;
   readonly grammar?: Grammar;
   /** `code` where none is given. */
-  readonly family?: ChunkKind;
+  readonly family?: ContentKind;
   /** Without the dot, in small letters. */
   readonly extensions?: string;
   /** Whole file names, in small letters. */

@@ -1,12 +1,11 @@
-import type { ChunkKind } from "../retrieve/contract.ts";
-import { type Grammar, LANGUAGE_TABLE, type LanguageRow } from "./language-table.ts";
+import { type ContentKind, type Grammar, LANGUAGE_TABLE, type LanguageRow } from "./language-table.ts";
 
 export interface Language {
   /** `python`, `tsx`, `markdown` …; `text` where nothing is known. */
   readonly id: string;
   /** The grammar that reads it, where there is one. */
   readonly grammar: Grammar | undefined;
-  readonly family: ChunkKind;
+  readonly family: ContentKind;
 }
 
 /** How much of a file the guesses by content look at, in characters. */

@@ -1,4 +1,4 @@
-import { NO_SYMBOLS } from "../../symbols/no-symbols.ts";
+import { NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
 import { packSymbols } from "../../symbols/pack.ts";
 import { type SentTree, symbolsOfSent } from "../../symbols/sent-tree.ts";
 import type { Chunk, ChunkKind, Embedder, ParsedFile } from "../contract.ts";

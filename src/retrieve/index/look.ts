@@ -1,7 +1,8 @@
 import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
 import { createSourceFiles, type SourceFiles, type SourceRead } from "../../host/search/source-files.ts";
-import { extractSymbols, NO_SYMBOLS } from "../../symbols/extract.ts";
+import { NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
+import { extractSymbols } from "../../symbols/extract.ts";
 import { type SentTree, sendTree } from "../../symbols/sent-tree.ts";
 import { readColumns } from "../../symbols/tree-columns.ts";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";

@@ -1,5 +1,6 @@
 import type { Tree } from "web-tree-sitter";
-import { extractSymbols, NO_SYMBOLS } from "../../symbols/extract.ts";
+import { type FileSymbols, NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
+import { extractSymbols } from "../../symbols/extract.ts";
 import type { Grammar } from "../../syntax/language-table.ts";
 import { type Language, languageOf } from "../../syntax/languages.ts";
 import type { Parsers } from "../../syntax/parsers.ts";
@@ -12,7 +13,7 @@ import { cutProse } from "../chunk/prose.ts";
 import { cutSyntax } from "../chunk/syntax-chunks.ts";
 import type { Cut } from "../chunk/to-chunks.ts";
 import { cutWindows } from "../chunk/windows.ts";
-import type { FileSymbols, ParsedFile, SourceFile } from "../contract.ts";
+import type { ParsedFile, SourceFile } from "../contract.ts";
 
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";

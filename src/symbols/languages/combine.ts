@@ -1,5 +1,5 @@
-import type { ReferenceKind, SymbolKind } from "../../retrieve/contract.ts";
 import { type Expression, FOREIGN, step, UNKNOWN } from "../expression.ts";
+import type { ReferenceKind, SymbolKind } from "../extract/file-symbols.ts";
 import type { Handler, Walker } from "../walker.ts";
 import { writtenType } from "./written-type.ts";
 

@@ -1,4 +1,4 @@
-import type { SymbolKind } from "../../retrieve/contract.ts";
+import type { SymbolKind } from "../extract/file-symbols.ts";
 import type { Handler, Walker } from "../walker.ts";
 import { functionBody, isFunction, parameterTypes } from "./ecmascript-functions.ts";
 import { typeOf } from "./ecmascript-types.ts";

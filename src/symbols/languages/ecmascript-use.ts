@@ -1,4 +1,4 @@
-import type { ReferenceKind } from "../../retrieve/contract.ts";
+import type { ReferenceKind } from "../extract/file-symbols.ts";
 import type { Handler, Walker } from "../walker.ts";
 
 const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;

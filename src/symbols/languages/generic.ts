@@ -1,5 +1,5 @@
-import type { SymbolKind } from "../../retrieve/contract.ts";
 import { UNKNOWN } from "../expression.ts";
+import type { SymbolKind } from "../extract/file-symbols.ts";
 import type { Handler, Rules, Walker } from "../walker.ts";
 import { block, firstOf, refersTo, skip } from "./combine.ts";
 

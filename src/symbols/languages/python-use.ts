@@ -1,4 +1,4 @@
-import type { ReferenceKind } from "../../retrieve/contract.ts";
+import type { ReferenceKind } from "../extract/file-symbols.ts";
 import type { Walker } from "../walker.ts";
 
 /** What a node holds, without the comments that may stand anywhere inside. */
