@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { readEmbedderFiles } from "../src/host/os/assets.ts";
-import type { SearchRequest } from "../src/retrieve/contract.ts";
 import type { EmbeddingModel } from "../src/retrieve/embed/async-embedder.ts";
 import type { Retrieval } from "../src/retrieve/engine.ts";
 import type { IndexSettings } from "../src/retrieve/index/settings.ts";
 import { createLocalRetrieval } from "../src/retrieve/local-retrieval.ts";
+import type { SearchRequest } from "../src/retrieve/rank/search-request.ts";
 import { USER_STATE } from "./user-state.ts";
 
 /** Read once: every engine of a test may share it. */

@@ -1,5 +1,5 @@
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
-import type { Chunk } from "../../src/retrieve/contract.ts";
+import type { Chunk } from "../../src/retrieve/chunk/chunk.ts";
 import { type AsyncEmbedder, asAsync } from "../../src/retrieve/embed/async-embedder.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../../src/retrieve/embed/static-embedder.ts";

@@ -1,5 +1,6 @@
-import type { Scope } from "./contract.ts";
-import type { IndexStats, Retrieval } from "./engine.ts";
+import type { Retrieval } from "./engine.ts";
+import type { IndexStats } from "./index/index-status.ts";
+import type { Scope } from "./rank/search-request.ts";
 
 export interface BootloadRequest {
   readonly sessionId: string;

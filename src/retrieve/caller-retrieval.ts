@@ -8,9 +8,11 @@ import type {
   Usages,
 } from "../symbols/graph.ts";
 import { type BootloadRequest, type BootPlan, writeBootPlan } from "./bootload.ts";
-import type { ChunkKind, Scope, Snippet } from "./contract.ts";
-import type { Answer, IndexProgress, IndexReport, IndexStats, Retrieval } from "./engine.ts";
+import type { ChunkKind } from "./chunk/chunk.ts";
+import type { Answer, Retrieval } from "./engine.ts";
+import type { IndexProgress, IndexReport, IndexStats } from "./index/index-status.ts";
 import { planRetrieval, type RetrievalPlan } from "./plan.ts";
+import type { Scope, Snippet } from "./rank/search-request.ts";
 
 /** What a caller asks for, in the caller's words; what is left out comes from the configuration. */
 export interface FindRequest {

@@ -1,7 +1,8 @@
 import type { SymbolAt } from "../symbols/graph.ts";
-import type { ChunkKind, Scope, Snippet } from "./contract.ts";
+import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval } from "./engine.ts";
 import { shapeOf } from "./rank/query-shape.ts";
+import type { Scope, Snippet } from "./rank/search-request.ts";
 import { tokenize } from "./terms/tokenize.ts";
 
 export interface PlannedSpan {

@@ -1,8 +1,9 @@
 import { extname, join } from "node:path";
 import type { LocalModelPlace } from "../host/os/local-model.ts";
 import { startThread, type Thread } from "../host/threads/thread.ts";
-import type { IndexProgress, Retrieval } from "./engine.ts";
-import type { IndexThreadData, IndexThreadEvent, IndexThreadMethods } from "./index/index-thread.ts";
+import type { Retrieval } from "./engine.ts";
+import type { IndexProgress } from "./index/index-status.ts";
+import type { IndexThreadData, IndexThreadEvent, IndexThreadMethods } from "./index-thread.ts";
 import type { RetrievalOptions } from "./local-retrieval.ts";
 
 export interface ThreadRetrievalOptions extends Omit<RetrievalOptions, "embedderFiles" | "model"> {
@@ -11,7 +12,7 @@ export interface ThreadRetrievalOptions extends Omit<RetrievalOptions, "embedder
 }
 
 /** Beside this file, and built like it. */
-const ENTRY = join(import.meta.dirname, "index", `index-thread${extname(import.meta.filename)}`);
+const ENTRY = join(import.meta.dirname, `index-thread${extname(import.meta.filename)}`);
 
 /**
  * The engine in a thread of its own: nothing that it does holds up the calls of others. The thread starts with the first

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Snippet } from "../retrieve/contract.ts";
 import type { Answer } from "../retrieve/engine.ts";
+import type { Snippet } from "../retrieve/rank/search-request.ts";
 import type { SymbolAt } from "../symbols/graph.ts";
 
 /** The words that the retrieval tools share. */

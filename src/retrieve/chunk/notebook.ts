@@ -1,6 +1,6 @@
 import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
-import type { Chunk } from "../contract.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
+import type { Chunk } from "./chunk.ts";
 import { plainTitle } from "./headings.ts";
 import { toLines } from "./lines.ts";
 import type { OutlineEntry } from "./outline.ts";

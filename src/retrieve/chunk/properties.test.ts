@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
-import type { Chunk } from "../contract.ts";
 import { parseFile } from "../index/parse-file.ts";
+import type { Chunk } from "./chunk.ts";
 import { SIZES } from "./sizes.ts";
 
 const runs = process.env["LLMC_TEST_LONG"] === undefined ? 250 : 5_000;

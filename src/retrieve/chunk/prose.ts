@@ -1,5 +1,5 @@
-import type { ChunkKind } from "../contract.ts";
 import { type Atom, addRows, CUT } from "./atoms.ts";
+import type { ChunkKind } from "./chunk.ts";
 import { headingOutline, rowText, type Structure } from "./headings.ts";
 import { type Lines, toLines } from "./lines.ts";
 import { markdownStructure } from "./markdown.ts";

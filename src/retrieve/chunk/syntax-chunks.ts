@@ -1,7 +1,7 @@
 import type { Grammar } from "../../syntax/language-table.ts";
 import type { SyntaxTree } from "../../syntax/syntax-tree.ts";
-import type { ChunkKind } from "../contract.ts";
 import { type Atom, CUT, rowAtoms } from "./atoms.ts";
+import type { ChunkKind } from "./chunk.ts";
 import { toLines } from "./lines.ts";
 import { mostlyErrors } from "./mostly-errors.ts";
 import { SIZES, type Sizes } from "./sizes.ts";

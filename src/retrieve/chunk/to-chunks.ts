@@ -1,5 +1,5 @@
-import type { Chunk, ChunkKind } from "../contract.ts";
 import type { Atom } from "./atoms.ts";
+import type { Chunk, ChunkKind } from "./chunk.ts";
 import type { Lines } from "./lines.ts";
 import { createNamer, type OutlineEntry } from "./outline.ts";
 import { pack } from "./pack.ts";

@@ -1,5 +1,5 @@
-import type { ChunkKind } from "../contract.ts";
 import { rowAtoms } from "./atoms.ts";
+import type { ChunkKind } from "./chunk.ts";
 import { toLines } from "./lines.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";

@@ -1,4 +1,4 @@
-import type { Embedder } from "../contract.ts";
+import type { Embedder } from "./embedder.ts";
 
 /** The port of embedders that take their time: a local model, an endpoint. Chunks go in batches, a query alone. */
 export interface AsyncEmbedder {

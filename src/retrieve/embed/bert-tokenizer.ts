@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import { remember } from "../rank/remember.ts";
+import { memoize } from "../collections/memoize.ts";
 
 /**
  * Text to the token numbers of a BERT model, as its `tokenizer.json` says. Marks such as `[SEP]` within a text are plain
@@ -104,7 +104,7 @@ export const createBertTokenizer = (json: string): BertTokenizer => {
     return pieces;
   };
 
-  const numbersOf = remember(piecesOf, REMEMBERED_WORDS);
+  const numbersOf = memoize(piecesOf, REMEMBERED_WORDS);
   const normalize = createNormalizer(normalizer);
   return {
     encode: (text, maxTokens) => {

@@ -1,6 +1,6 @@
-import type { Embedder } from "../contract.ts";
 import { numbersOfRuns, type TextNumbers } from "../terms/runs.ts";
 import { splitWords } from "../terms/split-words.ts";
+import type { Embedder } from "./embedder.ts";
 import { toBytes } from "./to-bytes.ts";
 import { createWordPieces } from "./word-pieces.ts";
 

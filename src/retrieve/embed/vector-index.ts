@@ -1,4 +1,4 @@
-import { type Scored, topScored } from "../rank/top-scored.ts";
+import { type Scored, topScored } from "../collections/top-scored.ts";
 import { type NearestRows, nearestRows } from "./nearest-rows.ts";
 
 export interface VectorIndex {

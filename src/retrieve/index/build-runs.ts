@@ -1,5 +1,5 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import type { IndexProgress, IndexReport } from "../engine.ts";
+import type { IndexProgress, IndexReport } from "./index-status.ts";
 import { whileWaiting } from "./while-waiting.ts";
 
 interface Run<R> {

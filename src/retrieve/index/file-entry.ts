@@ -1,8 +1,10 @@
 import { NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
 import { packSymbols } from "../../symbols/pack.ts";
 import { type SentTree, symbolsOfSent } from "../../symbols/sent-tree.ts";
-import type { Chunk, ChunkKind, Embedder, ParsedFile } from "../contract.ts";
+import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
+import type { Embedder } from "../embed/embedder.ts";
 import { chunkTerms } from "../terms/chunk-terms.ts";
+import type { ParsedFile } from "./parse-file.ts";
 
 /** What the index keeps of one file, as it is stored and sent between threads. Texts stay on the disk. */
 export interface FileEntry {

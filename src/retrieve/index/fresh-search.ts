@@ -1,8 +1,8 @@
 import { tokenCounter } from "../../base/tokens.ts";
-import type { SearchRequest, Snippet } from "../contract.ts";
+import { memoize } from "../collections/memoize.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import type { RankWeights } from "../rank/rank-weights.ts";
-import { remember } from "../rank/remember.ts";
+import type { SearchRequest, Snippet } from "../rank/search-request.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
@@ -49,7 +49,7 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
     // The same texts are counted again where a file had to be read that was not expected.
-    const countTokens = remember(await tokenCounter(), MAX_COUNTED);
+    const countTokens = memoize(await tokenCounter(), MAX_COUNTED);
     const vector = await embedQuery(request.query, signal);
     for (let round = 1; ; round++) {
       const ranked = rank(request, vector);

@@ -1,8 +1,8 @@
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import type { SourceFiles } from "../../host/search/source-files.ts";
-import type { IndexProgress, IndexReport, IndexState } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";
 import { createBuildRuns } from "./build-runs.ts";
+import type { IndexProgress, IndexReport, IndexState } from "./index-status.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Look, Looker, Wanted } from "./look.ts";
 import type { LookMany } from "./look-many.ts";

@@ -1,11 +1,11 @@
 import { toLlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { AsyncEmbedder, EmbeddingModel } from "../embed/async-embedder.ts";
-import type { IndexProgress } from "../engine.ts";
 import type { BuildLease } from "./build-lease.ts";
 import { createBuildRuns } from "./build-runs.ts";
 import { layoutOf } from "./chunk-texts.ts";
 import { createFileEmbedder } from "./embed-file.ts";
+import type { IndexProgress } from "./index-status.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Looker } from "./look.ts";
 import type { IndexSettings } from "./settings.ts";

@@ -7,13 +7,28 @@ import type { Parsers } from "../../syntax/parsers.ts";
 import { scriptOnly } from "../../syntax/script-only.ts";
 import { readSyntaxTree, type SyntaxTree } from "../../syntax/syntax-tree.ts";
 import { withoutDirectives } from "../../syntax/without-directives.ts";
+import type { Chunk } from "../chunk/chunk.ts";
 import { cutKeyed } from "../chunk/keyed.ts";
 import { cutNotebook } from "../chunk/notebook.ts";
 import { cutProse } from "../chunk/prose.ts";
 import { cutSyntax } from "../chunk/syntax-chunks.ts";
 import type { Cut } from "../chunk/to-chunks.ts";
 import { cutWindows } from "../chunk/windows.ts";
-import type { ParsedFile, SourceFile } from "../contract.ts";
+
+export interface SourceFile {
+  /** Relative to the workspace, with slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The result of parsing one file. */
+export interface ParsedFile {
+  readonly language: string;
+  readonly chunks: readonly Chunk[];
+  readonly symbols: FileSymbols;
+  /** Why the file was cut into plain windows of lines instead, where it was. */
+  readonly fallback: string | undefined;
+}
 
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";

@@ -1,4 +1,4 @@
-import type { FileCount, IndexStats } from "../engine.ts";
+import type { FileReason, IndexStats } from "./index-status.ts";
 import type { LoadedFile } from "./loaded-index.ts";
 
 type FileStats = Pick<IndexStats, "files" | "bytes" | "languages" | "fallbacks" | "skipped">;
@@ -6,12 +6,12 @@ type FileStats = Pick<IndexStats, "files" | "bytes" | "languages" | "fallbacks" 
 /** Paths that are named; the rest is only counted. */
 const MAX_NAMED = 20;
 
-const byPath = (a: FileCount, b: FileCount): number => (a.path < b.path ? -1 : 1);
+const byPath = (a: FileReason, b: FileReason): number => (a.path < b.path ? -1 : 1);
 
 export const statsOf = (files: ReadonlyMap<string, LoadedFile>): FileStats => {
   const languages = new Map<string, { files: number; chunks: number }>();
-  const fallbacks: FileCount[] = [];
-  const large: FileCount[] = [];
+  const fallbacks: FileReason[] = [];
+  const large: FileReason[] = [];
   let indexed = 0;
   let bytes = 0;
   let binary = 0;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readEmbedderFiles } from "../../host/os/assets.ts";
-import type { ChunkKind } from "../contract.ts";
+import type { ChunkKind } from "../chunk/chunk.ts";
 import { loadNearestRows } from "../embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { chunkTerms } from "../terms/chunk-terms.ts";

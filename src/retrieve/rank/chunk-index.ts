@@ -1,5 +1,5 @@
 import picomatch from "picomatch";
-import type { Chunk, ChunkKind, Scope } from "../contract.ts";
+import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import type { NearestRows } from "../embed/nearest-rows.ts";
 import { createVectorIndex } from "../embed/vector-index.ts";
 import { createLexicalIndex } from "../terms/lexical-index.ts";
@@ -8,6 +8,7 @@ import { createNameIndex } from "./name-index.ts";
 import { type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
+import type { Scope } from "./search-request.ts";
 
 /** What the index keeps of a chunk, beside its terms and its vector. */
 export interface ChunkFacts extends Omit<Chunk, "text"> {

@@ -1,4 +1,5 @@
-import type { ChunkKind } from "../contract.ts";
+import type { ChunkKind } from "../chunk/chunk.ts";
+import { memoize } from "../collections/memoize.ts";
 import { type PathWords, pathWords } from "./path-words.ts";
 import { joinName, type QueryShape } from "./query-shape.ts";
 import {
@@ -9,7 +10,6 @@ import {
   RANK_WEIGHTS,
   type RankWeights,
 } from "./rank-weights.ts";
-import { remember } from "./remember.ts";
 
 export interface Candidate {
   readonly id: number;
@@ -37,7 +37,7 @@ export interface Ranked<T extends Candidate = Candidate> {
 }
 
 /** Paths come again with every query. */
-const factsOf = remember(pathWords, 50_000);
+const factsOf = memoize(pathWords, 50_000);
 
 /** Not `Math.max(...)`: a list of a million candidates is more arguments than a call takes. */
 const largest = (values: readonly number[], least: number): number =>

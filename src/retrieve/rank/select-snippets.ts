@@ -1,5 +1,5 @@
-import type { Snippet } from "../contract.ts";
 import type { RankedChunk } from "./chunk-index.ts";
+import type { Snippet } from "./search-request.ts";
 
 /** A part of a file as it is on the disk now. */
 export interface SnippetText {

@@ -1,4 +1,4 @@
-import type { Chunk } from "../contract.ts";
+import type { Chunk } from "../chunk/chunk.ts";
 import { hashTerm, MAX_COUNT, type PackedTerms, packTerms } from "./packed-terms.ts";
 import { numbersOfRuns } from "./runs.ts";
 import { createTermTable } from "./term-table.ts";

@@ -1,4 +1,4 @@
-import { type Scored, topScored } from "../rank/top-scored.ts";
+import { type Scored, topScored } from "../collections/top-scored.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
 

@@ -1,5 +1,5 @@
 /** Remembers what a function made of a text. Emptied when full, so that memory stays bounded. */
-export const remember = <T>(make: (text: string) => T, maxEntries: number): ((text: string) => T) => {
+export const memoize = <T>(make: (text: string) => T, maxEntries: number): ((text: string) => T) => {
   const known = new Map<string, T>();
   return (text) => {
     const found = known.get(text);

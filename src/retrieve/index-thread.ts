@@ -1,11 +1,12 @@
-import type { LocalModelPlace } from "../../host/os/local-model.ts";
-import { serveThread } from "../../host/threads/serve-thread.ts";
-import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../../symbols/answers.ts";
-import type { SearchRequest, Snippet } from "../contract.ts";
-import { createOnnxModel } from "../embed/onnx-model.ts";
-import type { Answer, IndexProgress, IndexReport, IndexStats } from "../engine.ts";
-import { createLocalRetrieval } from "../local-retrieval.ts";
-import type { IndexSettings } from "./settings.ts";
+import type { LocalModelPlace } from "../host/os/local-model.ts";
+import { serveThread } from "../host/threads/serve-thread.ts";
+import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../symbols/answers.ts";
+import { createOnnxModel } from "./embed/onnx-model.ts";
+import type { Answer } from "./engine.ts";
+import type { IndexProgress, IndexReport, IndexStats } from "./index/index-status.ts";
+import type { IndexSettings } from "./index/settings.ts";
+import { createLocalRetrieval } from "./local-retrieval.ts";
+import type { SearchRequest, Snippet } from "./rank/search-request.ts";
 
 /** What the index thread is told at its start. */
 export interface IndexThreadData {

@@ -1,0 +1,28 @@
+import type { ChunkKind } from "../chunk/chunk.ts";
+
+/** repo: code and data; docs: prose. */
+export type Scope = "repo" | "docs" | "both";
+
+export interface SearchRequest {
+  readonly query: string;
+  readonly scope: Scope;
+  readonly k: number;
+  readonly budgetTokens: number;
+  /** Globs on the path; a file that matches any of them is searched. */
+  readonly pathGlobs?: readonly string[];
+  readonly language?: string;
+  readonly kind?: ChunkKind;
+}
+
+export interface Snippet {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly text: string;
+  /** Between 0 and 1; comparable within one answer. */
+  readonly score: number;
+  readonly language: string;
+  readonly name: string;
+  /** The text was cut to the token budget. */
+  readonly cut: boolean;
+}
