@@ -1,6 +1,7 @@
 import { runTe } from "./te/program.ts";
+import { tePartsOf } from "./wiring/te-parts.ts";
 
-process.exitCode = await runTe(process.argv.slice(2));
-// stdin may still be open: the command has ended, so do we, once everything is out.
+process.exitCode = await runTe(process.argv.slice(2), tePartsOf(process.env));
+// stdin may still be open. The command has ended, so te ends once everything is written.
 if (process.stdout.writableLength === 0) process.exit();
 process.stdout.end(() => process.exit());

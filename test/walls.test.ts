@@ -76,7 +76,7 @@ const sourceFiles = (folder: string): string[] =>
 
 const roomOf = (path: string): string => {
   const parts = relative(SRC, path).split("/");
-  return parts.length === 1 || parts[0] === "te" ? MAIN : (parts[0] ?? "");
+  return parts.length === 1 ? MAIN : (parts[0] ?? "");
 };
 
 const STATIC = /^(?:import|export)\s+(type\s+)?([^"';]*?\sfrom\s+)?"([^"]+)"/gms;

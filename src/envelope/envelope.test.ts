@@ -4,11 +4,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
+import { buildConfig } from "../config/sections.ts";
 import { runDirect } from "../host/run/direct.ts";
 import { createStateDb } from "../host/state/database/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { createEnvelope, type EnvelopeParts } from "./envelope.ts";
-import { envelopeSettings, TE_DEFAULTS, type TeValues } from "./settings.ts";
+import { envelopeSettings, type TeValues } from "./settings.ts";
 
 const SESSION = {
   agentId: "agent",
@@ -27,15 +28,15 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
   const kept: string[][] = [];
   const failures: string[] = [];
   const envelope = createEnvelope({
-    launch: async ({ words, onOutput }) => {
-      const outcome = await runDirect({ words, env: { PATH: "/usr/bin:/bin" }, onOutput });
+    launch: async ({ argv, onOutput }) => {
+      const outcome = await runDirect({ words: argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
       return { ...outcome, timedOut: false, tier: null, setAside: [] };
     },
     handles: {
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,
     },
     usage,
-    settings: () => envelopeSettings({ ...TE_DEFAULTS, ...values }, 64),
+    settings: () => envelopeSettings({ ...buildConfig(new Map()).mcp.te, ...values }, 64),
     onFailure: (what) => failures.push(what),
     ...parts,
   });

@@ -2,9 +2,9 @@ import { toLlmcError } from "../base/error.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
-import { quoteWords } from "./command-label.ts";
+import { quoteArgv } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import { exitStatus, type Launch, type Launched, type Words, wordsOf } from "./launch.ts";
+import { type Argv, argvOf, exitStatus, type Launch, type Launched } from "./launch.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import type { EnvelopeSettings } from "./settings.ts";
@@ -59,7 +59,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
 
   /** The page that is shown, and the handle to the whole; without a place for the whole, as much as one answer holds. */
   const tell = async (
-    words: Words,
+    argv: Argv,
     launched: Launched,
     output: Output,
     raw: boolean,
@@ -71,8 +71,8 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
     const summary = isPlain
       ? undefined
       : await tolerate("summary", async () => {
-          const name = words[0].slice(words[0].lastIndexOf("/") + 1);
-          const ran = { argv: [name, ...words.slice(1)] as Words, exitCode: exitStatus(launched) };
+          const name = argv[0].slice(argv[0].lastIndexOf("/") + 1);
+          const ran = { argv: [name, ...argv.slice(1)] as Argv, exitCode: exitStatus(launched) };
           return summarize(ran, output, launched.timedOut, maxTokens);
         });
     const shown = summary ?? plainPage(output, maxTokens, plain);
@@ -94,18 +94,18 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
   const run = async (call: EnvelopeCall, session: Session, signal?: AbortSignal): Promise<EnvelopeResult> => {
     const startedAt = performance.now();
     const settings = parts.settings();
-    const words = wordsOf(call.command);
+    const argv = argvOf(call.command);
     const raw = call.raw ?? false;
     const allowance = await allowanceOf(session, raw);
     const output = createOutput(settings.maxHandleBytes);
-    const base = recordOf(words, session, settings);
+    const base = recordOf(argv, session, settings);
     try {
       const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
       const launched = await parts.launch(
-        { words, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
+        { argv, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
         signal,
       );
-      const { shown, handle } = await tell(words, launched, output, raw, allowance.pageTokens, session);
+      const { shown, handle } = await tell(argv, launched, output, raw, allowance.pageTokens, session);
       const figures = figuresOf(shown, output, settings);
       const latencyMs = performance.now() - startedAt;
       const exitCode = exitStatus(launched);
@@ -115,7 +115,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
         document: {
           success: exitCode === 0,
           mode: shown.mode,
-          command: typeof call.command === "string" ? call.command : quoteWords(words),
+          command: typeof call.command === "string" ? call.command : quoteArgv(argv),
           stdout: shown.stdout,
           stderr: shown.stderr,
           exit_code: exitCode,

@@ -5,10 +5,10 @@ import type { Session } from "./contract.ts";
 import type { Output } from "./output.ts";
 import type { EnvelopeCall } from "./port.ts";
 
-export type Words = readonly [string, ...string[]];
+export type Argv = readonly [string, ...string[]];
 
 export interface LaunchCall {
-  readonly words: Words;
+  readonly argv: Argv;
   readonly cwd: string | undefined;
   /** Undefined: the gate's own. */
   readonly timeoutSeconds: number | undefined;
@@ -27,7 +27,7 @@ export interface Launched {
   readonly limit?: "memory" | "processes" | undefined;
 }
 
-/** Runs the words to their end: through the gate for a tool, as they are for a person. */
+/** Runs the argv to their end: through the gate for a tool, as they are for a person. */
 export type Launch = (call: LaunchCall, signal: AbortSignal | undefined) => Promise<Launched>;
 
 /** What a shell reports: 128 and the signal's number; 124 is what timeout(1) answers at the deadline. */
@@ -41,7 +41,7 @@ export const exitStatus = ({
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
 };
 
-export const wordsOf = (command: EnvelopeCall["command"]): Words => {
+export const argvOf = (command: EnvelopeCall["command"]): Argv => {
   if (typeof command === "string") return parseCommandLine(command);
   const [program = "", ...rest] = command;
   return [program, ...rest];

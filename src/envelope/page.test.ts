@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseCommandLine } from "../policy/command-line.ts";
-import { commandHash, commandLabel, quoteWords } from "./command-label.ts";
+import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
 import { cutToTokens, pageTokens } from "./page.ts";
 import { estimateTokens } from "./token-estimate.ts";
 
@@ -44,8 +44,8 @@ describe("what is remembered of a command line", () => {
     [["mysql", "hunter"], "mysql"],
     [["git", "https://me:hunter@host/"], "git"],
     [["./a\u001b[2Jb"], "a?[2Jb"],
-  ])("REQ-X5: %j is %j: never an argument's value", (words, label) => {
-    expect(commandLabel(words as [string])).toBe(label);
+  ])("REQ-X5: %j is %j: never an argument's value", (argv, label) => {
+    expect(commandLabel(argv as [string])).toBe(label);
   });
 
   test("equal lines have equal marks, others others", () => {
@@ -53,11 +53,11 @@ describe("what is remembered of a command line", () => {
     expect(commandHash(["a", "b c"])).not.toBe(commandHash(["a", "b", "c"]));
   });
 
-  test("words that were put into a line read back as the same words", () => {
+  test("argv that were put into a line read back as the same argv", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ maxLength: 20 }), { minLength: 1, maxLength: 5 }), (words) => {
-        fc.pre(words[0] !== "" && words.every((word) => !/[\0\n\r]/.test(word)));
-        expect(parseCommandLine(quoteWords(words))).toEqual(words);
+      fc.property(fc.array(fc.string({ maxLength: 20 }), { minLength: 1, maxLength: 5 }), (argv) => {
+        fc.pre(argv[0] !== "" && argv.every((arg) => !/[\0\n\r]/.test(arg)));
+        expect(parseCommandLine(quoteArgv(argv))).toEqual(argv);
       }),
     );
   });

@@ -1,3 +1,6 @@
+import type { ValuesOf } from "../base/option.ts";
+import type { envelopeSections } from "./options.ts";
+
 /** What the configuration says about the envelope. */
 export interface EnvelopeSettings {
   readonly enabled: boolean;
@@ -14,21 +17,8 @@ export interface EnvelopeSettings {
   readonly maxHandleBytes: number;
 }
 
-/** Defaults of `[mcp.te]`. */
-export const TE_DEFAULTS = {
-  enabled: true,
-  timeout: 30,
-  passthrough_on_failure: true,
-  first_page_tokens: 2000,
-  session_token_budget: 1_000_000,
-  log_commands: false,
-  keep_output: false,
-  retention_days: 90,
-} as const;
-
-export type TeValues = {
-  readonly [K in keyof typeof TE_DEFAULTS]: (typeof TE_DEFAULTS)[K] extends boolean ? boolean : number;
-};
+/** The values of `[mcp.te]`. */
+export type TeValues = ValuesOf<(typeof envelopeSections)[0]>;
 
 const MIB = 1024 * 1024;
 

@@ -21,9 +21,9 @@ describe("te's arguments", () => {
     [["--raw", "--", "-weird", "--stats"], false, true],
     [["--json", "--raw", "te", "--handle", "x"], true, true],
   ])("FAIL-C8 REQ-X3: %j: everything from the command on is the command's", (argv, json, raw) => {
-    const own = argv.findIndex((word) => !word.startsWith("--") || word === "--");
-    const words = argv.slice(argv[own] === "--" ? own + 1 : own);
-    expect(parseTe(argv)).toEqual({ kind: "run", words, json, raw, who: {} });
+    const own = argv.findIndex((arg) => !arg.startsWith("--") || arg === "--");
+    const command = argv.slice(argv[own] === "--" ? own + 1 : own);
+    expect(parseTe(argv)).toEqual({ kind: "run", argv: command, json, raw, who: {} });
   });
 
   test("REQ-X6: who runs it, in both spellings", () => {

@@ -11,7 +11,7 @@ export interface TeWho {
 export type TeRequest =
   | {
       readonly kind: "run";
-      readonly words: readonly [string, ...string[]];
+      readonly argv: readonly [string, ...string[]];
       readonly json: boolean;
       readonly raw: boolean;
       readonly who: TeWho;
@@ -57,20 +57,20 @@ interface Parsed {
   readonly rest: readonly string[];
 }
 
-/** Reads te's own options, which end at the first word that is none: the command's are its own (FAIL-C8). */
+/** Reads te's own options, which end at the first argument that is not an option: all further ones belong to the command (FAIL-C8). */
 const split = (argv: readonly string[]): Parsed => {
   const flags = new Set<string>();
   const values = new Map<string, string>();
   let at = 0;
   for (; at < argv.length; at++) {
-    const word = argv[at] ?? "";
-    if (word === "--") return { flags, values, rest: argv.slice(at + 1) };
-    if (!word.startsWith("-") || word === "-") break;
-    const equals = word.indexOf("=");
-    const name = equals < 0 ? word : word.slice(0, equals);
+    const arg = argv[at] ?? "";
+    if (arg === "--") return { flags, values, rest: argv.slice(at + 1) };
+    if (!arg.startsWith("-") || arg === "-") break;
+    const equals = arg.indexOf("=");
+    const name = equals < 0 ? arg : arg.slice(0, equals);
     if (FLAGS.some((flag) => flag === name) && equals < 0) flags.add(name);
     else if (WITH_VALUE.some((known) => known === name)) {
-      const value = equals < 0 ? argv[++at] : word.slice(equals + 1);
+      const value = equals < 0 ? argv[++at] : arg.slice(equals + 1);
       if (value === undefined || value === "") throw bad(`${name} needs a value.`);
       values.set(name, value);
     } else {
@@ -120,5 +120,5 @@ export const parseTe = (argv: readonly string[]): TeRequest => {
   if (flags.has("--list-handles")) return { kind: "list-handles", json };
   if (flags.has("--stats")) return { kind: "stats", json };
   if (program === undefined || program === "") throw bad("te needs a command to run.");
-  return { kind: "run", words: [program, ...args], json, raw: flags.has("--raw"), who: whoOf(values) };
+  return { kind: "run", argv: [program, ...args], json, raw: flags.has("--raw"), who: whoOf(values) };
 };

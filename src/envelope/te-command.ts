@@ -1,9 +1,9 @@
 import { cleanName } from "../base/text.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
-import { quoteWords } from "./command-label.ts";
+import { quoteArgv } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import { wordsOf } from "./launch.ts";
+import { argvOf } from "./launch.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { answerTe } from "./te-answers.ts";
 import { parseTe, TE_HELP, type TeWho } from "./te-args.ts";
@@ -61,11 +61,11 @@ const told = (command: string, stdout: string, session: Session, startedAt: numb
 /** Serves a command line whose program is `te` here: the command that it wraps goes the same way as any other. */
 export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
   run: async (call: EnvelopeCall, session: Session, signal?: AbortSignal) => {
-    const [program, ...argv] = wordsOf(call.command);
+    const [program, ...args] = argvOf(call.command);
     if (program !== "te" || !parts.isEnabled()) return parts.envelope.run(call, session, signal);
     const startedAt = performance.now();
-    const request = parseTe(argv);
-    const command = quoteWords([program, ...argv]);
+    const request = parseTe(args);
+    const command = quoteArgv([program, ...args]);
     const answer = (text: string): EnvelopeResult => told(command, text, session, startedAt);
     if (request.kind === "help") return answer(TE_HELP);
     if (request.kind === "version") return answer(`${parts.version}\n`);
@@ -83,10 +83,10 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
       );
       return answer(note === "" || text.endsWith("\n") ? `${text}${note}` : `${text}\n${note}`);
     }
-    const { words, json, who } = request;
+    const { argv, json, who } = request;
     const raw = request.raw || (call.raw ?? false);
     const result = await parts.envelope.run(
-      { ...call, command: words, raw },
+      { ...call, command: argv, raw },
       fillIn(session, who, parts.defaults()),
       signal,
     );

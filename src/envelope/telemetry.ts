@@ -1,7 +1,7 @@
 import type { UsageRecord } from "../host/state/usage/usage.ts";
-import { commandHash, commandLabel, quoteWords } from "./command-label.ts";
+import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import type { Words } from "./launch.ts";
+import type { Argv } from "./launch.ts";
 import type { Output } from "./output.ts";
 import { cutToTokens } from "./page.ts";
 import type { EnvelopeSettings } from "./settings.ts";
@@ -12,7 +12,7 @@ const MAX_KEPT_OUTPUT_TOKENS = 16_384;
 
 /** What is remembered of a command before anything is known of how it went. */
 export const recordOf = (
-  words: Words,
+  argv: Argv,
   session: Session,
   { logCommands }: Pick<EnvelopeSettings, "logCommands">,
 ): Omit<UsageRecord, "latencyMs" | "mode"> => ({
@@ -20,9 +20,9 @@ export const recordOf = (
   session: session.sessionId,
   owner: session.owner,
   model: session.model,
-  command: commandLabel(words),
-  lineHash: commandHash(words),
-  line: logCommands ? quoteWords(words) : null,
+  command: commandLabel(argv),
+  lineHash: commandHash(argv),
+  line: logCommands ? quoteArgv(argv) : null,
   output: null,
   exitCode: null,
   errorCode: null,

@@ -1,9 +1,9 @@
 import { createEnvelope } from "../envelope/envelope.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { runDirect } from "../host/run/direct.ts";
-import { environmentFor, type Place, type RunRequest } from "./place.ts";
+import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
 
-/** Bytes that are shown as they came, where the answer is the output itself: not every output is UTF-8. */
+/** Up to this size, output that is shown unchanged is written as the original bytes: not every output is UTF-8. */
 const MAX_HELD_BYTES = 1_048_576;
 
 const createHeld = () => {
@@ -14,7 +14,7 @@ const createHeld = () => {
       bytes += chunk.length;
       if (bytes <= MAX_HELD_BYTES) chunks.push(Buffer.from(chunk));
     },
-    /** The same text as it came, or the text where it is another. */
+    /** The original bytes where they decode to this text, otherwise the text. */
     insteadOf: (text: string): Buffer | string => {
       if (bytes > MAX_HELD_BYTES) return text;
       const whole = Buffer.concat(chunks);
@@ -23,11 +23,9 @@ const createHeld = () => {
   };
 };
 
-/** The command with its output told in few tokens. */
-export const envelop = async (
-  { words, json, raw }: RunRequest,
-  { session, config, state }: Place,
-): Promise<number> => {
+/** Runs the command and prints its output in few tokens. */
+export const envelop = async ({ argv, json, raw }: RunRequest, context: RunContext): Promise<number> => {
+  const { session, config, state } = context;
   const held = { stdout: createHeld(), stderr: createHeld() };
   const envelope = createEnvelope({
     launch: async ({ onOutput }) => {
@@ -35,7 +33,7 @@ export const envelop = async (
         held[stream].push(chunk);
         onOutput(stream, chunk);
       };
-      const outcome = await runDirect({ words, env: environmentFor(session), onOutput: take });
+      const outcome = await runDirect({ words: argv, env: commandEnvironment(context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
       return { ...outcome, timedOut: false, tier: null, setAside: [] };
     },
@@ -44,7 +42,7 @@ export const envelop = async (
     settings: () => envelopeSettings(config.te, config.handles.max_each_mb),
     onFailure: () => {},
   });
-  const { document } = await envelope.run({ command: words, raw }, session);
+  const { document } = await envelope.run({ command: argv, raw }, session);
   if (json) {
     process.stdout.write(`${JSON.stringify(document)}\n`);
     return document.exit_code;

@@ -1,10 +1,7 @@
-import { homedir } from "node:os";
-import { userFolders } from "../config/user-folders.ts";
 import type { Files } from "../host/read/files.ts";
 import { createStateDb } from "../host/state/database/state-db.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import { createUsage, type Usage } from "../host/state/usage/usage.ts";
-import { lazyPort } from "../wiring/lazy-port.ts";
 import type { TeConfig } from "./config.ts";
 
 export interface TeState {
@@ -15,19 +12,23 @@ export interface TeState {
 
 const MIB = 1024 * 1024;
 
-/** What te keeps in a workspace; nothing is opened or made before it is needed. */
-export const openTeState = (workspace: string, { te, handles: limits }: TeConfig): TeState => {
+/** What te keeps in a workspace. Nothing is opened or created before it is needed. */
+export const openTeState = (
+  workspace: string,
+  { te, handles: limits }: TeConfig,
+  userState: string,
+): TeState => {
   const state = createStateDb({
     workspace,
-    userState: userFolders(process.env, homedir()).state,
+    userState,
     onWarning: (message) => void process.stderr.write(`te: ${message}\n`),
   });
   const now = () => Date.now();
-  const loadHandles = async (): Promise<Handles> => {
+  const put: Handles["put"] = async (...args) => {
     const { createHandles, newHandleId } = await import("../host/state/handles/handles.ts");
-    return createHandles({
+    const handles = createHandles({
       state,
-      // An output is no file: te only puts, and never reads what others have put.
+      // te stores output and never reads files back: it needs no file port.
       files: {} as Files,
       workspace,
       limits: () => ({
@@ -39,10 +40,11 @@ export const openTeState = (workspace: string, { te, handles: limits }: TeConfig
       newId: newHandleId,
       pid: process.pid,
     });
+    return handles.put(...args);
   };
   return {
     usage: createUsage({ state, retentionDays: () => te.retention_days, now }),
-    handles: lazyPort(loadHandles),
+    handles: { put },
     close: state.close,
   };
 };

@@ -130,9 +130,9 @@ export const createEngines = (parts: EngineParts) => {
   const warned = new Set<string>();
   const envelope = serveTeCommand({
     envelope: createEnvelope({
-      launch: ({ words, onOutput, ...call }, signal) =>
+      launch: ({ argv, onOutput, ...call }, signal) =>
         // The envelope keeps the output; of what is kept here, only a launcher's own complaint is ever read.
-        gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => {
+        gate.pass({ ...call, command: argv, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => {
           const outcome = await runner.run({ ...request, onOutput }, profile, signal);
           return {
             ...outcome,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { buildConfig } from "../../src/config/sections.ts";
 import { createEnvelope } from "../../src/envelope/envelope.ts";
-import { envelopeSettings, TE_DEFAULTS } from "../../src/envelope/settings.ts";
+import { envelopeSettings } from "../../src/envelope/settings.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
 import type { ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
@@ -78,14 +79,14 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     now: () => performance.now(),
   });
   const envelope = createEnvelope({
-    launch: ({ words, onOutput, ...call }, signal) =>
-      gate.pass({ ...call, command: words, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => ({
+    launch: ({ argv, onOutput, ...call }, signal) =>
+      gate.pass({ ...call, command: argv, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => ({
         ...(await runner.run({ ...request, onOutput }, profile, signal)),
         setAside: [],
       })),
     handles,
     usage,
-    settings: () => envelopeSettings(TE_DEFAULTS, 64),
+    settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64),
     onFailure: () => {},
   });
   const files = createFiles(access);

@@ -29,9 +29,9 @@ export const find: Enricher = {
   name: "find",
   programs: ["find", "fd", "fdfind"],
   enrich: (ran, limits) => {
-    const [program, ...words] = ran.argv;
+    const [program, ...args] = ran.argv;
     const others = program.endsWith("find") ? OTHER_OUTPUT : FD_OTHER_OUTPUT;
-    if (words.some((word) => others.has(word))) return undefined;
+    if (args.some((arg) => others.has(arg))) return undefined;
     const paths = splitLines(plainText(ran.stdout));
     const title = `${ran.cut ? "at least " : ""}${counted(paths.length, "path")}`;
     return { ...tellPaths(paths, limits, title), matchCount: paths.length };

@@ -10,7 +10,7 @@ import { headAndTail } from "./head-and-tail.ts";
 import { counted, plainText, shorten, splitLines } from "./lines.ts";
 import { tellPaths } from "./path-list.ts";
 
-/** Options before the sub-command that take the next word. */
+/** Options before the sub-command that take the next arg. */
 const VALUED = new Set([
   "-C",
   "-c",
@@ -21,10 +21,10 @@ const VALUED = new Set([
   "--config-env",
 ]);
 
-const splitArgs = (words: readonly string[]): readonly [string, readonly string[]] => {
+const splitArgs = (args: readonly string[]): readonly [string, readonly string[]] => {
   let at = 0;
-  while (at < words.length && words[at]?.startsWith("-")) at += VALUED.has(words[at] ?? "") ? 2 : 1;
-  return [words[at] ?? "", words.slice(at + 1)];
+  while (at < args.length && args[at]?.startsWith("-")) at += VALUED.has(args[at] ?? "") ? 2 : 1;
+  return [args[at] ?? "", args.slice(at + 1)];
 };
 
 const isPatch = (line: string | undefined): boolean => /^diff --(?:git|cc|combined) /.test(line ?? "");

@@ -1,9 +1,9 @@
 import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
 import { type GrepLines, type Hit, readGrepLines, readHeadings, readJsonEvents } from "./grep-lines.ts";
 import { counted, plainText, shorten, splitLines } from "./lines.ts";
 import { tellFolders, tellPaths } from "./path-list.ts";
-import { hasAny, sortWords, type Words } from "./words.ts";
 
 const GREP_VALUES =
   "efABCmdD regexp file after-context before-context context max-count include exclude exclude-dir binary-files color";
@@ -11,28 +11,28 @@ const RG_VALUES =
   "efABCmgtTMjrEd regexp file after-context before-context context max-count glob iglob type type-not max-columns " +
   "threads replace encoding max-depth sort sortr max-filesize color colors pre";
 
-const isRecursive = (words: Words): boolean => hasAny(words, "r R recursive dereference-recursive");
+const isRecursive = (args: Arguments): boolean => hasAny(args, "r R recursive dereference-recursive");
 
 /** Whether the lines begin with file names: told by the options, and for one operand by the lines themselves. */
-const namesFiles = (program: string, words: Words, lines: readonly string[]): boolean => {
-  if (hasAny(words, program === "rg" ? "I no-filename" : "h no-filename")) return false;
-  if (hasAny(words, "H with-filename vimgrep null") || program === "git") return true;
-  const given = words.operands.length - (hasAny(words, "e f regexp file") ? 0 : 1);
-  if (program !== "rg") return given > 1 || isRecursive(words);
-  const [place = ""] = words.operands.slice(-1);
-  const below = `${place.replace(/\/+$/, "")}/`;
+const namesFiles = (program: string, args: Arguments, lines: readonly string[]): boolean => {
+  if (hasAny(args, program === "rg" ? "I no-filename" : "h no-filename")) return false;
+  if (hasAny(args, "H with-filename vimgrep null") || program === "git") return true;
+  const given = args.operands.length - (hasAny(args, "e f regexp file") ? 0 : 1);
+  if (program !== "rg") return given > 1 || isRecursive(args);
+  const [searched = ""] = args.operands.slice(-1);
+  const below = `${searched.replace(/\/+$/, "")}/`;
   return given !== 1 || lines.every((line) => line === "--" || line.startsWith(below));
 };
 
-const read = (program: string, words: Words, lines: readonly string[]): GrepLines | undefined => {
-  const hasNumber = hasAny(words, "n line-number vimgrep column b byte-offset p pretty");
-  if (program === "rg" && hasAny(words, "json")) return readJsonEvents(lines);
-  if (hasAny(words, "heading p pretty")) return readHeadings(lines, hasNumber);
+const read = (program: string, args: Arguments, lines: readonly string[]): GrepLines | undefined => {
+  const hasNumber = hasAny(args, "n line-number vimgrep column b byte-offset p pretty");
+  if (program === "rg" && hasAny(args, "json")) return readJsonEvents(lines);
+  if (hasAny(args, "heading p pretty")) return readHeadings(lines, hasNumber);
   return readGrepLines(lines, {
-    hasName: namesFiles(program, words, lines),
+    hasName: namesFiles(program, args, lines),
     hasNumber,
     // grep takes a number for an option: -3 is -C 3.
-    hasContext: hasAny(words, "A B C context after-context before-context 1 2 3 4 5 6 7 8 9"),
+    hasContext: hasAny(args, "A B C context after-context before-context 1 2 3 4 5 6 7 8 9"),
   });
 };
 
@@ -168,16 +168,16 @@ export const tellSearch = (
   ran: Ran,
   limits: EnrichLimits,
 ): Enriched | undefined => {
-  const words = sortWords(args, program === "rg" ? RG_VALUES : GREP_VALUES);
+  const parsed = parseArguments(args, program === "rg" ? RG_VALUES : GREP_VALUES);
   const lines = splitLines(plainText(ran.stdout));
   if (lines.length === 0) return { text: "", matchCount: 0, truncated: false };
   const listsFiles = "l files-with-matches L files-without-match name-only";
-  if (hasAny(words, program === "rg" ? "l files-with-matches files-without-match files" : listsFiles)) {
+  if (hasAny(parsed, program === "rg" ? "l files-with-matches files-without-match files" : listsFiles)) {
     const paths = lines.flatMap((line) => line.split("\0")).filter((path) => path !== "");
     return { ...tellPaths(paths, limits, counted(paths.length, "file")), matchCount: paths.length };
   }
-  if (hasAny(words, "c count count-matches")) return tellCounts(lines, limits);
-  const found = read(program, words, lines);
+  if (hasAny(parsed, "c count count-matches")) return tellCounts(lines, limits);
+  const found = read(program, parsed, lines);
   return found === undefined ? undefined : tellMatches(found, limits, ran.cut);
 };
 

@@ -1,9 +1,9 @@
 import type { Enriched, Enricher, EnrichLimits } from "../contract.ts";
+import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
 import { counted, plainText, splitLines } from "./lines.ts";
 import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
 import { tellPaths } from "./path-list.ts";
-import { hasAny, sortWords, type Words } from "./words.ts";
 
 const VALUES = "ITw ignore tabsize width sort time color format hide block-size indicator-style time-style";
 
@@ -47,10 +47,10 @@ const readLong = ({ folder, lines }: Listing): LongListing | undefined => {
   return { folder, entries };
 };
 
-const tellLong = (listings: readonly LongListing[], words: Words, limits: EnrichLimits): Enriched => {
+const tellLong = (listings: readonly LongListing[], args: Arguments, limits: EnrichLimits): Enriched => {
   const all = listings.flatMap(({ entries }) => entries);
   const owners = new Set(all.map(({ owner }) => owner));
-  const isTimed = hasAny(words, "t u c time sort full-time time-style");
+  const isTimed = hasAny(args, "t u c time sort full-time time-style");
   const same = [
     owners.size === 1 ? `all of ${[...owners][0]}` : "",
     usualMode(all, "d") === "" ? "" : `folders ${usualMode(all, "d")}`,
@@ -86,11 +86,11 @@ export const ls: Enricher = {
   name: "ls",
   programs: ["ls"],
   enrich: (ran, limits) => {
-    const words = sortWords(ran.argv.slice(1), VALUES);
-    if (hasAny(words, OTHER_OUTPUT)) return undefined;
+    const args = parseArguments(ran.argv.slice(1), VALUES);
+    if (hasAny(args, OTHER_OUTPUT)) return undefined;
     const listings = splitListings(splitLines(plainText(ran.stdout)));
-    if (!hasAny(words, "l o g n full-time")) return tellNames(listings, limits);
+    if (!hasAny(args, "l o g n full-time")) return tellNames(listings, limits);
     const long = listings.map(readLong);
-    return long.every((each) => each !== undefined) ? tellLong(long, words, limits) : undefined;
+    return long.every((each) => each !== undefined) ? tellLong(long, args, limits) : undefined;
   },
 };

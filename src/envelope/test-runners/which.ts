@@ -6,7 +6,7 @@ import { parseNodeTest } from "./node-test.ts";
 import { parsePytest } from "./pytest.ts";
 import { parseVitest } from "./vitest.ts";
 
-/** Programs that only start another, named after these words. */
+/** Programs that only start another, named after these args. */
 const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   npx: [""],
   bunx: [""],
@@ -22,19 +22,19 @@ const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   npm: ["exec", "x"],
 };
 
-const base = (word: string): string => word.slice(word.lastIndexOf("/") + 1);
+const base = (arg: string): string => arg.slice(arg.lastIndexOf("/") + 1);
 
-const skipOptions = (words: readonly string[]): readonly string[] => {
-  const at = words.findIndex((word) => !word.startsWith("-"));
-  return at < 0 ? [] : words.slice(at);
+const skipOptions = (args: readonly string[]): readonly string[] => {
+  const at = args.findIndex((arg) => !arg.startsWith("-"));
+  return at < 0 ? [] : args.slice(at);
 };
 
 const JS_PARSERS: readonly ParseTests[] = [parseVitest, parseJest, parseNodeTest];
 
 const SCRIPT_RUNNERS = new Set(["npm", "pnpm", "yarn", "bun"]);
 
-const isTestScript = (words: readonly string[]): boolean => {
-  const [first = "", second = ""] = skipOptions(words);
+const isTestScript = (args: readonly string[]): boolean => {
+  const [first = "", second = ""] = skipOptions(args);
   const script = first === "run" || first === "run-script" ? second : first;
   return script === "t" || script === "tst" || /^test(?:$|[:\-_])/.test(script);
 };
@@ -48,7 +48,7 @@ const byProgram = (name: string, rest: readonly string[]): readonly ParseTests[]
   if (/^vitest(?:\.mjs)?$/.test(name)) return [parseVitest];
   if (/^jest(?:\.js)?$/.test(name) || name === "react-scripts") return [parseJest];
   if (name === "cargo") {
-    const [command = ""] = rest.filter((word) => !/^[-+]/.test(word));
+    const [command = ""] = rest.filter((arg) => !/^[-+]/.test(arg));
     return /^(?:test|t|nextest)$/.test(command) ? [parseCargo] : [];
   }
   return name === "go" && rest[0] === "test" ? [parseGo] : [];
@@ -61,11 +61,11 @@ export const parsersFor = (argv: readonly string[]): readonly ParseTests[] => {
   const starts = PREFIXES[name];
   if (SCRIPT_RUNNERS.has(name) && isTestScript(rest)) return [...JS_PARSERS, parsePytest];
   if (starts !== undefined) {
-    const words = skipOptions(rest);
+    const args = skipOptions(rest);
     const inner = starts.includes("")
-      ? words
-      : starts.includes(words[0] ?? "")
-        ? skipOptions(words.slice(1))
+      ? args
+      : starts.includes(args[0] ?? "")
+        ? skipOptions(args.slice(1))
         : [];
     return inner.length === 0 ? [] : parsersFor(inner);
   }

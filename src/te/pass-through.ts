@@ -3,44 +3,42 @@ import { exitStatus } from "../envelope/launch.ts";
 import { recordOf } from "../envelope/telemetry.ts";
 import { estimateTokens } from "../envelope/token-estimate.ts";
 import { runThrough } from "../host/run/direct.ts";
-import { environmentFor, type Place, type RunRequest } from "./place.ts";
+import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
 
-const complain = (failure: string | undefined): void => {
+const reportFailure = (failure: string | undefined): void => {
   if (failure !== undefined) process.stderr.write(`te: ${failure}\n`);
 };
 
-/** Of what goes straight through, as much as an estimate needs. */
+/** How much of the output is kept to estimate its tokens. */
 const SAMPLE_BYTES = 65_536;
 
-/** The command's own output, untouched; only counted where nobody can notice. */
-export const passThrough = async (
-  { words, raw }: RunRequest,
-  { session, config, state }: Place,
-): Promise<number> => {
+/** Passes the command's output through unchanged and counts it where that has no visible effect. */
+export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext): Promise<number> => {
+  const { session, config, state } = context;
   const startedAt = performance.now();
   const { reserved } = await allow(session, {
     usage: state?.usage,
     budgetTokens: config.te.session_token_budget,
-    // How much it will be is not known before; what was shown is taken from the budget afterwards.
+    // The size is not known beforehand: what was shown is taken from the budget afterwards.
     usualTokens: 1,
     tolerate: (work) => work().catch(() => undefined),
   });
   const sample: Buffer[] = [];
   let sampled = 0;
   let bytes = 0;
-  const outcome = await runThrough({ words, env: environmentFor(session) }, (chunk) => {
+  const outcome = await runThrough({ words: argv, env: commandEnvironment(context) }, (chunk) => {
     bytes += chunk.length;
     if (sampled >= SAMPLE_BYTES) return;
     sample.push(Buffer.from(chunk.subarray(0, SAMPLE_BYTES - sampled)));
     sampled += chunk.length;
   });
-  complain(outcome.failure);
+  reportFailure(outcome.failure);
   const exitCode = exitStatus({ ...outcome, timedOut: false });
   const seen = Buffer.concat(sample);
   const tokens = Math.round((estimateTokens(seen.toString("utf8")) * bytes) / Math.max(1, seen.length));
   const counted = outcome.isCounted ? { bytes, tokens } : { bytes: null, tokens: null };
   const row = {
-    ...recordOf(words, session, { logCommands: config.te.log_commands }),
+    ...recordOf(argv, session, { logCommands: config.te.log_commands }),
     mode: raw ? "raw" : "passthrough",
     exitCode,
     rawBytes: counted.bytes,
