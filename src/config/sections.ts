@@ -1,6 +1,7 @@
 import type { Option, Section, ValuesOf } from "../base/option.ts";
 import { coreSections } from "../core/options.ts";
 import { envelopeSections } from "../envelope/options.ts";
+import { hostSections } from "../host/options.ts";
 import { httpSections } from "../http/options.ts";
 import { linkSections } from "../link/options.ts";
 import { llmSections } from "../llm/options.ts";
@@ -8,14 +9,13 @@ import { mcpSections } from "../mcp/options.ts";
 import { observeSections } from "../observe/options.ts";
 import { retrieveSections } from "../retrieve/options.ts";
 import { rlmSections } from "../rlm/options.ts";
-import { toolsSections } from "../tools/options.ts";
 
 export const ROOM_SECTIONS: readonly Section[] = [
   ...coreSections,
   ...linkSections,
   ...httpSections,
   ...mcpSections,
-  ...toolsSections,
+  ...hostSections,
   ...observeSections,
   ...retrieveSections,
   ...envelopeSections,
@@ -23,16 +23,16 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...llmSections,
 ];
 
-const [general, hybrid, codeExecution, session, coreLimits, handles, locks] = coreSections;
+const [general, hybrid, codeExecution, session, coreLimits, coreTools] = coreSections;
 const [front, security, performance] = linkSections;
 const [listener, auth, httpLimits] = httpSections;
 const [resources, mcpLimits] = mcpSections;
-const [tools, linuxRoots] = toolsSections;
+const [hostTools, linuxRoots, handles, locks] = hostSections;
 const [observability, logging] = observeSections;
 const [rag] = retrieveSections;
 const [te] = envelopeSections;
 const [rlm] = rlmSections;
-const [llm, llmRoles] = llmSections;
+const [llm, llmRoles, llmEgress, airGap] = llmSections;
 
 /**
  * Every section under its table, in the order that pages and listings show. A section's own `path` is plain text to
@@ -43,7 +43,7 @@ export const LAYOUT = {
   mcp: [general, front],
   "mcp.hybrid": [hybrid],
   "mcp.code_execution": [codeExecution],
-  "mcp.tools": [tools],
+  "mcp.tools": [hostTools, coreTools],
   "mcp.linux_ops.roots": [linuxRoots],
   "mcp.limits": [coreLimits, httpLimits, mcpLimits],
   "mcp.handles": [handles],
@@ -51,12 +51,12 @@ export const LAYOUT = {
   "mcp.session": [session],
   "mcp.server": [listener],
   "mcp.auth": [auth],
-  "mcp.security": [security],
+  "mcp.security": [airGap, security],
   "mcp.performance": [performance],
   "mcp.resources": [resources],
   "mcp.rag": [rag],
   "mcp.te": [te],
-  "mcp.rlm": [rlm],
+  "mcp.rlm": [rlm, llmEgress],
   "mcp.llm": [llm],
   "mcp.llm.roles": [llmRoles],
   "mcp.observability": [observability],

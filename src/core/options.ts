@@ -77,37 +77,26 @@ export const coreSections = [
       "Largest text of one result; the rest is cut with a note on how to read on.",
     ),
   }),
-  section("mcp.handles", "Large results kept in .llmc/state.db for later reading.", {
-    ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after it was made."),
-    max_total_mb: whole(
-      256,
-      1,
-      65_536,
-      "more",
-      "Disk space in MiB for all handles together; the oldest are forgotten first.",
+  section("mcp.tools", "What tools may touch.", {
+    custom_modules: text(
+      "",
+      "any",
+      "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
+      { path: true },
     ),
-    max_each_mb: whole(
-      64,
-      1,
-      65_536,
-      "more",
-      "Largest result in MiB kept behind one handle; the rest is dropped, and its last line says so.",
+    text_format: oneOf(
+      ["auto", "json"],
+      "auto",
+      "never",
+      "Text for the model: the cheapest faithful form, or JSON everywhere.",
     ),
-  }),
-  section("mcp.locks", "Turns of calls and processes that write the same file.", {
-    wait_seconds: whole(
-      10,
-      0,
-      600,
-      "more",
-      "How long a write waits for its turn before it is refused as busy.",
-    ),
-    lease_seconds: whole(
-      15,
-      1,
-      600,
-      "more",
-      "How long a process that hangs keeps others from a file; one that has died keeps nobody.",
+    publish_one_of: flag(
+      false,
+      "never",
+      "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
+      {
+        planned: true,
+      },
     ),
   }),
 ] as const;

@@ -16,9 +16,6 @@ export const linkSections = [
     }),
   }),
   section("mcp.security", "Policy switches.", {
-    air_gapped_mode: flag(false, false, "No outbound connection of any kind; so far it holds for models.", {
-      noEffect: true,
-    }),
     default_deny: flag(true, false, "What no policy permits is denied.", { noEffect: true }),
     escalation_prompts: flag(true, false, "Ask the user for what policy holds back; no answer means no.", {
       noEffect: true,

@@ -1,4 +1,4 @@
-import { type Option, section, text, whole } from "../base/option.ts";
+import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
 import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
 
 /** Where text is sent, by whom it is paid and who answers is the operator's choice: any change widens. */
@@ -71,5 +71,23 @@ export const llmSections = [
     otto: role("Otto"),
     rem: role("Rem"),
     grace: role("Grace"),
+  }),
+  section("mcp.rlm", "Recursive Language Model analyses.", {
+    profile: oneOf(
+      ["restricted", "unrestricted"],
+      "restricted",
+      ["restricted", "unrestricted"],
+      "restricted: only models on this machine, for analyses and for /invoke_agent; unrestricted: any model.",
+    ),
+    allowed_model_prefixes: list(
+      [],
+      "filter",
+      "Models that may be used, by prefix; empty means the profile's rule alone.",
+    ),
+  }),
+  section("mcp.security", "Policy switches.", {
+    air_gapped_mode: flag(false, false, "No outbound connection of any kind; so far it holds for models.", {
+      noEffect: true,
+    }),
   }),
 ] as const;

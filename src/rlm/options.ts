@@ -1,14 +1,8 @@
-import { flag, list, oneOf, section, whole } from "../base/option.ts";
+import { flag, list, section, whole } from "../base/option.ts";
 
 export const rlmSections = [
   section("mcp.rlm", "Recursive Language Model analyses.", {
     enabled: flag(true, true, "Offer rlm_query.", { planned: true }),
-    profile: oneOf(
-      ["restricted", "unrestricted"],
-      "restricted",
-      ["restricted", "unrestricted"],
-      "restricted: only models on this machine, for analyses and for /invoke_agent; unrestricted: any model.",
-    ),
     allow_path: flag(true, true, "Accept a file path beside raw context.", { planned: true }),
     allow_absolute_paths: flag(false, true, "Accept absolute paths.", { planned: true }),
     denylist_globs: list(
@@ -24,10 +18,5 @@ export const rlmSections = [
       planned: true,
     }),
     allow_model_override: flag(false, true, "Let a call choose its model.", { planned: true }),
-    allowed_model_prefixes: list(
-      [],
-      "filter",
-      "Models that may be used, by prefix; empty means the profile's rule alone.",
-    ),
   }),
 ] as const;

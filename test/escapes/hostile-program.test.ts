@@ -4,14 +4,14 @@ import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { toolsSections } from "../../src/tools/options.ts";
+import { hostSections } from "../../src/host/options.ts";
 import { cleanEnv, createWorkspace, launcher, rounds } from "../workspace.ts";
 import { GIT, sandboxes } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 const PROGRAM = await readFile(join(import.meta.dirname, "hostile-program.py"), "utf8");
 const SECRET = "correct horse battery staple";
-const [{ options }] = toolsSections;
+const [{ options }] = hostSections;
 
 /** Names that are obeyed, executed or withheld; what a folder of them would hold is made up by the program. */
 const NAMES = [

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hostSections } from "../../src/host/options.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
-import { toolsSections } from "../../src/tools/options.ts";
 
-const DENYLIST = toolsSections[0].options.denylist_globs.default;
+const DENYLIST = hostSections[0].options.denylist_globs.default;
 const REQUEST = { offsetLines: 0, maxLines: 10, maxBytes: 1000 };
 
 let workspace: string;

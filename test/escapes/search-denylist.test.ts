@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { hostSections } from "../../src/host/options.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines, type Search } from "../../src/host/search/search.ts";
-import { toolsSections } from "../../src/tools/options.ts";
 
 const SECRETS = [
   ...[".env", ".ENV", ".env.local", "prod.env", "key.PEM", "id_rsa", "id_ed25519", ".npmrc", ".netrc"],
@@ -36,7 +36,7 @@ beforeAll(() => {
   const where = {
     workspace,
     roots: () => ["."],
-    denylist: () => toolsSections[0].options.denylist_globs.default,
+    denylist: () => hostSections[0].options.denylist_globs.default,
   };
   const files = createFiles(where);
   const render = renderHitLines(files);

@@ -1,8 +1,8 @@
+import { hostSections } from "../../src/host/options.ts";
 import { createStateDb } from "../../src/host/state/database/state-db.ts";
 import { createLocks, type Lease, type Locks } from "../../src/host/state/locks/locks.ts";
 import type { FileWrites } from "../../src/host/write/contract.ts";
 import { createFileWrites, type FileWritesOptions } from "../../src/host/write/file-writes.ts";
-import { toolsSections } from "../../src/tools/options.ts";
 import { USER_STATE } from "../user-state.ts";
 
 /** Locks of one process, for tests that are not about locks. */
@@ -57,7 +57,7 @@ export const createRealLocks = (workspace: string): Locks =>
     pid: process.pid,
   });
 
-const [tools] = toolsSections;
+const [tools] = hostSections;
 
 /** The port with the configuration's defaults, on a workspace of its own. */
 export const writesOptions = (

@@ -1,4 +1,4 @@
-import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
+import { flag, list, oneOf, section, whole } from "../base/option.ts";
 import { POWERS } from "../base/powers.ts";
 
 const STARTUP_GLOBS: readonly string[] = [
@@ -30,7 +30,7 @@ const SIMPLE_GLOB = {
     "expected a glob of at most 200 letters with at most three * in a name, three ** and no brackets ( )",
 };
 
-export const toolsSections = [
+export const hostSections = [
   section("mcp.tools", "What tools may touch.", {
     enable_run_cmd: flag(true, true, "Offer run_cmd at all; false removes and refuses it."),
     allowed_roots: list(
@@ -162,26 +162,6 @@ export const toolsSections = [
       "Start-up files of editors, shells, agents and CI, which programs of the user execute or obey: file tools may write them, commands may not (except git with git:write).",
       { shape: SIMPLE_GLOB },
     ),
-    custom_modules: text(
-      "",
-      "any",
-      "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
-      { path: true },
-    ),
-    text_format: oneOf(
-      ["auto", "json"],
-      "auto",
-      "never",
-      "Text for the model: the cheapest faithful form, or JSON everywhere.",
-    ),
-    publish_one_of: flag(
-      false,
-      "never",
-      "Publish a schema's top-level oneOf, which some model APIs reject; it is enforced either way.",
-      {
-        planned: true,
-      },
-    ),
   }),
   section("mcp.linux_ops.roots", "Roots of the linux_* tools.", {
     allowed_roots: list(
@@ -194,6 +174,39 @@ export const toolsSections = [
       true,
       false,
       'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
+    ),
+  }),
+  section("mcp.handles", "Large results kept in .llmc/state.db for later reading.", {
+    ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after it was made."),
+    max_total_mb: whole(
+      256,
+      1,
+      65_536,
+      "more",
+      "Disk space in MiB for all handles together; the oldest are forgotten first.",
+    ),
+    max_each_mb: whole(
+      64,
+      1,
+      65_536,
+      "more",
+      "Largest result in MiB kept behind one handle; the rest is dropped, and its last line says so.",
+    ),
+  }),
+  section("mcp.locks", "Turns of calls and processes that write the same file.", {
+    wait_seconds: whole(
+      10,
+      0,
+      600,
+      "more",
+      "How long a write waits for its turn before it is refused as busy.",
+    ),
+    lease_seconds: whole(
+      15,
+      1,
+      600,
+      "more",
+      "How long a process that hangs keeps others from a file; one that has died keeps nobody.",
     ),
   }),
 ] as const;
