@@ -236,7 +236,9 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     metrics: metrics.snapshot,
     observer,
     modules: lazyPort(async () =>
-      (await import("../host/os/modules.ts")).createModuleSource(() => moduleDigests(store.current())),
+      (await import("../host/trust/module-source.ts")).createModuleSource(() =>
+        moduleDigests(store.current()),
+      ),
     ),
     jsonSchema,
     matchTemplate,

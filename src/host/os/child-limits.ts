@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { findSystemProgram } from "./limits.ts";
+import { findSystemProgram } from "./system-programs.ts";
 
 /** What a program of ours is started as. */
 export interface Start {

@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
 import { access, constants, readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
-import { COMMAND_PATH } from "./environment.ts";
+import { SYSTEM_PATH } from "./system-programs.ts";
 
 const run = promisify(execFile);
 
 /** First line that a program prints about its version, or undefined where it is not installed. */
 export const versionOf = async (program: string, argument = "--version"): Promise<string | undefined> => {
   try {
-    const env = { PATH: COMMAND_PATH };
+    const env = { PATH: SYSTEM_PATH.join(":") };
     const { stdout } = await run(program, [argument], { env, timeout: 5000, killSignal: "SIGKILL" });
     return stdout.split("\n")[0]?.trim();
   } catch {

@@ -2,7 +2,7 @@ import { withHint } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { judgeReal, judgeWritten, type PathRefusal, pathDenied, resolveWords } from "../../policy/paths.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
-import { explainFailure, translate } from "../read/explain-failure.ts";
+import { explainFailure, translate } from "./explain-failure.ts";
 import type { Located } from "./located.ts";
 
 /** The only way to read anything: what `use` gets was judged, and is held by a descriptor until it is done. */

@@ -18,10 +18,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../base/error-table.ts";
+import { translate } from "../reach/explain-failure.ts";
 import { createLocateByDescriptor } from "../reach/locate-by-descriptor.ts";
 import { locateByName } from "../reach/locate-by-name.ts";
 import type { ReachOptions } from "../reach/reach.ts";
-import { translate } from "./explain-failure.ts";
 import { createFiles, type Files } from "./files.ts";
 
 const ALL = { offsetLines: 0, maxLines: 1000, maxBytes: 100_000 };

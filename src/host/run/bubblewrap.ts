@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { commandEnvironment, gitEnvironment } from "../os/environment.ts";
-import { limited, withTerminal } from "../os/limits.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
+import { limited, withTerminal } from "./limits.ts";
 import { createMountCheck } from "./mount-check.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";

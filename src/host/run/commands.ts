@@ -6,6 +6,7 @@ import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
@@ -26,7 +27,7 @@ import {
 } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { setNewFindingsAside } from "./new-findings.ts";
-import { FIXED_PATH, resolveProgram } from "./resolve.ts";
+import { resolveProgram } from "./resolve.ts";
 import { buildProfile } from "./sandbox-profile.ts";
 import { createWorkspaceScan } from "./workspace-scan.ts";
 
@@ -282,7 +283,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const { roots } = around.rules;
         const { executable, startPath, name } = await resolveProgram(words[0], {
           allowlist: settings.allowlist,
-          dirs: FIXED_PATH,
+          dirs: SYSTEM_PATH,
           writableRoots: roots,
           ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         }).catch(explain);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { homedir } from "node:os";
 import { promisify } from "node:util";
-import { FIXED_PATH } from "./resolve.ts";
+import { SYSTEM_PATH } from "../os/system-programs.ts";
 
 const TIMEOUT_MS = 2000;
 
@@ -12,7 +12,7 @@ const ask = async (key: string): Promise<string> => {
       cwd: "/",
       timeout: TIMEOUT_MS,
       maxBuffer: 4096,
-      env: { HOME: homedir(), PATH: FIXED_PATH.join(":"), GIT_TERMINAL_PROMPT: "0" },
+      env: { HOME: homedir(), PATH: SYSTEM_PATH.join(":"), GIT_TERMINAL_PROMPT: "0" },
     });
     return stdout.trim();
   } catch {

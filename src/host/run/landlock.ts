@@ -1,8 +1,8 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { commandEnvironment, gitEnvironment } from "../os/environment.ts";
-import { canMarkByLimit, processLimit } from "../os/limits.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
+import { canMarkByLimit, processLimit } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
 import type { Launch } from "./process-tree.ts";

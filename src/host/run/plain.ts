@@ -1,6 +1,6 @@
-import { commandEnvironment, gitEnvironment } from "../os/environment.ts";
-import { limited, withTerminal } from "../os/limits.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
+import { limited, withTerminal } from "./limits.ts";
 import type { PrivatePlace } from "./private-place.ts";
 import type { TreeMark } from "./process-scan.ts";
 import type { Launch } from "./process-tree.ts";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findPrlimit } from "../os/limits.ts";
+import { findSystemProgram } from "../os/system-programs.ts";
 import { gitIdentityConfig } from "./git-identity.ts";
 import { seccompProgram } from "./seccomp.ts";
 
@@ -77,7 +77,7 @@ export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
         alone: await filter("seccomp-network-alone", seccompProgram({ network: "shared", noFork: true })),
       },
     },
-    prlimit: findPrlimit(),
+    prlimit: findSystemProgram("prlimit"),
     compileCache: join(base, "compiled"),
   };
   let next = 0;

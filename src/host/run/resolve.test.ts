@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LlmcError } from "../../base/error.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { judgeCommand } from "../../policy/commands.ts";
-import { FIXED_PATH, type ProgramPlaces, resolveProgram } from "./resolve.ts";
+import { SYSTEM_PATH } from "../os/system-programs.ts";
+import { type ProgramPlaces, resolveProgram } from "./resolve.ts";
 
 const ALLOWLIST = ["ls", "cat", "git", "rg", "sh-like", "absent-tool"];
 
@@ -167,7 +168,7 @@ describe("REQ-X1 what is not there is said so", () => {
 
 describe("FAIL-C10 with the real git, settings that were planted do not fire", () => {
   const run = promisify(execFile);
-  const env = { PATH: FIXED_PATH.join(":"), HOME: "/nonexistent", GIT_AUTHOR_DATE: "2026-01-01T00:00:00Z" };
+  const env = { PATH: SYSTEM_PATH.join(":"), HOME: "/nonexistent", GIT_AUTHOR_DATE: "2026-01-01T00:00:00Z" };
   let repository = "";
   let fired = "";
 
@@ -177,7 +178,7 @@ describe("FAIL-C10 with the real git, settings that were planted do not fire", (
     const argv = parseCommandLine(line);
     const resolved = await resolveProgram("git", {
       allowlist: ["git"],
-      dirs: FIXED_PATH,
+      dirs: SYSTEM_PATH,
       writableRoots: [workspace],
     });
     const judgement = judgeCommand({ ...resolved, argv, allowlist: ["git"], powers: [] });

@@ -5,16 +5,7 @@ import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
-
-/** Where programs are looked for, and the PATH that they see; never the server's own, which may lead anywhere. */
-export const FIXED_PATH: readonly string[] = [
-  "/usr/local/sbin",
-  "/usr/local/bin",
-  "/usr/sbin",
-  "/usr/bin",
-  "/sbin",
-  "/bin",
-];
+import { SYSTEM_PATH } from "../os/system-programs.ts";
 
 export interface ProgramPlaces {
   readonly allowlist: readonly string[];
@@ -52,7 +43,7 @@ const findAt = async (path: string): Promise<Found | undefined> => {
 
 /** What tools may write is no place for programs; a root that holds the system itself says nothing about that. */
 const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramPlaces): boolean => {
-  const roots = writableRoots.filter((root) => !FIXED_PATH.some((dir) => insideRoots(dir, [root])));
+  const roots = writableRoots.filter((root) => !SYSTEM_PATH.some((dir) => insideRoots(dir, [root])));
   return insideRoots(path, roots) || insideRoots(real, roots);
 };
 

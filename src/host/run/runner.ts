@@ -3,7 +3,6 @@ import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
-import { createMark } from "../os/limits.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
 import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
 import type {
@@ -15,6 +14,7 @@ import type {
   Tier,
 } from "./contract.ts";
 import { landlockLaunch } from "./landlock.ts";
+import { createMark } from "./limits.ts";
 import { plainLaunch } from "./plain.ts";
 import { createPrivatePlaces, type PrivatePlace } from "./private-place.ts";
 import { type Launch, ProcessTree, type TreeStdio } from "./process-tree.ts";

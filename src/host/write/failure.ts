@@ -1,6 +1,6 @@
 import { LlmcError, toLlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { translate } from "../read/explain-failure.ts";
+import { translate } from "../reach/explain-failure.ts";
 
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
+import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import type { Locks } from "../state/locks/locks.ts";
-import { createOwners } from "../state/locks/owner.ts";
 import { appendToFile } from "./append.ts";
 import type { FileWrites } from "./contract.ts";
 import { makeDirectories } from "./dirs.ts";

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { TEMP_NAME } from "../../policy/reach.ts";
+import type { Owner } from "../os/process-owner.ts";
 import type { OwnFolder } from "../own-files/own-folder.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
-import type { Owner } from "../state/locks/owner.ts";
 import { type ChangeRecord, checkLine, type JournalPlace, type Owned, type TempNote } from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";
 

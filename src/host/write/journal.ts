@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
+import type { Owner, Owners } from "../os/process-owner.ts";
 import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
 import type { SecretKey } from "../own-files/secret-key.ts";
 import { openStateFolder, withStateFolder } from "../own-files/state-folder.ts";
-import type { Owner, Owners } from "../state/locks/owner.ts";
 import { writeAll } from "./bytes.ts";
 import type { Step } from "./steps.ts";
 

@@ -5,8 +5,8 @@ import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
+import { explainFailure } from "../reach/explain-failure.ts";
 import type { Located } from "../reach/located.ts";
-import { explainFailure } from "../read/explain-failure.ts";
 import { changedMeanwhile, codeOf, notADirectory } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 

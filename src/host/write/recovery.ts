@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync, renameSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import type { Owners } from "../os/process-owner.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease, Locks } from "../state/locks/locks.ts";
-import type { Owners } from "../state/locks/owner.ts";
 import { removeMade } from "./dirs.ts";
 import { codeOf } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";

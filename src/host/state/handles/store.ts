@@ -1,6 +1,6 @@
+import type { Owners } from "../../os/process-owner.ts";
 import { createLineSlicer, type LineSlice, type SliceBounds } from "../../read/line-slicer.ts";
 import type { StateDb } from "../database/state-db.ts";
-import type { Owners } from "../locks/owner.ts";
 import type { Chunk } from "./chunks.ts";
 
 /** A handle as it is kept. Times are in milliseconds since the epoch. */

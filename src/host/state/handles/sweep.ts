@@ -1,5 +1,5 @@
+import type { Owners } from "../../os/process-owner.ts";
 import type { StateDb } from "../database/state-db.ts";
-import type { Owners } from "../locks/owner.ts";
 
 export interface Sweeper {
   /**

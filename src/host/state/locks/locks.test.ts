@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
+import { createOwners } from "../../os/process-owner.ts";
 import { createStateDb, type StateDb } from "../database/state-db.ts";
 import { createLocks, type Lease, type Locks, type LocksOptions } from "./locks.ts";
-import { createOwners } from "./owner.ts";
 
 let workspace: string;
 let state: StateDb;

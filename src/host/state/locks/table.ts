@@ -1,5 +1,5 @@
+import type { Owner, Owners } from "../../os/process-owner.ts";
 import type { StateDb } from "../database/state-db.ts";
-import type { Owner, Owners } from "./owner.ts";
 
 /** One row per held key. Times are in milliseconds since the epoch. */
 export interface LeaseRow extends Owner {

@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { accessSync, constants, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
+import { findSystemProgram } from "../os/system-programs.ts";
 import type { CommandLimits } from "../run/contract.ts";
 import type { TreeMark } from "../run/process-scan.ts";
 
@@ -34,18 +35,6 @@ export const canMarkByLimit = (): boolean => {
     return false;
   }
 };
-
-export const findSystemProgram = (name: string): string | undefined =>
-  [`/usr/bin/${name}`, `/bin/${name}`].find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-
-export const findPrlimit = (): string | undefined => findSystemProgram("prlimit");
 
 /** The program behind `setsid`, where it is to control the terminal that its streams are. */
 export const withTerminal = (

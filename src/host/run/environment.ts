@@ -1,7 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
-import type { CommandRequest } from "../run/contract.ts";
-
-export const COMMAND_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+import { SYSTEM_PATH } from "../os/system-programs.ts";
+import type { CommandRequest } from "./contract.ts";
 
 /** Names by which a program loads code, runs another or finds its configuration elsewhere. */
 const REFUSED =
@@ -55,7 +54,7 @@ export const commandEnvironment = (
     TERM: "dumb",
     NO_COLOR: "1",
     ...added,
-    PATH: COMMAND_PATH,
+    PATH: SYSTEM_PATH.join(":"),
     HOME: home,
     TMPDIR: temp,
     PAGER: "cat",

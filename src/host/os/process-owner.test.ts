@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createOwners } from "./owner.ts";
+import { createOwners } from "./process-owner.ts";
 
 const owners = createOwners(process.pid);
 const { birth } = owners.self();
