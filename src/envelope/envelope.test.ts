@@ -6,7 +6,7 @@ import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
 import { buildConfig } from "../config/sections.ts";
 import { runDirect } from "../host/run/direct.ts";
-import { createStateDb } from "../host/state/database/state-db.ts";
+import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { createEnvelope, type EnvelopeParts } from "./envelope.ts";
 import { envelopeSettings, type TeValues } from "./settings.ts";

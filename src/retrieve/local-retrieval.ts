@@ -1,7 +1,7 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { tokenCounter } from "../base/tokens.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/os/assets.ts";
-import { createIndexDb } from "../host/state/database/index-db.ts";
+import { createIndexDb } from "../host/state/index-db.ts";
 import type { Graph } from "../symbols/graph.ts";
 import type { EmbeddingModel } from "./embed/async-embedder.ts";
 import { loadNearestRows } from "./embed/nearest-rows.ts";

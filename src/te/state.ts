@@ -1,6 +1,6 @@
 import type { Files } from "../host/read/files.ts";
-import { createStateDb } from "../host/state/database/state-db.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
+import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage, type Usage } from "../host/state/usage/usage.ts";
 import type { TeConfig } from "./config.ts";
 

@@ -9,7 +9,7 @@ import { createFiles } from "../host/read/files.ts";
 import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createSearch, renderHitLines } from "../host/search/search.ts";
-import type { StateDb } from "../host/state/database/state-db.ts";
+import type { Database } from "../host/state/database/database.ts";
 import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { createFileWrites } from "../host/write/file-writes.ts";
@@ -17,7 +17,7 @@ import { createFileWrites } from "../host/write/file-writes.ts";
 interface ReachParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
-  readonly state: StateDb;
+  readonly state: Database;
   readonly locks: Locks;
   readonly runner: Pick<CommandRunner, "tier">;
   readonly folders: UserFolders;

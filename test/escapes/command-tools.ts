@@ -7,7 +7,7 @@ import type { ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
-import { createStateDb } from "../../src/host/state/database/state-db.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
 import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";

@@ -1,9 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFiles } from "../../src/host/read/files.ts";
-import { createStateDb } from "../../src/host/state/database/state-db.ts";
 import { createHandles, newHandleId } from "../../src/host/state/handles/handles.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 
 const ME = { principal: "local" };

@@ -6,8 +6,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
+import type { Database } from "../../src/host/state/database/database.ts";
 import { createLocks, type Locks } from "../../src/host/state/locks/locks.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 
@@ -17,7 +18,7 @@ const script = fileURLToPath(new URL("./lock-child.ts", import.meta.url));
 
 let workspace: string;
 let counter: string;
-let state: StateDb;
+let state: Database;
 let locks: Locks;
 let children: Child[];
 

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createFiles } from "../../src/host/read/files.ts";
-import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
+import type { Database } from "../../src/host/state/database/database.ts";
 import { createHandles, type Handles, newHandleId } from "../../src/host/state/handles/handles.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
 
@@ -18,7 +19,7 @@ const script = fileURLToPath(new URL("./lock-child.ts", import.meta.url));
 const node = [process.execPath, "--disable-warning=ExperimentalWarning", script] as const;
 
 let workspace: string;
-let state: StateDb;
+let state: Database;
 let handles: Handles;
 
 beforeEach(() => {

@@ -23,8 +23,9 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSecretKey } from "../../src/host/own-files/secret-key.ts";
 import { makeStateFolder } from "../../src/host/own-files/state-folder.ts";
-import { createIndexDb, type IndexDb } from "../../src/host/state/database/index-db.ts";
-import { createStateDb, type StateDb } from "../../src/host/state/database/state-db.ts";
+import type { Database } from "../../src/host/state/database/database.ts";
+import { createIndexDb } from "../../src/host/state/index-db.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 
 const isRoot = process.getuid?.() === 0;
 const STRANGER = 65_534;
@@ -33,23 +34,23 @@ let base: string;
 let workspace: string;
 let userState: string;
 let warnings: string[];
-const opened: (StateDb | IndexDb)[] = [];
+const opened: Database[] = [];
 
 const onWarning = (message: string): void => void warnings.push(message);
 const at = (...names: string[]): string => join(workspace, ".llmc", ...names);
 
-const openState = (): StateDb => {
+const openState = (): Database => {
   const state = createStateDb({ workspace, userState, onWarning });
   opened.push(state);
   return state;
 };
-const openIndex = (): IndexDb => {
+const openIndex = (): Database => {
   const tables = "CREATE TABLE things (name TEXT)";
   const db = createIndexDb({ workspace, userState, tables, version: 7, onWarning });
   opened.push(db);
   return db;
 };
-const addHandle = (state: StateDb, id: string): void =>
+const addHandle = (state: Database, id: string): void =>
   state.transact(() => {
     state
       .sql(
@@ -57,11 +58,11 @@ const addHandle = (state: StateDb, id: string): void =>
       )
       .run(id);
   });
-const handles = (state: StateDb): unknown[] =>
+const handles = (state: Database): unknown[] =>
   state.read(() => state.sql("SELECT id FROM handles").all()).map(({ id }) => id);
-const things = (index: IndexDb): unknown[] =>
+const things = (index: Database): unknown[] =>
   index.read(() => index.sql("SELECT name FROM things").all()).map(({ name }) => name);
-const addThing = (index: IndexDb, name: string): void =>
+const addThing = (index: Database, name: string): void =>
   index.transact(() => void index.sql("INSERT INTO things VALUES (?)").run(name));
 
 beforeEach(() => {
@@ -281,7 +282,7 @@ describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
   test("is set aside once by processes that start together, and all go on with one new database", async () => {
     plantReal();
     const code = `
-      import { createStateDb } from ${urlOf("../../src/host/state/database/state-db.ts")};
+      import { createStateDb } from ${urlOf("../../src/host/state/state-db.ts")};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
       for (let i = 0; i < 10; i++) await state.transactSoon(() =>
         state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;

@@ -1,6 +1,6 @@
 import { hostSections } from "../../src/host/options.ts";
-import { createStateDb } from "../../src/host/state/database/state-db.ts";
 import { createLocks, type Lease, type Locks } from "../../src/host/state/locks/locks.ts";
+import { createStateDb } from "../../src/host/state/state-db.ts";
 import type { FileWrites } from "../../src/host/write/contract.ts";
 import { createFileWrites, type FileWritesOptions } from "../../src/host/write/file-writes.ts";
 import { USER_STATE } from "../user-state.ts";

@@ -32,7 +32,7 @@ const judge = (stats: BigIntStats): string | undefined => {
 };
 
 /** A folder that is not fit to hold what we trust later; the reason is the end of a sentence about it. */
-export class UnfitFolder extends Error {
+export class UnsafeFolder extends Error {
   readonly reason: string;
 
   constructor(path: string, reason: string, cause?: unknown) {
@@ -49,7 +49,7 @@ const openHeld = (path: string): number => {
     // A link fails as a loop, or as something that is not a directory, which one depends on the system.
     if (code !== "ELOOP" && code !== "ENOTDIR") throw error;
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    throw new UnfitFolder(path, isLink ? "is a link" : "is not a folder");
+    throw new UnsafeFolder(path, isLink ? "is a link" : "is not a folder");
   }
 };
 
@@ -60,7 +60,7 @@ export const openOwnFolder = (path: string): OwnFolder => {
   try {
     const stats = fstatSync(fd, { bigint: true });
     const reason = judge(stats);
-    if (reason !== undefined) throw new UnfitFolder(path, reason);
+    if (reason !== undefined) throw new UnsafeFolder(path, reason);
     return { path, fd, stats, at: hasDescriptorPaths(fd) ? `/proc/self/fd/${fd}` : path, close };
   } catch (error) {
     close();

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { LlmcError } from "../../base/error.ts";
-import { ignoringExistence, makeOwnFolder, type OwnFolder, ownUser, UnfitFolder } from "./own-folder.ts";
+import { ignoringExistence, makeOwnFolder, type OwnFolder, ownUser, UnsafeFolder } from "./own-folder.ts";
 import { readDescriptor } from "./read-own-file.ts";
 
 const KEY_BYTES = 32;
@@ -25,7 +25,7 @@ const unusable = (folder: string, why: string, error: unknown): LlmcError =>
   new LlmcError("unavailable", `llmc's own folder ${folder} ${why}.`, {
     hint: "It holds the key by which llmc knows its own state. Make it a folder of this user, or set XDG_STATE_HOME.",
     retryable: false,
-    cause: error instanceof UnfitFolder ? error : new UnfitFolder(folder, why, error),
+    cause: error instanceof UnsafeFolder ? error : new UnsafeFolder(folder, why, error),
   });
 
 /** The user's state folder, made where it is missing. */
@@ -34,7 +34,7 @@ export const openUserState = (folder: string): OwnFolder => {
     mkdirSync(dirname(folder), { recursive: true, mode: 0o700 });
     return makeOwnFolder(folder);
   } catch (error) {
-    if (error instanceof UnfitFolder) throw unusable(folder, error.reason, error);
+    if (error instanceof UnsafeFolder) throw unusable(folder, error.reason, error);
     throw unusable(folder, "cannot be used", error);
   }
 };

@@ -7,12 +7,12 @@ import {
   makeOwnFolder,
   type OwnFolder,
   openOwnFolder,
-  UnfitFolder,
+  UnsafeFolder,
 } from "./own-folder.ts";
 
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-const refused = (error: UnfitFolder): LlmcError =>
+const refused = (error: UnsafeFolder): LlmcError =>
   new LlmcError("unavailable", `The workspace's ${STATE_DIR} ${error.reason}, so nothing is kept there.`, {
     hint:
       `llmc keeps its state only in a folder of its own user that nobody else can write: remove ${STATE_DIR}, ` +
@@ -25,7 +25,7 @@ const judged = (open: () => OwnFolder): OwnFolder => {
   try {
     return open();
   } catch (error) {
-    throw error instanceof UnfitFolder ? refused(error) : error;
+    throw error instanceof UnsafeFolder ? refused(error) : error;
   }
 };
 

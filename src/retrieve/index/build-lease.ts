@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import { createStateDb } from "../../host/state/database/state-db.ts";
 import { createLocks } from "../../host/state/locks/locks.ts";
+import { createStateDb } from "../../host/state/state-db.ts";
 
 /** One process at a time does a work on the index of a workspace; the others would only do the same again. */
 export interface BuildLease {

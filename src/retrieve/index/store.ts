@@ -1,4 +1,4 @@
-import type { IndexDb } from "../../host/state/database/index-db.ts";
+import type { Database } from "../../host/state/database/database.ts";
 import type { FileEntry } from "./file-entry.ts";
 import type { Look } from "./look.ts";
 
@@ -25,7 +25,7 @@ export type Written =
 
 /** The index on the disk. */
 export interface Store {
-  readonly db: IndexDb;
+  readonly db: Database;
   generation(): number;
   /** Hands over everything that was written after a generation; 0: everything. Undefined: too long ago to be told apart. */
   since(
@@ -49,7 +49,7 @@ const COLUMNS = "id, path, state, size, stamp, hash, language, fallback";
 const isStored = (look: Look): look is Exclude<Look, { readonly kind: "none" | "same" }> =>
   look.kind !== "none" && look.kind !== "same";
 
-export const createStore = (db: IndexDb): Store => {
+export const createStore = (db: Database): Store => {
   const { sql } = db;
 
   const meta = (key: string): number =>

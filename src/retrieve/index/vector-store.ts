@@ -1,4 +1,4 @@
-import type { IndexDb } from "../../host/state/database/index-db.ts";
+import type { Database } from "../../host/state/database/database.ts";
 
 export interface VectorRow {
   readonly path: string;
@@ -17,7 +17,7 @@ export interface VectorStore {
   keepOnly(embedder: string): void;
 }
 
-export const createVectorStore = (db: IndexDb): VectorStore => ({
+export const createVectorStore = (db: Database): VectorStore => ({
   read: (work) =>
     db.read(() =>
       work((embedder, path, layout) => {

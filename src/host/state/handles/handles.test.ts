@@ -14,7 +14,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
 import { createFiles } from "../../read/files.ts";
-import { createStateDb, type StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
+import { createStateDb } from "../state-db.ts";
 import { createHandles, type Handles, type HandlesOptions, newHandleId } from "./handles.ts";
 
 const ME = { principal: "local" };
@@ -24,7 +25,7 @@ const HOUR_MS = 3_600_000;
 const ALL = { offsetLines: 0, maxLines: 1_000_000, maxBytes: 100_000_000 };
 
 let workspace: string;
-let state: StateDb;
+let state: Database;
 let clock: number;
 let roots: string[];
 let denylist: string[];

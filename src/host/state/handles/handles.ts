@@ -7,7 +7,7 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import type { Files } from "../../read/files.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 import { createFileChunks, type TextChunk, versionOf } from "./file.ts";
 import { storeLines } from "./put.ts";
 import { createPayloadReader } from "./read.ts";
@@ -76,7 +76,7 @@ export interface HandleLimits {
 }
 
 export interface HandlesOptions {
-  readonly state: StateDb;
+  readonly state: Database;
   readonly files: Files;
   /** Real path. */
   readonly workspace: string;

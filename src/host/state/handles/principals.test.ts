@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
 import { createFiles } from "../../read/files.ts";
-import { createStateDb } from "../database/state-db.ts";
+import { createStateDb } from "../state-db.ts";
 import { createHandles, newHandleId } from "./handles.ts";
 
 const ANN = { principal: "token:ann:1" };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 import { createChunker, nextCharacter } from "./chunks.ts";
 import type { HandleStore } from "./store.ts";
 
@@ -25,7 +25,7 @@ const firstBytes = (text: string, maxBytes: number): string => {
  * true where something was stored for nothing, which is left to the sweeper.
  */
 export const storeLines = async (
-  state: StateDb,
+  state: Database,
   store: HandleStore,
   lines: AsyncIterable<string> | Iterable<string>,
   maxBytes: number,

@@ -1,5 +1,5 @@
 import type { SliceBounds } from "../../read/line-slicer.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 import { CHUNK_BYTES } from "./chunks.ts";
 import { countLines, pastTheEnd, type TextChunk } from "./file.ts";
 import { type Renderer, renderLines } from "./render.ts";
@@ -15,7 +15,7 @@ export interface PayloadReader {
 const MAX_RENDERED_BYTES = 256 * CHUNK_BYTES;
 
 export const createPayloadReader = (
-  state: StateDb,
+  state: Database,
   store: HandleStore,
   renderers: Readonly<Record<string, Renderer | undefined>>,
 ): PayloadReader => {

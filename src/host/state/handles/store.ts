@@ -1,6 +1,6 @@
 import type { Owners } from "../../os/process-owner.ts";
 import { createLineSlicer, type LineSlice, type SliceBounds } from "../../read/line-slicer.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 import type { Chunk } from "./chunks.ts";
 
 /** A handle as it is kept. Times are in milliseconds since the epoch. */
@@ -54,7 +54,7 @@ const asBuffer = (bytes: unknown): Buffer =>
     ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : Buffer.alloc(0);
 
-export const createHandleStore = (state: StateDb, owners: Owners, now: () => number): HandleStore => {
+export const createHandleStore = (state: Database, owners: Owners, now: () => number): HandleStore => {
   const { sql } = state;
   return {
     handle: (principal, id) =>

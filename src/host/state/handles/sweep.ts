@@ -1,5 +1,5 @@
 import type { Owners } from "../../os/process-owner.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 
 export interface Sweeper {
   /**
@@ -30,7 +30,7 @@ const REMOVE_BY_BYTES = `DELETE FROM handles WHERE id = (SELECT id FROM handles 
    GROUP BY principal ORDER BY sum(blobs.bytes) DESC, principal LIMIT 1)
   ORDER BY created, rowid LIMIT 1)`;
 
-export const createSweeper = (state: StateDb, owners: Owners, now: () => number): Sweeper => {
+export const createSweeper = (state: Database, owners: Owners, now: () => number): Sweeper => {
   const { sql } = state;
   // At first there may be something that a process left when it was killed.
   let isExpected = true;

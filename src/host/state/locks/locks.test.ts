@@ -5,12 +5,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
 import { createOwners } from "../../os/process-owner.ts";
-import { createStateDb, type StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
+import { createStateDb } from "../state-db.ts";
 import { createLocks, type Lease, type Locks, type LocksOptions } from "./locks.ts";
 
 let workspace: string;
-let state: StateDb;
-let others: StateDb;
+let state: Database;
+let others: Database;
 
 const make = (over: Partial<LocksOptions> = {}): Locks =>
   createLocks({

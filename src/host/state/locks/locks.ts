@@ -5,7 +5,7 @@ import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 import { createKeyQueue } from "./queue.ts";
 import { type Claim, createLockTable, type LeaseRow } from "./table.ts";
 import { createTurns } from "./turns.ts";
@@ -42,7 +42,7 @@ export interface Locks {
 }
 
 export interface LocksOptions {
-  readonly state: StateDb;
+  readonly state: Database;
   /** Real path; errors name keys relative to it. */
   readonly workspace: string;
   readonly settings: () => { readonly waitMs: number; readonly leaseMs: number };

@@ -1,5 +1,5 @@
 import type { Owner, Owners } from "../../os/process-owner.ts";
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 
 /** One row per held key. Times are in milliseconds since the epoch. */
 export interface LeaseRow extends Owner {
@@ -34,7 +34,7 @@ export interface LockTable {
 // Longest lease that the configuration allows: whatever a row says, nobody is locked out longer by a clock that jumped.
 const MAX_LEASE_MS = 600_000;
 
-export const createLockTable = (state: StateDb, owners: Owners, now: () => number): LockTable => {
+export const createLockTable = (state: Database, owners: Owners, now: () => number): LockTable => {
   const { sql } = state;
 
   const stands = (row: LeaseRow, timeMs: number): boolean => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../../test/app.ts";
 import { USER_STATE } from "../../../../test/user-state.ts";
-import { createStateDb } from "../database/state-db.ts";
+import { createStateDb } from "../state-db.ts";
 import { createUsage, type UsageRecord } from "./usage.ts";
 
 const DAY_MS = 86_400_000;
@@ -49,7 +49,7 @@ const url = (name: string): string => fileURLToPath(new URL(name, import.meta.ur
 
 const worker = (workspace: string, body: string): Promise<number | null> =>
   runModule(`
-    import { createStateDb } from ${JSON.stringify(url("../database/state-db.ts"))};
+    import { createStateDb } from ${JSON.stringify(url("../state-db.ts"))};
     import { createUsage } from ${JSON.stringify(url("./usage.ts"))};
     const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, onWarning: () => {} });
     const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });

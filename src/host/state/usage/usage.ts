@@ -1,4 +1,4 @@
-import type { StateDb } from "../database/state-db.ts";
+import type { Database } from "../database/database.ts";
 
 /** One command, as it is remembered. */
 export interface UsageRecord {
@@ -67,7 +67,7 @@ export interface Grant {
 }
 
 interface UsageOptions {
-  readonly state: StateDb;
+  readonly state: Database;
   /** 0 keeps all. */
   readonly retentionDays: () => number;
   /** Milliseconds since the epoch. */

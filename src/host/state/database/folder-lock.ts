@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, statSync } from "node:fs";
-import { ignoringExistence, type OwnFolder } from "./own-folder.ts";
+import { ignoringExistence, type OwnFolder } from "../../own-files/own-folder.ts";
 
 // The work takes about a millisecond: whoever holds the lock for longer than this was killed.
 const STALE_MS = 2000;
 const PAUSE_MS = 5;
 const MAX_WAIT_MS = 5000;
 
-const blockFor = (ms: number): void => {
+/** Blocks the whole thread. */
+export const blockFor = (ms: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 };
 

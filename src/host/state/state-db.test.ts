@@ -18,15 +18,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { USER_STATE } from "../../../../test/user-state.ts";
-import { createStateDb, type StateDb } from "./state-db.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
+import type { Database } from "./database/database.ts";
+import { createStateDb } from "./state-db.ts";
 
 let workspace: string;
 let path: string;
-let state: StateDb;
+let state: Database;
 let warnings: string[];
 
-const make = (): StateDb =>
+const make = (): Database =>
   createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => warnings.push(message) });
 
 beforeEach(() => {
@@ -56,13 +57,13 @@ const run = async (code: string): Promise<{ readonly exit: unknown; readonly sai
   return { exit, said };
 };
 
-const addHandle = (db: StateDb, id: string): void =>
+const addHandle = (db: Database, id: string): void =>
   db.transact(() => {
     db.sql(
       "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)",
     ).run(id);
   });
-const handleIds = (db: StateDb): unknown[] =>
+const handleIds = (db: Database): unknown[] =>
   db.read(() => db.sql("SELECT id FROM handles ORDER BY id").all()).map(({ id }) => id);
 
 describe("the file", () => {

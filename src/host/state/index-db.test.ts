@@ -10,14 +10,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { USER_STATE } from "../../../../test/user-state.ts";
-import { createIndexDb, type IndexDb } from "./index-db.ts";
+import { USER_STATE } from "../../../test/user-state.ts";
+import type { Database } from "./database/database.ts";
+import { createIndexDb } from "./index-db.ts";
 
 describe("the index database", () => {
   let workspace = "";
   let warnings: string[] = [];
-  const opened: IndexDb[] = [];
-  const open = (version = 7): IndexDb => {
+  const opened: Database[] = [];
+  const open = (version = 7): Database => {
     const db = createIndexDb({
       workspace,
       userState: USER_STATE,
@@ -28,9 +29,9 @@ describe("the index database", () => {
     opened.push(db);
     return db;
   };
-  const put = (db: IndexDb, name: string): void =>
+  const put = (db: Database, name: string): void =>
     db.transact(() => void db.sql("INSERT INTO things VALUES (?)").run(name));
-  const names = (db: IndexDb): unknown[] =>
+  const names = (db: Database): unknown[] =>
     db.read(() =>
       db
         .sql("SELECT name FROM things ORDER BY name")

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type BigIntStats, lstatSync, renameSync } from "node:fs";
-import type { OwnFolder } from "./own-folder.ts";
-import { ownUser } from "./own-folder.ts";
+import { type BigIntStats, lstatSync, renameSync, rmSync } from "node:fs";
+import { type OwnFolder, ownUser } from "../../own-files/own-folder.ts";
 
 /** A database and what SQLite keeps beside it. The log goes first: left behind, it would be taken for the new one's. */
 const SUFFIXES = ["-wal", "-shm", "-journal", ""] as const;
@@ -31,7 +30,7 @@ const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
  * Renames whatever SQLite would open under these names and we did not make: links, FIFOs, devices, folders, files of
  * other users and files that have another name elsewhere. Nothing of it is opened. Gives the new names.
  */
-export const setStrangersAside = (folder: OwnFolder, name: string): readonly string[] => {
+export const setForeignAside = (folder: OwnFolder, name: string): readonly string[] => {
   const moved: string[] = [];
   for (const suffix of SUFFIXES) {
     const stats = lookAt(`${folder.at}/${name}${suffix}`);
@@ -44,7 +43,7 @@ export const setStrangersAside = (folder: OwnFolder, name: string): readonly str
 };
 
 /** Whether any of these names leads to something that is not a plain file of ours. */
-export const hasStrangers = (folder: OwnFolder, name: string): boolean =>
+export const hasForeignFiles = (folder: OwnFolder, name: string): boolean =>
   SUFFIXES.some((suffix) => {
     const stats = lookAt(`${folder.at}/${name}${suffix}`);
     return stats !== undefined && !isPlainFileOfOurs(stats);
@@ -61,4 +60,17 @@ export const setAside = (folder: OwnFolder, name: string, why: "corrupt" | "unsi
     }
   }
   return aside;
+};
+
+/** The same for a large database: only the last one is kept, as `.old`. */
+export const replaceLastAside = (folder: OwnFolder, name: string): string => {
+  const path = `${folder.at}/${name}`;
+  try {
+    for (const suffix of SUFFIXES) if (suffix !== "") rmSync(`${path}${suffix}`, { force: true });
+    renameSync(path, `${path}.old`);
+    return `${name}.old`;
+  } catch {
+    // Something else has that name.
+    return setAside(folder, name, "corrupt");
+  }
 };

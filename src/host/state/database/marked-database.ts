@@ -2,17 +2,17 @@ import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs"
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { LlmcError } from "../../base/error.ts";
-import { STATE_DIR } from "../../policy/paths.ts";
-import { ignoringExistence, isStillThere, type OwnFolder } from "./own-folder.ts";
-import type { SecretKey } from "./secret-key.ts";
-import { hasStrangers, identityIn, identityOf } from "./set-aside.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { STATE_DIR } from "../../../policy/paths.ts";
+import { ignoringExistence, isStillThere, type OwnFolder } from "../../own-files/own-folder.ts";
+import type { SecretKey } from "../../own-files/secret-key.ts";
+import { hasForeignFiles, identityIn, identityOf } from "./set-aside.ts";
 
 /** Says that a database is ours: a signature over its kind and its workspace, by a key that no workspace has. */
 export const MARK_TABLE =
   "CREATE TABLE llmc_mark (kind TEXT PRIMARY KEY, signature BLOB NOT NULL) STRICT, WITHOUT ROWID";
 
-export interface DatabasePlace {
+export interface DatabaseLocation {
   /** Held by the caller while the database is opened. */
   readonly folder: OwnFolder;
   /** In that folder. */
@@ -39,10 +39,14 @@ const HOSTILE = {
 // Nothing in a schema of ours is larger; a made-up one is refused instead of read to its end.
 const SMALL = { length: 1_000_000, sqlLength: 100_000 } as const;
 
-const signedParts = ({ name, workspace }: DatabasePlace): readonly string[] => ["database", name, workspace];
+const signedParts = ({ name, workspace }: DatabaseLocation): readonly string[] => [
+  "database",
+  name,
+  workspace,
+];
 
 /** Whose an open database is. Reads only, and nothing but the mark. */
-export const judgeDatabase = (db: DatabaseSync, place: DatabasePlace): Verdict => {
+export const judgeDatabase = (db: DatabaseSync, location: DatabaseLocation): Verdict => {
   const one = (sql: string, ...values: string[]) => db.prepare(sql).get(...values);
   const mark = one("SELECT type, sql FROM sqlite_schema WHERE name = 'llmc_mark'");
   if (mark === undefined) {
@@ -53,33 +57,36 @@ export const judgeDatabase = (db: DatabaseSync, place: DatabasePlace): Verdict =
   }
   // A view or a virtual table of that name would run what somebody else wrote.
   if (mark["type"] !== "table" || mark["sql"] !== MARK_TABLE) return "unsigned";
-  const found = one("SELECT signature FROM llmc_mark WHERE kind = ?", place.name)?.["signature"];
-  return found instanceof Uint8Array && place.key.isSigned(found, ...signedParts(place))
+  const found = one("SELECT signature FROM llmc_mark WHERE kind = ?", location.name)?.["signature"];
+  return found instanceof Uint8Array && location.key.isSigned(found, ...signedParts(location))
     ? "ours"
     : "unsigned";
 };
 
 /** To be called in the transaction that makes the tables. */
-export const writeMark = (db: DatabaseSync, place: DatabasePlace): void => {
-  db.prepare("INSERT INTO llmc_mark VALUES (?, ?)").run(place.name, place.key.sign(...signedParts(place)));
+export const writeMark = (db: DatabaseSync, location: DatabaseLocation): void => {
+  db.prepare("INSERT INTO llmc_mark VALUES (?, ?)").run(
+    location.name,
+    location.key.sign(...signedParts(location)),
+  );
 };
 
 /** Never opens a file that is there: closing it again would drop the locks that SQLite holds on it in this process. */
-const createFile = ({ folder, name }: DatabasePlace): void => {
+const createFile = ({ folder, name }: DatabaseLocation): void => {
   if (identityIn(folder, name) !== undefined) return;
   ignoringExistence(() => closeSync(openSync(`${folder.at}/${name}`, NEW_FILE, 0o600)));
 };
 
 /** SQLite looks a name up by itself, and would follow it to another folder; it never makes the file. */
-const connect = (place: DatabasePlace, mode: "ro" | "rw"): DatabaseSync => {
+const connect = (location: DatabaseLocation, mode: "ro" | "rw"): DatabaseSync => {
   const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
-  const url = pathToFileURL(join(place.folder.path, place.name));
+  const url = pathToFileURL(join(location.folder.path, location.name));
   url.searchParams.set("mode", mode);
   const limits = mode === "ro" ? { readOnly: true, limits: SMALL } : {};
-  const db = new Database(url, { ...HOSTILE, ...limits, timeout: place.busyMs });
+  const db = new Database(url, { ...HOSTILE, ...limits, timeout: location.busyMs });
   try {
     db.exec(
-      `PRAGMA busy_timeout = ${place.busyMs}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON`,
+      `PRAGMA busy_timeout = ${location.busyMs}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON`,
     );
     return db;
   } catch (error) {
@@ -134,10 +141,10 @@ export interface OpenedDatabase {
 }
 
 /** Reads the mark through a connection that cannot write, so that a database of somebody else's stays as it is. */
-const inspect = (place: DatabasePlace): Verdict => {
-  const db = connect(place, "ro");
+const inspect = (location: DatabaseLocation): Verdict => {
+  const db = connect(location, "ro");
   try {
-    return judgeDatabase(db, place);
+    return judgeDatabase(db, location);
   } finally {
     db.close();
   }
@@ -147,22 +154,22 @@ const inspect = (place: DatabasePlace): Verdict => {
  * Opens a database of ours in the held folder, made where it is missing. What SQLite opened is compared with what lies
  * in the folder, before and after. Gives `unsigned` where the file is not ours: nothing of it was used.
  */
-export const openMarkedDatabase = (place: DatabasePlace): OpenedDatabase | "unsigned" => {
-  const { folder, name } = place;
-  createFile(place);
+export const openMarkedDatabase = (location: DatabaseLocation): OpenedDatabase | "unsigned" => {
+  const { folder, name } = location;
+  createFile(location);
   const identity = identityIn(folder, name);
-  if (identity === undefined || hasStrangers(folder, name) || !isStillThere(folder)) throw swapped(name);
-  if (inspect(place) === "unsigned") return "unsigned";
+  if (identity === undefined || hasForeignFiles(folder, name) || !isStillThere(folder)) throw swapped(name);
+  if (inspect(location) === "unsigned") return "unsigned";
   const before = openFiles();
-  const db = connect(place, "rw");
+  const db = connect(location, "rw");
   try {
     const isTheSame =
       hasOpened(identity, before, openFiles()) &&
       identityIn(folder, name) === identity &&
-      !hasStrangers(folder, name) &&
+      !hasForeignFiles(folder, name) &&
       isStillThere(folder);
     if (!isTheSame) throw swapped(name);
-    const verdict = judgeDatabase(db, place);
+    const verdict = judgeDatabase(db, location);
     if (verdict === "unsigned") throw swapped(name);
     return { db, identity, verdict };
   } catch (error) {

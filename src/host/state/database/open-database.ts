@@ -1,0 +1,180 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { LlmcError } from "../../../base/error.ts";
+import { STATE_DIR } from "../../../policy/paths.ts";
+import type { OwnFolder } from "../../own-files/own-folder.ts";
+import { openSecretKey } from "../../own-files/secret-key.ts";
+import { withStateFolder } from "../../own-files/state-folder.ts";
+import { blockFor, withFolderLock } from "./folder-lock.ts";
+import { type DatabaseLocation, openMarkedDatabase } from "./marked-database.ts";
+import { type DatabaseSchema, prepareDatabase } from "./schema.ts";
+import { identityIn, identityOf, replaceLastAside, setAside, setForeignAside } from "./set-aside.ts";
+import { isBusy, isUnwritable, resultCode } from "./sqlite-failure.ts";
+
+export interface DatabaseOptions {
+  /** Real path. */
+  readonly workspace: string;
+  /** The user's own folder for state, which holds the key that databases are signed with. */
+  readonly userState: string;
+  readonly onWarning: (message: string) => void;
+}
+
+/** How one kind of database differs from another. */
+export interface DatabaseKind {
+  /** Of the file in `.llmc`. */
+  readonly name: string;
+  /** For messages, such as "the search index". */
+  readonly title: string;
+  readonly schema: DatabaseSchema;
+  /** SQLite itself waits this long for another process, and blocks the thread. */
+  readonly busyMs: number;
+  /** How long `transact` goes on trying. */
+  readonly waitMs: number;
+  /** How many databases that were damaged or replaced are kept. */
+  readonly keepsAside: "all" | "last";
+  /** Whether it lives in memory where the disk cannot be written; otherwise that is an error. */
+  readonly hasMemoryFallback: boolean;
+  readonly isDamage: (error: unknown) => boolean;
+}
+
+export interface OpenDatabase {
+  readonly db: DatabaseSync;
+  /** Of the file, or `MEMORY`. */
+  readonly identity: string;
+}
+
+export const MEMORY = ":memory:";
+
+const OPEN_WAIT_MS = 500;
+const MAX_ATTEMPTS = 4;
+
+export const unavailable = (
+  { title, name }: DatabaseKind,
+  what: string,
+  cause: unknown,
+  retryable = false,
+): LlmcError =>
+  new LlmcError("unavailable", `${title.replace(/^t/, "T")} in ${STATE_DIR}/${name} ${what}`, {
+    hint: retryable ? "Try again." : `The workspace's ${STATE_DIR} folder must be writable.`,
+    retryable,
+    cause,
+  });
+
+/** Tells the file from another that took its name, a link among them; undefined where there is none. */
+export const identityNow = ({ workspace }: DatabaseOptions, { name }: DatabaseKind): string | undefined => {
+  try {
+    return identityOf(lstatSync(join(workspace, STATE_DIR, name), { bigint: true }));
+  } catch {
+    return undefined;
+  }
+};
+
+const REASONS = {
+  damaged: "was damaged",
+  unsigned: "was not made by this user's llmc for this workspace",
+  outdated: "was made by another version",
+} as const;
+
+/** Moves the database away that was seen, unless another process has replaced it already. */
+export const moveAside = (
+  folder: OwnFolder,
+  seen: string | undefined,
+  why: keyof typeof REASONS,
+  { onWarning }: DatabaseOptions,
+  { name, title, keepsAside }: DatabaseKind,
+): void => {
+  const aside = withFolderLock(folder, () => {
+    if (seen === undefined || identityIn(folder, name) !== seen) return undefined;
+    if (keepsAside === "last") return replaceLastAside(folder, name);
+    return setAside(folder, name, why === "unsigned" ? "unsigned" : "corrupt");
+  });
+  if (aside === undefined) return;
+  onWarning(`${title} ${REASONS[why]}; it was moved to ${STATE_DIR}/${aside} and a new one was made`);
+};
+
+const orClosed = <T>(db: DatabaseSync, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+/** Undefined where the file was moved aside. */
+const tryOpen = (
+  location: DatabaseLocation,
+  options: DatabaseOptions,
+  kind: DatabaseKind,
+): OpenDatabase | undefined => {
+  const { folder, name } = location;
+  // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
+  const seen = identityIn(folder, name);
+  try {
+    const opened = openMarkedDatabase(location);
+    if (opened === "unsigned") {
+      moveAside(folder, seen, "unsigned", options, kind);
+      return undefined;
+    }
+    const { db, identity } = opened;
+    if (orClosed(db, () => prepareDatabase(db, kind.schema, location))) return { db, identity };
+    db.close();
+    moveAside(folder, identity, "outdated", options, kind);
+  } catch (error) {
+    if (!kind.isDamage(error)) throw error;
+    moveAside(folder, seen, "damaged", options, kind);
+  }
+  return undefined;
+};
+
+const openOnDisk = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase => {
+  const { workspace, userState, onWarning } = options;
+  const { name, title, busyMs } = kind;
+  const key = openSecretKey(userState);
+  return withStateFolder(workspace, (folder) => {
+    for (const aside of setForeignAside(folder, name))
+      onWarning(`something else was in place of ${title}; it was moved to ${STATE_DIR}/${aside}`);
+    const location = { folder, name, workspace, key, busyMs };
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const opened = tryOpen(location, options, kind);
+      if (opened !== undefined) return opened;
+    }
+    throw unavailable(kind, "keeps being replaced by another process.", undefined, true);
+  });
+};
+
+const openPatiently = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase => {
+  // Several processes may be making it at once, and SQLite does not wait when it switches to WAL.
+  const deadline = performance.now() + OPEN_WAIT_MS;
+  for (;;) {
+    try {
+      return openOnDisk(options, kind);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      blockFor(2 + Math.random() * 10);
+    }
+  }
+};
+
+const openInMemory = ({ schema }: DatabaseKind): OpenDatabase => {
+  const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
+  const db = new Database(MEMORY);
+  orClosed(db, () => prepareDatabase(db, schema, undefined));
+  return { db, identity: MEMORY };
+};
+
+/** The one way to open a database of ours: made where it is missing, moved aside where it cannot be trusted. */
+export const openDatabase = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase => {
+  try {
+    return openPatiently(options, kind);
+  } catch (error) {
+    if (kind.hasMemoryFallback && isUnwritable(error)) {
+      const why = error instanceof LlmcError ? ` (${error.message})` : "";
+      options.onWarning(`${kind.title} cannot be written to the disk${why}; it is kept in memory`);
+      return openInMemory(kind);
+    }
+    if (error instanceof LlmcError || resultCode(error) !== 0) throw error;
+    throw unavailable(kind, "cannot be made.", error);
+  }
+};
