@@ -1,11 +1,12 @@
 import { toLlmcError } from "./base/error.ts";
 import { ERROR_TABLE } from "./base/error-table.ts";
 import { parseServe } from "./cli/serve-flags.ts";
+import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
 import { requestOf, stderr } from "./wiring/request.ts";
 
 const run = async (argv: readonly string[]): Promise<void> => {
   // A client waits for this one at every start: it goes without the command line's library and its help texts.
-  const serve = parseServe(argv);
+  const serve = parseServe(argv, lazyParseArgs);
   if (serve?.stdio && !serve.http) {
     const [{ serveStdio }, request] = await Promise.all([
       import("./wiring/serve.ts"),

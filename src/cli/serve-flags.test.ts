@@ -1,3 +1,4 @@
+import { parseArgs } from "node:util";
 import { expect, test } from "vitest";
 import { type Actions, createProgram, runProgram } from "./program.ts";
 import { parseServe } from "./serve-flags.ts";
@@ -21,7 +22,7 @@ test.each([
   [["serve", "--root=/x y", "--stdio"]],
   [["serve"]],
 ])("%j means the same to both", async (argv) => {
-  expect(parseServe(argv)).toEqual(await byProgram(argv));
+  expect(parseServe(argv, parseArgs)).toEqual(await byProgram(argv));
 });
 
 test.each([
@@ -32,5 +33,5 @@ test.each([
   [["tools"]],
   [[]],
 ])("%j is left to the whole command line", (argv) => {
-  expect(parseServe(argv)).toBeUndefined();
+  expect(parseServe(argv, parseArgs)).toBeUndefined();
 });

@@ -7,11 +7,13 @@ const isMode = (word: string): word is (typeof MODES)[number] => MODES.some((mod
  * Reads `serve` and its flags; undefined for any other command and for anything unusual, which the whole command line
  * then explains. A test holds the two to the same answers.
  */
-export const parseServe = (argv: readonly string[]): ServeOptions | undefined => {
+export const parseServe = (
+  argv: readonly string[],
+  parseArgs: typeof import("node:util").parseArgs,
+): ServeOptions | undefined => {
   if (argv[0] !== "serve") return undefined;
   try {
-    // Not imported: an import of this module loads a dozen others that it offers, 2 ms of every start.
-    const { values } = process.getBuiltinModule("node:util").parseArgs({
+    const { values } = parseArgs({
       args: argv.slice(1),
       options: {
         root: { type: "string" },

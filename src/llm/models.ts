@@ -59,7 +59,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
 
     const { origin } = new URL(url);
     const place = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
-    const fetch = createOutbound({
+    const request = createOutbound({
       origin,
       loopbackOnly: decision.loopbackOnly,
       maxResponseBytes: MAX_RESPONSE_BYTES,
@@ -70,7 +70,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
       baseUrl: url,
       isFree: decision.loopbackOnly || isFreeOfCharge(name, url),
     };
-    const sdk = await provider.load({ id, baseUrl: url, key, fetch }).catch((cause: unknown) => {
+    const sdk = await provider.load({ id, baseUrl: url, key, fetch: request }).catch((cause: unknown) => {
       throw new LlmcError("unavailable", `What ${name} needs could not be loaded.`, {
         hint: "Is the installation whole?",
         cause,

@@ -31,13 +31,13 @@ const renameLimit = ({ max_tokens, ...rest }: Record<string, unknown>): Record<s
   ...(max_tokens === undefined ? {} : { max_completion_tokens: max_tokens }),
 });
 
-const loadCompatible = async ({ id, baseUrl, key, fetch }: SdkParts): Promise<SdkModel> => {
+const loadCompatible = async ({ id, baseUrl, key, fetch: request }: SdkParts): Promise<SdkModel> => {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   return createOpenAICompatible({
     name: "openai",
     baseURL: baseUrl,
     includeUsage: true,
-    fetch,
+    fetch: request,
     ...(key === undefined ? {} : { apiKey: key }),
     ...(new URL(baseUrl).hostname === OPENAI_HOST ? { transformRequestBody: renameLimit } : {}),
   }).chatModel(id);
@@ -59,17 +59,17 @@ export const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   anthropic: {
     setting: "anthropic",
     needsKey: () => true,
-    load: async ({ id, baseUrl, key = "", fetch }) => {
+    load: async ({ id, baseUrl, key = "", fetch: request }) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
-      return createAnthropic({ baseURL: baseUrl, apiKey: key, fetch }).languageModel(id);
+      return createAnthropic({ baseURL: baseUrl, apiKey: key, fetch: request }).languageModel(id);
     },
   },
   google: {
     setting: "google",
     needsKey: () => true,
-    load: async ({ id, baseUrl, key = "", fetch }) => {
+    load: async ({ id, baseUrl, key = "", fetch: request }) => {
       const { createGoogle } = await import("@ai-sdk/google");
-      return createGoogle({ baseURL: baseUrl, apiKey: key, fetch }).languageModel(id);
+      return createGoogle({ baseURL: baseUrl, apiKey: key, fetch: request }).languageModel(id);
     },
   },
 };

@@ -8,6 +8,7 @@ import { trustFolder, type UserFolders } from "../config/user-folders.ts";
 import { describeWaiting, waitingHint } from "../config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "../core/core.ts";
 import { createDisk, type Disk } from "../host/os/disk.ts";
+import { newId } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
@@ -20,7 +21,6 @@ import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { loadFor } from "./load.ts";
-import { newId } from "./random.ts";
 import { VERSION } from "./version.ts";
 
 export interface AppRequest {

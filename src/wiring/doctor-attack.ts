@@ -7,9 +7,9 @@ import {
   type PracticeWorkspace,
   SECRET,
 } from "../host/attack/practice-workspace.ts";
+import { newId } from "../host/os/lazy-builtins.ts";
 import { type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
-import { newId } from "./random.ts";
 
 type Ask = (tool: string, args: Readonly<Record<string, unknown>>) => Promise<CallResult>;
 

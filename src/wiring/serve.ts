@@ -1,10 +1,10 @@
 import { LlmcError } from "../base/error.ts";
+import { newKey } from "../host/os/lazy-builtins.ts";
 import { claimStdout } from "../host/os/stdio.ts";
 import { createStateCodec } from "../mcp/questions.ts";
 import { openStdioDoor } from "../mcp/stdio.ts";
 import { describeCause } from "../observe/cause.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
-import { newKey } from "./random.ts";
 import { VERSION } from "./version.ts";
 
 export const mcpPartsOf = (app: App) => ({
