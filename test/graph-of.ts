@@ -1,5 +1,5 @@
 import type { FileSymbols } from "../src/symbols/extract/file-symbols.ts";
-import { extractSymbols } from "../src/symbols/extract.ts";
+import { extractSymbols } from "../src/symbols/extract-symbols.ts";
 import { createGraph, type Graph } from "../src/symbols/graph.ts";
 import { languageOf } from "../src/syntax/languages.ts";
 import { createParsers } from "../src/syntax/parsers.ts";

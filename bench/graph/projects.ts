@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
-import { extractSymbols } from "../../src/symbols/extract.ts";
+import { extractSymbols } from "../../src/symbols/extract-symbols.ts";
 import { createGraph } from "../../src/symbols/graph.ts";
 import { languageOf } from "../../src/syntax/languages.ts";
 import { createParsers } from "../../src/syntax/parsers.ts";

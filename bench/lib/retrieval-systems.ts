@@ -10,10 +10,10 @@ import { shapeOf } from "../../src/retrieve/rank/query-shape.ts";
 import { RANK_WEIGHTS, type RankWeights } from "../../src/retrieve/rank/rank-weights.ts";
 import { chunkTerms } from "../../src/retrieve/terms/chunk-terms.ts";
 import { createLexicalIndex } from "../../src/retrieve/terms/lexical-index.ts";
-import { runSteps } from "../../src/symbols/centrality.ts";
+import { runSteps } from "../../src/symbols/answers/centrality.ts";
 import type { FileSymbols } from "../../src/symbols/extract/file-symbols.ts";
+import { outlineSymbols } from "../../src/symbols/extract/outline-symbols.ts";
 import { createGraph } from "../../src/symbols/graph.ts";
-import { outlineSymbols } from "../../src/symbols/outline-symbols.ts";
 import { createParsers } from "../../src/syntax/parsers.ts";
 import type { Corpus } from "./retrieval-sets.ts";
 

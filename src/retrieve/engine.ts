@@ -1,4 +1,10 @@
-import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../symbols/answers.ts";
+import type {
+  Inspection,
+  Lineage,
+  LineageOptions,
+  UsageOptions,
+  Usages,
+} from "../symbols/answers/answers.ts";
 import type { IndexProgress, IndexReport, IndexState, IndexStats } from "./index/index-status.ts";
 import type { SearchRequest, Snippet } from "./rank/search-request.ts";
 

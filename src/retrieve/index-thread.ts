@@ -1,6 +1,12 @@
 import type { LocalModelPlace } from "../host/os/local-model.ts";
 import { serveThread } from "../host/threads/serve-thread.ts";
-import type { Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "../symbols/answers.ts";
+import type {
+  Inspection,
+  Lineage,
+  LineageOptions,
+  UsageOptions,
+  Usages,
+} from "../symbols/answers/answers.ts";
 import { createOnnxModel } from "./embed/onnx-model.ts";
 import type { Answer } from "./engine.ts";
 import type { IndexProgress, IndexReport, IndexStats } from "./index/index-status.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { graphOf, symbolsOf, usesOf } from "../../test/graph-of.ts";
-import { runSteps } from "./centrality.ts";
+import { runSteps } from "./answers/centrality.ts";
+import { outlineSymbols } from "./extract/outline-symbols.ts";
 import { createGraph } from "./graph.ts";
-import { outlineSymbols } from "./outline-symbols.ts";
 
 const CYCLE = {
   "a.ts": 'import { b } from "./b.ts";\n/** Starts it. */\nexport function a(): void {\n  b();\n}\n',

@@ -1,14 +1,21 @@
-import type { GraphStats, Inspection, Lineage, LineageOptions, UsageOptions, Usages } from "./answers.ts";
-import { createCentrality, type InSteps } from "./centrality.ts";
-import { createConfigFiles } from "./config-files.ts";
+import type {
+  GraphStats,
+  Inspection,
+  Lineage,
+  LineageOptions,
+  UsageOptions,
+  Usages,
+} from "./answers/answers.ts";
+import { createCentrality, type InSteps } from "./answers/centrality.ts";
+import { createInspect } from "./answers/inspect.ts";
+import { createLineage } from "./answers/lineage.ts";
+import { createWhereUsed } from "./answers/where-used.ts";
 import type { FileSymbols } from "./extract/file-symbols.ts";
-import { createInspect } from "./inspect.ts";
-import { createLineage } from "./lineage.ts";
-import { unpackSymbols } from "./pack.ts";
-import { createResolver } from "./resolve.ts";
-import { createTable, STRIDE } from "./table.ts";
-import { createUseFinder } from "./uses.ts";
-import { createWhereUsed } from "./where-used.ts";
+import { unpackSymbols } from "./extract/pack.ts";
+import { createConfigFiles } from "./project/config-files.ts";
+import { createTable, STRIDE } from "./project/table.ts";
+import { createResolver } from "./resolve/resolver.ts";
+import { createUseFinder } from "./resolve/uses.ts";
 
 export type {
   GraphStats,
@@ -19,7 +26,7 @@ export type {
   SymbolCard,
   UsageOptions,
   Usages,
-} from "./answers.ts";
+} from "./answers/answers.ts";
 
 export interface GraphSources {
   /** Text of `package.json`, `tsconfig.json`, `go.mod` or `Cargo.toml` of the workspace. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { graphOf, symbolsOf } from "../../test/graph-of.ts";
-import { packSymbols, unpackSymbols } from "./pack.ts";
+import { packSymbols, unpackSymbols } from "./extract/pack.ts";
 
 const EXTENSIONS = [
   "ts",

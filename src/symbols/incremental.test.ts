@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { symbolsOf } from "../../test/graph-of.ts";
-import { runSteps } from "./centrality.ts";
+import { runSteps } from "./answers/centrality.ts";
 import type { FileSymbols } from "./extract/file-symbols.ts";
+import { packSymbols } from "./extract/pack.ts";
 import { createGraph, type Graph } from "./graph.ts";
-import { packSymbols } from "./pack.ts";
 
 const PATHS = [
   "a.ts",

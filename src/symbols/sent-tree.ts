@@ -1,11 +1,11 @@
 import type { Tree } from "web-tree-sitter";
+import { toFlatTree } from "../syntax/flat-tree.ts";
 import type { Language } from "../syntax/languages.ts";
+import type { TreeColumns } from "../syntax/tree-columns.ts";
 import type { FileSymbols } from "./extract/file-symbols.ts";
 import { NO_SYMBOLS } from "./extract/file-symbols.ts";
-import { toFlatTree } from "./flat-tree.ts";
-import { rulesOf } from "./languages/rules-of.ts";
-import type { TreeColumns } from "./tree-columns.ts";
-import { walk } from "./walker.ts";
+import { walk } from "./extract/walker.ts";
+import { rulesOf } from "./languages/all.ts";
 
 /** All that symbols are made of, for another thread to make them. Plain data. */
 export interface SentTree {

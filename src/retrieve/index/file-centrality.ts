@@ -1,6 +1,6 @@
+import { outlineSymbols } from "../../symbols/extract/outline-symbols.ts";
+import { unpackSymbols } from "../../symbols/extract/pack.ts";
 import { createGraph } from "../../symbols/graph.ts";
-import { outlineSymbols } from "../../symbols/outline-symbols.ts";
-import { unpackSymbols } from "../../symbols/pack.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { createGraphConfigs } from "./graph-configs.ts";
 import type { LoadedIndex } from "./loaded-index.ts";

@@ -1,5 +1,5 @@
 import { NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
-import { packSymbols } from "../../symbols/pack.ts";
+import { packSymbols } from "../../symbols/extract/pack.ts";
 import { type SentTree, symbolsOfSent } from "../../symbols/sent-tree.ts";
 import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import type { Embedder } from "../embed/embedder.ts";

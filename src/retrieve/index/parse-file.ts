@@ -1,6 +1,6 @@
 import type { Tree } from "web-tree-sitter";
 import { type FileSymbols, NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
-import { extractSymbols } from "../../symbols/extract.ts";
+import { extractSymbols } from "../../symbols/extract-symbols.ts";
 import type { Grammar } from "../../syntax/language-table.ts";
 import { type Language, languageOf } from "../../syntax/languages.ts";
 import type { Parsers } from "../../syntax/parsers.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { SYMBOLS_VERSION } from "../../symbols/pack.ts";
+import { SYMBOLS_VERSION } from "../../symbols/extract/pack.ts";
 import { TERMS_VERSION } from "../terms/chunk-terms.ts";
 
 /** Counts up whenever the tables below, or the chunks of a file, would be others. */

@@ -1,4 +1,4 @@
-import type { Handler, Rules } from "../walker.ts";
+import type { Handler, Rules } from "../extract/walker.ts";
 import {
   block,
   callOf,
@@ -19,8 +19,8 @@ import {
   useMember,
   type Vocabulary,
   variable,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier"]),

@@ -1,5 +1,5 @@
-import { type Expression, step, UNKNOWN } from "../expression.ts";
-import type { Handler, Rules, Walker } from "../walker.ts";
+import { type Expression, step, UNKNOWN } from "../extract/expression.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   bindName,
   block,
@@ -11,8 +11,8 @@ import {
   use,
   useMember,
   type Vocabulary,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier"]),

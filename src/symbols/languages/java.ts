@@ -1,4 +1,4 @@
-import type { Handler, Rules, Walker } from "../walker.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   block,
   callOf,
@@ -18,8 +18,8 @@ import {
   useMember,
   type Vocabulary,
   variable,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier"]),

@@ -1,4 +1,4 @@
-import type { Handler, Rules, Walker } from "../walker.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   bindName,
   callOf,
@@ -15,8 +15,8 @@ import {
   unlessPrivate,
   useMember,
   type Vocabulary,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["variable_name", "name", "relative_scope"]),

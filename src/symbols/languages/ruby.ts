@@ -1,6 +1,6 @@
-import { step } from "../expression.ts";
-import type { Handler, Rules, Walker } from "../walker.ts";
-import { closure, expressionOf, firstOf, refersTo, skip, type Vocabulary } from "./combine.ts";
+import { step } from "../extract/expression.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
+import { closure, expressionOf, firstOf, refersTo, skip, type Vocabulary } from "../rules/handlers.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier", "constant"]),

@@ -1,5 +1,5 @@
-import { step } from "../expression.ts";
-import type { Handler, Rules, Walker } from "../walker.ts";
+import { step } from "../extract/expression.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   block,
   callOf,
@@ -14,8 +14,8 @@ import {
   useMember,
   type Vocabulary,
   variable,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier", "this"]),

@@ -1,5 +1,5 @@
-import { step, UNKNOWN } from "../expression.ts";
-import type { Handler, Rules, Walker } from "../walker.ts";
+import { step, UNKNOWN } from "../extract/expression.ts";
+import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   bindName,
   closure,
@@ -9,8 +9,8 @@ import {
   skip,
   unlessPrivate,
   type Vocabulary,
-} from "./combine.ts";
-import { writtenType } from "./written-type.ts";
+} from "../rules/handlers.ts";
+import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
   names: new Set(["simple_identifier"]),

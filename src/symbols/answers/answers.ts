@@ -1,0 +1,131 @@
+import type { ReferenceKind, SymbolKind } from "../extract/file-symbols.ts";
+
+/** A definition as an answer names it. */
+export interface SymbolAt {
+  readonly name: string;
+  /** With the definitions around it, joined by dots. */
+  readonly qualified: string;
+  readonly kind: SymbolKind;
+  readonly path: string;
+  /** Line of the name; the span is the whole definition. Counted from 1. */
+  readonly line: number;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly exported: boolean;
+}
+
+export interface Use {
+  readonly path: string;
+  readonly line: number;
+  readonly kind: ReferenceKind;
+  /** Qualified name of the definition that holds it; empty at the top of the file. */
+  readonly inside: string;
+  /** 1: scopes and imports decide it; about 0.9: a known type does; 0.5 and less: only the name fits. */
+  readonly confidence: number;
+  /** Which of `definitions` it means. */
+  readonly definition: number;
+}
+
+export interface Usages {
+  /** What the word may mean, the likeliest first; more than one where it is ambiguous. */
+  readonly definitions: readonly SymbolAt[];
+  /** By path and line. */
+  readonly uses: readonly Use[];
+  /** More uses were found than are listed. */
+  readonly total: number;
+  /** Nearest names, where nothing has this one. */
+  readonly suggestions: readonly string[];
+}
+
+export interface UsageOptions {
+  /** 200 where none is given. */
+  readonly limit?: number;
+  /** Uses below it are left out; 0.5 where none is given. */
+  readonly minConfidence?: number;
+}
+
+export type Direction = "callers" | "callees" | "both";
+
+export interface LineageOptions {
+  readonly direction?: Direction;
+  /** Steps from the symbol: 1 to 10; 2 where none is given. */
+  readonly depth?: number;
+  /** Of nodes; 100 where none is given. */
+  readonly limit?: number;
+  readonly minConfidence?: number;
+}
+
+export interface LineageNode extends SymbolAt {
+  /** Steps from the symbol that was asked for: negative towards callers. */
+  readonly depth: number;
+}
+
+/** `from` calls `to`: places in `nodes`. */
+export interface LineageEdge {
+  readonly from: number;
+  readonly to: number;
+  /** Lines of the calls, in the file of `from`. */
+  readonly lines: readonly number[];
+  readonly confidence: number;
+}
+
+export interface Lineage {
+  /** Those that were asked for come first, with depth 0. */
+  readonly nodes: readonly LineageNode[];
+  readonly edges: readonly LineageEdge[];
+  /** Nodes were left out for the limit. */
+  readonly truncated: boolean;
+  readonly suggestions: readonly string[];
+}
+
+export interface Neighbour extends SymbolAt {
+  readonly confidence: number;
+}
+
+export interface SymbolCard {
+  readonly definition: SymbolAt;
+  /** First lines of the definition up to its body; empty where the text cannot be read. */
+  readonly signature: string;
+  readonly doc: string;
+  /** What it inherits from. */
+  readonly parents: readonly Neighbour[];
+  /** What inherits from it. */
+  readonly children: readonly Neighbour[];
+  readonly members: readonly SymbolAt[];
+  readonly callers: readonly Neighbour[];
+  readonly callees: readonly Neighbour[];
+  /** Uses in test files. */
+  readonly tests: readonly { readonly path: string; readonly line: number; readonly inside: string }[];
+  /** All uses. */
+  readonly useCount: number;
+}
+
+export interface FileCard {
+  readonly path: string;
+  readonly language: string;
+  readonly definitions: readonly SymbolAt[];
+  /** Files of the project that it imports, and those that import it. */
+  readonly imports: readonly string[];
+  readonly importedBy: readonly string[];
+  /** What it imports from elsewhere, as written. */
+  readonly packages: readonly string[];
+  readonly tests: readonly string[];
+}
+
+export interface Inspection {
+  /** Where the word names definitions: the likeliest first, in full for the first few. */
+  readonly symbols: readonly SymbolCard[];
+  /** All that the word may mean. */
+  readonly candidates: readonly SymbolAt[];
+  /** Where the word names a file. */
+  readonly file: FileCard | undefined;
+  readonly suggestions: readonly string[];
+}
+
+export interface GraphStats {
+  readonly files: number;
+  readonly definitions: number;
+  readonly references: number;
+  readonly imports: number;
+  readonly languages: Readonly<Record<string, number>>;
+}

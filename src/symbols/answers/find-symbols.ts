@@ -1,0 +1,119 @@
+import type { Definition } from "../extract/file-symbols.ts";
+import { type FileRecord, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
+import type { SymbolAt } from "./answers.ts";
+import { isTestPath } from "./test-paths.ts";
+
+export const describe = (table: Table, id: SymbolId): SymbolAt | undefined => {
+  const file = table.file(fileOf(id));
+  const definition = table.definition(id);
+  if (file === undefined || definition === undefined) return undefined;
+  const { name, qualified, kind, line, startLine, endLine, exported } = definition;
+  return { name, qualified, kind, path: file.path, line, startLine, endLine, exported };
+};
+
+const KIND_ORDER = [
+  "class",
+  "interface",
+  "function",
+  "method",
+  "type",
+  "enum",
+  "module",
+  "macro",
+  "constant",
+  "variable",
+  "field",
+];
+
+/** The likeliest meaning of a word first: what others can use, outside of tests, the larger kinds. */
+const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] => {
+  const keys = symbols.flatMap((id) => {
+    const at = describe(table, id);
+    if (at === undefined) return [];
+    const depth = at.qualified.split(".").length;
+    const weight =
+      (isTestPath(at.path) ? 100 : 0) + (at.exported ? 0 : 10) + depth * 3 + KIND_ORDER.indexOf(at.kind);
+    return [{ id, weight, at }];
+  });
+  keys.sort(
+    (a, b) =>
+      a.weight - b.weight || (a.at.path < b.at.path ? -1 : a.at.path > b.at.path ? 1 : a.at.line - b.at.line),
+  );
+  return keys.map(({ id }) => id);
+};
+
+/** Innermost definition that spans the line; one whose name stands on it comes before. */
+const atLine = (file: FileRecord, line: number): SymbolId | undefined => {
+  let best: { index: number; definition: Definition } | undefined;
+  for (const [index, definition] of file.definitions.entries()) {
+    if (definition.startLine > line || definition.endLine < line) continue;
+    if (best?.definition.line === line && definition.line !== line) continue;
+    const isCloser =
+      best === undefined ||
+      (definition.line === line && best.definition.line !== line) ||
+      definition.endLine - definition.startLine < best.definition.endLine - best.definition.startLine;
+    if (isCloser) best = { index, definition };
+  }
+  return best === undefined ? undefined : symbolId(file.id, best.index);
+};
+
+/** `a/b.py:12`, `a/b.py#L12`, `a/b.py#L12-L30`, `a/b.py:Store.open` */
+const PLACE = /^(.+?)(?:#L|:)(\d+)(?:[-:].*)?$/;
+const NAME_IN_FILE = /^(.+\.\w+)(?:#|::?)([\p{L}_$][\p{L}\p{N}_$.]*)$/u;
+
+/** Definitions that a word may mean: a name, a qualified name in the spelling of any language, `path:line` or `path:name`. */
+export const findSymbols = (table: Table, word: string): readonly SymbolId[] => {
+  const text = word.trim().replace(/^\.\//, "").replace(/\(\)$/, "");
+  const place = PLACE.exec(text);
+  if (place !== null) {
+    const file = table.byPath(place[1] ?? "");
+    const found = file === undefined ? undefined : atLine(file, Number(place[2]));
+    return found === undefined ? [] : [found];
+  }
+  const inFile = NAME_IN_FILE.exec(text);
+  const file = inFile === null ? undefined : table.byPath(inFile[1] ?? "");
+  if (inFile !== null && file !== undefined) {
+    const wanted = inFile[2] ?? "";
+    return rank(
+      table,
+      file.definitions.flatMap(({ name, qualified }, index) =>
+        qualified === wanted || name === wanted ? [symbolId(file.id, index)] : [],
+      ),
+    );
+  }
+  const parts = text.split(/\.|::|#|\\|->/).filter(Boolean);
+  const last = parts.at(-1);
+  if (last === undefined) return [];
+  const named = table.named.get(last);
+  if (parts.length === 1) return rank(table, named);
+  // The longest end of the written name that fits decides: what stands before may be a package or a module.
+  for (let from = 0; from < parts.length - 1; from++) {
+    const wanted = parts.slice(from).join(".");
+    const fits = named.filter((id) => {
+      const qualified = table.definition(id)?.qualified ?? "";
+      if (qualified !== wanted && !qualified.endsWith(`.${wanted}`)) return false;
+      return from === 0 || isUnder(table, id, parts.slice(0, from));
+    });
+    if (fits.length > 0) return rank(table, fits);
+  }
+  return rank(
+    table,
+    named.filter((id) => isUnder(table, id, parts.slice(0, -1))),
+  );
+};
+
+/** Is the file of a symbol the module that these parts name. */
+const isUnder = (table: Table, id: SymbolId, parts: readonly string[]): boolean => {
+  const file = table.file(fileOf(id));
+  if (file === undefined) return false;
+  if (
+    file.module !== "" &&
+    file.module
+      .split(/[.\\/]|::/)
+      .slice(-parts.length)
+      .join(".") === parts.join(".")
+  )
+    return true;
+  const path = file.path.replace(/\.\w+$/, "").replace(/\/(?:__init__|index|mod|lib)$/, "");
+  return `/${path}/`.includes(`/${parts.join("/")}/`);
+};

@@ -1,0 +1,133 @@
+import { inOrder, isType, shapeOf } from "../project/shape.ts";
+import {
+  definitionOf,
+  type FileRecord,
+  fileOf,
+  type SymbolId,
+  symbolId,
+  type Table,
+} from "../project/table.ts";
+import type { Resolver } from "../resolve/resolver.ts";
+import type { FoundUse, UseFinder } from "../resolve/uses.ts";
+import type { FileCard, Inspection, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
+import { describe, findSymbols } from "./find-symbols.ts";
+import { CALLS, DEFAULT_CONFIDENCE } from "./lineage.ts";
+import { docOf, signatureOf } from "./source-text.ts";
+import { suggest } from "./suggest.ts";
+import { isTestPath } from "./test-paths.ts";
+
+/** Symbols of one word that are shown in full. */
+const MAX_CARDS = 3;
+const MAX_NEIGHBOURS = 20;
+const MAX_CANDIDATES = 50;
+
+export type ReadText = (path: string) => string | undefined;
+
+export const createInspect = (table: Table, resolver: Resolver, finder: UseFinder, readText: ReadText) => {
+  const neighbours = (
+    found: readonly { readonly symbol: SymbolId; readonly confidence: number }[],
+  ): readonly Neighbour[] => {
+    const best = new Map<SymbolId, Neighbour>();
+    for (const { symbol, confidence } of found) {
+      const key = resolver.oneOf(symbol);
+      const at = describe(table, symbol);
+      if (at === undefined || confidence < DEFAULT_CONFIDENCE) continue;
+      if ((best.get(key)?.confidence ?? 0) < confidence) best.set(key, { ...at, confidence });
+    }
+    return [...best.values()].slice(0, MAX_NEIGHBOURS);
+  };
+
+  const around = (uses: readonly FoundUse[]): readonly { symbol: SymbolId; confidence: number }[] =>
+    uses.flatMap(({ file, inside, confidence }) =>
+      inside < 0 ? [] : [{ symbol: symbolId(file.id, inside), confidence }],
+    );
+
+  const membersOf = (symbol: SymbolId): readonly SymbolAt[] => {
+    const file = table.file(fileOf(symbol));
+    if (file === undefined) return [];
+    const own = [...(shapeOf(file).members.get(definitionOf(symbol))?.values() ?? [])].flat();
+    return own
+      .sort((a, b) => a - b)
+      .map((index) => describe(table, symbolId(file.id, index)))
+      .filter((at) => at !== undefined);
+  };
+
+  const cardOf = (symbol: SymbolId): SymbolCard | undefined => {
+    const definition = table.definition(symbol);
+    const at = describe(table, symbol);
+    const file = table.file(fileOf(symbol));
+    if (definition === undefined || at === undefined || file === undefined) return undefined;
+    const lines = readText(file.path)?.split("\n") ?? [];
+    const uses = finder.usesOf(symbol).filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE);
+    const tests = uses.filter((use) => isTestPath(use.file.path) && use.kind !== "import");
+    return {
+      definition: at,
+      signature: lines.length === 0 ? "" : signatureOf(lines, definition),
+      doc: lines.length === 0 ? "" : docOf(lines, definition, file.language),
+      parents: isType(definition)
+        ? neighbours(resolver.values.basesOf(symbol).map((base) => ({ symbol: base, confidence: 1 })))
+        : [],
+      children: neighbours(around(uses.filter(({ kind }) => kind === "inherit"))),
+      members: membersOf(symbol),
+      callers: neighbours(around(uses.filter(({ kind }) => CALLS.has(kind)))),
+      callees: neighbours(finder.usedBy(symbol, CALLS)),
+      tests: tests.slice(0, MAX_NEIGHBOURS).map((use) => ({
+        path: use.file.path,
+        line: use.line,
+        inside: use.file.definitions[use.inside]?.qualified ?? "",
+      })),
+      useCount: uses.length,
+    };
+  };
+
+  const importsOf = (file: FileRecord): readonly string[] => [
+    ...new Set(
+      file.imports.flatMap(({ source }) =>
+        source === "" ? [] : inOrder(table, resolver.names.filesOf(file, source)).map(({ path }) => path),
+      ),
+    ),
+  ];
+
+  const fileCard = (file: FileRecord): FileCard => {
+    const importedBy: string[] = [];
+    for (const other of table.files.values())
+      if (other.family === file.family && other.id !== file.id && importsOf(other).includes(file.path))
+        importedBy.push(other.path);
+    importedBy.sort();
+    const packages = file.imports.flatMap(({ source }) =>
+      source === "" || resolver.names.filesOf(file, source).length > 0 ? [] : [source],
+    );
+    return {
+      path: file.path,
+      language: file.language,
+      definitions: file.definitions
+        .map((_, index) => describe(table, symbolId(file.id, index)))
+        .filter((at) => at !== undefined),
+      imports: importsOf(file),
+      importedBy: importedBy.filter((path) => !isTestPath(path)),
+      packages: [...new Set(packages)],
+      tests: importedBy.filter(isTestPath),
+    };
+  };
+
+  return (word: string): Inspection => {
+    const path = word.trim().replace(/^\.\//, "");
+    const file = table.byPath(path);
+    if (file !== undefined) return { symbols: [], candidates: [], file: fileCard(file), suggestions: [] };
+    const found = findSymbols(table, word);
+    const first = new Set(found.map((id) => resolver.oneOf(id)));
+    const distinct = found.filter((id) => first.delete(resolver.oneOf(id)));
+    return {
+      symbols: distinct
+        .slice(0, MAX_CARDS)
+        .map(cardOf)
+        .filter((card) => card !== undefined),
+      candidates: found
+        .slice(0, MAX_CANDIDATES)
+        .map((id) => describe(table, id))
+        .filter((at) => at !== undefined),
+      file: undefined,
+      suggestions: found.length > 0 ? [] : suggest(word, table.named.keys()),
+    };
+  };
+};

@@ -1,0 +1,103 @@
+import type { ReferenceKind } from "../extract/file-symbols.ts";
+import { type SymbolId, symbolId, type Table } from "../project/table.ts";
+import type { Resolver } from "../resolve/resolver.ts";
+import type { UseFinder } from "../resolve/uses.ts";
+import type { Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
+import { describe, findSymbols } from "./find-symbols.ts";
+import { suggest } from "./suggest.ts";
+
+export const CALLS: ReadonlySet<ReferenceKind> = new Set(["call", "decorate"]);
+
+const DEFAULT_DEPTH = 2;
+const MAX_DEPTH = 10;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+/** A name with more definitions than this is followed from the likeliest ones. */
+const MAX_STARTS = 20;
+export const DEFAULT_CONFIDENCE = 0.5;
+
+interface Step {
+  readonly other: SymbolId;
+  readonly line: number;
+  readonly confidence: number;
+}
+
+/** Who calls a symbol and whom it calls, outwards step by step; each symbol is a node once, so cycles end. */
+export const createLineage =
+  (table: Table, resolver: Resolver, finder: UseFinder) =>
+  (word: string, options: LineageOptions = {}): Lineage => {
+    const direction = options.direction ?? "both";
+    const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
+    const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
+    const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
+    const starts = findSymbols(table, word).slice(0, MAX_STARTS);
+    if (starts.length === 0)
+      return { nodes: [], edges: [], truncated: false, suggestions: suggest(word, table.named.keys()) };
+
+    const one = resolver.oneOf;
+    const nodes: LineageNode[] = [];
+    const places = new Map<SymbolId, number>();
+    const edges = new Map<string, { from: number; to: number; lines: Set<number>; confidence: number }>();
+    let truncated = false;
+
+    const place = (symbol: SymbolId, at: number): number | undefined => {
+      const key = one(symbol);
+      const known = places.get(key);
+      if (known !== undefined) return known;
+      const described = describe(table, symbol);
+      if (described === undefined) return undefined;
+      if (nodes.length >= limit) {
+        truncated = true;
+        return undefined;
+      }
+      places.set(key, nodes.length);
+      nodes.push({ ...described, depth: at });
+      return nodes.length - 1;
+    };
+    const callersOf = (symbol: SymbolId): readonly Step[] =>
+      finder.usesOf(symbol).flatMap(({ file, line, kind, inside, confidence }) => {
+        if (!CALLS.has(kind) || inside < 0) return [];
+        return [{ other: symbolId(file.id, inside), line, confidence }];
+      });
+    const calleesOf = (symbol: SymbolId): readonly Step[] =>
+      resolver
+        .sameAs(symbol)
+        .flatMap((twin) => finder.usedBy(twin, CALLS))
+        .map(({ symbol: other, line, confidence }) => ({ other, line, confidence }));
+
+    const grow = (sign: 1 | -1): void => {
+      let edge: readonly SymbolId[] = starts;
+      const seen = new Set<SymbolId>(starts.map(one));
+      for (let step = 1; step <= depth && edge.length > 0; step++) {
+        const next: SymbolId[] = [];
+        for (const symbol of edge) {
+          const here = places.get(one(symbol));
+          if (here === undefined) continue;
+          for (const { other, line, confidence } of sign < 0 ? callersOf(symbol) : calleesOf(symbol)) {
+            if (confidence < minConfidence) continue;
+            const there = place(other, sign * step);
+            if (there === undefined) continue;
+            const [from, to] = sign < 0 ? [there, here] : [here, there];
+            const key = `${from} ${to}`;
+            const known = edges.get(key) ?? { from, to, lines: new Set<number>(), confidence };
+            known.lines.add(line);
+            edges.set(key, known);
+            if (!seen.has(one(other))) {
+              seen.add(one(other));
+              next.push(other);
+            }
+          }
+        }
+        edge = next;
+      }
+    };
+
+    for (const start of starts) place(start, 0);
+    if (direction !== "callees") grow(-1);
+    if (direction !== "callers") grow(1);
+    const listed: LineageEdge[] = [...edges.values()].map(({ lines, ...edge }) => ({
+      ...edge,
+      lines: [...lines].sort((a, b) => a - b),
+    }));
+    return { nodes, edges: listed, truncated, suggestions: [] };
+  };

@@ -1,0 +1,45 @@
+import type { Table } from "../project/table.ts";
+import type { Resolver } from "../resolve/resolver.ts";
+import type { UseFinder } from "../resolve/uses.ts";
+import type { SymbolAt, UsageOptions, Usages, Use } from "./answers.ts";
+import { describe, findSymbols } from "./find-symbols.ts";
+import { DEFAULT_CONFIDENCE } from "./lineage.ts";
+import { suggest } from "./suggest.ts";
+
+const DEFAULT_LIMIT = 200;
+/** A name with more definitions than this (`get`, `constructor`) is answered for the likeliest ones. */
+const MAX_DEFINITIONS = 20;
+
+export const createWhereUsed =
+  (table: Table, resolver: Resolver, finder: UseFinder) =>
+  (word: string, options: UsageOptions = {}): Usages => {
+    const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
+    const found = findSymbols(table, word);
+    const definitions: SymbolAt[] = [];
+    const uses: Use[] = [];
+    const seen = new Map<number, number>();
+    for (const symbol of found.slice(0, MAX_DEFINITIONS)) {
+      const at = describe(table, symbol);
+      if (at === undefined) continue;
+      definitions.push(at);
+      const key = resolver.oneOf(symbol);
+      if (seen.has(key)) continue;
+      seen.set(key, definitions.length - 1);
+      for (const { file, line, kind, inside, confidence } of finder.usesOf(symbol))
+        if (confidence >= minConfidence)
+          uses.push({
+            path: file.path,
+            line,
+            kind,
+            inside: file.definitions[inside]?.qualified ?? "",
+            confidence,
+            definition: definitions.length - 1,
+          });
+    }
+    return {
+      definitions,
+      uses: uses.slice(0, Math.max(0, options.limit ?? DEFAULT_LIMIT)),
+      total: uses.length,
+      suggestions: found.length > 0 ? [] : suggest(word, table.named.keys()),
+    };
+  };

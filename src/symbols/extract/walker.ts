@@ -1,0 +1,259 @@
+import type { FlatTree } from "../../syntax/flat-tree.ts";
+import { type Expression, FOREIGN, UNKNOWN } from "./expression.ts";
+import type {
+  Definition,
+  FileSymbols,
+  Import,
+  Reference,
+  ReferenceKind,
+  SymbolKind,
+} from "./file-symbols.ts";
+import { qualify } from "./file-symbols.ts";
+import { createScopes, type Scopes } from "./scopes.ts";
+
+export type Handler = (walker: Walker, node: number) => void;
+
+/** How one language is read. */
+export interface Rules {
+  /** By node type; a node without one is walked through. */
+  readonly handlers: { get(type: string): Handler | undefined };
+  /** What the value of an expression is; `?` where nothing is known. */
+  expression(walker: Walker, node: number): Expression;
+  /** Methods see members by plain name (Java), or only through `this` or `self`. */
+  readonly membersVisible: boolean;
+  /** A plain name that the file does not explain may be of another file: package, header, wildcard import. */
+  readonly outerNames: boolean;
+}
+
+export interface DefineOptions {
+  readonly exported?: boolean;
+  readonly type?: Expression;
+  readonly parameters?: readonly Expression[];
+  /** Definition around it; the current one where none is given. */
+  readonly parent?: number;
+  /** Name of the type it belongs to, where that stands elsewhere: `func (s *Store) Open`. */
+  readonly attachedTo?: string;
+  /** Scope where its name is visible; -1 for none. */
+  readonly scope?: number;
+}
+
+export interface Walker {
+  readonly tree: FlatTree;
+  readonly scopes: Scopes;
+  readonly rules: Rules;
+  visit(node: number): void;
+  visitChildren(node: number): void;
+  visitField(node: number, field: string): void;
+  children(node: number): readonly number[];
+  type(node: number): string;
+  text(node: number): string;
+  field(node: number, name: string): number;
+  /** First child of one of these types; -1 where there is none. */
+  child(node: number, ...types: readonly string[]): number;
+  expression(node: number): Expression;
+  define(name: string, kind: SymbolKind, nameNode: number, whole: number, options?: DefineOptions): number;
+  kindOf(definition: number): SymbolKind | undefined;
+  parentOf(definition: number): number;
+  /** Direct member of a definition with that name; -1 where there is none. */
+  member(definition: number, name: string): number;
+  setType(definition: number, type: Expression): void;
+  setParameters(definition: number, parameters: readonly Expression[]): void;
+  refer(name: string, node: number, kind: ReferenceKind, via?: Expression, inside?: number): void;
+  import(entry: Omit<Import, "line" | "exported"> & { exported?: boolean }, node: number): void;
+  setModule(name: string): void;
+}
+
+interface RawDefinition extends Omit<Definition, "type" | "exported" | "parameters"> {
+  type: Expression;
+  parameters: readonly Expression[] | undefined;
+  exported: boolean;
+  typeScope: number;
+}
+
+interface RawReference {
+  readonly name: string;
+  readonly kind: ReferenceKind;
+  readonly line: number;
+  readonly via: Expression;
+  readonly inside: number;
+  readonly scope: number;
+}
+
+/** Of one file: what lies beyond is left out. */
+const MAX_REFERENCES = 400_000;
+const MAX_DEFINITIONS = 100_000;
+const MAX_NAME = 200;
+const MAX_RECEIVER = 40;
+const MAX_PARAMETERS = 12;
+/** Of one line: minified files are one line. */
+const MAX_COMPARED = 50;
+
+const tables = new WeakMap<Rules, WeakMap<readonly string[], readonly (Handler | undefined)[]>>();
+
+/** Handlers by number of the node type: found once for each grammar. */
+const handlersFor = (rules: Rules, types: readonly string[]): readonly (Handler | undefined)[] => {
+  const ofRules = tables.get(rules) ?? new WeakMap<readonly string[], readonly (Handler | undefined)[]>();
+  tables.set(rules, ofRules);
+  const known = ofRules.get(types);
+  if (known !== undefined) return known;
+  const found = types.map((type) => (type === null ? undefined : rules.handlers.get(type)));
+  ofRules.set(types, found);
+  return found;
+};
+
+export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
+  const scopes = createScopes(rules.membersVisible);
+  const handlers = handlersFor(rules, tree.types);
+  const definitions: RawDefinition[] = [];
+  const references: RawReference[] = [];
+  const imports: Import[] = [];
+  const members = new Map<string, number>();
+  let module = "";
+
+  const visit = (node: number): void => {
+    if (node < 0) return;
+    const handler = handlers[tree.typeIds[node] ?? 0];
+    if (handler === undefined) visitChildren(node);
+    else handler(walker, node);
+  };
+  const visitChildren = (node: number): void => {
+    for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+      visit(child);
+  };
+  const lineOf = (node: number): number => tree.line(tree.start[node] ?? 0);
+
+  const walker: Walker = {
+    tree,
+    scopes,
+    rules,
+    visit,
+    visitChildren,
+    visitField: (node, field) => visit(tree.field(node, field)),
+    children: (node) => {
+      const found: number[] = [];
+      for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+        found.push(child);
+      return found;
+    },
+    type: (node) => (node < 0 ? "" : tree.type(node)),
+    text: (node) => (node < 0 ? "" : tree.slice(node)),
+    field: (node, name) => (node < 0 ? -1 : tree.field(node, name)),
+    child: (node, ...types) => {
+      for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+        if (types.includes(tree.type(child))) return child;
+      return -1;
+    },
+    expression: (node) => {
+      if (node < 0) return UNKNOWN;
+      const found = rules.expression(walker, node);
+      return found === "" ? UNKNOWN : found;
+    },
+    define: (name, kind, nameNode, whole, options = {}) => {
+      if (name === "" || name.length > MAX_NAME || definitions.length >= MAX_DEFINITIONS) return -1;
+      const owner = options.attachedTo === "" ? undefined : options.attachedTo;
+      const parent = owner === undefined ? (options.parent ?? scopes.definition) : -1;
+      const above = definitions[parent];
+      const index = definitions.length;
+      definitions.push({
+        name,
+        qualified: qualify(owner ?? above?.qualified, name),
+        kind,
+        line: lineOf(nameNode),
+        startLine: lineOf(whole),
+        endLine: tree.line(Math.max(tree.start[whole] ?? 0, (tree.end[whole] ?? 1) - 1)),
+        exported: options.exported ?? false,
+        parent,
+        type: options.type ?? "",
+        parameters: options.parameters,
+        typeScope: scopes.current,
+      });
+      if (parent >= 0 && !members.has(`${parent} ${name}`)) members.set(`${parent} ${name}`, index);
+      if (options.scope !== -1) scopes.bindDefinition(name, index, options.scope);
+      return index;
+    },
+    kindOf: (definition) => definitions[definition]?.kind,
+    parentOf: (definition) => definitions[definition]?.parent ?? -1,
+    member: (definition, name) => members.get(`${definition} ${name}`) ?? -1,
+    setType: (definition, type) => {
+      const found = definitions[definition];
+      if (found === undefined || found.type !== "" || type === UNKNOWN || type === "") return;
+      found.type = type;
+      found.typeScope = scopes.current;
+    },
+    setParameters: (definition, parameters) => {
+      const found = definitions[definition];
+      const tells = parameters.some((parameter) => parameter !== UNKNOWN && parameter !== FOREIGN);
+      if (found === undefined || !tells || parameters.length > MAX_PARAMETERS) return;
+      found.parameters = parameters.map((parameter) => scopes.resolve(parameter, scopes.current, false));
+    },
+    refer: (name, node, kind, via = "", inside = scopes.definition) => {
+      if (name === "" || name.length > MAX_NAME || references.length >= MAX_REFERENCES) return;
+      references.push({ name, kind, line: lineOf(node), via, inside, scope: scopes.current });
+    },
+    import: ({ source, name, local, exported = false }, node) => {
+      if (source.length > MAX_NAME * 2) return;
+      imports.push({ source, name, local, line: lineOf(node), exported });
+      if (source !== "" && local !== "" && local !== "*" && !exported) scopes.bindImport(local);
+    },
+    setModule: (name) => {
+      module = name;
+    },
+  };
+
+  visit(0);
+
+  const named = new Set(
+    imports.flatMap((entry) => (entry.exported && entry.source === "" ? [entry.name] : [])),
+  );
+  for (const definition of definitions)
+    if (definition.parent < 0 && named.has(definition.name)) definition.exported = true;
+  const keepsOuter = rules.outerNames || imports.some(({ local }) => local === "*");
+  const finished: Reference[] = [];
+  /** Where those of the current line begin: the same use twice on a line is one. */
+  let lineFrom = 0;
+  for (const { name, kind, line, via, inside, scope } of references) {
+    let target = -1;
+    let resolved = "";
+    if (via === "") {
+      const meaning = scopes.meaning(name, scope);
+      if (meaning === "local" || (meaning === "unbound" && !keepsOuter)) continue;
+      if (typeof meaning === "object") target = meaning.definition;
+    } else {
+      resolved = scopes.resolve(via, scope, !keepsOuter);
+      if (resolved === "!") continue;
+    }
+    if (finished[lineFrom]?.line !== line) lineFrom = finished.length;
+    let isKnown = false;
+    for (
+      let at = Math.max(lineFrom, finished.length - MAX_COMPARED);
+      at < finished.length && !isKnown;
+      at++
+    ) {
+      const other = finished[at];
+      isKnown =
+        other?.name === name &&
+        other.kind === kind &&
+        other.via === resolved &&
+        other.inside === inside &&
+        other.target === target;
+    }
+    if (isKnown) continue;
+    const receiver = via.length > MAX_RECEIVER || via === UNKNOWN ? "" : via;
+    finished.push({ name, kind, line, receiver, inside, target, via: resolved });
+  }
+  return {
+    definitions: definitions.map(({ typeScope, parameters, ...definition }) => ({
+      ...definition,
+      parameters:
+        parameters === undefined
+          ? ""
+          : `(${parameters.map((type) => scopes.resolve(type, typeScope, !keepsOuter)).join(",")})`,
+      type: known(scopes.resolve(definition.type, typeScope, !keepsOuter)),
+    })),
+    references: finished,
+    imports,
+    module,
+  };
+};
+
+const known = (type: Expression): Expression => (type === UNKNOWN ? "" : type);

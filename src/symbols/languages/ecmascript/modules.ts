@@ -1,0 +1,134 @@
+import { type ConfigFiles, joinPath, type PackageConfig } from "../../project/config-files.ts";
+import type { FileRecord, Table } from "../../project/table.ts";
+
+const ENDINGS = [".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".vue", ".svelte"];
+
+/** What a written ending may stand for in the sources. */
+const WRITTEN: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/\.js$/, [".ts", ".tsx", ".d.ts", ".jsx"]],
+  [/\.jsx$/, [".tsx"]],
+  [/\.mjs$/, [".mts", ".d.mts"]],
+  [/\.cjs$/, [".cts", ".d.cts"]],
+];
+
+/** The file of the project that a path without or with ending means. */
+const fileAt = (table: Table, path: string): FileRecord | undefined => {
+  const exact = table.byPath(path);
+  if (exact !== undefined) return exact;
+  for (const [written, endings] of WRITTEN) {
+    if (!written.test(path)) continue;
+    for (const ending of endings) {
+      const found = table.byPath(path.replace(written, ending));
+      if (found !== undefined) return found;
+    }
+  }
+  for (const ending of ENDINGS) {
+    const found = table.byPath(path + ending);
+    if (found !== undefined) return found;
+  }
+  for (const ending of ENDINGS) {
+    const found = table.byPath(path === "" ? `index${ending}` : `${path}/index${ending}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+/** All paths that an entry of `exports` names, whatever the condition. */
+const pathsIn = (entry: unknown, depth = 4): readonly string[] => {
+  if (typeof entry === "string") return [entry];
+  if (typeof entry !== "object" || entry === null || depth === 0) return [];
+  return Object.values(entry).flatMap((inner) => pathsIn(inner, depth - 1));
+};
+
+/** Built files are rarely indexed: their sources are tried in the usual places. */
+const sourcesOf = (path: string): readonly string[] => {
+  const plain = path.replace(/\.d\.([mc]?ts)$/, ".$1").replace(/\.[mc]?[jt]sx?$/, "");
+  const moved = plain.replace(/^(\.\/)?(?:dist|lib|build|out|esm|cjs)\/(?:(?:esm|cjs|types|src)\/)?/, "src/");
+  return [path, plain, moved, moved.replace(/^src\//, "")];
+};
+
+const entriesOf = (json: PackageConfig["json"], rest: string): readonly string[] => {
+  const exported = json["exports"];
+  const key = rest === "" ? "." : `./${rest}`;
+  const entries: string[] = [];
+  if (typeof exported === "string" && rest === "") entries.push(exported);
+  if (typeof exported === "object" && exported !== null) {
+    const map: Readonly<Record<string, unknown>> = { ...exported };
+    const hasPaths = Object.keys(map).some((name) => name.startsWith("."));
+    entries.push(...pathsIn(hasPaths ? map[key] : rest === "" ? map : undefined));
+    for (const [pattern, target] of Object.entries(map)) {
+      const star = pattern.indexOf("*");
+      if (star < 0 || !key.startsWith(pattern.slice(0, star)) || !key.endsWith(pattern.slice(star + 1)))
+        continue;
+      const matched = key.slice(star, key.length - (pattern.length - star - 1));
+      entries.push(...pathsIn(target).map((path) => path.replaceAll("*", matched)));
+    }
+  }
+  if (rest === "")
+    for (const name of ["source", "types", "typings", "module", "main"]) {
+      const value = json[name];
+      if (typeof value === "string") entries.push(value);
+    }
+  return entries;
+};
+
+const inPackage = (table: Table, { folder, json }: PackageConfig, rest: string): FileRecord | undefined => {
+  for (const entry of entriesOf(json, rest))
+    for (const source of sourcesOf(entry)) {
+      const found = fileAt(table, joinPath(folder, source));
+      if (found !== undefined) return found;
+    }
+  return fileAt(table, joinPath(folder, rest)) ?? fileAt(table, joinPath(folder, `src/${rest}`));
+};
+
+export const createEcmascriptModules = (table: Table, config: ConfigFiles) => {
+  let packages: ReadonlyMap<string, PackageConfig> = new Map();
+  let packagesOf = -1;
+  /** Packages of this workspace by name: every folder with files, and those above, may hold one. */
+  const workspace = (): ReadonlyMap<string, PackageConfig> => {
+    if (packagesOf === table.generation) return packages;
+    packagesOf = table.generation;
+    const folders = new Set<string>();
+    for (const folder of table.inFolder.keys())
+      for (let at = folder; !folders.has(at); at = at.includes("/") ? at.slice(0, at.lastIndexOf("/")) : "")
+        folders.add(at);
+    const found = new Map<string, PackageConfig>();
+    for (const folder of [...folders].sort()) {
+      const entry = config.packageIn(folder);
+      if (entry !== undefined && !found.has(entry.name)) found.set(entry.name, entry);
+    }
+    packages = found;
+    return packages;
+  };
+
+  const byAlias = (folder: string, source: string): FileRecord | undefined => {
+    const aliases = config.aliasesFor(folder);
+    if (aliases === undefined) return undefined;
+    for (const [pattern, targets] of aliases.paths) {
+      const star = pattern.indexOf("*");
+      const head = star < 0 ? pattern : pattern.slice(0, star);
+      const tail = star < 0 ? "" : pattern.slice(star + 1);
+      if (star < 0 ? source !== pattern : !source.startsWith(head) || !source.endsWith(tail)) continue;
+      const matched = source.slice(head.length, source.length - tail.length);
+      for (const target of targets) {
+        const found = fileAt(table, joinPath(aliases.folder, target.replaceAll("*", matched)));
+        if (found !== undefined) return found;
+      }
+    }
+    return aliases.hasBase ? fileAt(table, joinPath(aliases.folder, source)) : undefined;
+  };
+
+  return (from: FileRecord, source: string): readonly number[] => {
+    let found: FileRecord | undefined;
+    if (/^\.{1,2}(?:\/|$)/.test(source)) found = fileAt(table, joinPath(from.folder, source));
+    else if (source.startsWith("/")) found = fileAt(table, source.slice(1));
+    else {
+      found = byAlias(from.folder, source);
+      const parts = source.split("/");
+      const name = parts.slice(0, source.startsWith("@") ? 2 : 1).join("/");
+      const entry = found === undefined ? workspace().get(name) : undefined;
+      if (entry !== undefined) found = inPackage(table, entry, source.slice(name.length + 1));
+    }
+    return found === undefined ? [] : [found.id];
+  };
+};

@@ -1,0 +1,107 @@
+import type { Handler, Rules } from "../../extract/walker.ts";
+import {
+  block,
+  callOf,
+  expressionOf,
+  pick,
+  refersTo,
+  skip,
+  typeDefinition,
+  use,
+  useMember,
+} from "../../rules/handlers.ts";
+import { modItem, useDeclaration } from "./imports.ts";
+import { enumVariant, field, functionItem, implItem, item, traitBounds, traitItem } from "./items.ts";
+import { isPublic, words } from "./node-types.ts";
+import { closureParameters, forExpression, letDeclaration, matchArm, parameterOf } from "./patterns.ts";
+
+export const rust: Rules = {
+  membersVisible: false,
+  outerNames: false,
+  expression: expressionOf(words),
+  handlers: new Map<string, Handler>([
+    ["line_comment", skip],
+    ["block_comment", skip],
+    ["attribute_item", skip],
+    ["inner_attribute_item", skip],
+    ["lifetime", skip],
+    ["use_declaration", useDeclaration],
+    ["mod_item", modItem],
+    ["struct_item", typeDefinition("class", "name", isPublic)],
+    ["union_item", typeDefinition("class", "name", isPublic)],
+    ["enum_item", typeDefinition("enum", "name", isPublic)],
+    ["trait_item", traitItem],
+    ["impl_item", implItem],
+    ["function_item", functionItem],
+    ["function_signature_item", functionItem],
+    ["const_item", item("constant")],
+    ["static_item", item("constant")],
+    ["type_item", item("type")],
+    ["associated_type", item("type")],
+    ["macro_definition", item("macro")],
+    ["field_declaration", field],
+    ["enum_variant", enumVariant],
+    ["trait_bounds", traitBounds],
+    ["let_declaration", letDeclaration],
+    ["let_condition", letDeclaration],
+    ["parameter", parameterOf],
+    ["self_parameter", skip],
+    ["closure_parameters", closureParameters],
+    [
+      "closure_expression",
+      (walker, node) => {
+        walker.scopes.enter("function");
+        walker.visitChildren(node);
+        walker.scopes.leave();
+      },
+    ],
+    ["for_expression", forExpression],
+    ["match_arm", matchArm],
+    ["block", block],
+    ["if_expression", block],
+    [
+      "type_parameter",
+      (walker, node) => {
+        walker.scopes.bindLocal(walker.text(walker.field(node, "name")), "");
+        walker.visitField(node, "bounds");
+      },
+    ],
+    ["call_expression", callOf(words)],
+    [
+      "struct_expression",
+      (walker, node) => {
+        use(words, walker, walker.field(node, "name"), "call");
+        walker.visitField(node, "body");
+      },
+    ],
+    ["field_initializer", (walker, node) => walker.visitField(node, "value")],
+    ["shorthand_field_initializer", (walker, node) => walker.visitChildren(node)],
+    [
+      "field_expression",
+      (walker, node) => useMember(walker, node, { object: "value", name: "field" }, "read"),
+    ],
+    [
+      "scoped_identifier",
+      (walker, node) => useMember(walker, node, { object: "path", name: "name" }, "read"),
+    ],
+    [
+      "scoped_type_identifier",
+      (walker, node) => useMember(walker, node, { object: "path", name: "name" }, "type"),
+    ],
+    [
+      "macro_invocation",
+      (walker, node) => {
+        const macro = pick(walker, node, "macro");
+        use(words, walker, macro, "call");
+        for (const child of walker.children(node)) if (child !== macro) walker.visit(child);
+      },
+    ],
+    ["identifier", refersTo("read")],
+    [
+      "type_identifier",
+      (walker, node) => {
+        if (walker.text(node) !== "Self") walker.refer(walker.text(node), node, "type");
+      },
+    ],
+  ]),
+};

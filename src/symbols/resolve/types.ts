@@ -1,0 +1,123 @@
+import type { Expression } from "../extract/expression.ts";
+import { attachedTo, isType, shapeOf } from "../project/shape.ts";
+import {
+  definitionOf,
+  type FileRecord,
+  fileOf,
+  type SymbolId,
+  symbolId,
+  type Table,
+} from "../project/table.ts";
+import type { Named, Names } from "./names.ts";
+
+/** What belongs to types: members, parents, and which type is meant where. */
+export interface Types {
+  /** Of a class and all it inherits from. */
+  memberOfType(type: SymbolId, name: string): readonly SymbolId[];
+  basesOf(type: SymbolId): readonly SymbolId[];
+  /** The class that a definition is part of. */
+  classAround(file: FileRecord, inside: number): SymbolId | undefined;
+  /** The type of that name which a file means, imported or not. */
+  typeNamed(file: FileRecord, name: string): SymbolId | undefined;
+}
+
+/** Symbols that `via.name` means, seen from inside a definition. */
+export type MembersVia = (
+  file: FileRecord,
+  via: Expression,
+  inside: number,
+  name: string,
+) => readonly SymbolId[] | undefined;
+
+export const symbolsOf = (found: readonly Named[] | "foreign"): readonly SymbolId[] =>
+  found === "foreign" ? [] : found.flatMap((entry) => (entry.kind === "symbol" ? [entry.id] : []));
+
+/** @param membersVia a parent may be written as `module.Class`: whoever evaluates expressions knows. */
+export const createTypes = (table: Table, names: Names, membersVia: MembersVia): Types => {
+  const basesOf = (type: SymbolId): readonly SymbolId[] => {
+    const file = table.file(fileOf(type));
+    if (file === undefined) return [];
+    const index = definitionOf(type);
+    return (shapeOf(file).bases.get(index) ?? []).flatMap((at) => {
+      const { name, via, target } = table.reference(file, at);
+      if (target >= 0) return [symbolId(file.id, target)];
+      const found = via === "" ? symbolsOf(names.lookup(file, name)) : membersVia(file, via, index, name);
+      return (found ?? []).filter((id) => isType(table.definition(id)) && id !== type);
+    });
+  };
+
+  /** Members that stand in the definition itself, and those attached to it from elsewhere. */
+  const directMembers = (type: SymbolId, name: string): readonly SymbolId[] => {
+    const file = table.file(fileOf(type));
+    const definition = table.definition(type);
+    if (file === undefined || definition === undefined) return [];
+    const own: number[] = [];
+    const { members, top } = shapeOf(file);
+    const twins = definition.parent < 0 ? (top.get(definition.name) ?? []) : [definitionOf(type)];
+    for (const twin of twins) own.push(...(members.get(twin)?.get(name) ?? []));
+    const attached = table.attached.get(`${definition.name}.${name}`).filter((id) => {
+      const other = table.file(fileOf(id));
+      return (
+        other !== undefined &&
+        other.family === file.family &&
+        (file.family !== "go" || other.folder === file.folder)
+      );
+    });
+    return [...own.map((index) => symbolId(file.id, index)), ...attached];
+  };
+
+  const memberOfType = (type: SymbolId, name: string, seen = new Set<SymbolId>()): readonly SymbolId[] => {
+    if (seen.has(type) || seen.size > 64) return [];
+    seen.add(type);
+    const own = directMembers(type, name);
+    if (own.length > 0) return own;
+    for (const base of basesOf(type)) {
+      const found = memberOfType(base, name, seen);
+      if (found.length > 0) return found;
+    }
+    // Partial classes, and interfaces merged over several files.
+    const file = table.file(fileOf(type));
+    const definition = table.definition(type);
+    if (file?.family === "csharp" || file?.family === "ruby" || file?.family === "swift") {
+      for (const twin of table.named.get(definition?.name ?? "")) {
+        if (
+          seen.has(twin) ||
+          !isType(table.definition(twin)) ||
+          table.file(fileOf(twin))?.family !== file.family
+        )
+          continue;
+        const found = memberOfType(twin, name, seen);
+        if (found.length > 0) return found;
+      }
+    }
+    return [];
+  };
+
+  const classAround = (file: FileRecord, inside: number): SymbolId | undefined => {
+    for (let at = inside; at >= 0; at = file.definitions[at]?.parent ?? -1) {
+      const definition = file.definitions[at];
+      if (definition === undefined) return undefined;
+      if (isType(definition)) return symbolId(file.id, at);
+      const owner = attachedTo(definition);
+      if (owner !== "") return typeNamed(file, owner);
+    }
+    return undefined;
+  };
+
+  const typeNamed = (file: FileRecord, name: string): SymbolId | undefined => {
+    const found = symbolsOf(names.lookup(file, name)).filter((id) => isType(table.definition(id)));
+    if (found.length > 0) return found[0];
+    const all = table.named
+      .get(name)
+      .filter((id) => isType(table.definition(id)) && table.file(fileOf(id))?.family === file.family);
+    const near = all.filter((id) => table.file(fileOf(id))?.folder === file.folder);
+    return near.length === 1 ? near[0] : all.length === 1 ? all[0] : undefined;
+  };
+
+  return {
+    memberOfType: (type, name) => memberOfType(type, name),
+    basesOf,
+    classAround,
+    typeNamed,
+  };
+};

@@ -1,0 +1,295 @@
+import { type Expression, FOREIGN, step, UNKNOWN } from "../extract/expression.ts";
+import type { ReferenceKind, SymbolKind } from "../extract/file-symbols.ts";
+import type { Handler, Walker } from "../extract/walker.ts";
+import { writtenType } from "./written-type.ts";
+
+/** A child by field name, or the first one of these types. */
+export type Selector = string | readonly string[];
+
+export const pick = (walker: Walker, node: number, selector: Selector | undefined): number => {
+  if (selector === undefined || node < 0) return -1;
+  return typeof selector === "string" ? walker.field(node, selector) : walker.child(node, ...selector);
+};
+
+export const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
+
+const others = (walker: Walker, node: number, ...done: readonly number[]): void => {
+  for (const child of walker.children(node)) if (!done.includes(child)) walker.visit(child);
+};
+
+export type Exported = (walker: Walker, name: string, node: number) => boolean;
+
+const HIDDEN = /\b(?:private|fileprivate|local)\b/;
+
+/** Not said to be private in the words before the name. */
+export const unlessPrivate: Exported = (walker, _name, node) =>
+  !HIDDEN.test(walker.text(node).slice(0, 60).split(/[({=]/)[0] ?? "");
+
+/** A class, interface or enum: its members are symbols, and its methods see them. */
+export const typeDefinition =
+  (kind: SymbolKind, name: Selector = "name", exported: Exported = unlessPrivate): Handler =>
+  (walker, node) => {
+    const at = pick(walker, node, name);
+    const word = walker.text(at);
+    const definition = walker.define(word, kind, at, node, { exported: exported(walker, word, node) });
+    walker.scopes.enter("class", definition >= 0 ? definition : undefined);
+    others(walker, node, at);
+    walker.scopes.leave();
+  };
+
+export interface FunctionShape {
+  readonly name?: Selector;
+  readonly result?: Selector;
+  readonly exported?: Exported;
+  /** Given name where it has none: constructors. */
+  readonly called?: string;
+  /** A constructor: its plain name means the class. */
+  readonly constructs?: boolean;
+}
+
+export const functionDefinition =
+  ({
+    name = "name",
+    result,
+    exported = unlessPrivate,
+    called,
+    constructs = false,
+  }: FunctionShape = {}): Handler =>
+  (walker, node) => {
+    const { scopes } = walker;
+    const at = called === undefined ? pick(walker, node, name) : node;
+    const word = called ?? walker.text(at);
+    const inClass = scopes.kind === "class";
+    const definition = walker.define(word, inClass ? "method" : "function", at, node, {
+      exported: exported(walker, word, node),
+      ...(constructs ? { scope: -1 } : {}),
+    });
+    scopes.enter("function", definition >= 0 ? definition : undefined);
+    const written = pick(walker, node, result);
+    if (written >= 0) walker.setType(definition, writtenType(walker.text(written)));
+    others(walker, node, called === undefined ? at : -1);
+    scopes.leave();
+  };
+
+export const block: Handler = (walker, node) => {
+  walker.scopes.enter("block");
+  walker.visitChildren(node);
+  walker.scopes.leave();
+};
+
+/** A function without a name. */
+export const closure: Handler = (walker, node) => {
+  walker.scopes.enter("function");
+  walker.visitChildren(node);
+  walker.scopes.leave();
+};
+
+export interface VariableShape {
+  readonly name?: Selector;
+  readonly type?: Selector;
+  readonly value?: Selector;
+  /** Each element of the value: `for`. */
+  readonly each?: boolean;
+}
+
+/** Binds a name: a field in a class, a variable at the top, a local in a function. */
+export const bindName = (walker: Walker, at: number, type: Expression, whole: number): void => {
+  const { scopes } = walker;
+  const word = walker.text(at).replace(/^\$/, "");
+  const scope = scopes.nearest("function", "class", "file");
+  const kind = scopes.kindOf(scope);
+  if (kind === "function" || word === "" || word === "_") {
+    scopes.bindLocal(word, type === UNKNOWN ? "" : type);
+    return;
+  }
+  const isConstant = /^[A-Z][A-Z\d_]*$/.test(word);
+  walker.define(word, kind === "class" ? "field" : isConstant ? "constant" : "variable", at, whole, {
+    exported: unlessPrivate(walker, word, whole),
+    type: type === UNKNOWN ? "" : type,
+    scope,
+  });
+};
+
+export const variable =
+  ({ name = "name", type, value, each = false }: VariableShape = {}): Handler =>
+  (walker, node) => {
+    const at = pick(walker, node, name);
+    const written = pick(walker, node, type);
+    const given = pick(walker, node, value);
+    let known = written >= 0 ? writtenType(walker.text(written)) : UNKNOWN;
+    if (known === UNKNOWN && given >= 0)
+      known = each ? step(walker.expression(given), "[]") : walker.expression(given);
+    bindName(walker, at, known, node);
+    others(walker, node, at);
+  };
+
+/** Always a local, wherever it stands: parameters. */
+export const parameter =
+  (name: Selector = "name", type: Selector = "type"): Handler =>
+  (walker, node) => {
+    const at = pick(walker, node, name);
+    const written = pick(walker, node, type);
+    walker.scopes.bindLocal(
+      walker.text(at).replace(/^\$/, ""),
+      written < 0 ? "" : writtenType(walker.text(written)),
+    );
+    others(walker, node, at);
+  };
+
+/** `object.name`: reads it, unless a call around it says otherwise. */
+export interface MemberShape {
+  readonly object: Selector;
+  readonly name: Selector;
+}
+
+export const useMember = (walker: Walker, node: number, shape: MemberShape, kind: ReferenceKind): void => {
+  const object = pick(walker, node, shape.object);
+  const name = pick(walker, node, shape.name);
+  walker.visit(object);
+  walker.refer(walker.text(name), name, kind, object < 0 ? "this" : walker.expression(object));
+};
+
+/** Node types that name something, for `use` and for expressions. */
+export interface Vocabulary {
+  readonly names: ReadonlySet<string>;
+  readonly members: Readonly<Record<string, MemberShape>>;
+  readonly wrappers: ReadonlySet<string>;
+  readonly calls: Readonly<Record<string, { readonly function: Selector } | MemberShape>>;
+  readonly creations: Readonly<Record<string, Selector>>;
+  readonly literals: ReadonlySet<string>;
+  readonly self: ReadonlySet<string>;
+  readonly parent: ReadonlySet<string>;
+  /** A conversion: the type is written. */
+  readonly casts: Readonly<Record<string, Selector>>;
+  readonly elements: Readonly<Record<string, Selector>>;
+}
+
+export const use = (words: Vocabulary, walker: Walker, node: number, kind: ReferenceKind): void => {
+  const type = walker.type(node);
+  const member = Object.hasOwn(words.members, type) ? words.members[type] : undefined;
+  if (member !== undefined) useMember(walker, node, member, kind);
+  else if (words.names.has(type)) walker.refer(walker.text(node).replace(/^\$/, ""), node, kind);
+  else if (words.wrappers.has(type)) use(words, walker, firstOf(walker, node), kind);
+  else walker.visit(node);
+};
+
+export const expressionOf =
+  (words: Vocabulary) =>
+  (walker: Walker, node: number): Expression => {
+    const type = walker.type(node);
+    if (words.self.has(type)) return "this";
+    if (words.parent.has(type)) return "super";
+    if (words.names.has(type)) return selfName(walker.text(node).replace(/^\$/, ""));
+    if (words.literals.has(type)) return FOREIGN;
+    if (words.wrappers.has(type)) return walker.expression(firstOf(walker, node));
+    const member = Object.hasOwn(words.members, type) ? words.members[type] : undefined;
+    if (member !== undefined) {
+      const object = pick(walker, node, member.object);
+      return step(
+        object < 0 ? "this" : walker.expression(object),
+        `.${walker.text(pick(walker, node, member.name))}`,
+      );
+    }
+    const call = Object.hasOwn(words.calls, type) ? words.calls[type] : undefined;
+    if (call !== undefined) {
+      if ("function" in call) return step(walker.expression(pick(walker, node, call.function)), "()");
+      const object = pick(walker, node, call.object);
+      const name = walker.text(pick(walker, node, call.name));
+      return step(object < 0 ? name : step(walker.expression(object), `.${name}`), "()");
+    }
+    const created = Object.hasOwn(words.creations, type) ? words.creations[type] : undefined;
+    if (created !== undefined) {
+      const found = writtenType(walker.text(pick(walker, node, created)));
+      return found === UNKNOWN ? UNKNOWN : found;
+    }
+    const cast = Object.hasOwn(words.casts, type) ? words.casts[type] : undefined;
+    if (cast !== undefined) return writtenType(walker.text(pick(walker, node, cast)));
+    const element = Object.hasOwn(words.elements, type) ? words.elements[type] : undefined;
+    if (element !== undefined) return step(walker.expression(pick(walker, node, element)), "[]");
+    return UNKNOWN;
+  };
+
+const selfName = (name: string): Expression => {
+  if (name === "this" || name === "self" || name === "Self" || name === "static") return "this";
+  return name === "parent" || name === "base" ? "super" : name;
+};
+
+export const callOf =
+  (words: Vocabulary): Handler =>
+  (walker, node) => {
+    const shape = words.calls[walker.type(node)];
+    if (shape === undefined) return;
+    if ("function" in shape) {
+      const called = pick(walker, node, shape.function);
+      use(words, walker, called, "call");
+      others(walker, node, called);
+      return;
+    }
+    const object = pick(walker, node, shape.object);
+    const name = pick(walker, node, shape.name);
+    walker.visit(object);
+    walker.refer(walker.text(name), name, "call", object < 0 ? "" : walker.expression(object));
+    others(walker, node, object, name);
+  };
+
+/** Leaves that name a type, inside of generics and scopes too. */
+const namesOfTypes = (walker: Walker, node: number, leaves: ReadonlySet<string>): readonly number[] => {
+  if (leaves.has(walker.type(node))) return [node];
+  return [...walker.children(node)].flatMap((child) => namesOfTypes(walker, child, leaves));
+};
+
+/** `extends A, B<C>`: A and B are inherited, C is only named. */
+export const inherits =
+  (leaves: readonly string[], skipped: readonly string[] = []): Handler =>
+  (walker, node) => {
+    const wanted = new Set(leaves);
+    const visit = (at: number, kind: ReferenceKind): void => {
+      const type = walker.type(at);
+      if (wanted.has(type)) walker.refer(walker.text(at), at, kind);
+      else if (skipped.includes(type) || /argument/.test(type)) walker.visit(at);
+      else {
+        const scoped = /scoped|qualified|nested/.test(type);
+        const children = [...walker.children(at)];
+        for (const child of children) visit(child, scoped && child !== children.at(-1) ? "type" : kind);
+      }
+    };
+    for (const child of walker.children(node)) visit(child, "inherit");
+  };
+
+export const refersTo =
+  (kind: ReferenceKind): Handler =>
+  (walker, node) =>
+    walker.refer(walker.text(node).replace(/^\$/, ""), node, kind);
+
+export const returns =
+  (value?: Selector): Handler =>
+  (walker, node) => {
+    const given = value === undefined ? firstOf(walker, node) : pick(walker, node, value);
+    walker.visitChildren(node);
+    const { scopes } = walker;
+    const scope = scopes.nearest("function");
+    const around = scopes.definitionOf(scope);
+    if (given >= 0 && around >= 0 && scopes.definitionOf(scopes.parentOf(scope)) !== around)
+      walker.setType(around, walker.expression(given));
+  };
+
+export const skip: Handler = () => undefined;
+
+export const dotted = (text: string): string => text.replace(/\s+/g, "");
+
+export const created = (words: Vocabulary, leaves: readonly string[]): Handler => {
+  const wanted = new Set(leaves);
+  return (walker, node) => {
+    const selector = words.creations[walker.type(node)];
+    const type = pick(walker, node, selector);
+    const [first] = namesOfTypes(walker, type, wanted);
+    if (first !== undefined) {
+      const last = /scoped|qualified/.test(walker.type(type))
+        ? (namesOfTypes(walker, type, wanted).at(-1) ?? first)
+        : first;
+      walker.refer(walker.text(last), last, "call");
+      for (const other of namesOfTypes(walker, type, wanted)) if (other !== last) walker.visit(other);
+    }
+    others(walker, node, type);
+  };
+};
