@@ -44,7 +44,7 @@ describe("REQ-C6: explaining a key", () => {
   it("explains a table by its keys", async () => {
     const loaded = await load("mcp.tools.read_timeout = 4");
     const text = explainKey("mcp.tools", loaded);
-    expect(text).toContain("read_timeout = 4\n    Deadline of a file or search operation, in seconds.");
+    expect(text).toContain("read_timeout = 4\n    Timeout of a file or search operation, in seconds.");
     for (const { path, entries } of TABLES) {
       for (const { name } of entries) expect(explainKey(path, loaded)).toContain(`  ${name} = `);
     }

@@ -33,7 +33,7 @@ describe("REQ-C7: the JSON Schema for editors", () => {
       default: "hybrid",
     });
     expect(at("mcp.linux_ops.roots.allowed_roots")).toEqual({
-      description: expect.stringContaining("Left out"),
+      description: expect.stringContaining("left out"),
       type: "array",
       items: { type: "string" },
     });

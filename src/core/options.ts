@@ -4,7 +4,9 @@ export const MODES = ["classic", "hybrid", "code_execution"] as const;
 
 export const coreSections = [
   section("mcp", "What the server offers and how much it does at once.", {
-    enabled: flag(true, true, "Serve at all; false makes `llmc serve` refuse to start.", { restart: true }),
+    enabled: flag(true, true, "Whether the server may start; with false, `llmc serve` refuses.", {
+      restart: true,
+    }),
     config_version: text(
       "v0",
       "never",
@@ -21,7 +23,7 @@ export const coreSections = [
       1,
       10_000,
       "more",
-      "Calls that run at the same time; further ones wait in a bounded queue.",
+      "Maximum number of calls that run at the same time; further calls wait in a bounded queue.",
     ),
     request_timeout_seconds: whole(
       30,
@@ -35,21 +37,21 @@ export const coreSections = [
     promoted_tools: list(
       ["linux_fs_write", "linux_fs_edit", "run_cmd"],
       "never",
-      "Tools listed beside read_file, list_dir and 00_INIT. A name without a tool behind it is warned about and left out.",
+      "Tools listed in addition to read_file, list_dir and 00_INIT. A name that matches no tool is left out with a warning.",
     ),
-    include_execute_code: flag(true, true, "Also list execute_code, where it can run isolated."),
+    include_execute_code: flag(true, true, "Also list execute_code where it can run in isolation."),
     bootstrap_budget_warning: whole(
       15_000,
       0,
       10_000_000,
       "more",
-      "Warn when the listed tools' schemas pass this many characters.",
+      "Warn when the schemas of the listed tools exceed this many characters.",
     ),
   }),
   section("mcp.code_execution", "The code_execution mode.", {
-    enabled: flag(false, "never", "Chooses code_execution mode where the file names no mode."),
+    enabled: flag(false, "never", "Selects code_execution mode if the file does not set a mode."),
   }),
-  section("mcp.session", "Who is calling, where the client does not say.", {
+  section("mcp.session", "Who is calling, if the client does not say.", {
     default_agent_id: text(
       "claude-desktop-mcp",
       "any",
@@ -67,28 +69,28 @@ export const coreSections = [
       0,
       100_000,
       "more",
-      "Calls that may wait for a free place; one more is refused as busy.",
+      "Maximum number of calls that wait to run; any further call is refused as busy.",
     ),
     max_output_bytes: whole(
       262_144,
       1024,
       104_857_600,
       "more",
-      "Largest text of one result; the rest is cut with a note on how to read on.",
+      "Maximum size of one result's text; the rest is cut, with a note on how to read on.",
     ),
   }),
   section("mcp.tools", "What tools may touch.", {
     custom_modules: text(
       "",
       "any",
-      "Folder of custom modules that add tools, prompts and resources; relative to the workspace. Empty: none.",
+      "Folder of custom modules that add tools, prompts and resources, relative to the workspace. Empty means none.",
       { path: true },
     ),
     text_format: oneOf(
       ["auto", "json"],
       "auto",
       "never",
-      "Text for the model: the cheapest faithful form, or JSON everywhere.",
+      "Format of results for the model: auto uses the most compact faithful form, json always uses JSON.",
     ),
     publish_one_of: flag(
       false,

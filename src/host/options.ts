@@ -23,16 +23,20 @@ const STARTUP_GLOBS: readonly string[] = [
   ...[".husky/", ".githooks/", ".lefthook/", "lefthook.yml", ".lefthook.yml", ".pre-commit-config.yaml"],
 ];
 
-/** Every name in the roots is compared with these, and a workspace's own file may add some: matching must stay quick. */
+/** Every name in the roots is matched against these, and a workspace's own file may add some: matching must stay fast. */
 const SIMPLE_GLOB = {
   pattern: /^(?!.*\()(?!.*(?:\*[^*/]+){4})(?!(?:.*\*\*){4})[^\0]{1,200}$/s,
   expected:
-    "expected a glob of at most 200 letters with at most three * in a name, three ** and no brackets ( )",
+    "expected a glob of at most 200 characters with at most three * in a name, three ** and no brackets ( )",
 };
 
 export const hostSections = [
   section("mcp.tools", "What tools may touch.", {
-    enable_run_cmd: flag(true, true, "Offer run_cmd at all; false removes and refuses it."),
+    enable_run_cmd: flag(
+      true,
+      true,
+      "Offer run_cmd and the other tools that run programs; false hides and refuses them.",
+    ),
     allowed_roots: list(
       ["."],
       "roots",
@@ -60,7 +64,7 @@ export const hostSections = [
         "pytest",
       ],
       "additions",
-      "Programs that run_cmd may start. Shells and interpreters must be written out by the operator.",
+      "Programs that run_cmd may start. Shells and interpreters are allowed only where the operator lists them.",
       { path: true },
     ),
     command_powers: list(
@@ -79,38 +83,44 @@ export const hostSections = [
       64,
       1_048_576,
       "more",
-      "Memory in MiB that a command and all it starts may use together.",
+      "Maximum memory, in MiB, of a command and everything it starts.",
     ),
     command_processes: whole(
       256,
       8,
       100_000,
       "more",
-      "Processes and threads that a command may have at once.",
+      "Maximum number of processes and threads of a command.",
     ),
-    command_file_mb: whole(1024, 1, 1_048_576, "more", "Largest file in MiB that a command may write."),
+    command_file_mb: whole(
+      1024,
+      1,
+      1_048_576,
+      "more",
+      "Maximum size, in MiB, of a file that a command writes.",
+    ),
     exec_timeout: whole(
       30,
       1,
       86_400,
       "more",
-      "Deadline of a command in seconds, and the most that a call may ask for.",
+      "Timeout of a command in seconds; a call may ask for less, but not for more.",
     ),
-    read_timeout: whole(10, 1, 3600, "more", "Deadline of a file or search operation, in seconds."),
+    read_timeout: whole(10, 1, 3600, "more", "Timeout of a file or search operation, in seconds."),
     idle_timeout: whole(
       60,
       1,
       86_400,
       "more",
-      "Seconds after which an idle process of a client is ended: nothing read, sent or written.",
+      "Seconds after which a client's idle process is ended: nobody read from it or sent to it, and it wrote nothing.",
     ),
-    max_processes: whole(32, 0, 1000, "more", "Processes of clients that may run at once."),
+    max_processes: whole(32, 0, 1000, "more", "Maximum number of running processes of all clients together."),
     max_processes_per_session: whole(
       8,
       0,
       1000,
       "more",
-      "Processes that one token or connection may have running at once.",
+      "Maximum number of running processes of one token or connection.",
     ),
     kill_foreign_processes: flag(
       false,
@@ -121,7 +131,7 @@ export const hostSections = [
       ["auto", "require", "off"],
       "auto",
       ["require", "auto", "off"],
-      "Sandbox for commands: the best tier of the machine, refuse without the best, or none.",
+      "Sandbox for commands: auto uses the best tier that works on this machine, require refuses commands where no sandbox works, off uses none.",
     ),
     denylist_globs: list(
       [
@@ -153,13 +163,13 @@ export const hostSections = [
         "**/*secret*",
       ],
       "removals",
-      "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* spare source code and prose (tokenizer.ts, tokens.md).",
+      "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* do not apply to source code and prose (tokenizer.ts, tokens.md).",
       { shape: SIMPLE_GLOB },
     ),
     startup_globs: list(
       STARTUP_GLOBS,
       "removals",
-      "Start-up files of editors, shells, agents and CI, which programs of the user execute or obey: file tools may write them, commands may not (except git with git:write).",
+      "Start-up files of editors, shells, agents and CI, which the user's programs execute or obey. File tools may write them; commands may not (except git with git:write).",
       { shape: SIMPLE_GLOB },
     ),
   }),
@@ -167,7 +177,7 @@ export const hostSections = [
     allowed_roots: list(
       null,
       "roots",
-      "Roots of the linux_* tools. Left out: those of mcp.tools. An empty list denies everything.",
+      "Roots of the linux_* tools. If left out, those of mcp.tools apply. An empty list denies everything.",
       { path: true },
     ),
     enforce_roots: flag(
@@ -176,37 +186,37 @@ export const hostSections = [
       'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
     ),
   }),
-  section("mcp.handles", "Large results kept in .llmc/state.db for later reading.", {
-    ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after it was made."),
+  section("mcp.handles", "Large results that are kept in .llmc/state.db to be read later.", {
+    ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after its creation."),
     max_total_mb: whole(
       256,
       1,
       65_536,
       "more",
-      "Disk space in MiB for all handles together; the oldest are forgotten first.",
+      "Maximum disk space, in MiB, of all handles together; the oldest are removed first.",
     ),
     max_each_mb: whole(
       64,
       1,
       65_536,
       "more",
-      "Largest result in MiB kept behind one handle; the rest is dropped, and its last line says so.",
+      "Maximum size, in MiB, of the result behind one handle; the rest is dropped, and the last line says so.",
     ),
   }),
-  section("mcp.locks", "Turns of calls and processes that write the same file.", {
+  section("mcp.locks", "Locks between calls and processes that write the same file.", {
     wait_seconds: whole(
       10,
       0,
       600,
       "more",
-      "How long a write waits for its turn before it is refused as busy.",
+      "How long a write waits for the lock before it is refused as busy.",
     ),
     lease_seconds: whole(
       15,
       1,
       600,
       "more",
-      "How long a process that hangs keeps others from a file; one that has died keeps nobody.",
+      "How long a process that hangs can hold a lock; the locks of a process that has died are free at once.",
     ),
   }),
 ] as const;

@@ -24,11 +24,7 @@ const variable = (value: string, whose: string): Option<string> =>
   );
 
 const role = (name: string): Option<string> =>
-  text(
-    "",
-    "any",
-    `What ${name} is told to be, instead of the words that come with the program. Empty: those.`,
-  );
+  text("", "any", `System prompt of ${name}; if empty, the built-in one is used.`);
 
 export const llmSections = [
   section("mcp.llm", "Models. Where text may be sent is decided by mcp.rlm.profile.", {
@@ -82,12 +78,17 @@ export const llmSections = [
     allowed_model_prefixes: list(
       [],
       "filter",
-      "Models that may be used, by prefix; empty means the profile's rule alone.",
+      "Prefixes of the models that may be used; if empty, only the profile decides.",
     ),
   }),
   section("mcp.security", "Policy switches.", {
-    air_gapped_mode: flag(false, false, "No outbound connection of any kind; so far it holds for models.", {
-      noEffect: true,
-    }),
+    air_gapped_mode: flag(
+      false,
+      false,
+      "No outbound connections of any kind; so far this covers models only.",
+      {
+        noEffect: true,
+      },
+    ),
   }),
 ] as const;
