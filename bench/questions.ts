@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rgPath } from "@vscode/ripgrep";
-import { tokenCounter } from "../src/base/tokens.ts";
+import { tokenCounter } from "../src/host/os/token-counter.ts";
 import type { Benchmark, Report } from "./lib/report.ts";
 import { llmc, type ServerProcess, startServer } from "./lib/server-process.ts";
 

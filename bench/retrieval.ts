@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { tokenCounter } from "../src/base/tokens.ts";
+import { tokenCounter } from "../src/host/os/token-counter.ts";
 import { createOnnxModel } from "../src/retrieve/embed/onnx-model.ts";
 import { MODEL_RANK_WEIGHTS } from "../src/retrieve/rank/rank-weights.ts";
 import type { Benchmark, Figures, Report, Table } from "./lib/report.ts";

@@ -1,4 +1,4 @@
-import { tokenCounter } from "../base/tokens.ts";
+import type { CountTokens } from "../base/tokens.ts";
 import type { Core } from "../core/core.ts";
 import type { Mode } from "../core/modes.ts";
 import { MODES } from "../core/options.ts";
@@ -20,8 +20,7 @@ export interface ModeCost {
 }
 
 /** What the tool list of a mode costs a client, counted with o200k_base. */
-export const modeCost = async (core: Core, mode: Mode): Promise<ModeCost> => {
-  const count = await tokenCounter();
+export const modeCost = async (core: Core, mode: Mode, count: CountTokens): Promise<ModeCost> => {
   const published = await core.preview(mode);
   const tools = published.map(({ name, description, inputSchema }) => ({
     name,
@@ -39,10 +38,11 @@ export const modeCost = async (core: Core, mode: Mode): Promise<ModeCost> => {
 export const runTools = async (
   core: Core,
   io: Io,
+  count: CountTokens,
   options: { readonly mode?: Mode | undefined; readonly json: boolean },
 ): Promise<void> => {
   const modes = options.mode === undefined ? MODES : [options.mode];
-  const costs = await Promise.all(modes.map((mode) => modeCost(core, mode)));
+  const costs = await Promise.all(modes.map((mode) => modeCost(core, mode, count)));
   if (options.json) {
     io.out(`${JSON.stringify(costs, null, 2)}\n`);
     return;

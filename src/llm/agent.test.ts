@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LlmcError } from "../base/error.ts";
-import { tokenCounter } from "../base/tokens.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { type AgentSettings, createAgent } from "./agent.ts";
 import { agentMessages } from "./agent-prompt.ts";
 import type { GenerateRequest, Generation, Models } from "./contract.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
-import { tokenCounter } from "../base/tokens.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { AUDIT_HEADER } from "./token-audit.ts";
 
 const MARKER = "zebra-marker-4711";

@@ -1,4 +1,4 @@
-import { tokenCounter } from "../base/tokens.ts";
+import type { CountTokens } from "../base/tokens.ts";
 import type { CallRecord, CallTexts } from "./records.ts";
 
 export interface TokenAudit {
@@ -17,6 +17,8 @@ interface AuditDisk {
 }
 
 interface AuditParts {
+  /** Loads the tokenizer, which takes time and memory, on first use. */
+  readonly tokenCounter: () => Promise<CountTokens>;
   readonly disk: AuditDisk;
   readonly path: () => string;
   readonly today: () => Date;
@@ -37,7 +39,14 @@ const cell = (value: string | number): string => {
 const DAY_MS = 86_400_000;
 
 /** One CSV line per call, with exact token counts. Counting and writing happen after the reply, in order. */
-export const createTokenAudit = ({ disk, path, today, onCounted, onError }: AuditParts): TokenAudit => {
+export const createTokenAudit = ({
+  tokenCounter,
+  disk,
+  path,
+  today,
+  onCounted,
+  onError,
+}: AuditParts): TokenAudit => {
   let last: Promise<void> = Promise.resolve();
 
   const enqueue = (work: () => Promise<void>): void => {

@@ -1,6 +1,6 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
-import { tokenCounter } from "../base/tokens.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/os/assets.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { createIndexDb } from "../host/state/index-db.ts";
 import type { Graph } from "../symbols/graph.ts";
 import type { EmbeddingModel } from "./embed/async-embedder.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { toLlmcError, withHint } from "../base/error.ts";
-import { tokenCounter } from "../base/tokens.ts";
 import { waitingHint } from "../config/waiting.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import type { AgentPort } from "../http/routes/agent.ts";
 import type { AgentAnswer } from "../llm/agent.ts";
 import type { ModelSettings } from "../llm/models.ts";

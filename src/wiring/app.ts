@@ -10,6 +10,7 @@ import { type Core, type CoreSettings, createCore } from "../core/core.ts";
 import { createDisk, type Disk } from "../host/os/disk.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
@@ -112,6 +113,7 @@ const createTelemetry = async (
 ) => {
   const metrics = createMetrics(now);
   const audit = createTokenAudit({
+    tokenCounter,
     disk: createWorkspaceFiles(root),
     path: () => resolve(root, config().mcp.observability.csv_path),
     today: () => new Date(),

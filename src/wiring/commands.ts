@@ -158,9 +158,10 @@ const actions: Actions = {
   },
   tools: async (options) => {
     const { runTools } = await import("../cli/tools-command.ts");
+    const { tokenCounter } = await import("../host/os/token-counter.ts");
     const { mode, ...others } = options;
     const app = await openQuietly(others);
-    await runTools(app.core, io, { mode, json: options.json ?? false });
+    await runTools(app.core, io, await tokenCounter(), { mode, json: options.json ?? false });
     await app.close();
   },
   locks: async (options) => {

@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { LlmcError, toLlmcError } from "../base/error.ts";
-import { tokenCounter } from "../base/tokens.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { createEnvelope } from "../envelope/envelope.ts";
@@ -8,6 +7,7 @@ import { envelopeSettings } from "../envelope/settings.ts";
 import { serveTeCommand } from "../envelope/te-command.ts";
 import { isFolderName } from "../host/os/local-model.ts";
 import { programPlaces } from "../host/os/program-places.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";

@@ -16,9 +16,12 @@ const welcome = async (
   tokenFile: string | undefined,
   command: string,
 ): Promise<string> => {
-  const { modeCost } = await import("../cli/tools-command.ts");
+  const [{ modeCost }, { tokenCounter }] = await Promise.all([
+    import("../cli/tools-command.ts"),
+    import("../host/os/token-counter.ts"),
+  ]);
   const { mode } = app.core.settings();
-  const { tokens, tools } = await modeCost(app.core, mode);
+  const { tokens, tools } = await modeCost(app.core, mode, await tokenCounter());
   const { header, token_env: variable, mode: authMode } = app.config.current().config.mcp.auth;
   const secret = tokenFile === undefined ? `$${variable}` : `$(cat ${tokenFile})`;
   const authorization = authMode === "none" ? "" : ` \\\n       -H "${header}: ${secret}"`;

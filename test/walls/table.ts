@@ -113,7 +113,7 @@ export const TABLE: WallTable = {
     wiring: ["node:os", "node:readline/promises", "node:stream/consumers"],
   },
   packages: {
-    base: ["gpt-tokenizer"],
+    base: [],
     policy: ["picomatch"],
     observe: [
       "pino",

@@ -1,4 +1,4 @@
-import { tokenCounter } from "../../base/tokens.ts";
+import { tokenCounter } from "../../host/os/token-counter.ts";
 import { memoize } from "../collections/memoize.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import type { RankWeights } from "../rank/rank-weights.ts";

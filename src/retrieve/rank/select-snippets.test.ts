@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { tokenCounter } from "../../base/tokens.ts";
+import { tokenCounter } from "../../host/os/token-counter.ts";
 import type { RankedChunk } from "./chunk-index.ts";
 import { selectSnippets } from "./select-snippets.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { tokenCounter } from "./tokens.ts";
+import { tokenCounter } from "./token-counter.ts";
 
 describe("counting tokens", () => {
   test("REQ-D7: a text is counted as the tokenizer counts it, special tokens as ordinary text", async () => {
@@ -15,7 +15,7 @@ describe("counting tokens", () => {
   test("REQ-D7: any text has as many tokens as the tokenizer gives it", async () => {
     const count = await tokenCounter();
     const asIs = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
-    const source = readFileSync(new URL("./tokens.ts", import.meta.url), "utf8");
+    const source = readFileSync(new URL("./token-counter.ts", import.meta.url), "utf8");
     for (const text of [source, source.replaceAll("\n", "\r\n"), "it's I'LL \n\n\t x\n  12345 <|endoftext|>"])
       expect(count(text)).toBe(asIs(text));
     const letters = fc.constantFrom(
