@@ -7,12 +7,14 @@ import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { followed, refuseRecursive } from "./argument-paths.ts";
 import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
+import { refuseConfiguredFiles } from "./git-configured-paths.ts";
 import {
   checkRepository,
   findRepository,
   type GitRepository,
   hasSubmodules,
   programsOff,
+  settingsFolders,
 } from "./git-repository.ts";
 import { createTrackedFinder } from "./git-tracked.ts";
 import { setNewFindingsAside } from "./new-findings.ts";
@@ -81,10 +83,11 @@ export const createProfiler = (options: ProfilerOptions) => {
     }
     const nestedIn = (top: string): readonly string[] =>
       found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
+    const folders = repository === undefined ? [] : settingsFolders(repository, nestedIn(repository.top));
+    if (tier === "plain" && repository !== undefined)
+      refuseConfiguredFiles(folders, [repository.top, folder], around);
     const { settings: gitSettings, isSure } =
-      repository === undefined || git?.mayRun === true
-        ? { settings: [], isSure: true }
-        : programsOff(repository, nestedIn(repository.top));
+      git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
     // Another git, for a submodule, might run what we could not switch off: none is started.
     if (!isSure && tier === "plain") throw refuseUnsure();
     const startsOthers = git?.forks === true || (repository !== undefined && hasSubmodules(repository));
