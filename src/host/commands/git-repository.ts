@@ -204,8 +204,7 @@ const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean =
 /** More than a fresh clone of a large repository has. */
 const MAX_INNER_FOLDERS = 5000;
 
-/** Whether another git directory is hidden somewhere inside; a tree too large to tell counts as if. */
-const holdsRepository = (top: string): boolean => {
+const findsRepository = (top: string): boolean => {
   const folders = [top];
   for (let at = 0; at < folders.length; at++) {
     const folder = folders[at] ?? top;
@@ -216,6 +215,15 @@ const holdsRepository = (top: string): boolean => {
     for (const entry of entries) if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
   }
   return false;
+};
+
+/** Whether another git directory is hidden somewhere inside; a tree too large to tell, or not to be read, counts as if. */
+const holdsRepository = (top: string): boolean => {
+  try {
+    return findsRepository(top);
+  } catch {
+    return true;
+  }
 };
 
 /** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */
