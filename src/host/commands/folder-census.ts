@@ -1,5 +1,5 @@
-import { type Dirent, type Stats, statSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { type Dirent, lstatSync, type Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { nameOf, pathBytes, systemPath } from "../byte-path.ts";
@@ -65,7 +65,7 @@ const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>
   if (isFresh) return true;
   let now: Stats | undefined;
   try {
-    now = statSync(systemPath(path), { throwIfNoEntry: false });
+    now = lstatSync(systemPath(path), { throwIfNoEntry: false });
   } catch {
     // Closed to us by its mode or by one above: read, it counts as gone until it is opened again.
     return true;
@@ -124,7 +124,9 @@ export const createCensus = <T>({
   const read = async (path: string): Promise<void> => {
     list = undefined;
     const lookedAt = Date.now();
-    const folder = await stat(systemPath(path)).catch(() => undefined);
+    const entry = await lstat(systemPath(path)).catch(() => undefined);
+    // A link in its place leads to something that is found under its own name, or lies outside.
+    const folder = entry?.isDirectory() === true ? entry : undefined;
     const entries = await readEntries(path).catch(() => undefined);
     const before = known.get(path);
     if (before !== undefined && before.inode !== folder?.ino) forget(path);

@@ -82,6 +82,8 @@ export class ProcessTree {
   readonly exited: Promise<void>;
   /** Whether the program had to be killed: it did not end in the time of grace. */
   wasKilled = false;
+  /** Whether the launcher was ended before the program ran, because what it had set up was not what was wanted. */
+  wasUnready = false;
   readonly #launch: Launch;
   readonly #report: Output | undefined;
   #init: ProcessKey | "gone" | undefined;
@@ -156,6 +158,7 @@ export class ProcessTree {
       // Usually the next look finds everything there; a timer would take a millisecond each time.
       await (performance.now() < giveUpAt - MAX_READY_MS + SPIN_MS ? nextTurn() : sleep(1));
     }
+    this.wasUnready = !this.hasExited;
     this.#release?.destroy();
     this.child.kill("SIGKILL");
     await this.sweep();

@@ -107,6 +107,22 @@ export const openBelow = async (root: string, path: string): Promise<void> => {
   }
 };
 
+/** Makes a folder below a root, without following links: by its name, it might be made outside. */
+const makeBelow = async (root: string, path: string): Promise<void> => {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    for (const name of dirname(path).slice(root.length).split("/").filter(Boolean)) {
+      const next = await open(`/proc/self/fd/${at.fd}/${name}`, flags);
+      await at.close();
+      at = next;
+    }
+    await mkdir(`/proc/self/fd/${at.fd}/${basename(path)}`, { mode: 0o700 });
+  } finally {
+    await at.close();
+  }
+};
+
 /** Protected names that a sandbox cannot cover because nothing is there yet. */
 export interface MissingNames {
   /** Renames those that came into being; to be called when every process of the command is gone. */
@@ -126,7 +142,7 @@ export const watchMissing = async (profile: SandboxProfile): Promise<MissingName
     const isMade =
       profile.hidden.includes(path) &&
       (await exists(dirname(path))) &&
-      (await mkdir(path, { mode: 0o700 }).then(
+      (await makeBelow(root, path).then(
         () => true,
         () => false,
       ));

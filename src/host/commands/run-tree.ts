@@ -22,6 +22,7 @@ export interface TreeOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly report: string;
+  readonly wasUnready: boolean;
   readonly limit: "memory" | "processes" | undefined;
 }
 
@@ -76,6 +77,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
       stderrBytes: stderr.total(),
       durationMs: endedAt - startedAt,
       report: tree.report,
+      wasUnready: tree.wasUnready,
       limit: watch?.hit(),
     };
   } finally {

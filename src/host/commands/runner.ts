@@ -42,6 +42,8 @@ export interface RunnerOptions {
 export interface StartedCommand {
   readonly tree: ProcessTree;
   readonly tier: Tier;
+  /** Throws where the program never ran; to be called when its launcher has ended, with what it said. */
+  check(said: Buffer): void;
   /** While it runs: what came into being and would be obeyed. */
   inspect(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
@@ -167,7 +169,9 @@ export const createCommandRunner = (
         }
       };
       const inspect = async () => (await profile.inspect?.("running")) ?? [];
-      return { tree, tier, inspect, finish };
+      const check = (errors: Buffer): void =>
+        checkStarted(tier, profile, { report: tree.report, wasUnready: tree.wasUnready, errors });
+      return { tree, tier, check, inspect, finish };
     } catch (thrown) {
       await ready.close();
       throw explainStart(thrown);
@@ -194,8 +198,8 @@ export const createCommandRunner = (
       });
       const setAside = await ready.setAside();
       stopIfAborted(signal);
-      if (!outcome.timedOut) checkStarted(tier, outcome.report, outcome.stderr);
-      const { report: _, ...told } = outcome;
+      const { report, wasUnready, ...told } = outcome;
+      if (!outcome.timedOut) checkStarted(tier, profile, { report, wasUnready, errors: outcome.stderr });
       return { ...told, limit: told.limit ?? ready.hit(), tier, setAside };
     } finally {
       await ready.close();

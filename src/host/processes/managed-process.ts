@@ -3,7 +3,6 @@ import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import type { SetAside } from "../commands/contract.ts";
 import { DRAIN_MS, exitOf } from "../commands/run-tree.ts";
 import type { StartedCommand } from "../commands/runner.ts";
-import { checkStarted } from "../commands/start-checks.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
@@ -89,7 +88,7 @@ export class ManagedProcess {
   }
 
   async #untilGone(): Promise<void> {
-    const { tree, tier } = this.#started;
+    const { tree } = this.#started;
     await tree.exited;
     if (tree.hasNamespace) await tree.reported(DRAIN_MS);
     // A stop that is under way gives the others their time of grace, too.
@@ -99,7 +98,7 @@ export class ManagedProcess {
     await Promise.race([this.channel.ended, sleep(DRAIN_MS, undefined, { ref: false })]);
     this.channel.close();
     try {
-      if (this.reason === undefined) checkStarted(tier, tree.report, this.#ring.from(0));
+      if (this.reason === undefined) this.#started.check(this.#ring.from(0));
     } catch (thrown) {
       this.failure = toLlmcError(thrown);
     }
