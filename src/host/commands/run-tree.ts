@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { openPipe } from "./pipe.ts";
 import { collect, type Launch, type Output, ProcessTree } from "./process-tree.ts";
 import type { UsageWatch } from "./usage-watch.ts";
@@ -23,7 +24,7 @@ export interface TreeOutcome {
   readonly durationMs: number;
   readonly report: string;
   readonly wasUnready: boolean;
-  readonly limit: "memory" | "processes" | undefined;
+  readonly limit: ReachedLimit | undefined;
 }
 
 const GRACE_MS = 300;

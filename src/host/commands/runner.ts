@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { deathSignalPrefix } from "../child-limits.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
@@ -44,6 +45,8 @@ export interface StartedCommand {
   readonly tier: Tier;
   /** Throws where the program never ran; to be called when its launcher has ended, with what it said. */
   check(said: Buffer): void;
+  /** The limit that it ran into; to be asked before `finish`. */
+  limit(): ReachedLimit | undefined;
   /** While it runs: what came into being and would be obeyed. */
   inspect(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
@@ -171,7 +174,8 @@ export const createCommandRunner = (
       const inspect = async () => (await profile.inspect?.("running")) ?? [];
       const check = (errors: Buffer): void =>
         checkStarted(tier, profile, { report: tree.report, wasUnready: tree.wasUnready, errors });
-      return { tree, tier, check, inspect, finish };
+      const limit = (): ReachedLimit | undefined => watch?.hit() ?? ready.hit();
+      return { tree, tier, check, limit, inspect, finish };
     } catch (thrown) {
       await ready.close();
       throw explainStart(thrown);

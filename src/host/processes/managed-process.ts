@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
+import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { SetAside } from "../commands/contract.ts";
 import { DRAIN_MS, exitOf } from "../commands/run-tree.ts";
 import type { StartedCommand } from "../commands/runner.ts";
@@ -38,7 +39,7 @@ export class ManagedProcess {
   /** When it was last read from, written to, or wrote. */
   activeAt: number;
   endedAt: number | undefined;
-  /** Why we ended it. */
+  /** Why we ended it, or the limit that it ran into. */
   reason: string | undefined;
   failure: LlmcError | undefined;
   /** Set when every process of it is gone and nothing more comes. */
@@ -97,6 +98,8 @@ export class ManagedProcess {
     this.#throttle.stop();
     await Promise.race([this.channel.ended, sleep(DRAIN_MS, undefined, { ref: false })]);
     this.channel.close();
+    const limit = this.#started.limit();
+    if (limit !== undefined) this.reason ??= LIMIT_NOTES[limit];
     try {
       if (this.reason === undefined) this.#started.check(this.#ring.from(0));
     } catch (thrown) {
