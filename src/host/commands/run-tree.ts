@@ -9,6 +9,8 @@ export interface TreeLimits {
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+  /** Told of the tree before it runs. */
+  readonly onTree?: ((tree: ProcessTree) => void) | undefined;
   /** Bounds what the tree uses, where the kernel does not. */
   readonly watch?: ((tree: ProcessTree) => UsageWatch) | undefined;
 }
@@ -50,6 +52,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
   const stdout = collect(pipes[0].reader, maxOutputBytes, (chunk) => onOutput?.("stdout", chunk));
   const stderr = collect(pipes[1].reader, maxOutputBytes, (chunk) => onOutput?.("stderr", chunk));
   const tree = new ProcessTree(launch, ["ignore", pipes[0].writeEnd, pipes[1].writeEnd]);
+  limits.onTree?.(tree);
   const watch = limits.watch?.(tree);
   let timedOut = false;
   const abort = (): void => void tree.end(GRACE_MS);

@@ -60,6 +60,8 @@ export interface CommandStarter {
     profile: SandboxProfile,
     openStdio: () => TreeStdio,
   ): Promise<StartedCommand>;
+  /** Trees of commands that somebody's call waits for. */
+  awaited(): readonly ProcessTree[];
 }
 
 /** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
@@ -82,6 +84,7 @@ export const createCommandRunner = (
   let retryAt = Number.POSITIVE_INFINITY;
   let groups = options.groups;
   const removals = new Set<Promise<void>>();
+  const awaited = new Set<ProcessTree>();
 
   const launchFor = (
     tier: Tier,
@@ -189,6 +192,7 @@ export const createCommandRunner = (
     signal: AbortSignal | undefined,
   ): Promise<CommandOutcome> => {
     const ready = await prepare(tier, request, profile);
+    let own: ProcessTree | undefined;
     try {
       const { timeoutMs, maxOutputBytes, onOutput } = request;
       const outcome = await runTree(ready.launch(), {
@@ -197,6 +201,10 @@ export const createCommandRunner = (
         signal,
         onOutput,
         watch: ready.watch,
+        onTree: (tree) => {
+          own = tree;
+          awaited.add(tree);
+        },
       }).catch((thrown: unknown) => {
         throw explainStart(thrown);
       });
@@ -206,6 +214,7 @@ export const createCommandRunner = (
       if (!outcome.timedOut) checkStarted(tier, profile, { report, wasUnready, errors: outcome.stderr });
       return { ...told, limit: told.limit ?? ready.hit(), tier, setAside };
     } finally {
+      if (own !== undefined) awaited.delete(own);
       await ready.close();
     }
   };
@@ -256,6 +265,7 @@ export const createCommandRunner = (
       const found = await tier();
       return takeTurn(() => runIn(found, request, profile, signal), signal);
     },
+    awaited: () => [...awaited],
     start: async (request, profile, openStdio) => {
       await checkRequest(request);
       return startIn(await tier(), request, profile, openStdio);

@@ -220,7 +220,7 @@ export const createProcesses = ({
           running().flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
         killPid(target.pid, signal, {
           own: treesOf((ownerId) => ownerId === owner.owner),
-          others: treesOf((ownerId) => ownerId !== owner.owner),
+          others: [...treesOf((ownerId) => ownerId !== owner.owner), ...runner.awaited()],
           killForeign: settings().killForeign,
         });
         return undefined;
