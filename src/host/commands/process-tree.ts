@@ -112,7 +112,7 @@ export class ProcessTree {
       });
       pipe?.reader.on("data", () => this.#readReport());
     } catch (thrown) {
-      this.#report?.stop();
+      this.close();
       throw thrown;
     } finally {
       closeAll([...stdio, launch.input, reportEnd, holdEnd]);
@@ -193,7 +193,9 @@ export class ProcessTree {
 
   /** The living processes of the command. */
   find(): readonly ProcessKey[] {
-    return findTree(this.child.pid ?? 0, this.hasExited, this.#launch.mark);
+    const { pid } = this.child;
+    // What never started has no processes; by the number 0 the kernel means others.
+    return pid === undefined ? [] : findTree(pid, this.hasExited, this.#launch.mark);
   }
 
   /** To the command's processes, not to its launcher, whose end would be the end of all, at once. */

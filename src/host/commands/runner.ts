@@ -161,8 +161,10 @@ export const createCommandRunner = (
     openStdio: () => TreeStdio,
   ): Promise<StartedCommand> => {
     const ready = await prepare(tier, request, profile);
+    let made: ProcessTree | undefined;
     try {
       const tree = new ProcessTree(ready.launch(), openStdio());
+      made = tree;
       await tree.started();
       const watch = ready.watch?.(tree);
       const finish = async () => {
@@ -180,6 +182,8 @@ export const createCommandRunner = (
       const limit = (): ReachedLimit | undefined => watch?.hit() ?? ready.hit();
       return { tree, tier, check, limit, inspect, finish };
     } catch (thrown) {
+      await made?.end(0);
+      made?.close();
       await ready.close();
       throw explainStart(thrown);
     }

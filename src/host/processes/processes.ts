@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import type { CommandGate } from "../commands/commands.ts";
-import type { CommandStarter } from "../commands/runner.ts";
+import type { CommandStarter, StartedCommand } from "../commands/runner.ts";
 import { stopIfAborted } from "../stop-if-aborted.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
 import { inputActions } from "./input.ts";
@@ -127,17 +127,18 @@ export const createProcesses = ({
       signal,
       async ({ request, profile }) => {
         const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
+        let started: StartedCommand | undefined;
         try {
           stopIfAborted(signal);
-          const started = await runner.start({ ...request, terminal: pty }, profile, () =>
-            channel.childStdio(),
-          );
+          started = await runner.start({ ...request, terminal: pty }, profile, () => channel.childStdio());
           const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
           const made = new ManagedProcess(parts, started);
           guard.watch(made.tree);
           void made.gone.then(() => guard.forget(made.tree));
           return made;
         } catch (thrown) {
+          // Nobody would know of it.
+          await started?.tree.end(0);
           channel.close();
           throw thrown;
         }
