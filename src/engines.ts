@@ -18,6 +18,7 @@ import { createWithheldFiles } from "./host/reach/withheld-files.ts";
 import { createStateDb } from "./host/state-db.ts";
 import { createUsage } from "./host/usage/usage.ts";
 import { recoverWrites } from "./host/writes/file-writes.ts";
+import { explainRefused } from "./host/writes/recovery.ts";
 import { currentPort } from "./lazy-port.ts";
 import type { Log } from "./observe/log.ts";
 import { shownPath } from "./policy/paths.ts";
@@ -193,8 +194,8 @@ export const createEngines = (parts: EngineParts) => {
     countTokens: tokenCounter,
   });
   const recovered = recoverWrites(main.writing).then(
-    ({ refused }) => {
-      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    (recovery) => {
+      if (recovery.refused > 0) log.warn({ files: recovery.refused }, explainRefused(recovery));
     },
     () => log.warn({}, "what a killed process left behind could not be looked at"),
   );
