@@ -67,6 +67,8 @@ interface NewFindingsOptions {
   readonly isRunning: boolean;
   /** It ran for as long as its session: what appeared meanwhile may be anybody's. */
   readonly isLong: boolean;
+  /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
+  readonly isBeyondReach: (path: string) => boolean;
 }
 
 /**
@@ -83,6 +85,7 @@ export const setNewFindingsAside = async ({
   isGit,
   isRunning,
   isLong,
+  isBeyondReach,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
   const knownPaths = new Set(
     before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
@@ -90,9 +93,9 @@ export const setNewFindingsAside = async ({
   const knownThings = new Set(before.map(({ kind, identity }) => `${kind} ${identity}`));
   const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
     !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
-  /** A file tool's, or just as git keeps it: then a checkout brought it. */
+  /** A file tool's, the user's, or just as git keeps it: then a checkout brought it. */
   const isSomebodyElses = (path: string): boolean => {
-    if (ownWrites?.covers(path) === true) return true;
+    if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
     const files = filesBelow(path, MAX_STARTUP_FILES);
     return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
   };

@@ -6,6 +6,7 @@ import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
 import { followed, refuseRecursive } from "./argument-paths.ts";
+import { beyondReach } from "./beyond-reach.ts";
 import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git-configured-paths.ts";
 import {
@@ -105,6 +106,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
+    const isBeyondReach = beyondReach(tier, profile);
     const inspect: SandboxProfile["inspect"] = (when) =>
       setNewFindingsAside({
         scan,
@@ -115,6 +117,7 @@ export const createProfiler = (options: ProfilerOptions) => {
         isGit,
         isRunning: when === "running",
         isLong: when !== undefined,
+        isBeyondReach,
       });
     return { profile: { ...profile, inspect }, secrets, gitSettings, repository: handed };
   };
