@@ -6,7 +6,7 @@ import type { TrustRecord } from "../config/trust-record.ts";
 import type { Widening } from "../config/workspace-file.ts";
 import { bold, type Io } from "./io.ts";
 
-export interface ModuleFile {
+interface ModuleFile {
   readonly file: string;
   readonly digest: string;
   /** Whether this very content is granted already. */
@@ -20,6 +20,8 @@ export interface TrustPlan {
   readonly file: string | undefined;
   readonly values: readonly (Widening & { readonly isGranted: boolean })[];
   readonly modules: readonly ModuleFile[];
+  /** The folder of modules as the file names it, where not all of it can be read: nothing in it is granted. */
+  readonly unreadable?: { readonly folder: string; readonly reason: string };
   /** Whether all of it is granted already. */
   readonly isGranted: boolean;
 }
@@ -44,23 +46,31 @@ const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
   Array.isArray(grant) && !grant.every((item) => Array.isArray(asked) && asked.includes(item));
 
-const describePlan = ({ values, modules }: TrustPlan): string =>
-  [
-    ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
-      `  ${key}${isGranted ? " (granted already)" : ""}`,
-      `    without this file  ${show(without)}`,
-      `    with it            ${show(asked)}`,
-      ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
-    ]),
-    ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
-    ...modules.map(
-      ({ file, digest, isGranted }) =>
-        `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (granted already)" : ""}`,
-    ),
-    "",
-  ].join("\n");
+const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
+  unreadable === undefined
+    ? []
+    : [
+        `  code in ${plain(unreadable.folder)} cannot be read, so cannot be trusted (${plain(unreadable.reason)}): none of it is loaded`,
+      ];
 
-const jsonOf = ({ workspace, file, values, modules, isGranted }: TrustPlan) => ({
+const describePlan = (plan: TrustPlan): string =>
+  planLines(plan).concat(describeUnreadable(plan), "").join("\n");
+
+const planLines = ({ values, modules }: TrustPlan): string[] => [
+  ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
+    `  ${key}${isGranted ? " (granted already)" : ""}`,
+    `    without this file  ${show(without)}`,
+    `    with it            ${show(asked)}`,
+    ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
+  ]),
+  ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
+  ...modules.map(
+    ({ file, digest, isGranted }) =>
+      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (granted already)" : ""}`,
+  ),
+];
+
+const jsonOf = ({ workspace, file, values, modules, unreadable, isGranted }: TrustPlan) => ({
   workspace,
   file: file ?? null,
   trusted: isGranted,
@@ -72,6 +82,7 @@ const jsonOf = ({ workspace, file, values, modules, isGranted }: TrustPlan) => (
     granted,
   })),
   modules: modules.map((one) => ({ file: one.file, sha256: one.digest, granted: one.isGranted })),
+  ...(unreadable === undefined ? {} : { unreadable_modules: unreadable }),
 });
 
 /** Shows what would be granted and asks; true when it is granted in the end. */
@@ -116,6 +127,7 @@ export const runTrust = async (
         ? `${JSON.stringify(jsonOf(plan), null, 2)}\n`
         : `${plan.workspace}: nothing waits for trust${plan.file === undefined ? "" : `; all that ${plan.file} asks for is in force`}.\n`,
     );
+    if (!options.json) for (const line of describeUnreadable(plan)) io.out(`${line}\n`);
     return;
   }
   if (options.yes) {

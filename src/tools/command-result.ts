@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LIMIT_NOTES } from "../base/limit-notes.ts";
 import { showControls } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 
@@ -38,11 +39,6 @@ export const metaOf = ({ document, tier, durationMs, timedOut, setAside, limit }
     ...(limit === undefined ? {} : { limit }),
   };
 };
-
-const LIMIT_NOTES = {
-  memory: "over the memory limit (mcp.tools.command_memory_mb)",
-  processes: "over the limit of processes (mcp.tools.command_processes)",
-} as const;
 
 /** Below this much, the caller is told what its session has left. */
 const LOW_BUDGET_TOKENS = 20_000;

@@ -23,7 +23,7 @@ export const processOutput = z.object({
   handle: z.string().nullable(),
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
-  /** Why the server ended it. */
+  /** Why the server ended it, or the limit that it ran into. */
   reason: z.string().nullable(),
   /** How well it is held: bubblewrap, landlock or plain. */
   tier: z.string(),

@@ -22,6 +22,7 @@ import { shownPath } from "../policy/paths.ts";
 import { createCallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "../retrieve/thread-retrieval.ts";
 import { createReach, type Reach } from "./engine-reach.ts";
+import { explainRefused } from "../host/write/recovery.ts";
 import { currentPort } from "./lazy-port.ts";
 import { VERSION } from "./version.ts";
 
@@ -193,8 +194,8 @@ export const createEngines = (parts: EngineParts) => {
     countTokens: tokenCounter,
   });
   const recovered = recoverWrites(main.writing).then(
-    ({ refused }) => {
-      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    (recovery) => {
+      if (recovery.refused > 0) log.warn({ files: recovery.refused }, explainRefused(recovery));
     },
     () => log.warn({}, "what a killed process left behind could not be looked at"),
   );

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { Io } from "../cli/io.ts";
-import { askForTrust, type ModuleFile, type Trust, type TrustPlan } from "../cli/trust-command.ts";
+import { askForTrust, type Trust, type TrustPlan } from "../cli/trust-command.ts";
 import { parseTrustRecord, type TrustRecord, trustFile } from "../config/trust-record.ts";
 import { trustFolder } from "../config/user-folders.ts";
 import type { WorkspaceFile } from "../config/workspace-file.ts";
@@ -14,19 +14,29 @@ type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "conf
 
 const MODULES_KEY = "mcp.tools.custom_modules";
 
-/** The modules that the file brings, as they are now; a folder that cannot be read has none. */
-const modulesOf = (root: string, { widening, digests }: WorkspaceFile): readonly ModuleFile[] => {
+/** What the system or we ourselves say against a folder, without its path. */
+const reasonOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return "unknown reason";
+  return "code" in thrown ? String(thrown.code) : thrown.message;
+};
+
+/** The modules that the file brings, as they are now. */
+const modulesOf = (
+  root: string,
+  { widening, digests }: WorkspaceFile,
+): Pick<TrustPlan, "modules" | "unreadable"> => {
   const folder = widening.find(({ key }) => key === MODULES_KEY)?.asked;
-  if (typeof folder !== "string" || folder === "") return [];
+  if (typeof folder !== "string" || folder === "") return { modules: [] };
   const granted = digests[MODULES_KEY] ?? {};
   try {
-    return Object.entries(digestFolder(resolve(root, folder))).map(([file, digest]) => ({
+    const modules = Object.entries(digestFolder(resolve(root, folder))).map(([file, digest]) => ({
       file,
       digest,
       isGranted: granted[file] === digest,
     }));
-  } catch {
-    return [];
+    return { modules };
+  } catch (thrown) {
+    return { modules: [], unreadable: { folder, reason: reasonOf(thrown) } };
   }
 };
 
@@ -39,9 +49,10 @@ const planFor = async (request: Request): Promise<TrustPlan> => {
     ...one,
     isGranted: !waiting.some(({ key }) => key === one.key),
   }));
-  const modules = modulesOf(request.root, workspaceFile);
+  const { modules, unreadable } = modulesOf(request.root, workspaceFile);
   const isGranted = [...values, ...modules].every((one) => one.isGranted);
-  return { workspace: request.root, file, values, modules, isGranted };
+  const plan = { workspace: request.root, file, values, modules, isGranted };
+  return unreadable === undefined ? plan : { ...plan, unreadable };
 };
 
 const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({

@@ -69,6 +69,23 @@ log_commands = true
 
 const WAITING = "is not trusted with it: mcp.tools.custom_modules, mcp.tools.allowed_roots";
 
+test("REQ-C8 REQ-D22: modules that cannot be read are shown as what cannot be trusted", async () => {
+  const user = createUser();
+  await using workspace = await createWorkspace({
+    "mods/a.mjs": toolModule('tool("a", () => "a");'),
+    "mods/big.mjs": "/".repeat(9 * 1024 * 1024),
+    "llmc.toml": '[mcp.tools]\ncustom_modules = "mods"\n',
+  });
+  const { root } = workspace;
+  const SAID = "code in mods cannot be read, so cannot be trusted (it is over 8388608 bytes)";
+  expect((await user.llmc(root, "trust")).out).toContain(SAID);
+  const granted = await user.llmc(root, "trust", "--yes", "--json");
+  expect(JSON.parse(granted.out)).toMatchObject({ modules: [], unreadable_modules: { folder: "mods" } });
+  const again = await user.llmc(root, "trust");
+  expect(again.out).toContain(SAID);
+  expect((await user.llmc(root, "repo", "validate")).out).toContain(SAID);
+});
+
 describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
   test("every command starts with safe values, says so, and nothing of it runs; then it is trusted", async () => {
     const user = createUser();

@@ -9,7 +9,7 @@ import { readOwnFileSoon } from "../own-files/read-own-file.ts";
  * asks policy; and what the server itself writes into a workspace goes through `WorkspaceFiles`.
  */
 export interface Disk {
-  /** The text, or undefined when there is no such file. What is no regular file, or over 1 MiB, is an error. */
+  /** The text, or undefined when there is no such file. What is no regular file, below a file, or over 1 MiB, is an error. */
   readText(path: string): Promise<string | undefined>;
   /** Writes whole or not at all; creates missing folders. */
   writeText(path: string, text: string, mode?: number): Promise<void>;
@@ -20,8 +20,24 @@ export interface Disk {
   watch(path: string, changed: () => void): () => void;
 }
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+/** Nothing lies there, whatever keeps it from being there. */
+const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
+
+/**
+ * A file in the place of a folder is somebody's mistake, and settings that they believe in force are not: to read there is
+ * an error. Below a device there is nothing on purpose, as with `HOME=/dev/null`.
+ */
+const isMistaken = async (error: unknown, path: string): Promise<boolean> => {
+  if (codeOf(error) !== "ENOTDIR") return false;
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above)) {
+    const stats = await stat(above).catch(() => undefined);
+    if (stats !== undefined) return stats.isFile();
+  }
+  return false;
+};
 
 /** Nobody writes a larger configuration by hand. */
 const MAX_TEXT_BYTES = 1024 * 1024;
@@ -34,7 +50,7 @@ export const createDisk = (): Disk => ({
     try {
       return (await readOwnFileSoon(path, { maxBytes: MAX_TEXT_BYTES })).toString();
     } catch (error) {
-      if (isMissing(error)) return undefined;
+      if (isMissing(error) && !(await isMistaken(error, path))) return undefined;
       throw error;
     }
   },

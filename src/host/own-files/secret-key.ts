@@ -83,6 +83,8 @@ export const addPrivateFile = (folder: OwnFolder, name: string, bytes: Uint8Arra
 
 /** Signs what we keep where others may write, so that we know it again. */
 export interface SecretKey {
+  /** Tells this key from others, and nothing about it. */
+  readonly id: string;
   /** `parts` are kept apart: none can run over into the next. */
   sign(...parts: readonly string[]): Buffer;
   isSigned(signature: Uint8Array, ...parts: readonly string[]): boolean;
@@ -92,6 +94,7 @@ const createSecretKey = (bytes: Buffer): SecretKey => {
   const sign = (...parts: readonly string[]): Buffer =>
     createHmac("sha256", bytes).update(JSON.stringify(parts)).digest();
   return {
+    id: sign("id of the key").toString("hex", 0, 8),
     sign,
     isSigned: (signature, ...parts) => {
       const expected = sign(...parts);

@@ -27,7 +27,7 @@ export interface ProcessView {
   readonly outputBytes: number;
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
-  /** Why we ended it, where we did. */
+  /** Why we ended it, where we did, or the limit that it ran into. */
   readonly reason: string | undefined;
 }
 

@@ -12,7 +12,7 @@ const notFound = (pid: number): LlmcError =>
 interface KillScope {
   /** Of the caller. */
   readonly own: readonly ProcessTree[];
-  /** Of other callers: never to be signalled. */
+  /** Of other callers, and of calls that wait for a command, which end it themselves: never to be signalled. */
   readonly others: readonly ProcessTree[];
   /** The operator allows processes that nobody started here. */
   readonly killForeign: boolean;

@@ -3,7 +3,7 @@ import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import type { SetAside } from "../run/contract.ts";
 import { DRAIN_MS, exitOf } from "../run/run-tree.ts";
 import type { StartedCommand } from "../run/runner.ts";
-import { checkStarted } from "../run/start-checks.ts";
+import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
@@ -39,7 +39,7 @@ export class ManagedProcess {
   /** When it was last read from, written to, or wrote. */
   activeAt: number;
   endedAt: number | undefined;
-  /** Why we ended it. */
+  /** Why we ended it, or the limit that it ran into. */
   reason: string | undefined;
   failure: LlmcError | undefined;
   /** Set when every process of it is gone and nothing more comes. */
@@ -89,7 +89,7 @@ export class ManagedProcess {
   }
 
   async #untilGone(): Promise<void> {
-    const { tree, tier } = this.#started;
+    const { tree } = this.#started;
     await tree.exited;
     if (tree.hasNamespace) await tree.reported(DRAIN_MS);
     // A stop that is under way gives the others their time of grace, too.
@@ -98,8 +98,10 @@ export class ManagedProcess {
     this.#throttle.stop();
     await Promise.race([this.channel.ended, sleep(DRAIN_MS, undefined, { ref: false })]);
     this.channel.close();
+    const limit = this.#started.limit();
+    if (limit !== undefined) this.reason ??= LIMIT_NOTES[limit];
     try {
-      if (this.reason === undefined) checkStarted(tier, tree.report, this.#ring.from(0));
+      if (this.reason === undefined) this.#started.check(this.#ring.from(0));
     } catch (thrown) {
       this.failure = toLlmcError(thrown);
     }

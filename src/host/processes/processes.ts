@@ -3,7 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import type { CommandGate } from "../run/commands.ts";
-import type { CommandStarter } from "../run/runner.ts";
+import type { CommandStarter, StartedCommand } from "../run/runner.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
 import { inputActions } from "./input.ts";
 import { killPid } from "./kill-pid.ts";
@@ -127,17 +127,18 @@ export const createProcesses = ({
       signal,
       async ({ request, profile }) => {
         const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
+        let started: StartedCommand | undefined;
         try {
           stopIfAborted(signal);
-          const started = await runner.start({ ...request, terminal: pty }, profile, () =>
-            channel.childStdio(),
-          );
+          started = await runner.start({ ...request, terminal: pty }, profile, () => channel.childStdio());
           const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
           const made = new ManagedProcess(parts, started);
           guard.watch(made.tree);
           void made.gone.then(() => guard.forget(made.tree));
           return made;
         } catch (thrown) {
+          // Nobody would know of it.
+          await started?.tree.end(0);
           channel.close();
           throw thrown;
         }
@@ -220,7 +221,7 @@ export const createProcesses = ({
           running().flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
         killPid(target.pid, signal, {
           own: treesOf((ownerId) => ownerId === owner.owner),
-          others: treesOf((ownerId) => ownerId !== owner.owner),
+          others: [...treesOf((ownerId) => ownerId !== owner.owner), ...runner.awaited()],
           killForeign: settings().killForeign,
         });
         return undefined;

@@ -1,4 +1,5 @@
 import { type Stats, statSync } from "node:fs";
+import { systemPath } from "../byte-path.ts";
 
 type FileFacts = Pick<Stats, "dev" | "ino" | "birthtimeMs">;
 
@@ -30,7 +31,7 @@ export const createWithheldFiles = (first: readonly string[] = []): WithheldFile
       last = paths;
       for (const path of paths) {
         try {
-          const stats = statSync(path, { throwIfNoEntry: false });
+          const stats = statSync(systemPath(path), { throwIfNoEntry: false });
           if (stats?.isFile() === true) known.add(keyOf(stats));
         } catch {
           // Closed to us, and so to whoever reads through us.

@@ -2,14 +2,16 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { CommandLimits } from "./contract.ts";
+import { limitReached } from "./group-events.ts";
 
 /** A control group around one command: the kernel bounds all its processes together. */
 export interface CommandGroup {
   /** Files that a process writes its own id to in order to enter. */
   readonly entrances: readonly string[];
   /** The limit that was hit, if one was. */
-  hit(): "memory" | "processes" | undefined;
+  hit(): ReachedLimit | undefined;
   remove(): Promise<void>;
 }
 
@@ -68,9 +70,6 @@ const findParents = (): readonly Parents[] => {
   return found;
 };
 
-const counter = (path: string, name: string): number =>
-  Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(path))?.[1] ?? 0);
-
 const REMOVE_TRIES = 20;
 const REMOVE_WAIT_MS = 5;
 
@@ -116,11 +115,7 @@ const makeGroup = ({ version, memory, pids }: Parents, name: string, limits: Com
   }
   return {
     entrances: dirs.map((dir) => posix.join(dir, "cgroup.procs")),
-    hit: () => {
-      const memoryEvents = posix.join(memoryDir, version === 1 ? "memory.oom_control" : "memory.events");
-      if (counter(memoryEvents, "oom_kill") > 0) return "memory";
-      return counter(posix.join(pidsDir, "pids.events"), "max") > 0 ? "processes" : undefined;
-    },
+    hit: () => limitReached({ version, memory: memoryDir, pids: pidsDir }, limits),
     remove,
   };
 };

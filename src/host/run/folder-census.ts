@@ -1,7 +1,10 @@
-import { type Dirent, type Stats, statSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { type Dirent, lstatSync, type Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { nameOf, pathBytes, systemPath } from "../byte-path.ts";
+
+export type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory" | "isSymbolicLink">;
 
 /** What is remembered of a folder, so that it is read again only when its entries have changed. */
 interface Folder<T> {
@@ -16,16 +19,20 @@ interface CensusOptions<T> {
   /** Real paths. */
   readonly roots: readonly string[];
   /** What a folder itself is, by its entries. */
-  readonly classifyFolder: (path: string, entries: readonly Dirent[]) => T | undefined;
+  readonly classifyFolder: (path: string, entries: readonly Entry[]) => T | undefined;
   /** What an entry is, and whether a folder is entered. */
   readonly classify: (
     path: string,
-    entry: Dirent,
+    entry: Entry,
   ) => { readonly found: readonly T[]; readonly enter: boolean };
   /** A folder that cannot be listed. */
   readonly closed: (path: string) => T;
+  /** A folder whose path is too long to be asked for. */
+  readonly unknown: (path: string) => T;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
+  /** How many are kept in mind. */
+  readonly maxFolders?: number;
 }
 
 export interface Census<T> {
@@ -35,6 +42,8 @@ export interface Census<T> {
   glance(maxMs: number): Promise<boolean>;
   /** The same list as long as nothing was read anew. */
   found(): readonly T[];
+  /** False where there are more folders than are kept in mind: those beyond were looked at once, if at all. */
+  isWhole(): boolean;
 }
 
 /** The kernel's clock of files moves in steps of up to 10 ms. */
@@ -44,15 +53,19 @@ const READERS = 16;
 const LOOKS_AT_ONCE = 500;
 /** Looks between two looks at the clock. */
 const LOOKS_PER_GLANCE = 32;
-/** About 200 bytes each. The shallowest are known; what lies beyond so many is not. */
+/** About 200 bytes each. The shallowest are known; of those beyond so many, the ones in which something was found. */
 const MAX_FOLDERS = 200_000;
+/** Where so many are left, there is room for those that were beyond: everything is looked at anew. */
+const ROOM_AGAIN = 0.9;
+/** Below what the system takes for a path (4,096), with room for a name in it. */
+const MAX_PATH_BYTES = 3800;
 const NOTHING: readonly never[] = [];
 
 const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>): boolean => {
   if (isFresh) return true;
   let now: Stats | undefined;
   try {
-    now = statSync(path, { throwIfNoEntry: false });
+    now = lstatSync(systemPath(path), { throwIfNoEntry: false });
   } catch {
     // Closed to us by its mode or by one above: read, it counts as gone until it is opened again.
     return true;
@@ -61,25 +74,45 @@ const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>
   return now === undefined || now.ino !== inode || now.ctimeMs !== changedAt;
 };
 
+/** Names that are not UTF-8 are read a second time, as bytes: decoded, they would name something else. */
+const readEntries = async (path: string): Promise<readonly Entry[]> => {
+  const place = systemPath(path);
+  const entries = await readdir(place, { withFileTypes: true });
+  if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
+  const exact = await readdir(place, { withFileTypes: true, encoding: "buffer" });
+  return exact.map((entry) => ({
+    name: nameOf(entry.name),
+    isFile: () => entry.isFile(),
+    isDirectory: () => entry.isDirectory(),
+    isSymbolicLink: () => entry.isSymbolicLink(),
+  }));
+};
+
 /** Things of some kind in some folders, kept up to date without reading all of them again. */
 export const createCensus = <T>({
   roots,
   classifyFolder,
   classify,
   closed,
+  unknown,
   skips,
+  maxFolders = MAX_FOLDERS,
 }: CensusOptions<T>): Census<T> => {
   const known = new Map<string, Folder<T>>();
   let queue = [...roots];
   let reading: Promise<void> | undefined;
   let list: readonly T[] | undefined;
+  let isWhole = true;
 
   const forget = (path: string): void => {
     for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
   };
 
   const remember = (path: string, folder: Stats, lookedAt: number, found: readonly T[]): void => {
-    if (known.size >= MAX_FOLDERS && !known.has(path)) return;
+    if (known.size >= maxFolders && !known.has(path)) {
+      isWhole = false;
+      if (found.length === 0) return;
+    }
     known.set(path, {
       inode: folder.ino,
       changedAt: folder.ctimeMs,
@@ -91,8 +124,10 @@ export const createCensus = <T>({
   const read = async (path: string): Promise<void> => {
     list = undefined;
     const lookedAt = Date.now();
-    const folder = await stat(path).catch(() => undefined);
-    const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
+    const entry = await lstat(systemPath(path)).catch(() => undefined);
+    // A link in its place leads to something that is found under its own name, or lies outside.
+    const folder = entry?.isDirectory() === true ? entry : undefined;
+    const entries = await readEntries(path).catch(() => undefined);
     const before = known.get(path);
     if (before !== undefined && before.inode !== folder?.ino) forget(path);
     if (folder === undefined) return;
@@ -108,7 +143,9 @@ export const createCensus = <T>({
       const inner = posix.join(path, entry.name);
       const { found: kinds, enter } = classify(inner, entry);
       found.push(...kinds);
-      if (enter && entry.isDirectory() && !known.has(inner) && !skips(inner)) queue.push(inner);
+      if (!enter || !entry.isDirectory() || known.has(inner) || skips(inner)) continue;
+      if (pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
+      else queue.push(inner);
     }
     remember(path, folder, lookedAt, found);
   };
@@ -137,6 +174,11 @@ export const createCensus = <T>({
 
   return {
     update: async () => {
+      if (!isWhole && known.size < maxFolders * ROOM_AGAIN) {
+        known.clear();
+        queue = [...roots];
+        isWhole = true;
+      }
       const paths = [...known.keys()];
       for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
         for (const path of paths.slice(at, at + LOOKS_AT_ONCE)) {
@@ -163,5 +205,6 @@ export const createCensus = <T>({
       list ??= [...known.values()].flatMap(({ found }) => found);
       return list;
     },
+    isWhole: () => isWhole,
   };
 };

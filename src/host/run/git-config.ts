@@ -79,9 +79,9 @@ const PLAIN = [
   /^(user\.(name|email)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|followtags|autosetupremote)|fetch\.prune|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash)|rerere\.enabled|color\.[a-z.]+|submodule\.active)$/,
 ];
 
+/** Whether a setting of this name neither starts nor includes anything, nor names a file that git reads. */
+export const isPlainKey = (key: string): boolean => PLAIN.some((pattern) => pattern.test(key));
+
 /** Whether these settings are those of a plain repository: nothing is started, included or found elsewhere. */
 export const isPlainConfig = (settings: readonly GitSetting[]): boolean =>
-  settings.every(
-    ({ key, value }) =>
-      PLAIN.some((pattern) => pattern.test(key)) && !(key.endsWith("url") && /^\s*ext::|^-/.test(value)),
-  );
+  settings.every(({ key, value }) => isPlainKey(key) && !(key.endsWith("url") && /^\s*ext::|^-/.test(value)));

@@ -1,12 +1,11 @@
-import { isUtf8 } from "node:buffer";
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../policy/reach.ts";
-import { type GitSetting, isPlainConfig, parseGitConfig } from "./git-config.ts";
-import { readSmallFile } from "./small-file.ts";
+import { isPlainConfig, parseGitConfig } from "./git-config.ts";
+import { configuredFolders } from "./git-configured-paths.ts";
+import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository, settingsOf } from "./git-files.ts";
 
 /** Where git keeps what belongs to a work tree. Real paths. */
 export interface GitRepository {
@@ -19,31 +18,7 @@ export interface GitRepository {
 }
 
 const MAX_POINTER_BYTES = 4096;
-const MAX_CONFIG_BYTES = 1024 * 1024;
 const MAX_ALTERNATES_BYTES = 64 * 1024;
-
-const realOf = (path: string): string | undefined => {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
-};
-
-/** Undefined for what is not UTF-8 as well: decoded, it would name something else than git reads. */
-const readText = (path: string, maxBytes: number): string | undefined => {
-  const bytes = readSmallFile(path, maxBytes);
-  return bytes === undefined || !isUtf8(bytes) ? undefined : bytes.toString();
-};
-
-const exists = (path: string): boolean => {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    // A part of the path is a file, so nothing is there.
-    return false;
-  }
-};
 
 /** Only line ends are cut off, as git does it: a space at the end is part of the name. */
 const withoutLineEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
@@ -63,17 +38,12 @@ const gitDirOf = (entry: string): string | undefined => {
   return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
 };
 
-const refused = (why: string): LlmcError =>
-  new LlmcError("forbidden", `git is not run in this repository: ${why}.`, {
-    hint: "The operator can add that folder to mcp.tools.allowed_roots, or run git by hand.",
-  });
-
 const commonDirOf = (gitDir: string): string => {
   if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
   const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
   const pointer = text === undefined ? undefined : withoutLineEnd(text);
   const common = pointer === undefined ? undefined : realOf(posix.resolve(gitDir, pointer));
-  if (common === undefined) throw refused("its commondir leads to nothing");
+  if (common === undefined) throw refusedRepository("its commondir leads to nothing");
   return common;
 };
 
@@ -84,31 +54,12 @@ const alternatesOf = (objects: string, depth = 0): readonly string[] => {
   const text = readText(list, MAX_ALTERNATES_BYTES);
   // A quoted line is unquoted by git, which we leave to it.
   if (text === undefined || depth > 5 || /^"/m.test(text))
-    throw refused("its list of alternates cannot be read");
+    throw refusedRepository("its list of alternates cannot be read");
   const stores = text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => posix.resolve(objects, line));
   return stores.flatMap((store) => [store, ...alternatesOf(store, depth + 1)]);
-};
-
-/** Where its configuration says that the work tree, attributes or further settings lie. */
-const configuredPaths = (dir: string): readonly string[] => {
-  const paths: string[] = [];
-  for (const name of ["config", "config.worktree"]) {
-    const path = posix.join(dir, name);
-    if (!exists(path)) continue;
-    const text = readText(path, MAX_CONFIG_BYTES);
-    const settings = text === undefined ? undefined : parseGitConfig(text);
-    if (settings === undefined) throw refused(`its ${name} cannot be read`);
-    for (const { key, value } of settings) {
-      if (key === "include.path" || (key.startsWith("includeif.") && key.endsWith(".path")))
-        throw refused(`its ${name} includes another file`);
-      if (/^core\.(worktree|attributesfile)$/.test(key) && value !== "")
-        paths.push(posix.resolve(dir, value.replace(/^~(?=\/|$)/, "/~")));
-    }
-  }
-  return paths;
 };
 
 /** What git takes for a HEAD (validate_headref): a branch, or the id of a commit. */
@@ -124,7 +75,7 @@ export const findRepository = (folder: string, roots: readonly string[]): GitRep
       !HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "");
     if (exists(entry) && !isEmptyFolder) {
       const gitDir = gitDirOf(entry);
-      if (gitDir === undefined) throw refused("its .git leads to nothing");
+      if (gitDir === undefined) throw refusedRepository("its .git leads to nothing");
       return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
     }
     if (dir === "/") break;
@@ -140,14 +91,14 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
   const requireInside = (path: string, what: string): void => {
     const real = realOf(path) ?? path;
     if (!insideRoots(real, roots))
-      throw refused(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`);
+      throw refusedRepository(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`);
   };
   requireInside(gitDir, "its git directory");
   requireInside(commonDir, "its common directory");
   for (const dir of new Set([gitDir, commonDir])) {
     if (exists(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
     for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
-    for (const path of configuredPaths(dir)) requireInside(path, "a path of its configuration");
+    for (const path of configuredFolders(dir)) requireInside(path, "a path of its configuration");
   }
 };
 
@@ -162,7 +113,7 @@ const submodulesOf = (commonDir: string): readonly string[] => {
   const folders = [posix.join(commonDir, "modules")];
   const found: string[] = [];
   for (const folder of folders) {
-    if (folders.length > MAX_SUBMODULES) throw refused("it has too many submodules to look at");
+    if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
     if (!isEmptyOr(folder, () => true)) continue;
     const names = exists(folder) ? readdirSync(folder) : [];
     if (names.includes("HEAD")) {
@@ -180,19 +131,15 @@ const submodulesOf = (commonDir: string): readonly string[] => {
 export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
   exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
 
-/** What git reads of one git directory; undefined where we cannot be sure of it: unreadable, or with more elsewhere. */
-const settingsOf = (dir: string): readonly GitSetting[] | undefined => {
-  const all: GitSetting[] = [];
-  for (const name of ["config", "config.worktree"]) {
-    const path = posix.join(dir, name);
-    if (!exists(path)) continue;
-    const text = readText(path, MAX_CONFIG_BYTES);
-    const settings = text === undefined ? undefined : parseGitConfig(text);
-    if (settings === undefined || settings.some(({ key }) => /^include(if\..*)?\.path$/s.test(key)))
-      return undefined;
-    all.push(...settings);
-  }
-  return all;
+/** Every git directory whose settings git may read when it is run in a repository. */
+export const settingsFolders = (
+  { gitDir, commonDir }: GitRepository,
+  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
+  nested: readonly string[],
+): readonly string[] => {
+  const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
+  const own = [gitDir, commonDir, ...inside, ...submodulesOf(commonDir)];
+  return [...new Set([...own, ...own.map(commonDirOf)])];
 };
 
 export interface ProgramsOff {
@@ -202,14 +149,8 @@ export interface ProgramsOff {
 }
 
 /** Settings that win over the repository's own, so that its filters and drivers do not run. */
-export const programsOff = (
-  { gitDir, commonDir }: GitRepository,
-  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
-  nested: readonly string[],
-): ProgramsOff => {
-  const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
-  const own = [gitDir, commonDir, ...inside, ...submodulesOf(commonDir)];
-  const known = [...new Set([...own, ...own.map(commonDirOf)])].map(settingsOf);
+export const programsOff = (folders: readonly string[]): ProgramsOff => {
+  const known = folders.map(settingsOf);
   const keys = known.flatMap((settings) => settings ?? []).map(({ key }) => key);
   const programs = [...new Set(keys)].filter((key) => NAMED_PROGRAM.test(key));
   return {
@@ -263,8 +204,7 @@ const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean =
 /** More than a fresh clone of a large repository has. */
 const MAX_INNER_FOLDERS = 5000;
 
-/** Whether another git directory is hidden somewhere inside; a tree too large to tell counts as if. */
-const holdsRepository = (top: string): boolean => {
+const findsRepository = (top: string): boolean => {
   const folders = [top];
   for (let at = 0; at < folders.length; at++) {
     const folder = folders[at] ?? top;
@@ -275,6 +215,15 @@ const holdsRepository = (top: string): boolean => {
     for (const entry of entries) if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
   }
   return false;
+};
+
+/** Whether another git directory is hidden somewhere inside; a tree too large to tell, or not to be read, counts as if. */
+const holdsRepository = (top: string): boolean => {
+  try {
+    return findsRepository(top);
+  } catch {
+    return true;
+  }
 };
 
 /** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */

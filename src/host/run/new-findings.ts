@@ -13,8 +13,7 @@ const findTracked = createTrackedFinder();
 /** A start-up folder with more files is not compared with what git keeps. */
 const MAX_STARTUP_FILES = 200;
 
-/** The files at or below a path; undefined where there are too many, or something that is neither file nor folder. */
-const filesBelow = (path: string, max: number): readonly string[] | undefined => {
+const listFiles = (path: string, max: number): readonly string[] | undefined => {
   const files: string[] = [];
   const paths = [path];
   for (const next of paths) {
@@ -26,6 +25,18 @@ const filesBelow = (path: string, max: number): readonly string[] | undefined =>
   }
   return files;
 };
+
+/** The files at or below a path; undefined where there are too many, or something else, or one cannot be looked at. */
+const filesBelow = (path: string, max: number): readonly string[] | undefined => {
+  try {
+    return listFiles(path, max);
+  } catch {
+    return undefined;
+  }
+};
+
+const NOT_WHOLE =
+  "still there: it has more folders than can be looked through after every command, and start-up files beyond them are not found";
 
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
@@ -56,6 +67,8 @@ interface NewFindingsOptions {
   readonly isRunning: boolean;
   /** It ran for as long as its session: what appeared meanwhile may be anybody's. */
   readonly isLong: boolean;
+  /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
+  readonly isBeyondReach: (path: string) => boolean;
 }
 
 /**
@@ -72,6 +85,7 @@ export const setNewFindingsAside = async ({
   isGit,
   isRunning,
   isLong,
+  isBeyondReach,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
   const knownPaths = new Set(
     before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
@@ -79,9 +93,9 @@ export const setNewFindingsAside = async ({
   const knownThings = new Set(before.map(({ kind, identity }) => `${kind} ${identity}`));
   const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
     !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
-  /** A file tool's, or just as git keeps it: then a checkout brought it. */
+  /** A file tool's, the user's, or just as git keeps it: then a checkout brought it. */
   const isSomebodyElses = (path: string): boolean => {
-    if (ownWrites?.covers(path) === true) return true;
+    if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
     const files = filesBelow(path, MAX_STARTUP_FILES);
     return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
   };
@@ -91,28 +105,36 @@ export const setNewFindingsAside = async ({
     if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
     // Nobody but a server of ours makes one, and this one made its own before the command began.
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
-    if (finding.kind === "closed") return true;
+    if (finding.kind === "closed" || finding.kind === "unknown") return true;
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
   };
+  /** Under its new name, such a folder is still one that nobody can look into. */
+  const renamedUnseen = new Set<string>();
   const planted = async (): Promise<readonly Finding[]> => {
     const found = await (isRunning ? scan.current() : scan.again());
-    return found.filter((finding) => isNew(finding) && isObeyed(finding));
+    return found.filter(
+      (finding) => isNew(finding) && isObeyed(finding) && !renamedUnseen.has(finding.identity),
+    );
   };
   const rename = async (path: string): Promise<SetAside | undefined> => {
     const root = roots.find((folder) => insideRoots(path, [folder]));
     if (root === undefined) return undefined;
     // Said as it is: whoever reads the answer has to remove it by hand.
-    return moveAside(root, path).catch(() => ({ path, movedTo: "still there: it could not be renamed" }));
+    return moveAside(root, path).catch(() => ({
+      path: path.toWellFormed(),
+      movedTo: "still there: it could not be renamed",
+    }));
   };
   const moved: SetAside[] = [];
-  const setAside = async ({ path, kind, isLink }: Finding): Promise<void> => {
+  const setAside = async ({ path, kind, isLink, identity }: Finding): Promise<void> => {
     if (kind === "closed") {
       const root = roots.find((folder) => insideRoots(path, [folder]));
       // What is not ours to open stays withheld from every command.
       if (root !== undefined) await openBelow(root, path).catch(() => {});
       return;
     }
+    if (kind === "unknown") renamedUnseen.add(identity);
     // Under any other name it would still be a git directory: without its HEAD it is none.
     const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
     const aside =
@@ -128,6 +150,14 @@ export const setNewFindingsAside = async ({
     if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
   }
   // Somebody may have made these meanwhile; whoever reads the answer knows better.
+  const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
   const unclear = isLong && !isRunning && !isGit ? (await scan.current()).filter(isNewStartup) : [];
-  return [...moved, ...unclear.map(({ path }) => ({ path, movedTo: "still there: a new start-up file" }))];
+  return [
+    ...moved,
+    ...unclear.map(({ path }) => ({
+      path: path.toWellFormed(),
+      movedTo: "still there: a new start-up file",
+    })),
+    ...unseen,
+  ];
 };

@@ -82,6 +82,8 @@ export class ProcessTree {
   readonly exited: Promise<void>;
   /** Whether the program had to be killed: it did not end in the time of grace. */
   wasKilled = false;
+  /** Whether the launcher was ended before the program ran, because what it had set up was not what was wanted. */
+  wasUnready = false;
   readonly #launch: Launch;
   readonly #report: Output | undefined;
   #init: ProcessKey | "gone" | undefined;
@@ -110,7 +112,7 @@ export class ProcessTree {
       });
       pipe?.reader.on("data", () => this.#readReport());
     } catch (thrown) {
-      this.#report?.stop();
+      this.close();
       throw thrown;
     } finally {
       closeAll([...stdio, launch.input, reportEnd, holdEnd]);
@@ -156,6 +158,7 @@ export class ProcessTree {
       // Usually the next look finds everything there; a timer would take a millisecond each time.
       await (performance.now() < giveUpAt - MAX_READY_MS + SPIN_MS ? nextTurn() : sleep(1));
     }
+    this.wasUnready = !this.hasExited;
     this.#release?.destroy();
     this.child.kill("SIGKILL");
     await this.sweep();
@@ -190,7 +193,9 @@ export class ProcessTree {
 
   /** The living processes of the command. */
   find(): readonly ProcessKey[] {
-    return findTree(this.child.pid ?? 0, this.hasExited, this.#launch.mark);
+    const { pid } = this.child;
+    // What never started has no processes; by the number 0 the kernel means others.
+    return pid === undefined ? [] : findTree(pid, this.hasExited, this.#launch.mark);
   }
 
   /** To the command's processes, not to its launcher, whose end would be the end of all, at once. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { openPipe } from "./pipe.ts";
 import { collect, type Launch, type Output, ProcessTree } from "./process-tree.ts";
 import type { UsageWatch } from "./usage-watch.ts";
@@ -8,6 +9,8 @@ export interface TreeLimits {
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+  /** Told of the tree before it runs. */
+  readonly onTree?: ((tree: ProcessTree) => void) | undefined;
   /** Bounds what the tree uses, where the kernel does not. */
   readonly watch?: ((tree: ProcessTree) => UsageWatch) | undefined;
 }
@@ -22,7 +25,8 @@ export interface TreeOutcome {
   readonly stderrBytes: number;
   readonly durationMs: number;
   readonly report: string;
-  readonly limit: "memory" | "processes" | undefined;
+  readonly wasUnready: boolean;
+  readonly limit: ReachedLimit | undefined;
 }
 
 const GRACE_MS = 300;
@@ -48,6 +52,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
   const stdout = collect(pipes[0].reader, maxOutputBytes, (chunk) => onOutput?.("stdout", chunk));
   const stderr = collect(pipes[1].reader, maxOutputBytes, (chunk) => onOutput?.("stderr", chunk));
   const tree = new ProcessTree(launch, ["ignore", pipes[0].writeEnd, pipes[1].writeEnd]);
+  limits.onTree?.(tree);
   const watch = limits.watch?.(tree);
   let timedOut = false;
   const abort = (): void => void tree.end(GRACE_MS);
@@ -76,6 +81,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
       stderrBytes: stderr.total(),
       durationMs: endedAt - startedAt,
       report: tree.report,
+      wasUnready: tree.wasUnready,
       limit: watch?.hit(),
     };
   } finally {

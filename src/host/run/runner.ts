@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
 import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
 import type {
@@ -42,6 +43,10 @@ export interface RunnerOptions {
 export interface StartedCommand {
   readonly tree: ProcessTree;
   readonly tier: Tier;
+  /** Throws where the program never ran; to be called when its launcher has ended, with what it said. */
+  check(said: Buffer): void;
+  /** The limit that it ran into; to be asked before `finish`. */
+  limit(): ReachedLimit | undefined;
   /** While it runs: what came into being and would be obeyed. */
   inspect(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
@@ -55,6 +60,8 @@ export interface CommandStarter {
     profile: SandboxProfile,
     openStdio: () => TreeStdio,
   ): Promise<StartedCommand>;
+  /** Trees of commands that somebody's call waits for. */
+  awaited(): readonly ProcessTree[];
 }
 
 /** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
@@ -77,6 +84,7 @@ export const createCommandRunner = (
   let retryAt = Number.POSITIVE_INFINITY;
   let groups = options.groups;
   const removals = new Set<Promise<void>>();
+  const awaited = new Set<ProcessTree>();
 
   const launchFor = (
     tier: Tier,
@@ -153,8 +161,10 @@ export const createCommandRunner = (
     openStdio: () => TreeStdio,
   ): Promise<StartedCommand> => {
     const ready = await prepare(tier, request, profile);
+    let made: ProcessTree | undefined;
     try {
       const tree = new ProcessTree(ready.launch(), openStdio());
+      made = tree;
       await tree.started();
       const watch = ready.watch?.(tree);
       const finish = async () => {
@@ -167,8 +177,13 @@ export const createCommandRunner = (
         }
       };
       const inspect = async () => (await profile.inspect?.("running")) ?? [];
-      return { tree, tier, inspect, finish };
+      const check = (errors: Buffer): void =>
+        checkStarted(tier, profile, { report: tree.report, wasUnready: tree.wasUnready, errors });
+      const limit = (): ReachedLimit | undefined => watch?.hit() ?? ready.hit();
+      return { tree, tier, check, limit, inspect, finish };
     } catch (thrown) {
+      await made?.end(0);
+      made?.close();
       await ready.close();
       throw explainStart(thrown);
     }
@@ -181,6 +196,7 @@ export const createCommandRunner = (
     signal: AbortSignal | undefined,
   ): Promise<CommandOutcome> => {
     const ready = await prepare(tier, request, profile);
+    let own: ProcessTree | undefined;
     try {
       const { timeoutMs, maxOutputBytes, onOutput } = request;
       const outcome = await runTree(ready.launch(), {
@@ -189,15 +205,20 @@ export const createCommandRunner = (
         signal,
         onOutput,
         watch: ready.watch,
+        onTree: (tree) => {
+          own = tree;
+          awaited.add(tree);
+        },
       }).catch((thrown: unknown) => {
         throw explainStart(thrown);
       });
       const setAside = await ready.setAside();
       stopIfAborted(signal);
-      if (!outcome.timedOut) checkStarted(tier, outcome.report, outcome.stderr);
-      const { report: _, ...told } = outcome;
+      const { report, wasUnready, ...told } = outcome;
+      if (!outcome.timedOut) checkStarted(tier, profile, { report, wasUnready, errors: outcome.stderr });
       return { ...told, limit: told.limit ?? ready.hit(), tier, setAside };
     } finally {
+      if (own !== undefined) awaited.delete(own);
       await ready.close();
     }
   };
@@ -248,6 +269,7 @@ export const createCommandRunner = (
       const found = await tier();
       return takeTurn(() => runIn(found, request, profile, signal), signal);
     },
+    awaited: () => [...awaited],
     start: async (request, profile, openStdio) => {
       await checkRequest(request);
       return startIn(await tier(), request, profile, openStdio);

@@ -44,8 +44,35 @@ const tooManyProtected = (count: number): LlmcError =>
     },
   );
 
-const pathsOf = (findings: readonly Finding[], kind: Finding["kind"]): readonly string[] =>
-  findings.filter((finding) => finding.kind === kind && !finding.isLink).map(({ path }) => path);
+const cannotBeNamed = (): LlmcError =>
+  new LlmcError(
+    "unavailable",
+    "Something that is withheld or obeyed has a name that is not UTF-8, or lies too deep, so no command can be kept from it.",
+    { hint: "Rename it, or move it into a folder of its own inside the workspace." },
+  );
+
+/** A longer path, below the place where the sandbox is put together, is more than the system takes. */
+const MAX_MOUNT_BYTES = 2048;
+
+/** The nearest folder above, or the path itself, that a sandbox can be told of. */
+const nameable = (path: string, roots: readonly string[]): string => {
+  if (path.isWellFormed() && Buffer.byteLength(path) <= MAX_MOUNT_BYTES) return path;
+  const above = posix.dirname(path);
+  if (!insideRoots(above, roots) || roots.includes(above)) throw cannotBeNamed();
+  return nameable(above, roots);
+};
+
+const pathsOf = (
+  findings: readonly Finding[],
+  kind: Finding["kind"],
+  roots: readonly string[],
+): readonly string[] => [
+  ...new Set(
+    findings
+      .filter((finding) => finding.kind === kind && !finding.isLink)
+      .map(({ path }) => nameable(path, roots)),
+  ),
+];
 
 /** The nearest folder around the working directory that is a project by itself; the directory where there is none. */
 const projectOf = (cwd: string, roots: readonly string[], findings: readonly Finding[]): string => {
@@ -95,11 +122,12 @@ export const buildProfile = (
 ): SandboxProfile => {
   const { roots, privateDirs } = around.rules;
   const inRoots = (path: string): boolean => insideRoots(path, roots);
-  const secrets = pathsOf(findings, "secret");
-  const cover = coverFiles([...secrets, ...pathsOf(findings, "closed")], roots, MAX_COVERED);
+  const secrets = pathsOf(findings, "secret", roots);
+  const unseen = [...pathsOf(findings, "closed", roots), ...pathsOf(findings, "unknown", roots)];
+  const cover = coverFiles([...secrets, ...unseen], roots, MAX_COVERED);
   if (cover === undefined) throw tooManySecrets(secrets.length);
   const shared = {
-    hidden: [...new Set([...privateDirs, ...pathsOf(findings, "state")])].filter(inRoots),
+    hidden: [...new Set([...privateDirs, ...pathsOf(findings, "state", roots)])].filter(inRoots),
     withheld: request.git === undefined ? cover : cover.filter((path) => !request.git?.kept.has(path)),
     refusesWithheld: request.git !== undefined,
     network: request.network,
@@ -108,10 +136,12 @@ export const buildProfile = (
   };
   if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
 
-  const gitDirs = pathsOf(findings, "git");
+  const gitDirs = pathsOf(findings, "git", roots);
   // Hooks may lie in the work tree, where a link or a setting of the repository leads to them.
   const startup =
-    request.git === undefined ? [...pathsOf(findings, "startup"), ...gitDirs.flatMap(hookFolders)] : [];
+    request.git === undefined
+      ? [...pathsOf(findings, "startup", roots), ...gitDirs.flatMap(hookFolders)]
+      : [];
   const placed = readOnlyPlaces(around).filter(
     (path) => request.git === undefined || !around.reach.places.startup.includes(path),
   );

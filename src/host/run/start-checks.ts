@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { LlmcError } from "../../base/error.ts";
 import { ranInside } from "./bubblewrap.ts";
-import type { CommandRequest, Tier } from "./contract.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./contract.ts";
 
 export const checkRequest = async ({ argv, cwd }: CommandRequest): Promise<void> => {
   const folder = await stat(cwd).catch(() => undefined);
@@ -45,12 +45,33 @@ const BWRAP_ERRNO: Readonly<Record<string, number>> = {
   "Permission denied": EACCES,
 };
 
+const foldersChanged = (cause: string): LlmcError =>
+  new LlmcError("busy", "Folders in the workspace changed while the command was being prepared.", {
+    hint: "Nothing was run. Try again when whatever moves them has ended.",
+    cause,
+  });
+
+/** What a launcher left behind: its own words, and those of the first process on stderr. */
+interface Launched {
+  readonly report: string;
+  readonly errors: Buffer;
+  readonly wasUnready: boolean;
+}
+
 /** A launcher that failed before the program ran is our failure, not the command's. */
-export const checkStarted = (tier: Tier, report: string, errors: Buffer): void => {
+export const checkStarted = (
+  tier: Tier,
+  { writable, readable = [] }: Pick<SandboxProfile, "writable" | "readable">,
+  { report, errors, wasUnready }: Launched,
+): void => {
   if (tier === "bubblewrap" && !ranInside(report)) {
-    const said = errors.toString("utf8", 0, 2000);
-    const why = /bwrap: execvp .*: (.*)$/m.exec(said)?.[1] ?? "";
-    throw cannotStart(BWRAP_ERRNO[why], said);
+    const said = errors.toString("utf8", 0, 20_000);
+    const why = /^bwrap: execvp .*: (.*)$/m.exec(said)?.[1];
+    if (why !== undefined) throw cannotStart(BWRAP_ERRNO[why], said);
+    // The same sandbox works on this machine: what it cannot mount now was there when the workspace was looked at.
+    const failed = /^bwrap: .*$/m.exec(said)?.[0] ?? "";
+    const isOurs = [...writable, ...readable].some((root) => root !== "/" && failed.includes(root));
+    throw wasUnready || isOurs ? foldersChanged(said) : cannotStart(undefined, said);
   }
   if (tier === "landlock" && report !== "") {
     const { step, errno } = JSON.parse(report) as { step: string; errno: number };

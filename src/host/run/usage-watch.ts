@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync } from "node:fs";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { CommandLimits } from "./contract.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
@@ -42,13 +43,13 @@ const inodeBytesOf = (pid: number): number => {
 };
 
 export interface UsageWatch {
-  hit(): "memory" | "processes" | undefined;
+  hit(): ReachedLimit | undefined;
   stop(): void;
 }
 
 /** For machines where no control group bounds a command: adds its processes up a few times a second and ends them all. */
 export const watchUsage = (tree: ProcessTree, { memoryBytes, processes }: CommandLimits): UsageWatch => {
-  let found: "memory" | "processes" | undefined;
+  let found: ReachedLimit | undefined;
   const timer = setInterval(() => {
     const pids = tree.find().map(({ pid }) => pid);
     const threads = pids.reduce((sum, pid) => sum + threadsOf(pid), 0);

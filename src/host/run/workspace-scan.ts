@@ -1,16 +1,18 @@
-import { type Dirent, lstatSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 import { looksLikeGitDirectory } from "../../policy/reach.ts";
+import { systemPath } from "../byte-path.ts";
 import type { Surroundings } from "../reach/reach.ts";
-import { type Census, createCensus } from "./folder-census.ts";
+import { type Census, createCensus, type Entry } from "./folder-census.ts";
 import { SYSTEM_FOLDERS } from "./system-folders.ts";
 
 /** Something in the roots that the table of reach speaks of, found by its name or by what it holds. */
 export interface Finding {
-  readonly kind: "secret" | "git" | "startup" | "state" | "closed";
+  readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
+  /** Bytes that are not UTF-8 stand in it as `byte-path.ts` says. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is looked at again after the run. */
   readonly isLink: boolean;
@@ -23,6 +25,8 @@ export interface WorkspaceScan {
   current(): Promise<readonly Finding[]>;
   /** After a command that may have written: every folder is looked at. */
   again(): Promise<readonly Finding[]>;
+  /** False where the roots hold more folders than can be kept in mind. */
+  isWhole(): boolean;
 }
 
 /** How long a command waits until the whole workspace was looked through once. */
@@ -59,7 +63,7 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
 
 const identityOf = (path: string): string => {
   try {
-    const stats = lstatSync(path);
+    const stats = lstatSync(systemPath(path));
     // A file with several names cannot be told from one that was only given another name.
     return stats.isFile() && stats.nlink > 1 ? path : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
   } catch {
@@ -88,7 +92,7 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
       };
       return names.has("HEAD") && looksLikeGitDirectory(path, entryKind) ? findingOf("git", path) : undefined;
     },
-    classify: (path, entry: Dirent) => {
+    classify: (path, entry: Entry) => {
       const isLink = entry.isSymbolicLink();
       if (entry.name === ".git") return { found: [findingOf("git", path, isLink)], enter: false };
       if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
@@ -98,6 +102,7 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
       return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
     },
     closed: (path) => findingOf("closed", path),
+    unknown: (path) => findingOf("unknown", path),
     skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
   });
 
@@ -146,5 +151,6 @@ export const createWorkspaceScan = (currentReach: () => Surroundings, key: () =>
       await opened.update();
       return opened.found();
     },
+    isWhole: () => open().isWhole(),
   };
 };

@@ -3,7 +3,14 @@ import { TEMP_NAME } from "../../policy/reach.ts";
 import type { Owner } from "../os/process-owner.ts";
 import type { OwnFolder } from "../own-files/own-folder.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
-import { type ChangeRecord, checkLine, type JournalPlace, type Owned, type TempNote } from "./journal.ts";
+import {
+  type ChangeRecord,
+  checkLine,
+  isOfAnotherKey,
+  type JournalPlace,
+  type Owned,
+  type TempNote,
+} from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";
 
 // The journal lies in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
@@ -82,6 +89,10 @@ const readLines = ({ folder }: JournalReader, name: string): readonly string[] =
     return [];
   }
 };
+
+/** Whether a file that was refused may be ours, from a time when we had another key. */
+export const hasAnotherKey = (reader: JournalReader, name: string): boolean =>
+  isOfAnotherKey(reader, readLines(reader, name)[0] ?? "");
 
 /** Undefined where it is gone, or is nothing that this program wrote. */
 export const readRecord = (reader: JournalReader, name: string): (ChangeRecord & Owned) | undefined => {

@@ -87,18 +87,26 @@ interface Log {
 export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
 
 /**
- * A line with its signature before it: the journal lies in the workspace, and what it says is done to files. Each belongs
+ * A line with its signature, and the id of the key, before it: the journal lies in the workspace, and what it says is done to files. Each belongs
  * to one file of one workspace, and cannot be carried over to another.
  */
 export const signLine = ({ key, workspace }: JournalPlace, name: string, text: string): string =>
-  `${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
+  `${key.id}.${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
 
 /** The text, if we signed it. */
 export const checkLine = (place: JournalPlace, name: string, line: string): string | undefined => {
   const space = line.indexOf(" ");
   const text = line.slice(space + 1);
-  const signature = Buffer.from(line.slice(0, Math.max(0, space)), "base64url");
-  return place.key.isSigned(signature, "journal", place.workspace, name, text) ? text : undefined;
+  // Lines of older versions have no id of the key.
+  const signature = line.slice(0, Math.max(0, space)).replace(/^[0-9a-f]{16}\./, "");
+  const bytes = Buffer.from(signature, "base64url");
+  return place.key.isSigned(bytes, "journal", place.workspace, name, text) ? text : undefined;
+};
+
+/** Whether a line looks like one of ours, but for the key: ours may have been lost and made anew. */
+export const isOfAnotherKey = ({ key }: JournalPlace, line: string): boolean => {
+  const id = /^([0-9a-f]{16})\.[\w-]{43} /.exec(line)?.[1];
+  return id !== undefined && id !== key.id;
 };
 
 export interface JournalPlace {

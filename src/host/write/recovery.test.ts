@@ -20,6 +20,7 @@ import { openSecretKey, type SecretKey } from "../own-files/secret-key.ts";
 import { type FileWritesOptions, recoverWrites } from "./file-writes.ts";
 import { createWriteJournal, signLine } from "./journal.ts";
 import { lookAt } from "./place.ts";
+import { explainRefused } from "./recovery.ts";
 import { doAll, doStep, idOf, type Step } from "./steps.ts";
 
 const { at, open, outside, put, read, strays } = useStand();
@@ -229,6 +230,16 @@ describe("FAIL-J2 REQ-D22 a journal that a workspace brought along", () => {
     expect(await recover()).toMatchObject({ undone: 0, left: 0, refused: 1 });
     expect(read("src/a.txt")).toBe("one\ntwo\n");
     expect(noted()).toEqual([`${NAME}.refused`]);
+  });
+
+  it("REQ-D22 signed with a key that was lost since is told as such, with a way out", async () => {
+    mkdirSync(at(".llmc/journal"), { recursive: true, mode: 0o700 });
+    put(`.llmc/journal/${NAME}`, signed(other(), NAME));
+    const recovered = await recover();
+    expect(recovered).toMatchObject({ refused: 1, hasOtherKey: true });
+    expect(explainRefused(recovered)).toMatch(/another key.*put the old key back/);
+    put(`.llmc/journal/${NAME}`, JSON.stringify(forged()));
+    expect(explainRefused(await recover())).toContain("did not write");
   });
 
   it("as a log removes no temporary file", async () => {

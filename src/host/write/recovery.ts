@@ -17,7 +17,7 @@ import {
   RECORD_SUFFIX,
   type TempNote,
 } from "./journal.ts";
-import { type JournalReader, readLog, readRecord } from "./journal-reader.ts";
+import { hasAnotherKey, type JournalReader, readLog, readRecord } from "./journal-reader.ts";
 import { lookAt, syncDirectory } from "./place.ts";
 import { removeIfThere, type Step, undoStep } from "./steps.ts";
 
@@ -31,7 +31,15 @@ export interface Recovered {
   readonly left: number;
   /** Files of the journal that we did not write: renamed, and never obeyed. */
   readonly refused: number;
+  /** Whether some of those carry the id of another key. */
+  readonly hasOtherKey?: true;
 }
+
+/** What the operator is told of files that were refused. */
+export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">): string =>
+  hasOtherKey === true
+    ? "the write journal holds records that were signed with another key: the file `key` in llmc's state folder was lost or replaced since, or the workspace comes from another user. Nothing of them was undone, and they were renamed to *.refused: put the old key back, take that ending off and start again, or look at the files of the last change yourself"
+    : "the write journal holds records that llmc did not write; nothing of them was done, and they were renamed to *.refused";
 
 export interface RecoveryRequest {
   /** Asked where there is a journal. */
@@ -55,9 +63,11 @@ const isIdle = (path: string, nowMs: number): boolean => {
 const REFUSED_SUFFIX = ".refused";
 
 /** Out of the way, and left for whoever wants to know what somebody tried; renaming opens nothing. */
-const refuseFile = ({ folder }: JournalReader, name: string): void => {
-  const path = `${folder.at}/${name}`;
+const refuseFile = (reader: JournalReader, name: string): "refused" | "other key" => {
+  const path = `${reader.folder.at}/${name}`;
+  const outcome = hasAnotherKey(reader, name) ? "other key" : "refused";
   if (lookAt(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
+  return outcome;
 };
 
 /** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
@@ -116,12 +126,12 @@ const recoverRecord = async (
   reader: JournalReader,
   name: string,
   request: RecoveryRequest,
-): Promise<"undone" | "gone" | "left" | "refused"> => {
+): Promise<"undone" | "gone" | "left" | "refused" | "other key"> => {
   const seen = readRecord(reader, name);
   if (seen === undefined) {
     const isThere = lookAt(`${reader.folder.at}/${name}`) !== undefined;
-    refuseFile(reader, name);
-    return isThere ? "refused" : "gone";
+    const outcome = refuseFile(reader, name);
+    return isThere ? outcome : "gone";
   }
   let wasThere = true;
   const isDone = await tryUnderLock(seen.keys, request, async (lease) => {
@@ -152,15 +162,18 @@ const recoverLog = async (
   name: string,
   spared: ReadonlySet<string>,
   request: RecoveryRequest,
-): Promise<{ readonly removed: number; readonly isLeft: boolean; readonly isRefused: boolean }> => {
+): Promise<{
+  readonly removed: number;
+  readonly isLeft: boolean;
+  readonly refused?: "refused" | "other key";
+}> => {
   const { ground, owners, nowMs } = request;
   const path = `${reader.folder.at}/${name}`;
   const log = readLog(reader, name);
   if (log === undefined) {
     // The first line of a log is written after the file is made: a new one may just be beginning.
     const isRefused = lookAt(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
-    if (isRefused) refuseFile(reader, name);
-    return { removed: 0, isLeft: false, isRefused };
+    return { removed: 0, isLeft: false, ...(isRefused ? { refused: refuseFile(reader, name) } : {}) };
   }
   let removed = 0;
   let isLeft = false;
@@ -175,7 +188,7 @@ const recoverLog = async (
     }
   }
   if (!isLeft && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
-  return { removed, isLeft, isRefused: false };
+  return { removed, isLeft };
 };
 
 const hasLines = (path: string): boolean => (lookAt(path)?.size ?? 0n) > 0n;
@@ -188,12 +201,13 @@ const tempsOf = (steps: readonly Step[]): string[] =>
 
 const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promise<Recovered> => {
   const names = readdirSync(reader.folder.at).filter((name) => JOURNAL_NAME.test(name));
-  let [undone, removed, left, refused] = [0, 0, 0, 0];
+  let [undone, removed, left] = [0, 0, 0];
+  const refused: ("refused" | "other key")[] = [];
   const spared = new Set<string>();
   for (const name of names.filter((each) => each.endsWith(RECORD_SUFFIX))) {
     const outcome = await recoverRecord(reader, name, request);
     if (outcome === "undone") undone++;
-    if (outcome === "refused") refused++;
+    if (outcome === "refused" || outcome === "other key") refused.push(outcome);
     if (outcome !== "left") continue;
     left++;
     // Its backups are the only way back.
@@ -203,13 +217,14 @@ const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promi
     const outcome = await recoverLog(reader, name, spared, request);
     removed += outcome.removed;
     if (outcome.isLeft) left++;
-    if (outcome.isRefused) refused++;
+    if (outcome.refused !== undefined) refused.push(outcome.refused);
   }
   for (const name of names) {
     const path = `${reader.folder.at}/${name}`;
     if (name.endsWith(PART_SUFFIX) && isIdle(path, request.nowMs)) removeIfThere(path);
   }
-  return { undone, removed, left, refused };
+  const hasOtherKey = refused.includes("other key") ? { hasOtherKey: true as const } : {};
+  return { undone, removed, left, refused: refused.length, ...hasOtherKey };
 };
 
 /** Run at every start, before the first write: what a killed process left behind is undone or removed. */

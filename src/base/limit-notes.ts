@@ -1,0 +1,7 @@
+/** What a command ran into, in the words that its caller reads. */
+export const LIMIT_NOTES = {
+  memory: "over the memory limit (mcp.tools.command_memory_mb)",
+  processes: "over the limit of processes (mcp.tools.command_processes)",
+} as const;
+
+export type ReachedLimit = keyof typeof LIMIT_NOTES;

@@ -1,0 +1,66 @@
+import { realpathSync, type Stats, statSync } from "node:fs";
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { excludeNames } from "../../policy/command-exclusions.ts";
+import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import type { Surroundings } from "../reach/reach.ts";
+
+/** What may be a path in a word: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
+const pathsIn = (word: string): readonly string[] =>
+  [
+    word,
+    ...(word.includes("=") ? [word.slice(word.indexOf("=") + 1)] : []),
+    ...(word.includes(":") ? [word.slice(word.indexOf(":") + 1)] : []),
+    ...(/^-[^-]./.test(word) ? [word.slice(2)] : []),
+  ].filter((path) => path !== "" && !path.includes("\0"));
+
+/** What a path leads to; undefined where nothing is there. */
+export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
+  try {
+    const real = realpathSync.native(path);
+    return { real, stats: statSync(real) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
+export const refuseSecrets = (
+  words: readonly string[],
+  cwd: string,
+  { rules, isWithheld }: Surroundings,
+): void => {
+  for (const path of words.flatMap(pathsIn)) {
+    const named = posix.resolve(cwd, path);
+    const found = followed(named);
+    // What is not there is a pattern, a message or a branch, and nothing that could be read.
+    if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
+      throw pathDenied(path, "denylist", rules);
+  }
+};
+
+export const refuseRecursive = (program: string): LlmcError =>
+  new LlmcError("forbidden", `${program} goes through folders by itself, and would show withheld files.`, {
+    hint: "No sandbox works on this machine (see `llmc doctor`). Use rg or grep, which can be told to leave them out.",
+  });
+
+/** The plain tier hides nothing from a program; some can be told what to leave out. */
+export const withoutNames = (
+  program: string,
+  [file, ...words]: readonly [string, ...string[]],
+  secrets: readonly string[],
+): readonly [string, ...string[]] => {
+  const names = [...new Set(secrets.map((path) => posix.basename(path)))];
+  const exclusion = excludeNames(program, words, names);
+  if (exclusion.kind === "refused") throw refuseRecursive(program);
+  return [file, ...exclusion.words];
+};
+
+/** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
+export const refuseOutside = (words: readonly string[], cwd: string, { rules }: Surroundings): void => {
+  for (const word of words) {
+    const isPath = word.startsWith("/") || word.split("/").includes("..");
+    if (isPath && !insideRoots(posix.resolve(cwd, word), rules.roots))
+      throw pathDenied(word, "outside", rules);
+  }
+};

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { beyondReach } from "./beyond-reach.ts";
+
+const profile = {
+  writable: ["/w/project"],
+  readOnly: ["/w/project/a/.vscode"],
+  hidden: ["/w/project/.llmc"],
+  network: false,
+};
+
+test.each([
+  ["/w/.envrc", { bubblewrap: true, landlock: true, plain: false }],
+  ["/w/project/.envrc", { bubblewrap: false, landlock: true, plain: false }],
+  ["/w/project/a/.envrc", { bubblewrap: false, landlock: true, plain: false }],
+  ["/w/project/b/.envrc", { bubblewrap: false, landlock: false, plain: false }],
+] as const)("FAIL-J1 %s", (path, expected) => {
+  for (const tier of ["bubblewrap", "landlock", "plain"] as const)
+    expect(beyondReach(tier, profile)(path), tier).toBe(expected[tier]);
+});

@@ -1,0 +1,124 @@
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
+import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
+import type { judgeCommand } from "../../policy/commands.ts";
+import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
+import { followed, refuseRecursive } from "./argument-paths.ts";
+import { beyondReach } from "./beyond-reach.ts";
+import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
+import { refuseConfiguredFiles } from "./git-configured-paths.ts";
+import {
+  checkRepository,
+  findRepository,
+  type GitRepository,
+  hasSubmodules,
+  programsOff,
+  settingsFolders,
+} from "./git-repository.ts";
+import { createTrackedFinder } from "./git-tracked.ts";
+import { setNewFindingsAside } from "./new-findings.ts";
+import { buildProfile } from "./sandbox-profile.ts";
+import { createWorkspaceScan } from "./workspace-scan.ts";
+
+interface ProfilerOptions extends ReachOptions {
+  readonly settings: () => { readonly network: boolean; readonly limits: CommandLimits };
+}
+
+const refuseUnsure = (): LlmcError =>
+  new LlmcError("forbidden", "git is not run in this repository: settings of one inside it cannot be read.", {
+    hint: "A configuration that includes others, or is not UTF-8, is only read in a sandbox (see `llmc doctor`).",
+  });
+
+/** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
+const gitFolder = (cwd: string, steps: readonly string[], { rules }: Surroundings): string => {
+  const folder = steps.reduce((from, step) => {
+    const next = posix.resolve(from, step);
+    return followed(next)?.real ?? next;
+  }, cwd);
+  if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
+  return folder;
+};
+
+const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "worktree", "submodule"]);
+
+type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
+
+interface Prepared {
+  readonly profile: SandboxProfile;
+  readonly secrets: readonly string[];
+  readonly gitSettings: readonly (readonly [string, string])[];
+  readonly repository: GitRepository | undefined;
+}
+
+/** Makes the sandbox profile of a judged command from what lies in the roots right now. */
+export const createProfiler = (options: ProfilerOptions) => {
+  const currentReach = createReach(options);
+  const scan = createWorkspaceScan(currentReach, () =>
+    JSON.stringify([options.roots(), options.denylist(), options.startup?.() ?? []]),
+  );
+  const findTracked = createTrackedFinder();
+
+  return async (
+    { writes, git }: Allowed,
+    words: readonly string[],
+    cwd: string,
+    tier: Tier,
+  ): Promise<Prepared> => {
+    const { network, limits } = options.settings();
+    const around = currentReach();
+    const { roots } = around.rules;
+    // `-C` moves git before it looks for its repository.
+    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), around);
+    const repository = git === undefined ? undefined : findRepository(folder, roots);
+    if (repository !== undefined) checkRepository(repository, roots);
+    const found = await scan.current();
+    const secrets = found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+    options.withheldFiles?.see(secrets);
+    const { kept, changed } =
+      git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);
+    if (tier === "plain" && git !== undefined) {
+      const untracked = secrets.length > kept.size + changed.size;
+      if (gitShowsSecrets(words, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+    }
+    const nestedIn = (top: string): readonly string[] =>
+      found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
+    const folders = repository === undefined ? [] : settingsFolders(repository, nestedIn(repository.top));
+    if (tier === "plain" && repository !== undefined)
+      refuseConfiguredFiles(folders, [repository.top, folder], around);
+    const { settings: gitSettings, isSure } =
+      git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
+    // Another git, for a submodule, might run what we could not switch off: none is started.
+    if (!isSure && tier === "plain") throw refuseUnsure();
+    const startsOthers = git?.forks === true || (repository !== undefined && hasSubmodules(repository));
+    const request = {
+      cwd,
+      writes,
+      network,
+      limits,
+      noFork: git !== undefined && (!startsOthers || !isSure),
+      git: git === undefined ? undefined : { repository, kept },
+      guardsNames: tier !== "landlock",
+    };
+    const profile = buildProfile(request, around, found);
+    // These make a repository, or find one of their own.
+    const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
+    if (!writes) return { profile, secrets, gitSettings, repository: handed };
+    const isGit = git !== undefined;
+    const isBeyondReach = beyondReach(tier, profile);
+    const inspect: SandboxProfile["inspect"] = (when) =>
+      setNewFindingsAside({
+        scan,
+        before: found,
+        roots,
+        own: around.rules.privateDirs,
+        ownWrites: options.ownWrites,
+        isGit,
+        isRunning: when === "running",
+        isLong: when !== undefined,
+        isBeyondReach,
+      });
+    return { profile: { ...profile, inspect }, secrets, gitSettings, repository: handed };
+  };
+};

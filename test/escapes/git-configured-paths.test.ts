@@ -1,0 +1,72 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
+import { GIT, settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+/** An old kernel differs in what the filter does, which no rule about git depends on. */
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || rounds(0, 1) === 1);
+
+const SECRET = "TOKEN=very-secret";
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
+
+const repository = async (): Promise<Workspace> => {
+  const workspace = await createWorkspace({ "file.txt": "one\n", "sub/.env": `${SECRET}\n` });
+  git(workspace.root, "init", "-q", "-b", "main", ".");
+  git(workspace.root, "add", "file.txt");
+  git(workspace.root, "commit", "-qm", "one");
+  return workspace;
+};
+
+const tools = (setting: (typeof settings)[number], root: string) =>
+  commandTools(setting, root, { allowlist: ["git"], powers: ["git:write"], denylist: ["**/.env"] });
+
+describe.each(tiers)("FAIL-J3 FAIL-J4 files that a git configuration names in $name", (setting) => {
+  const isPlain = setting.tier === "plain";
+
+  test.each([
+    ["blame.ignoreRevsFile", "sub/.env", "git blame file.txt"],
+    ["blame.ignoreRevsFile", "link", "git blame file.txt"],
+    ["blame.ignoreRevsFile", "OUTSIDE", "git blame file.txt"],
+    ["blame.ignoreRevsFile", "~root/.profile", "git blame file.txt"],
+    ["fsck.skipList", "sub/.env", "git fsck"],
+    ["mailmap.file", "sub/.env", "git log"],
+    ["core.excludesFile", "sub/.env", "git status"],
+    ["core.attributesFile", "../sub/.env", "git status"],
+    ["commit.template", "../sub/.env", "git log"],
+    ["format.signatureFile", ":(optional)sub/.env", "git log"],
+    ["some.laterKey", "OUTSIDE", "git log"],
+  ])("%s = %s shows nothing", async (key, value, line) => {
+    await using workspace = await repository();
+    const outside = mkdtempSync(join(tmpdir(), "llmc-outside-"));
+    try {
+      writeFileSync(join(outside, "list"), `${SECRET}\n`);
+      symlinkSync("sub/.env", join(workspace.root, "link"));
+      git(workspace.root, "config", key, value.replace("OUTSIDE", join(outside, "list")));
+      await using commands = tools(setting, workspace.root);
+      const seen = await commands.use("run_cmd", line).catch((thrown: Error) => thrown);
+      if (isPlain) expect(seen).toMatchObject({ code: "forbidden" });
+      expect(seen instanceof Error ? seen.message : seen).not.toContain("very-secret");
+    } finally {
+      rmSync(outside, { recursive: true });
+    }
+  });
+
+  test("what names no file, or one in the roots, is obeyed", async () => {
+    await using workspace = await repository();
+    const commit = git(workspace.root, "rev-parse", "HEAD");
+    writeFileSync(join(workspace.root, "revisions"), commit);
+    appendFileSync(
+      join(workspace.root, ".git/config"),
+      `[blame]\n\tignoreRevsFile = revisions\n[core]\n\teditor = /bin/true\n\texcludesFile = ~/.gitignore\n[gpg]\n\tprogram = /bin/true\n[remote "up"]\n\turl = /srv\n`,
+    );
+    await using commands = tools(setting, workspace.root);
+    for (const line of ["git blame file.txt", "git status"])
+      expect(await commands.use("run_cmd", line)).toContain('"exit_code":0');
+  });
+});
