@@ -17,12 +17,12 @@ import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
+import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
 import { shownPath } from "../policy/paths.ts";
 import { createCallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import { createThreadRetrieval } from "../retrieve/thread-retrieval.ts";
 import { createReach, type Reach } from "./engine-reach.ts";
-import { explainRefused } from "../host/write/recovery.ts";
 import { currentPort } from "./lazy-port.ts";
 import { VERSION } from "./version.ts";
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { LlmcError } from "../../base/error.ts";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
-import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
 import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
 import type {
