@@ -17,6 +17,10 @@ const home = mkdtempSync(join(tmpdir(), "llmc-test-home-"));
 process.once("exit", () => rmSync(home, { recursive: true, force: true }));
 chmodSync(home, 0o755);
 
+/** A workspace whose state folder is of another user, which an ordinary user cannot make. */
+const foreignWorkspace = join(home, "foreign");
+mkdirSync(join(foreignWorkspace, ".llmc"), { recursive: true });
+
 const userFolders = (name: string): Record<string, string> => ({
   HOME: join(home, name),
   XDG_CONFIG_HOME: join(home, name, "config"),
@@ -62,7 +66,11 @@ export default defineConfig({
                 name: "ordinary user",
                 include: attacks,
                 // An ordinary user cannot write to root's node_modules, where compiled code is kept otherwise.
-                env: { ...userFolders("ordinary"), NODE_COMPILE_CACHE: join(home, "ordinary", "compiled") },
+                env: {
+                  ...userFolders("ordinary"),
+                  NODE_COMPILE_CACHE: join(home, "ordinary", "compiled"),
+                  LLMC_TEST_FOREIGN_WORKSPACE: foreignWorkspace,
+                },
                 setupFiles: ["test/ordinary-user.ts"],
               },
             },

@@ -1,5 +1,5 @@
 import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
-import { coversToken, TOKEN_ENTRY } from "./scopes.ts";
+import { coversToken, TOKEN_ENTRY } from "./auth/scopes.ts";
 
 export const httpSections = [
   section("mcp.server", "Where the HTTP door listens.", {

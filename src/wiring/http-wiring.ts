@@ -1,9 +1,9 @@
 import type { Server } from "node:http";
 import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
-import type { HttpApp, HttpParts } from "../http/app.ts";
-import type { RateStore } from "../http/rate.ts";
-import type { Token } from "../http/tokens.ts";
+import type { Token } from "../http/auth/token-registry.ts";
+import type { RateLimiter } from "../http/limits/rate-limiter.ts";
+import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import type { App, AppRequest } from "./app.ts";
 
@@ -43,17 +43,18 @@ export const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_fi
 /** Characters; what is shorter has been chosen by a person. */
 const SHORT_TOKEN = 16;
 
-/** The tokens in force; `mcp.auth.tokens` is hot, and a bad edit of it takes nobody's token away. */
-export const followTokens = async (app: App, plain: string | undefined, env: AppRequest["env"]) => {
-  const [{ resolveTokens }, { checkAuthPosture }, { lostBetween }] = await Promise.all([
-    import("../http/tokens.ts"),
-    import("../http/auth.ts"),
-    import("../http/standing.ts"),
+/** The valid tokens. `mcp.auth.tokens` may change at any time; an entry with an error does not revoke other tokens. */
+export const followTokens = async (app: App, defaultSecret: string | undefined, env: AppRequest["env"]) => {
+  const [{ resolveTokens }, { checkAuthSettings }, { hasLostRights }] = await Promise.all([
+    import("../http/auth/token-registry.ts"),
+    import("../http/auth/authenticate.ts"),
+    import("../http/auth/revocation.ts"),
   ]);
-  const read = () => resolveTokens({ plain, entries: app.config.current().config.mcp.auth.tokens, env });
+  const read = () =>
+    resolveTokens({ defaultSecret, entries: app.config.current().config.mcp.auth.tokens, env });
   let { tokens, problems } = read();
   const { auth, server } = app.config.current().config.mcp;
-  checkAuthPosture({
+  checkAuthSettings({
     mode: auth.mode,
     host: server.host,
     allowUnauthenticated: auth.allow_unauthenticated,
@@ -61,7 +62,7 @@ export const followTokens = async (app: App, plain: string | undefined, env: App
     tokens,
     problems,
   });
-  if (auth.mode === "token" && plain !== undefined && plain.length < SHORT_TOKEN)
+  if (auth.mode === "token" && defaultSecret !== undefined && defaultSecret.length < SHORT_TOKEN)
     app.observer.log.warn(
       {},
       "the token is short enough to be guessed; openssl rand -hex 32 makes a better one",
@@ -70,46 +71,46 @@ export const followTokens = async (app: App, plain: string | undefined, env: App
   app.config.onChange(() => {
     const before = tokens;
     ({ tokens, problems } = read());
-    for (const problem of problems) app.observer.log.error({ reason: problem }, "a token is not in force");
-    const lost = lostBetween(before, tokens);
+    for (const problem of problems) app.observer.log.error({ reason: problem }, "a token cannot be used");
+    const lost = before.filter((token) => hasLostRights(token, tokens));
     if (lost.length > 0) for (const listener of listeners) listener(lost);
   });
   return {
     current: () => tokens,
-    /** Calls back with the tokens, as they were, that are no longer in force or have lost a scope. */
+    /** Called with the tokens, as they were before, that were revoked or have lost a scope. */
     onLost: (listener: (lost: readonly Token[]) => void): void => void listeners.add(listener),
   };
 };
 
 /** Stores that several machines can share, by the scheme of their address, and the optional package that each needs. */
-const SHARED_RATES = [
+const SHARED_STORES = [
   {
     scheme: /^rediss?:\/\//,
     driver: "ioredis",
-    load: async () => (await import("../host/net/redis-rates.ts")).createRedisRates,
+    load: async () => (await import("../host/net/redis-rate-limiter.ts")).createRedisRateLimiter,
   },
   {
     scheme: /^postgres(?:ql)?:\/\//,
     driver: "pg",
-    load: async () => (await import("../host/net/postgres-rates.ts")).createPostgresRates,
+    load: async () => (await import("../host/net/postgres-rate-limiter.ts")).createPostgresRateLimiter,
   },
 ] as const;
 
-/** Where the buckets are: in memory, or in a store that several machines share. */
-export const openRates = async (app: App, url: string): Promise<RateStore> => {
-  const { createMemoryRates } = await import("../http/rate.ts");
-  const own = createMemoryRates(app.now);
+/** The rate limiter: in memory, or in a store that several servers share. */
+export const openRateLimiter = async (app: App, url: string): Promise<RateLimiter> => {
+  const { createMemoryRateLimiter } = await import("../http/limits/rate-limiter.ts");
+  const own = createMemoryRateLimiter(app.now);
   if (url === "") return own;
-  const store = SHARED_RATES.find(({ scheme }) => scheme.test(url));
+  const store = SHARED_STORES.find(({ scheme }) => scheme.test(url));
   if (store === undefined) {
     throw new LlmcError(
       "config_invalid",
       "mcp.limits.state_url: expected redis://, rediss:// or postgres://.",
     );
   }
-  const [create, { createSharedRates }] = await Promise.all([
+  const [create, { createSharedRateLimiter }] = await Promise.all([
     store.load(),
-    import("../http/shared-rates.ts"),
+    import("../http/limits/shared-rate-limiter.ts"),
   ]).catch((cause: unknown) => {
     throw new LlmcError(
       "unavailable",
@@ -120,9 +121,9 @@ export const openRates = async (app: App, url: string): Promise<RateStore> => {
       },
     );
   });
-  // Its own events repeat what the next request finds out.
+  // The next request reports the same error.
   const shared = create(url, () => {});
-  return createSharedRates(shared, own, app.now, (error) =>
+  return createSharedRateLimiter(shared, own, app.now, (error) =>
     app.observer.log.warn(
       describeCause(error),
       "the shared rate limits do not answer; this machine limits by itself",
@@ -130,11 +131,11 @@ export const openRates = async (app: App, url: string): Promise<RateStore> => {
   );
 };
 
-/** Ends everything that a token has open or running, as soon as it is no longer in force or has lost a scope. */
+/** Ends everything that a token has open or running as soon as it is revoked or loses a scope. */
 export const followRevocations = (
   app: App,
   tokens: Awaited<ReturnType<typeof followTokens>>,
-  http: Pick<HttpApp, "enforceTokens">,
+  http: Pick<HttpServer, "enforceTokens">,
   dropSessionsOf: (principal: string) => void,
 ): void => {
   tokens.onLost((lost) => {
@@ -146,7 +147,7 @@ export const followRevocations = (
       if (now?.scopes.has("execute") === true) continue;
       void app
         .engines()
-        .then(({ processes }) => processes.endAll(principal, "its token is no longer in force"))
+        .then(({ processes }) => processes.endAll(principal, "its token was revoked"))
         .catch((error: unknown) =>
           app.observer.log.error(describeCause(error), "processes of a token could not be ended"),
         );
@@ -154,10 +155,10 @@ export const followRevocations = (
   });
 };
 
-/** What the door reads from the configuration anew with each request. */
+/** Settings that the server reads again with each request. */
 export const hotParts = (
   app: App,
-): Pick<HttpParts, "auth" | "rateLimit" | "laneLimits" | "wrongTokensPerMinute"> => {
+): Pick<HttpParts, "auth" | "rateLimit" | "concurrencyLimits" | "wrongTokensPerMinute"> => {
   const current = () => app.config.current().config.mcp;
   return {
     auth: () => current().auth,
@@ -165,7 +166,7 @@ export const hotParts = (
       const { rate_limit_rps: perSecond, rate_limit_burst: burst } = current().limits;
       return { perSecond, burst };
     },
-    laneLimits: () => {
+    concurrencyLimits: () => {
       const { limits, request_timeout_seconds: timeout } = current();
       return {
         maxRunning: limits.concurrency_per_token,

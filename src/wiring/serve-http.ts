@@ -1,11 +1,11 @@
 import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
-import type { HttpApp } from "../http/app.ts";
-import { createDropLog } from "../http/drop-log.ts";
+import { createRefusalLog } from "../http/refusal-log.ts";
+import type { HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
-import { followRevocations, followTokens, hotParts, openRates, openTls } from "./http-wiring.ts";
+import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
 import { findToken } from "./token-file.ts";
 import { VERSION } from "./version.ts";
@@ -53,22 +53,22 @@ const LINGER_MS = 250;
 /** In-flight work finishes, new work is refused; at the limit what is left is ended. */
 const drain = async (
   app: App,
-  { app: http, visits, closeSockets }: HttpApp,
+  { app: http, inFlight, closeSockets }: HttpServer,
   closeMcp: () => Promise<void>,
   closeServer: (server: Server, graceMs: number) => Promise<void>,
 ): Promise<void> => {
   const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
-  visits.startDraining();
-  app.observer.log.info({ under_way: visits.count() }, "stopping");
+  inFlight.startDraining();
+  app.observer.log.info({ under_way: inFlight.count() }, "stopping");
   const linger = new Promise((done) => setTimeout(done, Math.min(LINGER_MS, limitMs)));
   const limit = setTimeout(() => {
-    app.observer.log.warn({ under_way: visits.count() }, "calls are ended before they finished");
-    visits.abort();
+    app.observer.log.warn({ under_way: inFlight.count() }, "calls are ended before they finished");
+    inFlight.abortAll();
   }, limitMs);
-  const impatient = () => visits.abort();
+  const impatient = () => inFlight.abortAll();
   process.once("SIGTERM", impatient);
   process.once("SIGINT", impatient);
-  await Promise.all([visits.idle(), linger]);
+  await Promise.all([inFlight.idle(), linger]);
   clearTimeout(limit);
   closeSockets();
   const closed = closeServer(http.server, CLOSE_MS);
@@ -93,8 +93,8 @@ export const serveHttp = async ({
   const app = await createApp(request);
   refuseDisabled(app);
   surviveStrays(app);
-  const [{ createHttpApp }, { createMcpHttp }, host, { createProxies }] = await Promise.all([
-    import("../http/app.ts"),
+  const [{ createHttpServer }, { createMcpHttp }, host, { createProxies }] = await Promise.all([
+    import("../http/server.ts"),
     import("../mcp/http.ts"),
     import("../host/net/listen.ts"),
     import("../host/net/proxies.ts"),
@@ -104,7 +104,7 @@ export const serveHttp = async ({
   const found = await findToken(app, generateToken, request);
   const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
-  const rates = await openRates(app, limits.state_url);
+  const rates = await openRateLimiter(app, limits.state_url);
 
   const mcpHttp = createMcpHttp({
     ...mcpPartsOf(app),
@@ -112,8 +112,8 @@ export const serveHttp = async ({
     now: app.now,
     onError: (error) => app.observer.log.warn(describeCause(error), "request refused"),
   });
-  const logDrop = createDropLog(app.now, app.observer.log);
-  const http = createHttpApp({
+  const logRefusal = createRefusalLog(app.now, app.observer.log);
+  const http = createHttpServer({
     ...hotParts(app),
     core: app.core,
     version: VERSION,
@@ -147,10 +147,10 @@ export const serveHttp = async ({
         },
         tls?.keyPair,
       ),
-    onDrop: (why, fields) => {
-      if (why === "auth") app.metrics.countAuthFailure();
-      else app.metrics.countDrop(why);
-      logDrop(why, fields);
+    onRefused: (reason, fields) => {
+      if (reason === "auth") app.metrics.countAuthFailure();
+      else app.metrics.countDrop(reason);
+      logRefusal(reason, fields);
     },
     onAnswered: (route, status, durationMs, correlationId) => {
       app.metrics.recordRequest(route, status, durationMs);

@@ -186,7 +186,7 @@ const hasText = (cell: string, text: string): boolean => {
 const missingIn = (cell: string, figures: readonly Figure[]): readonly Figure[] =>
   figures.filter((figure) => ![figure].flat().some((text) => hasText(cell, text)));
 
-describe("REQ-R12 REQ-P4 REQ-P5: the README quotes saved results", () => {
+describe("the README quotes saved results", () => {
   const rows = quotedRows();
 
   test("every row names a result file that is there, and this test knows what it should say", () => {

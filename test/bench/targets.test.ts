@@ -11,7 +11,7 @@ const cited = (row: RegExp, benchmark: string): Figures => {
   return saved.figures;
 };
 
-describe("REQ-P4: the token benchmark against Desktop Commander, as the README cites it", () => {
+describe("the token benchmark against Desktop Commander, as the README cites it", () => {
   const figures = cited(/scripted tasks/, "workflows");
 
   test("both peers ran, and all ten tasks were done with Desktop Commander too", () => {
@@ -39,7 +39,7 @@ describe("REQ-P4: the token benchmark against Desktop Commander, as the README c
   });
 });
 
-describe("REQ-P5: the latency targets, in the results that the README cites", () => {
+describe("the latency targets, in the results that the README cites", () => {
   const http = cited(/^HTTP: p95/, "http");
 
   test.each([

@@ -11,6 +11,7 @@ import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { USER_STATE } from "../user-state.ts";
 import { rounds } from "../workspace.ts";
+import { runOnMount } from "./mount-namespace.ts";
 
 const ME = { principal: "local" };
 
@@ -111,22 +112,14 @@ it("a million lines, 100 MB, are stored in little memory", { timeout: 120_000 },
   expect(grownBytes).toBeLessThan(60 * MIB);
 });
 
-/** In a mount namespace of its own, where this machine has them. */
-const withMount = async (mount: string, what: string): Promise<string | undefined> => {
-  const shell = `${mount} && echo mounted && exec "$@"`;
-  const inside = ["unshare", "--mount", "--map-root-user", "sh", "-c", shell, workspace] as const;
-  const output = await run([...inside, ...node, what, workspace]);
-  return output.startsWith("mounted\n") ? output.slice("mounted\n".length) : undefined;
-};
-
-it("FAIL-D7 a full disk is a clear error, and what was stored before stays whole", async (context) => {
-  const output = await withMount('mount -t tmpfs -o size=8m none "$0"', "fill");
-  if (output === undefined) return context.skip("needs mount namespaces");
+it("FAIL-D7 a full disk is a clear error, and what was stored before stays whole", () => {
+  const mount = 'mount -t tmpfs -o size=8m none "$0"';
+  const output = runOnMount(mount, workspace, [...node, "fill", workspace]);
   expect(output).toBe("refused unavailable\nsome kept, ok\n");
 });
 
-it("FAIL-D7 a read-only disk is a clear error", async (context) => {
-  const output = await withMount('mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"', "fill");
-  if (output === undefined) return context.skip("needs mount namespaces");
+it("FAIL-D7 a read-only disk is a clear error", () => {
+  const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"';
+  const output = runOnMount(mount, workspace, [...node, "fill", workspace]);
   expect(output).toMatch(/^refused unavailable\n/);
 });

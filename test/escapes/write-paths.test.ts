@@ -1,20 +1,11 @@
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { FileWrites } from "../../src/host/write/contract.ts";
-import { IS_ROOT, sha, useStand, WAYS } from "./write-stand.ts";
+import { runOnMount } from "./mount-namespace.ts";
+import { sha, useStand, WAYS } from "./write-stand.ts";
 
 const { at, base, open, outside, put, read, refused } = useStand();
 
@@ -212,35 +203,24 @@ describe.each(WAYS)("what may not be written, %s", (_way, locate) => {
   });
 });
 
-describe("a disk that refuses", () => {
-  it.runIf(IS_ROOT)(
-    "FAIL-D7 full or read-only: a clear error, the old file whole, nothing stray",
-    async () => {
-      const disk = base("disk");
-      mkdirSync(disk);
-      try {
-        execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], { stdio: "ignore" });
-      } catch {
-        // Containers without the right to mount.
-        return;
-      }
-      try {
-        writeFileSync(join(disk, "f"), "old");
-        const writes = open({ roots: () => [".", disk] });
-        const big = "x".repeat(200_000);
-        await refused(writes.rewrite(join(disk, "f"), big), "write_failed");
-        await refused(writes.append(join(disk, "f"), big), "write_failed");
-        await refused(writes.rewrite(join(disk, "new"), big), "write_failed");
-        expect(readdirSync(disk)).toEqual(["f"]);
-        expect(readFileSync(join(disk, "f"), "utf8")).toBe("old");
-        execFileSync("mount", ["-o", "remount,ro", disk]);
-        await refused(writes.rewrite(join(disk, "f"), "x"), "permission_denied");
-        await refused(writes.append(join(disk, "f"), "x"), "permission_denied");
-        await refused(writes.remove(join(disk, "f"), { recursive: false }), "permission_denied");
-        await refused(writes.makeDirs(join(disk, "d"), { existOk: true }), "permission_denied");
-      } finally {
-        execFileSync("umount", [disk]);
-      }
+it("FAIL-D7 a disk that is full or read-only: a clear error, the old file whole, nothing stray", () => {
+  const disk = base("disk");
+  mkdirSync(disk);
+  const script = join(import.meta.dirname, "full-disk-main.ts");
+  const command = [process.execPath, "--disable-warning=ExperimentalWarning", script, at(), disk];
+  expect(JSON.parse(runOnMount('mount -t tmpfs -o size=64k none "$0"', disk, command))).toEqual({
+    full: {
+      rewrite: "write_failed",
+      append: "write_failed",
+      create: "write_failed",
+      left: ["f"],
+      content: "old",
     },
-  );
+    readOnly: {
+      rewrite: "permission_denied",
+      append: "permission_denied",
+      remove: "permission_denied",
+      makeDirs: "permission_denied",
+    },
+  });
 });

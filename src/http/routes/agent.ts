@@ -1,10 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { LlmcError } from "../../base/error.ts";
 import { validateArguments } from "../../core/validate.ts";
-import { type AgentAnswer, agentBody } from "../bodies.ts";
-import { asCall, type Door } from "../door.ts";
-import { streamed, wantsEvents } from "../streamed.ts";
+import { requireScope } from "../auth/token-registry.ts";
+import { type AgentAnswer, agentBody } from "./bodies.ts";
+import { asCall, identityOf, type RouteContext } from "./context.ts";
+import { streamed, wantsEvents } from "./streamed.ts";
 
 type AgentBody = z.infer<typeof agentBody>;
 
@@ -14,7 +14,7 @@ interface AgentQuestion {
   readonly injectContext: string;
   readonly correlationId: string;
   readonly signal: AbortSignal;
-  /** Given, the answer is told in pieces as it comes. */
+  /** If given, it receives the answer in pieces as they arrive. */
   readonly onText?: (piece: string) => void;
 }
 
@@ -27,30 +27,24 @@ export interface AgentPort {
 
 const ACKNOWLEDGEMENT = "[MCP v0] received; use /rag/search for pre-call context";
 
-/** The text goes to a model, which may be elsewhere and cost money: reading alone does not allow that. */
-const refuseWithoutEgress = (may: ReadonlySet<string>): void => {
-  if (may.has("egress")) return;
-  throw new LlmcError("forbidden", 'The token is not good for this: it lacks the scope "egress".', {
-    hint: "The operator grants scopes in mcp.auth.tokens.",
-  });
-};
-
-/** Asks the model, as a call of the request's token; `begin` is told when the call has been let in. */
+/** Asks the model as a call of the request's token. `onStart` is called when the call begins to run. */
 const askModel = (
-  door: Door,
+  context: RouteContext,
   agent: AgentPort,
   request: FastifyRequest,
   body: AgentBody,
   timeoutMs: number,
-  begin?: () => (piece: string) => void,
+  onStart?: () => (piece: string) => void,
 ): Promise<AgentAnswer> =>
-  asCall(door, request, body.session_id, (origin) =>
-    door.core.serve(
+  asCall(context, request, body.session_id, (origin) =>
+    context.core.serve(
       "invoke_agent",
       origin,
-      async ({ caller, signal, correlationId }) => {
-        refuseWithoutEgress(caller.may);
-        const onText = begin?.();
+      async ({ signal, correlationId }) => {
+        // The text goes to a model, which may be remote and cost money. Checked here and not with the route, because the
+        // model may have been configured while the body arrived.
+        requireScope(identityOf(request.inFlight), "egress");
+        const onText = onStart?.();
         return agent.ask({
           role: body.role,
           userMsg: body.user_msg,
@@ -64,20 +58,20 @@ const askModel = (
     ),
   );
 
-/** `POST /invoke_agent`: acknowledges; with a configured model, asks it in the role, with context of the workspace. */
-export const addAgentRoute = (door: Door, agent: AgentPort): void => {
-  door.app.post("/invoke_agent", async (request, reply) => {
+/** `POST /invoke_agent`: an acknowledgement or, if a model is configured, its answer with context of the workspace. */
+export const addAgentRoute = (context: RouteContext, agent: AgentPort): void => {
+  context.app.post("/invoke_agent", async (request, reply) => {
     const body = (await validateArguments(agentBody, request.body)) as AgentBody;
     const timeoutMs = agent.timeoutMs();
     if (timeoutMs === undefined) {
-      return asCall(door, request, body.session_id, (origin) =>
-        door.core.serve("invoke_agent", origin, async () => ({ text: ACKNOWLEDGEMENT })),
+      return asCall(context, request, body.session_id, (origin) =>
+        context.core.serve("invoke_agent", origin, async () => ({ text: ACKNOWLEDGEMENT })),
       );
     }
-    if (!wantsEvents(request)) return askModel(door, agent, request, body, timeoutMs);
-    return streamed(door, request, reply, ({ open, progress }) => {
+    if (!wantsEvents(request)) return askModel(context, agent, request, body, timeoutMs);
+    return streamed(context, request, reply, ({ open, progress }) => {
       let characters = 0;
-      return askModel(door, agent, request, body, timeoutMs, () => {
+      return askModel(context, agent, request, body, timeoutMs, () => {
         open();
         return (piece) => {
           characters += piece.length;

@@ -1,7 +1,7 @@
-import type { AuthSettings } from "../auth.ts";
-import type { Door } from "../door.ts";
-import { describeApi } from "../openapi.ts";
-import { TRY_PAGE, TRY_PAGE_POLICY } from "../try-page.ts";
+import type { AuthSettings } from "../auth/authenticate.ts";
+import type { RouteContext } from "./context.ts";
+import { describeApi } from "./openapi.ts";
+import { TRY_PAGE, TRY_PAGE_POLICY } from "./try-page.ts";
 
 interface DescriptionParts {
   readonly version: string;
@@ -10,7 +10,7 @@ interface DescriptionParts {
 }
 
 /** `/openapi.json`, and at `/docs` a page to try what it describes. */
-export const addDescriptionRoutes = ({ app, core }: Door, parts: DescriptionParts): void => {
+export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: DescriptionParts): void => {
   app.get("/openapi.json", async () => {
     const { mode, header } = parts.auth();
     const outputs = (await core.preview("classic")).flatMap(({ name, outputSchema }) =>

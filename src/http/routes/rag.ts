@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { validateArguments } from "../../core/validate.ts";
-import { payloadOf } from "../answer.ts";
-import { type Bootload, bootloadBody, searchAnswer, searchBody } from "../bodies.ts";
-import { asCall, type Door } from "../door.ts";
+import { payloadOf } from "../requests/payload.ts";
+import { type Bootload, bootloadBody, searchAnswer, searchBody } from "./bodies.ts";
+import { asCall, type RouteContext } from "./context.ts";
 
 /** What a session should look at before it starts on a task. */
 export type BootloadPort = (sessionId: string, taskId: string, signal: AbortSignal) => Promise<Bootload>;
@@ -17,13 +17,13 @@ const withoutUndefined = (args: Readonly<Record<string, unknown>>): Record<strin
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
 
 /** `POST /rag/search` and `POST /rag/bootload`, which exist in every mode. */
-export const addRagRoutes = (door: Door, bootload: BootloadPort): void => {
-  const { app, core } = door;
+export const addRagRoutes = (context: RouteContext, bootload: BootloadPort): void => {
+  const { app, core } = context;
 
   app.post("/rag/search", async (request) => {
     const body = (await validateArguments(searchBody, request.body)) as z.infer<typeof searchBody>;
     const args = withoutUndefined({ ...body, q: undefined, query: body.q });
-    const result = await asCall(door, request, request.id, (origin) =>
+    const result = await asCall(context, request, request.id, (origin) =>
       core.callInAnyMode({ ...origin, tool: "rag_search", args }),
     );
     // The tool's snippets say more than this endpoint promises.
@@ -33,7 +33,7 @@ export const addRagRoutes = (door: Door, bootload: BootloadPort): void => {
   app.post("/rag/bootload", async (request) => {
     const body = (await validateArguments(bootloadBody, request.body)) as z.infer<typeof bootloadBody>;
     const { session_id: sessionId, task_id: taskId } = body;
-    return asCall(door, request, sessionId, (origin) =>
+    return asCall(context, request, sessionId, (origin) =>
       core.serve("rag_bootload", origin, async ({ signal }) => {
         const { plan, scope, notes } = await bootload(sessionId, taskId, signal);
         return { plan, scope, notes };

@@ -1,23 +1,23 @@
 import type { z } from "zod";
 import { validateArguments } from "../../core/validate.ts";
-import { payloadOf } from "../answer.ts";
-import { toolBody } from "../bodies.ts";
-import { asCall, type Door } from "../door.ts";
-import { streamed, wantsEvents } from "../streamed.ts";
+import { payloadOf } from "../requests/payload.ts";
+import { toolBody } from "./bodies.ts";
+import { asCall, type RouteContext } from "./context.ts";
+import { streamed, wantsEvents } from "./streamed.ts";
 
 type ToolBody = z.infer<typeof toolBody>;
 
 /** `POST /tool`: one call; as server-sent events for clients that ask for them. */
-export const addToolRoute = (door: Door): void => {
-  const { app, core } = door;
+export const addToolRoute = (context: RouteContext): void => {
+  const { app, core } = context;
   app.post("/tool", async (request, reply) => {
     const checked = validateArguments(toolBody, request.body);
     const body = (checked instanceof Promise ? await checked : checked) as ToolBody;
     const { session_id: sessionId, name: tool, args } = body;
     if (wantsEvents(request)) {
-      return streamed(door, request, reply, async ({ open, progress }) => {
+      return streamed(context, request, reply, async ({ open, progress }) => {
         const result = await asCall(
-          door,
+          context,
           request,
           sessionId,
           (origin) => {
@@ -30,7 +30,7 @@ export const addToolRoute = (door: Door): void => {
       });
     }
     return payloadOf(
-      await asCall(door, request, sessionId, (origin) => core.call({ ...origin, tool, args })),
+      await asCall(context, request, sessionId, (origin) => core.call({ ...origin, tool, args })),
     );
   });
 };

@@ -1,0 +1,136 @@
+import type { IncomingMessage } from "node:http";
+import { LlmcError } from "../../base/error.ts";
+import { type AuthSettings, authenticate, authFailed } from "../auth/authenticate.ts";
+import { currentToken, tokenRevoked } from "../auth/revocation.ts";
+import type { Scope } from "../auth/scopes.ts";
+import { ANONYMOUS, type Identity, requireScope, type Token } from "../auth/token-registry.ts";
+import type { GuessLimiter } from "../limits/guess-limiter.ts";
+import type { RateDecision, RateLimit, RateLimiter } from "../limits/rate-limiter.ts";
+import { type InFlightRequest, type InFlightRequests, serverStopping } from "../requests/in-flight.ts";
+import { clientAddress, type Proxies } from "./client-address.ts";
+import { createHostAndOriginCheck } from "./host-and-origin.ts";
+
+/** Which limit refused a request; also the label of its metric. */
+export type RefusalReason = "auth" | "guesses" | "rate" | "lane";
+
+/** What a route asks of its callers beyond a valid token. */
+export interface RouteAccess {
+  /** Needs no token. */
+  readonly open?: boolean;
+  /** Answered while the server stops. */
+  readonly duringDrain?: boolean;
+  /** The scope that the token must have. */
+  readonly scope?: Scope;
+}
+
+interface AuthorizerParts {
+  readonly auth: () => AuthSettings;
+  readonly tokens: () => readonly Token[];
+  /** Host names accepted in Host and Origin, in addition to loopback. */
+  readonly allowedHosts: readonly string[];
+  readonly proxies: Proxies;
+  readonly scheme: "http" | "https";
+  readonly guesses: GuessLimiter;
+  readonly rates: RateLimiter;
+  readonly rateLimit: () => RateLimit;
+  readonly inFlight: InFlightRequests;
+  readonly onRefused: (reason: RefusalReason, fields: Readonly<Record<string, string>>) => void;
+}
+
+const rateLimited = (message: string, hint: string, { retryAfterMs }: RateDecision): LlmcError =>
+  new LlmcError("rate_limited", message, { hint, details: { retry_after_ms: Math.ceil(retryAfterMs) } });
+
+/**
+ * The one place that decides whether an HTTP request, a WebSocket or a message on one is served: shutdown, Host and
+ * Origin, token, rate limit, scope. It runs before any body is read.
+ */
+export const createAuthorizer = (parts: AuthorizerParts) => {
+  const checkHostAndOrigin = createHostAndOriginCheck(parts);
+
+  const refuseDuringDrain = (): void => {
+    if (parts.inFlight.isDraining()) throw serverStopping();
+  };
+
+  /** Counts a wrong token; refuses an address that has tried too many. */
+  const countGuess = (address: string, digest: Buffer): void => {
+    const decision = parts.guesses.check(address);
+    if (decision.allowed) {
+      parts.guesses.record(address, digest);
+      return;
+    }
+    parts.onRefused("guesses", { address });
+    throw rateLimited(
+      "Too many wrong tokens came from this address.",
+      "Wait, then send the right one.",
+      decision,
+    );
+  };
+
+  const identify = (request: IncomingMessage): Identity => {
+    const settings = parts.auth();
+    const found = authenticate(request.headers, settings, parts.tokens());
+    // Comes first: whoever has the right token is served, whatever others at the same address have tried.
+    if (found.kind === "known") return found.identity;
+    const address = clientAddress(request, parts.proxies);
+    if (found.kind === "wrong") countGuess(address, found.digest);
+    parts.onRefused("auth", { address });
+    throw authFailed(found.kind, settings.header);
+  };
+
+  const requireAllowed = ({ name }: Identity, decision: RateDecision): void => {
+    if (decision.allowed) return;
+    parts.onRefused("rate", { token: name });
+    throw rateLimited(
+      "Too many requests came with this token.",
+      "Wait as long as Retry-After says; the limit is mcp.limits.rate_limit_rps.",
+      decision,
+    );
+  };
+
+  /** Counts one request of the token. A promise only where the limits are in a shared store. */
+  const countRequest = (identity: Identity): void | Promise<void> => {
+    const decision = parts.rates.consume(identity.name, parts.rateLimit());
+    if (decision instanceof Promise) return decision.then((later) => requireAllowed(identity, later));
+    requireAllowed(identity, decision);
+  };
+
+  /** The rights that an identity has now, which may be fewer than when its connection was opened. */
+  const refresh = (identity: Identity): Identity => {
+    if (parts.auth().mode === "none") return ANONYMOUS;
+    const now = currentToken(identity, parts.tokens());
+    if (now === undefined) throw tokenRevoked();
+    return now;
+  };
+
+  return {
+    /** Sets the identity of the request, unless the route is open to everybody. */
+    authorize: (
+      request: IncomingMessage,
+      inFlight: InFlightRequest,
+      { open = false, duringDrain = false, scope }: RouteAccess,
+    ): void | Promise<void> => {
+      if (!duringDrain) refuseDuringDrain();
+      checkHostAndOrigin(request);
+      if (open) return;
+      const identity = identify(request);
+      inFlight.identity = identity;
+      const checkScope = (): void => {
+        if (scope !== undefined) requireScope(identity, scope);
+      };
+      const counted = countRequest(identity);
+      if (counted instanceof Promise) return counted.then(checkScope);
+      checkScope();
+    },
+    /** The same for a message on an open connection. */
+    authorizeMessage: async (opened: Identity, inFlight: InFlightRequest): Promise<Identity> => {
+      refuseDuringDrain();
+      const identity = refresh(opened);
+      inFlight.identity = identity;
+      await countRequest(identity);
+      return identity;
+    },
+    refresh,
+  };
+};
+
+export type Authorizer = ReturnType<typeof createAuthorizer>;

@@ -1,0 +1,72 @@
+import { LlmcError } from "../../base/error.ts";
+import { tokenRevoked } from "../auth/revocation.ts";
+import type { Identity } from "../auth/token-registry.ts";
+
+/** One request, or one message of a WebSocket, from its arrival until it was answered or its client left. */
+export interface InFlightRequest {
+  /** Set as soon as the request is authenticated. */
+  identity: Identity | undefined;
+  /** Fires when the client leaves, the token is revoked or the server gives up waiting. */
+  readonly signal: AbortSignal;
+  /** `clientGone`: the client left before it had the whole answer. */
+  end(clientGone: boolean): void;
+}
+
+const STOPPING_RETRY_MS = 5000;
+
+export const serverStopping = (): LlmcError =>
+  new LlmcError("busy", "The server is stopping.", {
+    hint: "Try again in a moment: another server may take over.",
+    details: { retry_after_ms: STOPPING_RETRY_MS },
+  });
+
+/** All requests that are being worked on, so that a shutdown can wait for them and a revocation can end them. */
+export const createInFlightRequests = () => {
+  const open = new Map<InFlightRequest, AbortController>();
+  const waiting = new Set<() => void>();
+  let draining = false;
+
+  const wakeIfIdle = (): void => {
+    if (open.size > 0 || waiting.size === 0) return;
+    for (const wake of waiting) wake();
+    waiting.clear();
+  };
+
+  return {
+    begin: (): InFlightRequest => {
+      const controller = new AbortController();
+      const request: InFlightRequest = {
+        identity: undefined,
+        signal: controller.signal,
+        end: (clientGone) => {
+          if (!open.delete(request)) return;
+          if (clientGone) controller.abort();
+          wakeIfIdle();
+        },
+      };
+      open.set(request, controller);
+      return request;
+    },
+    count: () => open.size,
+    isDraining: () => draining,
+    /** From now on new requests are refused. */
+    startDraining: (): void => {
+      draining = true;
+    },
+    /** Resolves when no request is left. */
+    idle: (): Promise<void> =>
+      new Promise((resolve) => {
+        waiting.add(resolve);
+        wakeIfIdle();
+      }),
+    abortWhere: (isRevoked: (identity: Identity) => boolean): void => {
+      for (const [{ identity }, controller] of [...open])
+        if (identity !== undefined && isRevoked(identity)) controller.abort(tokenRevoked());
+    },
+    abortAll: (): void => {
+      for (const controller of [...open.values()]) controller.abort(serverStopping());
+    },
+  };
+};
+
+export type InFlightRequests = ReturnType<typeof createInFlightRequests>;

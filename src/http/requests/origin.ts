@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { cleanName } from "../../base/text.ts";
+import type { CoreSettings } from "../../core/core.ts";
+import type { Origin } from "../../core/guard.ts";
+import { type Identity, isNamed } from "../auth/token-registry.ts";
+
+interface OriginFacts {
+  readonly identity: Identity;
+  readonly headers: IncomingHttpHeaders;
+  readonly correlationId: string;
+  readonly sessionId: string;
+  readonly signal: Origin["signal"];
+  readonly progress?: Origin["progress"];
+}
+
+const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+};
+
+/** What the core needs to know about an HTTP request. A token with a name is an agent of that name by default. */
+export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => {
+  const { identity, headers } = facts;
+  const defaultAgent = isNamed(identity) ? identity.name : settings.defaultAgentId;
+  return {
+    caller: {
+      agentId: cleanName(headerOf(headers, "x-llmc-agent") ?? defaultAgent),
+      sessionId: cleanName(facts.sessionId),
+      model: cleanName(headerOf(headers, "x-llmc-model") ?? settings.defaultModel),
+      transport: "http",
+      principal: identity.principal,
+      owner: identity.principal,
+      may: identity.scopes,
+    },
+    correlationId: facts.correlationId,
+    signal: facts.signal,
+    traceparent: headerOf(headers, "traceparent"),
+    progress: facts.progress,
+  };
+};

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { LlmcError } from "../../base/error.ts";
+import type { Core } from "../../core/core.ts";
+import type { Origin } from "../../core/guard.ts";
+import type { OpenConnections } from "../auth/revocation.ts";
+import type { Identity } from "../auth/token-registry.ts";
+import type { ConcurrencyLimiter } from "../limits/concurrency-limiter.ts";
+import type { Authorizer, RouteAccess } from "../middleware/authorize.ts";
+import type { InFlightRequest, InFlightRequests } from "../requests/in-flight.ts";
+import { originOf } from "../requests/origin.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    inFlight: InFlightRequest;
+  }
+  interface FastifyContextConfig extends RouteAccess {}
+}
+
+/** What all routes share. */
+export interface RouteContext {
+  readonly app: FastifyInstance;
+  readonly core: Core;
+  readonly authorizer: Authorizer;
+  readonly concurrency: ConcurrencyLimiter;
+  readonly connections: OpenConnections;
+  readonly inFlight: InFlightRequests;
+  readonly newId: () => string;
+  readonly onInternalError: (error: LlmcError, correlationId: string) => void;
+}
+
+/** The identity of a request that was authorized. */
+export const identityOf = ({ identity }: InFlightRequest): Identity => {
+  if (identity === undefined) throw new Error("a route that needs a token was reached without authorization");
+  return identity;
+};
+
+/** Does the work of a request as a call of its token, within the token's concurrency limit. */
+export const asCall = <T>(
+  { core, concurrency }: RouteContext,
+  request: FastifyRequest,
+  sessionId: string,
+  work: (origin: Origin) => Promise<T>,
+  progress?: Origin["progress"],
+): Promise<T> => {
+  const { signal } = request.inFlight;
+  const identity = identityOf(request.inFlight);
+  const origin = originOf(core.settings(), {
+    identity,
+    headers: request.headers,
+    correlationId: request.id,
+    sessionId,
+    signal,
+    progress,
+  });
+  return concurrency.run(identity.name, signal, () => work(origin));
+};

@@ -1,0 +1,230 @@
+import type { IncomingHttpHeaders, IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
+import { LlmcError, renderForHttp, toLlmcError } from "../../base/error.ts";
+import { parseGuardedBytes } from "../../base/json-guard.ts";
+import { validateArguments } from "../../core/validate.ts";
+import type { Identity } from "../auth/token-registry.ts";
+import { renderRawError } from "../requests/errors.ts";
+import { progressData, type StreamEvent } from "../requests/event-stream.ts";
+import type { InFlightRequest } from "../requests/in-flight.ts";
+import { originOf } from "../requests/origin.ts";
+import { payloadOf } from "../requests/payload.ts";
+import { toolBody } from "./bodies.ts";
+import { identityOf, type RouteContext } from "./context.ts";
+
+interface SocketParts {
+  readonly server: Server;
+  readonly maxRequestBytes: number;
+}
+
+const PATH = "/ws";
+/** A client that does not answer two pings is considered gone. */
+const PING_MS = 30_000;
+/** WebSockets that one token may have open. */
+const MAX_SOCKETS_PER_TOKEN = 64;
+/** Policy violation (RFC 6455, 7.4.1). */
+const TOKEN_REVOKED = 1008;
+/** Calls that one connection may have running or waiting. */
+const MAX_CALLS = 64;
+/** How long a client has to answer a close frame. */
+const CLOSE_MS = 500;
+/** With more unsent bytes than this, progress is left out. */
+const BACKLOG_BYTES = 1_048_576;
+
+const id = z.union([z.string().min(1).max(64), z.int()]);
+const callMessage = toolBody.extend({ id });
+const cancelMessage = z.strictObject({ id, cancel: z.literal(true) });
+
+type CallMessage = z.infer<typeof callMessage>;
+
+/** One open WebSocket. */
+interface Session {
+  readonly socket: WebSocket;
+  readonly headers: IncomingHttpHeaders;
+  /** Who opened it. Every message is authorized again, because the token may change meanwhile. */
+  readonly identity: Identity;
+  /** Calls by the id that the client gave them. */
+  readonly calls: Map<unknown, InFlightRequest>;
+}
+
+const isCancel = (message: unknown): boolean =>
+  typeof message === "object" && message !== null && "cancel" in message;
+
+const idIn = (message: unknown): unknown => {
+  const given = typeof message === "object" && message !== null && "id" in message ? message.id : null;
+  return id.safeParse(given).success ? given : null;
+};
+
+const bytesOf = (data: RawData): Uint8Array =>
+  Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+
+const send = ({ socket }: Session, to: unknown, event: StreamEvent, data: unknown): void => {
+  if (socket.readyState !== socket.OPEN) return;
+  if (event === "progress" && socket.bufferedAmount > BACKLOG_BYTES) return;
+  socket.send(JSON.stringify({ id: to, event, data }));
+};
+
+const abortCalls = ({ calls }: Session): void => {
+  for (const call of calls.values()) call.end(true);
+};
+
+const call = async (
+  { core, authorizer, concurrency }: RouteContext,
+  session: Session,
+  message: CallMessage,
+  inFlight: InFlightRequest,
+  correlationId: string,
+): Promise<unknown> => {
+  const identity = await authorizer.authorizeMessage(session.identity, inFlight);
+  const { signal } = inFlight;
+  const origin = originOf(core.settings(), {
+    identity,
+    headers: session.headers,
+    correlationId,
+    sessionId: message.session_id,
+    signal,
+    progress: async (...step) => send(session, message.id, "progress", progressData(...step)),
+  });
+  const { name: tool, args } = message;
+  return payloadOf(await concurrency.run(identity.name, signal, () => core.call({ ...origin, tool, args })));
+};
+
+const startCall = async (
+  context: RouteContext,
+  session: Session,
+  given: unknown,
+  correlationId: string,
+): Promise<void> => {
+  const message = (await validateArguments(callMessage, given)) as CallMessage;
+  const { calls } = session;
+  if (calls.has(message.id)) throw new LlmcError("invalid_args", "A call with this id is still running.");
+  if (calls.size >= MAX_CALLS)
+    throw new LlmcError("busy", "Too many calls are running or waiting on this connection.");
+  const inFlight = context.inFlight.begin();
+  calls.set(message.id, inFlight);
+  try {
+    send(session, message.id, "result", await call(context, session, message, inFlight, correlationId));
+  } finally {
+    calls.delete(message.id);
+    inFlight.end(false);
+  }
+};
+
+const receive = async (context: RouteContext, session: Session, data: RawData): Promise<void> => {
+  const correlationId = context.newId();
+  let message: unknown;
+  try {
+    message = parseGuardedBytes(bytesOf(data));
+    if (!isCancel(message)) return await startCall(context, session, message, correlationId);
+    const { id: cancelled } = (await validateArguments(cancelMessage, message)) as z.infer<
+      typeof cancelMessage
+    >;
+    session.calls.get(cancelled)?.end(true);
+  } catch (thrown) {
+    const error = toLlmcError(thrown);
+    if (error.code === "internal_error" && error !== thrown) context.onInternalError(error, correlationId);
+    send(session, idIn(message), "error", renderForHttp(error, correlationId));
+  }
+};
+
+/** Ends the connection if its client stops answering pings; returns the function that stops the pings. */
+const startHeartbeat = (socket: WebSocket): (() => void) => {
+  let isAlive = true;
+  socket.on("pong", () => {
+    isAlive = true;
+  });
+  const timer = setInterval(() => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    socket.ping();
+  }, PING_MS);
+  return () => clearInterval(timer);
+};
+
+/**
+ * Serves one connection: `{id, session_id, name, args}` comes in, `{id, event, data}` goes out, with the events of a
+ * streamed `/tool`. `{id, cancel: true}` ends a call; so does the end of the connection.
+ */
+const serveSocket = (context: RouteContext, session: Session): void => {
+  const { socket, identity } = session;
+  const stopHeartbeat = startHeartbeat(socket);
+  const forget = context.connections.add({
+    identity,
+    end: () => {
+      abortCalls(session);
+      socket.close(TOKEN_REVOKED, "the token was revoked or changed");
+      setTimeout(() => socket.terminate(), CLOSE_MS).unref();
+    },
+  });
+  socket.on("message", (data) => void receive(context, session, data));
+  // For a frame that is too large or broken, the library closes the connection with the right code.
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    forget();
+    stopHeartbeat();
+    abortCalls(session);
+  });
+};
+
+/** Adds the WebSocket to the listener; returns the function that closes all connections. */
+export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => void) => {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: parts.maxRequestBytes,
+    perMessageDeflate: false,
+  });
+
+  /** Connections by principal. */
+  const openByPrincipal = new Map<string, number>();
+
+  const count = (principal: string, change: 1 | -1): void => {
+    const open = (openByPrincipal.get(principal) ?? 0) + change;
+    if (open === 0) openByPrincipal.delete(principal);
+    else openByPrincipal.set(principal, open);
+  };
+
+  const admit = async (
+    request: IncomingMessage,
+    stream: Duplex,
+    inFlight: InFlightRequest,
+  ): Promise<Identity> => {
+    await context.authorizer.authorize(request, inFlight, {});
+    const identity = identityOf(inFlight);
+    if (request.url?.split("?", 1)[0] !== PATH)
+      throw new LlmcError("resource_not_found", `WebSockets are served at ${PATH}.`);
+    if ((openByPrincipal.get(identity.principal) ?? 0) >= MAX_SOCKETS_PER_TOKEN) {
+      throw new LlmcError("rate_limited", "Too many WebSockets are open with this token.", {
+        hint: "Use one connection for several calls.",
+      });
+    }
+    if (stream.destroyed) throw new LlmcError("cancelled", "The client has disconnected.");
+    count(identity.principal, 1);
+    stream.once("close", () => count(identity.principal, -1));
+    // The token may have been revoked while a shared rate limiter was asked.
+    return context.authorizer.refresh(identity);
+  };
+
+  parts.server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    const onError = (): void => void stream.destroy();
+    stream.on("error", onError);
+    const inFlight = context.inFlight.begin();
+    void admit(request, stream, inFlight)
+      .then(
+        (identity) => {
+          stream.off("error", onError);
+          sockets.handleUpgrade(request, stream, head, (socket) =>
+            serveSocket(context, { socket, headers: request.headers, identity, calls: new Map() }),
+          );
+        },
+        (thrown) => stream.end(renderRawError(thrown, context.newId())),
+      )
+      .finally(() => inFlight.end(false));
+  });
+
+  return () => {
+    for (const socket of sockets.clients) socket.close(1001, "the server is stopping");
+    sockets.close();
+  };
+};

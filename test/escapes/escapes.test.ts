@@ -1,0 +1,24 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { allTools } from "../../src/tools/all.ts";
+
+const FOLDER = import.meta.dirname;
+const tests = globSync("*.test.ts", { cwd: FOLDER })
+  .filter((name) => name !== "escapes.test.ts")
+  .map((name) => ({ name, text: readFileSync(join(FOLDER, name), "utf8") }));
+
+test("escape tests are never skipped", () => {
+  const skips = tests.filter(({ text }) => /\b(skip|skipIf|runIf|todo|fails|only)\s*\(/.test(text));
+  expect(skips.map(({ name }) => name)).toEqual([]);
+});
+
+test("every tool that writes or executes is named by an escape test", async () => {
+  const tools = await Promise.all(allTools.map(({ load }) => load()));
+  const reaching = tools.filter(({ effect }) => effect === "write" || effect === "execute");
+  expect(reaching.length).toBeGreaterThan(10);
+  const unnamed = reaching.filter(
+    ({ name }) => !tests.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)),
+  );
+  expect(unnamed.map(({ name }) => name)).toEqual([]);
+});
