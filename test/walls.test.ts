@@ -25,7 +25,7 @@ describe("the walls of the house", () => {
     );
     expect(found).toContain("core/call.ts imports ../policy/calls.ts");
     expect(found).toContain("observe/metrics.ts imports prom-client");
-    expect(found).toContain("host/os/disk.ts imports node:fs/promises");
+    expect(found).toContain("host/own-files/disk.ts imports node:fs/promises");
   });
 
   test.each(Object.entries(violationsIn(SRC, TABLE)))("%s", (wall, violations) => {

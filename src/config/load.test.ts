@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadTrusted } from "../../test/config-request.ts";
 import { LlmcError } from "../base/error.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import type { LoadRequest } from "./load-request.ts";
 
 let root = "";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { loadTrusted, NO_FOLDERS, NO_TRUST } from "../../test/config-request.ts";
 import type { LlmcError } from "../base/error.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import { loadConfig } from "./load.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { type ConfigChange, createConfigStore } from "./store.ts";

@@ -6,7 +6,7 @@ import { stringify } from "smol-toml";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { NO_FOLDERS, NO_TRUST } from "../../test/config-request.ts";
 import type { Option } from "../base/option.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { loadConfig } from "./load.ts";
 import type { LoadRequest } from "./load-request.ts";

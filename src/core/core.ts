@@ -1,3 +1,4 @@
+import { createBoundedQueue } from "../base/bounded-queue.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthView, Ports, ToolEntry } from "../tools/tool.ts";
@@ -5,7 +6,6 @@ import { type Call, createCall, type PipeSettings } from "./call.ts";
 import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
-import { createGate } from "./gate.ts";
 import { createGuard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -199,7 +199,10 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   await refreshed;
 
   const guard = createGuard({
-    gate: createGate(() => ({ maxRunning: settings().maxConcurrent, maxWaiting: settings().maxQueued })),
+    gate: createBoundedQueue(() => ({
+      maxRunning: settings().maxConcurrent,
+      maxWaiting: settings().maxQueued,
+    })),
     observer,
     now,
   });

@@ -1,3 +1,4 @@
+import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallTexts } from "../observe/records.ts";
@@ -10,7 +11,6 @@ import {
   QuestionsAsked,
 } from "../tools/contract.ts";
 import { type CancelSignal, type Deadline, startDeadline } from "./deadline.ts";
-import type { Gate } from "./gate.ts";
 
 /** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
 export interface Origin {
@@ -42,7 +42,7 @@ interface Served {
 }
 
 interface GuardParts {
-  readonly gate: Gate;
+  readonly gate: BoundedQueue;
   readonly observer: Observer;
   /** Milliseconds that only move forward. */
   readonly now: () => number;

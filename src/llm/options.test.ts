@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { loadTrusted } from "../../test/config-request.ts";
 import { toJson } from "../config/show.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 

@@ -10,7 +10,7 @@ import { showControls } from "../base/text.ts";
 import type { runCall } from "../cli/call-command.ts";
 import type { Io } from "../cli/io.ts";
 import { type Actions, type CommonOptions, createProgram, runProgram } from "../cli/program.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
 import { requestOf, stderr } from "./request.ts";

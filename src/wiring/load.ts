@@ -1,6 +1,6 @@
 import { type Loaded, loadConfig } from "../config/load.ts";
 import type { LoadRequest } from "../config/load-request.ts";
-import { createDisk } from "../host/os/disk.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 
 /** The configuration, by the one way in which every command and door loads it. */

@@ -4,8 +4,8 @@ import { LlmcError } from "../base/error.ts";
 import type { CommonOptions } from "../cli/program.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { userFolders } from "../config/user-folders.ts";
-import { createDisk } from "../host/os/disk.ts";
 import { createStderr } from "../host/os/stdio.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import type { AppRequest } from "./app.ts";
 
 export const stderr = createStderr();

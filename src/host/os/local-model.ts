@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
 
 /** The files of an embedding model, read. */
@@ -145,7 +146,7 @@ const readModel = (folder: string): LocalModel => {
       digest: createHash("sha256").update(weights).update(tokenizer).digest("hex").slice(0, DIGEST_CHARS),
     };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EFBIG")
+    if (systemErrorCode(error) === "EFBIG")
       throw missing("The files of the embedding model are too large (1 GiB at most).", error);
     throw missing("The files of the embedding model cannot be read.", error);
   }

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
+import { systemErrorCode } from "../../base/system-error.ts";
 
 /** A process, told from a later one that got the same number. */
 export interface Owner {
@@ -44,7 +45,7 @@ const isNobody = (pid: number): boolean => {
     return false;
   } catch (error) {
     // Without the right to signal it, it is there all the same.
-    return error instanceof Error && "code" in error && error.code === "ESRCH";
+    return systemErrorCode(error) === "ESRCH";
   }
 };
 

@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { hasDistantMounts } from "../reach/mounts.ts";
 
 /** What may have changed since it was last asked for. */
@@ -90,7 +91,7 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
       watchers.set(directory, watcher);
     } catch (error) {
       // Gone already is fine; no more watches to be had is not.
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = systemErrorCode(error);
       if (code !== "ENOENT" && code !== "ENOTDIR") hasRefused = true;
     }
   };

@@ -1,4 +1,5 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { systemErrorCode } from "../../base/system-error.ts";
 
 /** A folder of ours, held by a descriptor: what is done through `at` happens in it, whatever its name leads to by now. */
 export interface OwnFolder {
@@ -45,7 +46,7 @@ const openHeld = (path: string): number => {
   try {
     return openSync(path, OPEN);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = systemErrorCode(error);
     // A link fails as a loop, or as something that is not a directory, which one depends on the system.
     if (code !== "ELOOP" && code !== "ENOTDIR") throw error;
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
@@ -73,7 +74,7 @@ export const ignoringExistence = (make: () => void): boolean => {
     make();
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (systemErrorCode(error) === "EEXIST") return false;
     throw error;
   }
 };

@@ -14,8 +14,8 @@ export interface ReadLimits {
   readonly noFollow?: boolean;
 }
 
-/** Has a `code` as the errors of the system have, so that callers can tell what is wrong in their own words. */
-const unfit = (path: string, code: "EISDIR" | "ENOTREG" | "EFBIG", why: string): Error =>
+/** Has a `code`, as errors of the system have, so that callers can tell the cases apart. */
+const refusal = (path: string, code: "EISDIR" | "ENOTREG" | "EFBIG", why: string): Error =>
   Object.assign(new Error(`${path} ${why}`), { code });
 
 interface FileStats {
@@ -24,14 +24,14 @@ interface FileStats {
   readonly size: number;
 }
 
-const refuseUnfit = (path: string, stats: FileStats, maxBytes: number): void => {
-  if (stats.isDirectory()) throw unfit(path, "EISDIR", "is a folder");
-  if (!stats.isFile()) throw unfit(path, "ENOTREG", "is not a regular file");
+const refuseIrregular = (path: string, stats: FileStats, maxBytes: number): void => {
+  if (stats.isDirectory()) throw refusal(path, "EISDIR", "is a folder");
+  if (!stats.isFile()) throw refusal(path, "ENOTREG", "is not a regular file");
   if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
 };
 
 const tooLarge = (path: string, maxBytes: number): Error =>
-  unfit(path, "EFBIG", `is larger than ${maxBytes} bytes`);
+  refusal(path, "EFBIG", `is larger than ${maxBytes} bytes`);
 
 const flagsOf = ({ noFollow }: ReadLimits): number => READ | (noFollow === true ? constants.O_NOFOLLOW : 0);
 
@@ -45,7 +45,7 @@ const grown = (buffer: Buffer, maxBytes: number): Buffer =>
 /** The bytes of an open file. */
 export const readDescriptor = (fd: number, path: string, { maxBytes }: ReadLimits): Buffer => {
   const stats = fstatSync(fd);
-  refuseUnfit(path, stats, maxBytes);
+  refuseIrregular(path, stats, maxBytes);
   let buffer = roomFor(stats, maxBytes);
   let length = 0;
   for (;;) {
@@ -72,7 +72,7 @@ export const readOwnFileSoon = async (path: string, limits: ReadLimits): Promise
   const file = await open(path, flagsOf(limits));
   try {
     const stats = await file.stat();
-    refuseUnfit(path, stats, maxBytes);
+    refuseIrregular(path, stats, maxBytes);
     let buffer = roomFor(stats, maxBytes);
     let length = 0;
     for (;;) {

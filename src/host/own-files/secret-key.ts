@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { ignoringExistence, makeOwnFolder, type OwnFolder, ownUser, UnsafeFolder } from "./own-folder.ts";
 import { readDescriptor } from "./read-own-file.ts";
 
@@ -43,7 +44,7 @@ const tryOpen = (path: string): number | undefined => {
   try {
     return openSync(path, READ);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 };

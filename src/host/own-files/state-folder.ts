@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
@@ -9,8 +9,7 @@ import {
   openOwnFolder,
   UnsafeFolder,
 } from "./own-folder.ts";
-
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+import { NEW_FILE } from "./replace-file.ts";
 
 const refused = (error: UnsafeFolder): LlmcError =>
   new LlmcError("unavailable", `The workspace's ${STATE_DIR} ${error.reason}, so nothing is kept there.`, {

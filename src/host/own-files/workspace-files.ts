@@ -1,8 +1,10 @@
 import { closeSync, constants, lstatSync, mkdirSync, openSync } from "node:fs";
-import { open, rename, unlink } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { basename, dirname, relative, sep } from "node:path";
+import { isMissing } from "../../base/system-error.ts";
 import { ignoringExistence } from "./own-folder.ts";
 import { readOwnFileSoon } from "./read-own-file.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /**
  * Files that the server writes for itself where commands and other programs can write too, such as the token audit.
@@ -28,7 +30,6 @@ const APPEND =
   constants.O_NOFOLLOW |
   constants.O_NONBLOCK |
   constants.O_NOCTTY;
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 interface Held {
   readonly fd: number;
@@ -41,10 +42,7 @@ const hold = (path: string, flags: number): Held => {
   return { fd, at: lstatSync(through, { throwIfNoEntry: false }) === undefined ? path : through };
 };
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
-
-const unfit = (path: string): Error =>
+const notOwnFile = (path: string): Error =>
   Object.assign(new Error(`${basename(path)} is not a regular file of its own`), { code: "ENOTREG" });
 
 interface FileStats {
@@ -53,47 +51,51 @@ interface FileStats {
 }
 
 /** A second name would let a write change a file elsewhere. */
-const refuseUnfit = (path: string, stats: FileStats): void => {
-  if (!stats.isFile() || stats.nlink !== 1) throw unfit(path);
+const refuseUnlessOwnFile = (path: string, stats: FileStats): void => {
+  if (!stats.isFile() || stats.nlink !== 1) throw notOwnFile(path);
+};
+
+/** Steps down from the workspace; a path outside is the operator's, who may have made links there. */
+const openFolder = (workspace: string, path: string, makeMissing: boolean): Held => {
+  const folder = dirname(path);
+  const below = relative(workspace, folder);
+  if (below === ".." || below.startsWith(`..${sep}`)) {
+    if (makeMissing) mkdirSync(folder, { recursive: true });
+    return hold(folder, FOLDER);
+  }
+  let held = hold(workspace, FOLDER | constants.O_NOFOLLOW);
+  for (const name of below.split(sep).filter((part) => part !== "")) {
+    const next = `${held.at}/${name}`;
+    try {
+      if (makeMissing) ignoringExistence(() => mkdirSync(next));
+      const inner = hold(next, FOLDER | constants.O_NOFOLLOW);
+      closeSync(held.fd);
+      held = inner;
+    } catch (error) {
+      closeSync(held.fd);
+      throw error;
+    }
+  }
+  return held;
+};
+
+const withinFolder = async <T>(
+  workspace: string,
+  path: string,
+  makeMissing: boolean,
+  work: (at: string) => Promise<T>,
+): Promise<T> => {
+  const folder = openFolder(workspace, path, makeMissing);
+  try {
+    return await work(`${folder.at}/${basename(path)}`);
+  } finally {
+    closeSync(folder.fd);
+  }
 };
 
 export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
-  /** Steps down from the workspace; a path outside is the operator's, who may have made links there. */
-  const openFolder = (path: string, makeMissing: boolean): Held => {
-    const folder = dirname(path);
-    const below = relative(workspace, folder);
-    if (below === ".." || below.startsWith(`..${sep}`)) {
-      if (makeMissing) mkdirSync(folder, { recursive: true });
-      return hold(folder, FOLDER);
-    }
-    let held = hold(workspace, FOLDER | constants.O_NOFOLLOW);
-    for (const name of below.split(sep).filter((part) => part !== "")) {
-      const next = `${held.at}/${name}`;
-      try {
-        if (makeMissing) ignoringExistence(() => mkdirSync(next));
-        const inner = hold(next, FOLDER | constants.O_NOFOLLOW);
-        closeSync(held.fd);
-        held = inner;
-      } catch (error) {
-        closeSync(held.fd);
-        throw error;
-      }
-    }
-    return held;
-  };
-
-  const within = async <T>(
-    path: string,
-    makeMissing: boolean,
-    work: (at: string) => Promise<T>,
-  ): Promise<T> => {
-    const folder = openFolder(path, makeMissing);
-    try {
-      return await work(`${folder.at}/${basename(path)}`);
-    } finally {
-      closeSync(folder.fd);
-    }
-  };
+  const within = <T>(path: string, makeMissing: boolean, work: (at: string) => Promise<T>): Promise<T> =>
+    withinFolder(workspace, path, makeMissing, work);
 
   return {
     readText: async (path) => {
@@ -110,30 +112,15 @@ export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
     writeText: (path, text, mode = 0o600) =>
       within(path, true, async (at) => {
         const found = lstatSync(at, { throwIfNoEntry: false });
-        if (found !== undefined) refuseUnfit(path, found);
-        // Loaded here, because a server's start writes nothing.
-        const { randomBytes } = await import("node:crypto");
-        const temporary = `${dirname(at)}/.${basename(path)}.${randomBytes(8).toString("hex")}`;
-        const file = await open(temporary, NEW_FILE, mode);
-        try {
-          await file.writeFile(text);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        try {
-          await rename(temporary, at);
-        } catch (error) {
-          await unlink(temporary);
-          throw error;
-        }
+        if (found !== undefined) refuseUnlessOwnFile(path, found);
+        await replaceFile(at, text, mode);
       }),
 
     appendText: (path, text) =>
       within(path, true, async (at) => {
         const file = await open(at, APPEND, 0o600);
         try {
-          refuseUnfit(path, await file.stat());
+          refuseUnlessOwnFile(path, await file.stat());
           await file.appendFile(text);
         } finally {
           await file.close();

@@ -1,19 +1,17 @@
 import { opendir, readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError, toLlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
 import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
 import type { Locate, Located } from "../reach/located.ts";
 import type { Surroundings } from "../reach/reach.ts";
 
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
-
 /** The system's error in our words, for a path that is known to be inside. */
 export const translate = (error: unknown, words: string, hint?: string): LlmcError => {
   const quoted = quoteForMessage(words);
   const lookAround = hint ?? "List the directory to see what is there.";
-  switch (codeOf(error)) {
+  switch (systemErrorCode(error)) {
     case "ENOENT":
       return new LlmcError("file_not_found", `There is nothing at ${quoted}.`, {
         hint: lookAround,
@@ -44,7 +42,7 @@ const MAX_LINKS = 40;
 
 // Failures that tell something about what is, or is not, at the far end of the links in a path.
 const isTelling = (error: unknown): boolean =>
-  ["ENOENT", "ENOTDIR", "EACCES", "ELOOP", "ENAMETOOLONG"].includes(String(codeOf(error)));
+  ["ENOENT", "ENOTDIR", "EACCES", "ELOOP", "ENAMETOOLONG"].includes(String(systemErrorCode(error)));
 
 const nearestAncestor = async (
   path: string,
@@ -132,7 +130,7 @@ const explainAt = async (
       if (leads !== undefined) return pathDenied(words, leads, rules);
       return await explainAt(target, links + 1, error, words, around);
     }
-    const isOwnName = links === 0 && codeOf(error) === "ENOENT";
+    const isOwnName = links === 0 && systemErrorCode(error) === "ENOENT";
     return translate(error, words, isOwnName ? await hintFor(dir, missing, around) : undefined);
   } finally {
     dir.close();

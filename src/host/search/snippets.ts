@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import type { Files } from "../read/files.ts";
 import type { ContentHit } from "./contract.ts";
 import { isRefusal } from "./lines.ts";
@@ -25,29 +26,12 @@ export interface SnippetSource {
 }
 
 // Enough to keep the disk and the thread pool busy.
-const AT_ONCE = 8;
-
-/** Runs so many at once; the rest waits its turn. */
-const createQueue = (atOnce: number) => {
-  const waiting: (() => void)[] = [];
-  let free = atOnce;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free > 0) free--;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
-    }
-  };
-};
+const READS = { maxRunning: 8, maxWaiting: Number.POSITIVE_INFINITY };
 
 /** Reads the texts of hits through the file port, each file once. */
 export const createSnippets = (source: SnippetSource) => {
   const { files, contextLines, signal } = source;
-  const inTurn = createQueue(AT_ONCE);
+  const queue = createBoundedQueue(() => READS);
   const begun = new Map<
     FileHits,
     { readonly count: number; readonly hits: Promise<readonly ContentHit[]> }
@@ -82,7 +66,7 @@ export const createSnippets = (source: SnippetSource) => {
     const known = begun.get(file);
     if (known !== undefined && known.count >= count) return known.hits;
     const lines = file.lines.slice(0, count);
-    const hits = inTurn(() => read(file, lines));
+    const hits = queue.run(() => read(file, lines));
     // It may never be asked for; whoever asks gets the failure.
     hits.catch(() => {});
     begun.set(file, { count, hits });

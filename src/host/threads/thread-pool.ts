@@ -1,5 +1,5 @@
+import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
-import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { ThreadMethods } from "./messages.ts";
 import { startThread, type Thread, type ThreadOptions } from "./thread.ts";
 
@@ -25,7 +25,10 @@ export interface ThreadPool<M extends ThreadMethods> {
 export const createThreadPool = <M extends ThreadMethods>(options: PoolOptions): ThreadPool<M> => {
   const all = new Set<Thread<M>>();
   const idle: Thread<M>[] = [];
-  const queue: ((thread: Thread<M>) => void)[] = [];
+  const queue = createBoundedQueue(() => ({
+    maxRunning: options.size,
+    maxWaiting: Number.POSITIVE_INFINITY,
+  }));
   let idleTimer: NodeJS.Timeout | undefined;
 
   const forgetDead = (): void => {
@@ -40,78 +43,56 @@ export const createThreadPool = <M extends ThreadMethods>(options: PoolOptions):
     }
   };
 
-  const hire = (): Thread<M> | undefined => {
+  /** The queue lets in no more jobs than there may be threads. */
+  const findFree = (): Thread<M> => {
     forgetDead();
     const free = idle.pop();
     if (free !== undefined) return free;
-    if (all.size >= options.size) return undefined;
     const started = startThread<M>(options);
     all.add(started);
     return started;
   };
 
-  const serveQueue = (): void => {
-    while (queue.length > 0) {
-      const thread = hire();
-      if (thread === undefined) return;
-      queue.shift()?.(thread);
-    }
-  };
-
   const giveBack = (thread: Thread<M>): void => {
     if (thread.isAlive()) idle.push(thread);
-    serveQueue();
     clearTimeout(idleTimer);
     idleTimer = setTimeout(releaseIdle, options.idleMs);
     idleTimer.unref();
   };
 
-  const takeTurn = (signal: AbortSignal | undefined): Promise<Thread<M>> =>
-    new Promise((resolve, reject) => {
-      const admit = (thread: Thread<M>): void => {
-        signal?.removeEventListener("abort", leave);
-        resolve(thread);
-      };
-      const leave = (): void => {
-        const at = queue.indexOf(admit);
-        if (at >= 0) queue.splice(at, 1);
-        try {
-          stopIfAborted(signal);
-        } catch (error) {
-          reject(error);
-        }
-      };
-      signal?.addEventListener("abort", leave, { once: true });
-      queue.push(admit);
-      serveQueue();
-    });
-
-  return {
-    run: async (method, params, signal) => {
-      stopIfAborted(signal);
-      clearTimeout(idleTimer);
-      const thread = await takeTurn(signal);
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        thread.kill();
-      }, options.jobTimeoutMs);
-      try {
-        return await thread.call(method, params, { signal });
-      } catch (error) {
-        if (!isLate) {
-          // What is cancelled still runs in there: the next job would wait for it.
-          if (signal?.aborted === true) thread.kill();
-          throw error;
-        }
+  const runIn = async <K extends keyof M & string>(
+    thread: Thread<M>,
+    method: K,
+    params: M[K]["takes"],
+    signal: AbortSignal | undefined,
+  ): Promise<M[K]["gives"]> => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      thread.kill();
+    }, options.jobTimeoutMs);
+    try {
+      return await thread.call(method, params, { signal });
+    } catch (error) {
+      if (isLate)
         throw new LlmcError("timeout", `A job took longer than ${options.jobTimeoutMs} ms.`, {
           cause: error,
         });
-      } finally {
-        clearTimeout(timer);
-        giveBack(thread);
-      }
-    },
+      // A cancelled job still runs in its thread, and the next one would have to wait for it.
+      if (signal?.aborted === true) thread.kill();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      giveBack(thread);
+    }
+  };
+
+  return {
+    run: (method, params, signal) =>
+      queue.run(() => {
+        clearTimeout(idleTimer);
+        return runIn(findFree(), method, params, signal);
+      }, signal),
     close: async () => {
       clearTimeout(idleTimer);
       idle.length = 0;

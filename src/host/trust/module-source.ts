@@ -1,12 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { systemErrorCode } from "../../base/system-error.ts";
 import type { Digests } from "../trust/trusted-modules.ts";
 
 const MODULE_EXTENSIONS = new Set([".ts", ".mts", ".js", ".mjs"]);
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ENOENT";
 
 /**
  * Finds and loads custom modules. They are code of this process: the operator's own are loaded as they are, those that
@@ -21,7 +19,7 @@ export const createModuleSource = (digests: () => Digests | undefined) => ({
         .toSorted()
         .map((name) => join(folder, name));
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (systemErrorCode(error) === "ENOENT") return [];
       throw error;
     }
   },

@@ -1,13 +1,11 @@
 import { constants } from "node:fs";
 import { chmod, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createDisk } from "../os/disk.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
+import { createDisk } from "../own-files/disk.ts";
 
 /** A record names keys and values of one file; a megabyte is far beyond any of them. */
 const MAX_RECORD_BYTES = 1_048_576;
-
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ENOENT";
 
 /** Records of trust in the user's state folder. What is not a small regular file of this user is not believed. */
 export const createTrustFiles = () => ({
@@ -15,7 +13,7 @@ export const createTrustFiles = () => ({
     // Never blocks on a pipe, never follows a link.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const file = await open(path, flags).catch((error: unknown) => {
-      if (isMissing(error)) return undefined;
+      if (systemErrorCode(error) === "ENOENT") return undefined;
       throw error;
     });
     if (file === undefined) return undefined;
@@ -36,7 +34,7 @@ export const createTrustFiles = () => ({
   makeFolder: async (folder: string): Promise<void> => {
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
     await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (systemErrorCode(error) !== "EEXIST") throw error;
     });
     await chmod(folder, 0o700);
   },
@@ -49,7 +47,7 @@ export const createTrustFiles = () => ({
       await unlink(path);
       return true;
     } catch (error) {
-      if (isMissing(error)) return false;
+      if (systemErrorCode(error) === "ENOENT") return false;
       throw error;
     }
   },
@@ -59,7 +57,7 @@ export const createTrustFiles = () => ({
       const names = await readdir(folder);
       return names.filter((name) => /^[0-9a-f]{64}\.json$/.test(name)).map((name) => join(folder, name));
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (systemErrorCode(error) === "ENOENT") return [];
       throw error;
     }
   },

@@ -1,9 +1,10 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import { posix } from "node:path";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease } from "../state/locks/locks.ts";
-import { alreadyExists, codeOf, notADirectory } from "./failure.ts";
+import { alreadyExists, notADirectory } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 import { type Deepest, explainDeadEnd, findDeepest, requireInPlace, syncDirectory } from "./place.ts";
 import { type Bench, underLock } from "./workbench.ts";
@@ -16,7 +17,7 @@ const makeOne = (dir: Located, name: string, words: string, lease: Lease): boole
     });
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (systemErrorCode(error) === "EEXIST") return false;
     throw error;
   }
 };

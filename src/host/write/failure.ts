@@ -1,9 +1,7 @@
 import { LlmcError, toLlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { translate } from "../reach/explain-failure.ts";
-
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 
 /** For what was there a moment ago and is not what it was: worth another try. */
 export const changedMeanwhile = (words: string): LlmcError =>
@@ -35,7 +33,7 @@ const failed = (words: string, why: string, cause: unknown): LlmcError =>
 
 /** The system's error in our words, for a change of a path that is known to be inside. */
 export const translateWrite = (error: unknown, words: string): LlmcError => {
-  switch (codeOf(error)) {
+  switch (systemErrorCode(error)) {
     case "EACCES":
     case "EPERM":
       return refused(

@@ -1,12 +1,13 @@
 import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { insideRoots, pathDenied, shownPath } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, writeAll } from "./bytes.ts";
-import { alreadyExists, changedMeanwhile, codeOf } from "./failure.ts";
+import { alreadyExists, changedMeanwhile } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 import { readHeld } from "./one.ts";
 import {
@@ -137,7 +138,7 @@ const moveFile = async (move: Move, bench: Bench): Promise<void> => {
       moveToFree(move.from.at, move.to.at);
     });
   } catch (error) {
-    if (codeOf(error) !== "EXDEV") throw error;
+    if (systemErrorCode(error) !== "EXDEV") throw error;
     await copyAcross(move, bench);
   }
 };
@@ -167,7 +168,7 @@ const moveDirectory = async (move: Move): Promise<void> => {
       renameSync(from.at, to.at);
     });
   } catch (error) {
-    if (codeOf(error) !== "EXDEV") throw error;
+    if (systemErrorCode(error) !== "EXDEV") throw error;
     throw new LlmcError("invalid_args", `${quoteForMessage(from.words)} is a directory on another disk.`, {
       hint: "Make the directory at the target, and move the files one by one.",
       cause: error,

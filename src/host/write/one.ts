@@ -2,13 +2,14 @@ import { type BigIntStats, closeSync, constants, fstatSync, open, renameSync } f
 import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { shownPath } from "../../policy/paths.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, readWhole, sha256Of, startHash, writeAll } from "./bytes.ts";
 import { decodeText, encodeRaw, encodeText, parseExpectation } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
-import { codeOf, isDirectory, shaMismatch } from "./failure.ts";
+import { isDirectory, shaMismatch } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 import {
   explainMissing,
@@ -83,7 +84,7 @@ export const install = async (
       renameSync(temp.at, at);
     });
   } catch (error) {
-    if (stats === undefined && codeOf(error) === "EEXIST") return AGAIN;
+    if (stats === undefined && systemErrorCode(error) === "EEXIST") return AGAIN;
     throw error;
   } finally {
     temp.discard();

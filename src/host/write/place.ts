@@ -2,12 +2,13 @@ import { type BigIntStats, fsync, lstat, lstatSync, realpathSync, statSync } fro
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
 import { explainFailure } from "../reach/explain-failure.ts";
 import type { Located } from "../reach/located.ts";
-import { changedMeanwhile, codeOf, notADirectory } from "./failure.ts";
+import { changedMeanwhile, notADirectory } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 
 const lstatAsync = promisify(lstat);
@@ -59,7 +60,7 @@ export const syncDirectory = async (dir: Located): Promise<void> => {
   try {
     await fsyncAsync(await dir.openContent());
   } catch (error) {
-    if (!["EINVAL", "EACCES", "ENOTSUP"].includes(codeOf(error) ?? "")) throw error;
+    if (!["EINVAL", "EACCES", "ENOTSUP"].includes(systemErrorCode(error) ?? "")) throw error;
   }
 };
 
@@ -93,7 +94,7 @@ const placeIn = async (words: string, dir: Located, name: string, ground: WriteG
   const at = `${dir.at}/${name}`;
   ground.refuseTarget(words, realPath);
   const stats = await lstatAsync(at, { bigint: true }).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   });
   return { words, dir, name, at, realPath, stats, keys: [realPath], close: () => dir.close() };
@@ -170,7 +171,8 @@ export const findDeepest = async (words: string, ground: WriteGround): Promise<D
       const realPath = posix.join(dir.realPath, ...missing);
       return { words, dir, missing, realPath, keys: [realPath], close: () => dir.close() };
     } catch (error) {
-      if (codeOf(error) !== "ENOENT" || at === "/") throw await explainFailure(error, words, at, ground);
+      if (systemErrorCode(error) !== "ENOENT" || at === "/")
+        throw await explainFailure(error, words, at, ground);
       missing.unshift(posix.basename(at));
     }
   }

@@ -1,11 +1,11 @@
 import { lstatSync, readdirSync, renameSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import type { Owners } from "../os/process-owner.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease, Locks } from "../state/locks/locks.ts";
 import { removeMade } from "./dirs.ts";
-import { codeOf } from "./failure.ts";
 import type { WriteGround } from "./ground.ts";
 import {
   type ChangeRecord,
@@ -78,7 +78,7 @@ const reopen = async (path: string, ground: WriteGround): Promise<Located | unde
     dir.close();
     return undefined;
   } catch (error) {
-    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    if (systemErrorCode(error) === "ENOENT" || systemErrorCode(error) === "ENOTDIR") return undefined;
     throw error;
   }
 };
@@ -117,7 +117,7 @@ const tryUnderLock = async (
     await locks.hold([...wanted], work);
     return true;
   } catch (error) {
-    if (error instanceof LlmcError || codeOf(error) !== undefined) return false;
+    if (error instanceof LlmcError || systemErrorCode(error) !== undefined) return false;
     throw error;
   }
 };

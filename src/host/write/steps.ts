@@ -1,5 +1,5 @@
 import { type BigIntStats, linkSync, renameSync, unlinkSync } from "node:fs";
-import { codeOf } from "./failure.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { lookAt } from "./place.ts";
 
 /** A file told from every other, by texts that a journal can hold. A rename or a link changes none of them. */
@@ -51,7 +51,7 @@ export const moveToFree = (from: string, to: string): void => {
   try {
     linkSync(from, to);
   } catch (error) {
-    if (!NO_LINKS.includes(codeOf(error) ?? "")) throw error;
+    if (!NO_LINKS.includes(systemErrorCode(error) ?? "")) throw error;
     if (lookAt(to) !== undefined) throw exists();
     renameSync(from, to);
     return;
@@ -68,7 +68,7 @@ const keepAside = (name: string, backup: string): void => {
   try {
     linkSync(name, backup);
   } catch (error) {
-    if (!NO_LINKS.includes(codeOf(error) ?? "")) throw error;
+    if (!NO_LINKS.includes(systemErrorCode(error) ?? "")) throw error;
     renameSync(name, backup);
   }
 };
@@ -78,7 +78,7 @@ export const removeIfThere = (path: string): boolean => {
     unlinkSync(path);
     return true;
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
+    if (systemErrorCode(error) !== "ENOENT") throw error;
     return false;
   }
 };

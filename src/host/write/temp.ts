@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import {
   type BigIntStats,
   closeSync,
-  constants,
   fchmodSync,
   fchownSync,
   fstatSync,
@@ -13,17 +12,17 @@ import {
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
+import { NEW_FILE } from "../own-files/replace-file.ts";
 import type { Located } from "../reach/located.ts";
-import { changedMeanwhile, codeOf } from "./failure.ts";
+import { changedMeanwhile } from "./failure.ts";
 import type { WriteJournal } from "./journal.ts";
 import { lookAt, requireInPlace } from "./place.ts";
 import { removeIfThere } from "./steps.ts";
 
 const openAsync = promisify(open);
 const fsyncAsync = promisify(fsync);
-
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** A new file, whole and synced, under a name that nobody could guess, beside the one it is to become. */
 export interface Temp {
@@ -100,7 +99,7 @@ export const createTemp = async (request: TempRequest, journal: WriteJournal): P
       done();
     } catch (error) {
       // It stays noted, and goes at the next start. What failed before it is what the caller has to know.
-      if (codeOf(error) === undefined) throw error;
+      if (systemErrorCode(error) === undefined) throw error;
     }
   };
   try {

@@ -14,9 +14,10 @@ import { posix } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import type { Lease } from "../state/locks/locks.ts";
-import { changedMeanwhile, codeOf } from "./failure.ts";
+import { changedMeanwhile } from "./failure.ts";
 import type { Place } from "./place.ts";
 
 const OPEN = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -116,7 +117,7 @@ async function* batchesOf(dir: OpenDir, { signal }: Walk): AsyncGenerator<readon
   }
 }
 
-const isOneOf = (error: unknown, ...codes: string[]): boolean => codes.includes(codeOf(error) ?? "");
+const isOneOf = (error: unknown, ...codes: string[]): boolean => codes.includes(systemErrorCode(error) ?? "");
 
 /** A directory of a listing, unless it is gone or something else by now. */
 const tryOpen = (entry: Entry, depth: number, walk: Walk): OpenDir | undefined => {

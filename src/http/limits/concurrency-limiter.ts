@@ -1,5 +1,5 @@
+import { type BoundedQueue, createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
-import { createGate, type Gate } from "../../core/gate.ts";
 
 export interface ConcurrencyLimits {
   /** Calls of one token that run at the same time. */
@@ -15,17 +15,17 @@ export const createConcurrencyLimiter = (
   onRefused: (tokenName: string) => void,
 ) => {
   // Bounded by the number of tokens in the configuration.
-  const gates = new Map<string, Gate>();
+  const gates = new Map<string, BoundedQueue>();
 
-  const gateOf = (tokenName: string): Gate => {
+  const gateOf = (tokenName: string): BoundedQueue => {
     const known = gates.get(tokenName);
     if (known !== undefined) return known;
-    const gate = createGate(limits);
+    const gate = createBoundedQueue(limits);
     gates.set(tokenName, gate);
     return gate;
   };
 
-  const wait = async (tokenName: string, gate: Gate, signal: AbortSignal): Promise<void> => {
+  const wait = async (tokenName: string, gate: BoundedQueue, signal: AbortSignal): Promise<void> => {
     const { maxWaitMs } = limits();
     try {
       await gate.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));

@@ -1,10 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import { ignoringExistence, isStillThere, type OwnFolder } from "../../own-files/own-folder.ts";
+import { NEW_FILE } from "../../own-files/replace-file.ts";
 import type { SecretKey } from "../../own-files/secret-key.ts";
 import { hasForeignFiles, identityIn, identityOf } from "./set-aside.ts";
 
@@ -26,8 +27,6 @@ export interface DatabaseLocation {
 
 /** `fresh`: empty, and ours to fill. */
 type Verdict = "fresh" | "ours" | "unsigned";
-
-const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 const HOSTILE = {
   allowExtension: false,

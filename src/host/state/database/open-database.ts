@@ -10,7 +10,7 @@ import { blockFor, withFolderLock } from "./folder-lock.ts";
 import { type DatabaseLocation, openMarkedDatabase } from "./marked-database.ts";
 import { type DatabaseSchema, prepareDatabase } from "./schema.ts";
 import { identityIn, identityOf, replaceLastAside, setAside, setForeignAside } from "./set-aside.ts";
-import { isBusy, isUnwritable, resultCode } from "./sqlite-failure.ts";
+import { isTransient, isUnwritable, resultCode } from "./sqlite-failure.ts";
 
 export interface DatabaseOptions {
   /** Real path. */
@@ -46,7 +46,7 @@ export interface OpenDatabase {
 
 export const MEMORY = ":memory:";
 
-const OPEN_WAIT_MS = 500;
+const OPEN_WAIT_MS = 2000;
 const MAX_ATTEMPTS = 4;
 
 export const unavailable = (
@@ -151,7 +151,7 @@ const openPatiently = (options: DatabaseOptions, kind: DatabaseKind): OpenDataba
     try {
       return openOnDisk(options, kind);
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isTransient(error) || performance.now() > deadline) throw error;
       blockFor(2 + Math.random() * 10);
     }
   }

@@ -1,10 +1,12 @@
 import { LlmcError } from "../../../base/error.ts";
+import { systemErrorCode } from "../../../base/system-error.ts";
 import { UnsafeFolder } from "../../own-files/own-folder.ts";
 
 // Result codes of SQLite (sqlite.org/rescode.html).
 const BUSY = [5, 6];
 const DAMAGED = [11, 26];
-const UNWRITABLE = [3, 8, 14];
+const CANNOT_OPEN = 14;
+const UNWRITABLE = [3, 8, CANNOT_OPEN];
 const FULL = 13;
 const IO = 10;
 const ERROR = 1;
@@ -16,6 +18,12 @@ export const resultCode = (error: unknown): number =>
 
 export const isBusy = (error: unknown): boolean => BUSY.includes(resultCode(error));
 export const isDamaged = (error: unknown): boolean => DAMAGED.includes(resultCode(error));
+
+/** Another process may have been making the database, or moving a bad one aside, in the same moment. */
+export const isTransient = (error: unknown): boolean =>
+  isBusy(error) ||
+  resultCode(error) === CANNOT_OPEN ||
+  (error instanceof LlmcError && error.code === "unavailable" && error.retryable);
 
 /** SQLite reports tables and columns that are missing as a plain error. */
 export const lacksTables = (error: unknown): boolean =>
@@ -32,7 +40,7 @@ const READ_ONLY = ["EROFS", "EACCES", "EPERM", "ENOTDIR"];
 export const isUnwritable = (error: unknown): boolean =>
   isWriteRefused(error) ||
   (error instanceof LlmcError && error.cause instanceof UnsafeFolder) ||
-  (error instanceof Error && "code" in error && READ_ONLY.includes(String(error.code)));
+  READ_ONLY.includes(systemErrorCode(error) ?? "");
 
 /** A failure of the disk, as the end of a sentence about the file; undefined for any other error. */
 export const diskFailure = (error: unknown): string | undefined => {

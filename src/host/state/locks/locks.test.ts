@@ -43,7 +43,7 @@ const occupy = async (
   locks: Locks,
   keys: readonly string[],
 ): Promise<{ lease: Lease; end: () => Promise<void> }> => {
-  const { promise: told, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: told, resolve: released } = Promise.withResolvers<void>();
   const { promise: held, resolve: tell } = Promise.withResolvers<Lease>();
   const over = locks.hold(keys, async (lease) => {
     tell(lease);
@@ -52,7 +52,7 @@ const occupy = async (
   return {
     lease: await Promise.race([held, over.then(() => expect.fail("never held"))]),
     end: () => {
-      letGo();
+      released();
       return over;
     },
   };

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type BoundedQueue, createBoundedQueue } from "../../../base/bounded-queue.ts";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import type { Database } from "../database/database.ts";
-import { createKeyQueue } from "./queue.ts";
+import { createFairness } from "./fairness.ts";
 import { type Claim, createLockTable, type LeaseRow } from "./table.ts";
-import { createTurns } from "./turns.ts";
 
 /** Who holds a lock now, for people to look at. */
 export interface LockInfo {
@@ -31,7 +31,7 @@ export interface Lease {
   commit<T>(step: () => T): T;
 }
 
-/** Advisory locks across the processes of one machine: two servers that write the same file take turns. */
+/** Advisory locks across the processes of one machine: two servers that write the same file take fairness. */
 export interface Locks {
   /**
    * Takes every key, in sorted order, runs the work and lets go. Waits a bounded time, then throws `busy`. The work
@@ -51,14 +51,17 @@ export interface LocksOptions {
   readonly pid: number;
 }
 
+const ONE_AT_A_TIME = { maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY };
+
 const FIRST_PAUSE_MS = 2;
 const MAX_PAUSE_MS = 50;
 
 export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptions): Locks => {
   const owners = createOwners(pid);
   const table = createLockTable(state, owners, now);
-  const queue = createKeyQueue();
-  const turns = createTurns();
+  // Callers of this process that want the same key.
+  const queues = new Map<string, BoundedQueue>();
+  const fairness = createFairness();
 
   const busy = (key: string, why: string): LlmcError => {
     const path = shownPath(key, workspace);
@@ -66,6 +69,25 @@ export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptio
       hint: "Try again in a moment.",
       details: { path },
     });
+  };
+
+  const enter = async (key: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<void> => {
+    const queue = queues.get(key) ?? createBoundedQueue(() => ONE_AT_A_TIME);
+    queues.set(key, queue);
+    if (queue.tryEnter()) return;
+    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - performance.now())));
+    try {
+      await queue.wait(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+    } catch {
+      stopIfAborted(signal);
+      throw busy(key, "is locked by another call.");
+    }
+  };
+
+  const leave = (key: string): void => {
+    const queue = queues.get(key);
+    queue?.release();
+    if (queue?.isIdle() === true) queues.delete(key);
   };
 
   const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
@@ -88,7 +110,7 @@ export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptio
   };
 
   const take = async (claim: Claim, deadlineMs: number, signal: AbortSignal | undefined): Promise<number> => {
-    const stayAwayMs = turns.pauseMs(claim.keys, performance.now());
+    const stayAwayMs = fairness.pauseMs(claim.keys, performance.now());
     if (stayAwayMs > 0) await pause(stayAwayMs, signal);
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)) {
       const answer = tryTake(claim);
@@ -106,7 +128,7 @@ export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptio
   const release = (claim: Claim, acquiredMs: number): void => {
     try {
       const nowMs = performance.now();
-      for (const key of table.release(claim)) turns.letGo(key, acquiredMs, nowMs);
+      for (const key of table.release(claim)) fairness.released(key, acquiredMs, nowMs);
     } catch {
       // The work is done, and its outcome counts. The lease runs out by itself, or with this process.
     }
@@ -149,13 +171,12 @@ export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptio
       const entered: string[] = [];
       try {
         for (const key of claim.keys) {
-          const admitted = queue.enter(key, deadlineMs - performance.now(), signal);
-          if (admitted !== true && !(await admitted)) throw busy(key, "is locked by another call.");
+          await enter(key, deadlineMs, signal);
           entered.push(key);
         }
         return await holdAll(claim, await take(claim, deadlineMs, signal), work);
       } finally {
-        for (const key of entered) queue.leave(key);
+        for (const key of entered) leave(key);
       }
     },
 

@@ -1,7 +1,9 @@
 import { watch } from "node:fs";
-import { mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { mkdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /**
  * The operator's own files (configuration, a client's settings), reached by the program for itself. They may be links,
@@ -20,18 +22,12 @@ export interface Disk {
   watch(path: string, changed: () => void): () => void;
 }
 
-const codeOf = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
-
-/** Nothing lies there, whatever keeps it from being there. */
-const isMissing = (error: unknown): boolean => codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
-
 /**
- * A file in the place of a folder is somebody's mistake, and settings that they believe in force are not: to read there is
- * an error. Below a device there is nothing on purpose, as with `HOME=/dev/null`.
+ * A file where a folder should be is a mistake: settings that somebody believes to be in force are not, so reading there
+ * is an error. Below a device, as with `HOME=/dev/null`, nothing is expected to exist.
  */
 const isMistaken = async (error: unknown, path: string): Promise<boolean> => {
-  if (codeOf(error) !== "ENOTDIR") return false;
+  if (systemErrorCode(error) !== "ENOTDIR") return false;
   for (let above = dirname(path); above !== dirname(above); above = dirname(above)) {
     const stats = await stat(above).catch(() => undefined);
     if (stats !== undefined) return stats.isFile();
@@ -57,22 +53,7 @@ export const createDisk = (): Disk => ({
 
   writeText: async (path, text, mode = 0o644) => {
     await mkdir(dirname(path), { recursive: true });
-    // Loaded here, because a server's start reads this disk and writes nothing.
-    const { randomBytes } = await import("node:crypto");
-    const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(8).toString("hex")}`);
-    const file = await open(temporary, "wx", mode);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    try {
-      await rename(temporary, path);
-    } catch (error) {
-      await unlink(temporary);
-      throw error;
-    }
+    await replaceFile(path, text, mode);
   },
 
   exists: async (path) => {

@@ -1,18 +1,18 @@
-// A process that always has the next caller ready would never leave another process, which has to poll, a gap. So
-// after this long a series it stays away for a little more than the longest pause between two polls.
+// Another process has to poll for a lock, so one that always has the next caller ready would never leave it a gap. After
+// holding a lock for this long in a row, it stays away for a little longer than the longest pause between two polls.
 const SERIES_MS = 200;
 const PAUSE_MS = 60;
 const MAX_KEYS = 1000;
 
-/** Lets other processes have their turn on keys that they wait for. Times are of a clock that never jumps. */
-export interface Turns {
-  /** Milliseconds that this process stays away from these keys. */
+/** Gives other processes a chance at the locks they wait for. Times are of a monotonic clock. */
+export interface Fairness {
+  /** For how long this process has to stay away from these keys. */
   pauseMs(keys: readonly string[], nowMs: number): number;
-  /** A key was let go while another process waited for it. */
-  letGo(key: string, acquiredMs: number, nowMs: number): void;
+  /** A lock was released while another process waited for it. */
+  released(key: string, acquiredMs: number, nowMs: number): void;
 }
 
-export const createTurns = (): Turns => {
+export const createFairness = (): Fairness => {
   const series = new Map<string, { sinceMs: number; lastMs: number; pauseUntilMs: number }>();
   return {
     pauseMs: (keys, nowMs) => {
@@ -21,7 +21,7 @@ export const createTurns = (): Turns => {
       for (const key of keys) untilMs = Math.max(untilMs, series.get(key)?.pauseUntilMs ?? 0);
       return untilMs - nowMs;
     },
-    letGo: (key, acquiredMs, nowMs) => {
+    released: (key, acquiredMs, nowMs) => {
       const known = series.get(key);
       const isBroken = known === undefined || known.pauseUntilMs > 0 || acquiredMs - known.lastMs > SERIES_MS;
       const sinceMs = isBroken ? acquiredMs : known.sinceMs;

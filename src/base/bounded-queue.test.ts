@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createTurns } from "./turns.ts";
+import { createBoundedQueue } from "./bounded-queue.ts";
 
 const held = () => {
   let release = (): void => {};
@@ -9,9 +9,9 @@ const held = () => {
   return { until, release };
 };
 
-describe("REQ-D12 FAIL-D11 turns", () => {
-  test("so many run, so many wait, one more is refused as retryable, and all that waited come to their turn", async () => {
-    const take = createTurns({ maxRunning: 2, maxWaiting: 3 });
+describe("REQ-D12 FAIL-D11 a bounded queue", () => {
+  test("some run, some wait, one more is refused as retryable, and all that waited run in the end", async () => {
+    const { run } = createBoundedQueue(() => ({ maxRunning: 2, maxWaiting: 3 }));
     const gate = held();
     let running = 0;
     let most = 0;
@@ -20,32 +20,32 @@ describe("REQ-D12 FAIL-D11 turns", () => {
       await gate.until;
       running--;
     };
-    const taken = Array.from({ length: 5 }, () => take(work, undefined));
-    await expect(take(work, undefined)).rejects.toMatchObject({ code: "busy", retryable: true });
+    const taken = Array.from({ length: 5 }, () => run(work, undefined));
+    await expect(run(work, undefined)).rejects.toMatchObject({ code: "busy", retryable: true });
     gate.release();
     await Promise.all(taken);
     expect([most, running]).toEqual([2, 0]);
-    await take(async () => {}, undefined);
+    await run(async () => {}, undefined);
   });
 
-  test("whoever gives up while waiting leaves its place to others, and a failure frees its own", async () => {
-    const take = createTurns({ maxRunning: 1, maxWaiting: 1 });
+  test("whoever gives up while waiting makes room for others, and so does work that fails", async () => {
+    const { run } = createBoundedQueue(() => ({ maxRunning: 1, maxWaiting: 1 }));
     const gate = held();
-    const first = take(async () => {
+    const first = run(async () => {
       await gate.until;
       throw new Error("failed");
     }, undefined);
     const stop = new AbortController();
     let ran = false;
-    const second = take(async () => {
+    const second = run(async () => {
       ran = true;
     }, stop.signal);
     stop.abort();
     await expect(second).rejects.toMatchObject({ code: "cancelled" });
-    const third = take(async () => "third", undefined);
+    const third = run(async () => "third", undefined);
     gate.release();
     await expect(first).rejects.toThrow("failed");
     expect([await third, ran]).toEqual(["third", false]);
-    await expect(take(async () => {}, AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
+    await expect(run(async () => {}, AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
   });
 });

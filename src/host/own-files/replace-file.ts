@@ -1,0 +1,26 @@
+import { constants } from "node:fs";
+import { open, rename, unlink } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+
+/** For `open`: a file that did not exist, never one behind a link. */
+export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Writes a file whole or not at all, under a name that may be taken: the old file is replaced. */
+export const replaceFile = async (path: string, text: string, mode: number): Promise<void> => {
+  // Loaded here, because a server's start reads files of its own and writes none.
+  const { randomBytes } = await import("node:crypto");
+  const temporary = `${dirname(path)}/.${basename(path)}.${randomBytes(8).toString("hex")}`;
+  const file = await open(temporary, NEW_FILE, mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary);
+    throw error;
+  }
+};
