@@ -12,8 +12,10 @@ import { createLineage } from "./answers/lineage.ts";
 import { createWhereUsed } from "./answers/where-used.ts";
 import type { FileSymbols } from "./extract/file-symbols.ts";
 import { unpackSymbols } from "./extract/pack.ts";
+import { familyOf, isConfigFile } from "./languages/all.ts";
 import { createConfigFiles } from "./project/config-files.ts";
-import { createTable, STRIDE } from "./project/table.ts";
+import { STRIDE } from "./project/references.ts";
+import { createTable } from "./project/table.ts";
 import { createResolver } from "./resolve/resolver.ts";
 import { createUseFinder } from "./resolve/uses.ts";
 
@@ -29,7 +31,7 @@ export type {
 } from "./answers/answers.ts";
 
 export interface GraphSources {
-  /** Text of `package.json`, `tsconfig.json`, `go.mod` or `Cargo.toml` of the workspace. */
+  /** Text of a file of the workspace for which `isConfigFile` holds. */
   readonly readConfig?: (path: string) => string | undefined;
   /** Text of an indexed file: signatures and comments of `inspect` come from it. */
   readonly readText?: (path: string) => string | undefined;
@@ -52,20 +54,23 @@ export interface Graph {
   stats(): GraphStats;
 }
 
-const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
-
 export const createGraph = ({ readConfig, readText }: GraphSources = {}): Graph => {
   const table = createTable();
   const config = createConfigFiles(readConfig ?? (() => undefined));
   const resolver = createResolver(table, config);
   const finder = createUseFinder(table, resolver);
   const changed = (path: string): void => {
-    if (CONFIG.test(path)) config.forget();
+    if (isConfigFile(path)) config.forget();
   };
   return {
     put: (path, language, symbols) => {
       changed(path);
-      table.put(path, language, symbols instanceof Uint8Array ? unpackSymbols(symbols) : symbols);
+      table.put(
+        path,
+        language,
+        familyOf(language),
+        symbols instanceof Uint8Array ? unpackSymbols(symbols) : symbols,
+      );
     },
     remove: (path) => {
       changed(path);

@@ -1,7 +1,6 @@
+import { isConfigFile } from "../../symbols/languages/all.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
-
-const CONFIG = /(?:^|\/)(?:package\.json|tsconfig[^/]*\.json|go\.mod|Cargo\.toml)$/;
 
 /** Files that say where modules lie, read ahead for a graph that cannot wait for the disk. */
 export interface GraphConfigs {
@@ -16,7 +15,7 @@ export const createGraphConfigs = (loaded: LoadedIndex, lines: CurrentLines): Gr
     read: (path) => texts.get(path),
     refresh: async (paths, signal) => {
       for (const path of paths) {
-        if (!CONFIG.test(path)) continue;
+        if (!isConfigFile(path)) continue;
         const found = await lines.read(path, loaded.files.get(path)?.hash ?? "", signal);
         if (found === undefined) texts.delete(path);
         else texts.set(path, found.join("\n"));

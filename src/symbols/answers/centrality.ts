@@ -50,7 +50,7 @@ const linksOf = function* (table: Table, names: Names): InSteps<Links> {
     if (definers.size === 0 || definers.size > MAX_DEFINERS) continue;
     for (const definer of definers) {
       const family = table.file(definer)?.family;
-      if (family === "ecmascript" || family === "python" || family === "rust") continue;
+      if (family?.reach === "file") continue;
       for (const user of users) if (table.file(user)?.family === family) link(user, definer);
     }
   }

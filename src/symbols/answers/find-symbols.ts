@@ -1,7 +1,9 @@
 import type { Definition } from "../extract/file-symbols.ts";
-import { type FileRecord, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
+import type { FileRecord } from "../project/family.ts";
+import { folderOf, nameOf } from "../project/paths.ts";
+import { fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { SymbolAt } from "./answers.ts";
-import { isTestPath } from "./test-paths.ts";
+import { isTestFile } from "./test-files.ts";
 
 export const describe = (table: Table, id: SymbolId): SymbolAt | undefined => {
   const file = table.file(fileOf(id));
@@ -29,10 +31,11 @@ const KIND_ORDER = [
 const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] => {
   const keys = symbols.flatMap((id) => {
     const at = describe(table, id);
-    if (at === undefined) return [];
+    const file = table.file(fileOf(id));
+    if (at === undefined || file === undefined) return [];
     const depth = at.qualified.split(".").length;
     const weight =
-      (isTestPath(at.path) ? 100 : 0) + (at.exported ? 0 : 10) + depth * 3 + KIND_ORDER.indexOf(at.kind);
+      (isTestFile(file) ? 100 : 0) + (at.exported ? 0 : 10) + depth * 3 + KIND_ORDER.indexOf(at.kind);
     return [{ id, weight, at }];
   });
   keys.sort(
@@ -114,6 +117,7 @@ const isUnder = (table: Table, id: SymbolId, parts: readonly string[]): boolean 
       .join(".") === parts.join(".")
   )
     return true;
-  const path = file.path.replace(/\.\w+$/, "").replace(/\/(?:__init__|index|mod|lib)$/, "");
+  const stem = file.path.replace(/\.\w+$/, "");
+  const path = file.family.folderModules?.includes(nameOf(stem)) === true ? folderOf(stem) : stem;
   return `/${path}/`.includes(`/${parts.join("/")}/`);
 };

@@ -1,12 +1,6 @@
+import type { FileRecord } from "../project/family.ts";
 import { inOrder, isType, shapeOf } from "../project/shape.ts";
-import {
-  definitionOf,
-  type FileRecord,
-  fileOf,
-  type SymbolId,
-  symbolId,
-  type Table,
-} from "../project/table.ts";
+import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { FoundUse, UseFinder } from "../resolve/uses.ts";
 import type { FileCard, Inspection, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
@@ -14,7 +8,7 @@ import { describe, findSymbols } from "./find-symbols.ts";
 import { CALLS, DEFAULT_CONFIDENCE } from "./lineage.ts";
 import { docOf, signatureOf } from "./source-text.ts";
 import { suggest } from "./suggest.ts";
-import { isTestPath } from "./test-paths.ts";
+import { isTestFile } from "./test-files.ts";
 
 /** Symbols of one word that are shown in full. */
 const MAX_CARDS = 3;
@@ -59,11 +53,11 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
     if (definition === undefined || at === undefined || file === undefined) return undefined;
     const lines = readText(file.path)?.split("\n") ?? [];
     const uses = finder.usesOf(symbol).filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE);
-    const tests = uses.filter((use) => isTestPath(use.file.path) && use.kind !== "import");
+    const tests = uses.filter((use) => isTestFile(use.file) && use.kind !== "import");
     return {
       definition: at,
       signature: lines.length === 0 ? "" : signatureOf(lines, definition),
-      doc: lines.length === 0 ? "" : docOf(lines, definition, file.language),
+      doc: lines.length === 0 ? "" : docOf(lines, definition, file.family.hasDocstrings === true),
       parents: isType(definition)
         ? neighbours(resolver.values.basesOf(symbol).map((base) => ({ symbol: base, confidence: 1 })))
         : [],
@@ -89,11 +83,13 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
   ];
 
   const fileCard = (file: FileRecord): FileCard => {
-    const importedBy: string[] = [];
-    for (const other of table.files.values())
-      if (other.family === file.family && other.id !== file.id && importsOf(other).includes(file.path))
-        importedBy.push(other.path);
-    importedBy.sort();
+    const importers = [...table.files.values()]
+      .filter(
+        (other) =>
+          other.family === file.family && other.id !== file.id && importsOf(other).includes(file.path),
+      )
+      .map((other) => ({ path: other.path, isTest: isTestFile(other) }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1));
     const packages = file.imports.flatMap(({ source }) =>
       source === "" || resolver.names.filesOf(file, source).length > 0 ? [] : [source],
     );
@@ -104,9 +100,9 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
         .map((_, index) => describe(table, symbolId(file.id, index)))
         .filter((at) => at !== undefined),
       imports: importsOf(file),
-      importedBy: importedBy.filter((path) => !isTestPath(path)),
+      importedBy: importers.filter(({ isTest }) => !isTest).map(({ path }) => path),
       packages: [...new Set(packages)],
-      tests: importedBy.filter(isTestPath),
+      tests: importers.filter(({ isTest }) => isTest).map(({ path }) => path),
     };
   };
 

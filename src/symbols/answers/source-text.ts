@@ -56,8 +56,8 @@ const docstring = (lines: readonly string[], from: number, last: number): string
 };
 
 /** The comment that stands directly above a definition, or the docstring at the start of its body. */
-export const docOf = (lines: readonly string[], definition: Definition, language: string): string => {
-  if (language === "python") {
+export const docOf = (lines: readonly string[], definition: Definition, hasDocstrings: boolean): string => {
+  if (hasDocstrings) {
     for (let line = definition.line; line <= Math.min(definition.endLine, definition.line + 30); line++) {
       if (!/:\s*(?:#.*)?$/.test(lines[line - 1] ?? "")) continue;
       let next = line + 1;

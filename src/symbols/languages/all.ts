@@ -1,48 +1,59 @@
 import type { Rules } from "../extract/walker.ts";
-import { generic } from "../rules/generic.ts";
-import { c } from "./c/rules.ts";
+import type { Family } from "../project/family.ts";
+import { nameOf } from "../project/paths.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
+import { c, objc } from "./c/language.ts";
 import { csharp } from "./csharp.ts";
-import { ecmascript } from "./ecmascript/rules.ts";
+import { components, ecmascript } from "./ecmascript/language.ts";
+import { elixir } from "./elixir.ts";
+import { genericLanguages } from "./generic.ts";
 import { go } from "./go.ts";
+import { groovy } from "./groovy.ts";
 import { java } from "./java.ts";
 import { kotlin } from "./kotlin.ts";
 import { php } from "./php.ts";
-import { python } from "./python/rules.ts";
+import { python, starlark } from "./python/language.ts";
 import { ruby } from "./ruby.ts";
-import { rust } from "./rust/rules.ts";
+import { rust } from "./rust/language.ts";
 import { scala } from "./scala.ts";
 import { swift } from "./swift.ts";
 
-const RULES: ReadonlyMap<string, Rules> = new Map([
-  ["typescript", ecmascript],
-  ["tsx", ecmascript],
-  ["javascript", ecmascript],
-  ["jsx", ecmascript],
-  ["python", python],
-  ["java", java],
-  ["go", go],
-  ["rust", rust],
-  ["kotlin", kotlin],
-  ["ruby", ruby],
-  ["scala", scala],
-  ["swift", swift],
-  ["csharp", csharp],
-  ["c", c],
-  ["cpp", c],
-  ["cuda", c],
-  ["arduino", c],
-  ["php", php],
-  ["starlark", python],
-]);
+const LANGUAGES: readonly SymbolLanguage[] = [
+  c,
+  components,
+  csharp,
+  ecmascript,
+  elixir,
+  go,
+  groovy,
+  java,
+  kotlin,
+  objc,
+  php,
+  python,
+  ruby,
+  rust,
+  scala,
+  starlark,
+  swift,
+  ...genericLanguages,
+];
 
-/** Languages that define functions and types, but have no rules of their own. */
-const OTHERS = new Set(
-  (
-    "ada bash clojure commonlisp d dart elisp elixir elm erlang fortran gdscript gleam glsl groovy haskell julia lua matlab nim " +
-    "objc ocaml ocaml-interface perl powershell r racket rescript scheme solidity vim zig"
-  ).split(" "),
-);
+const byId = new Map(LANGUAGES.flatMap((language) => language.ids.map((id) => [id, language])));
+const families = new Map(LANGUAGES.flatMap(({ ids, family }) => ids.map((id) => [id, family])));
 
-/** How a language is read for symbols, by the id of `parse/languages.ts`. */
-export const rulesOf = (language: string): Rules | undefined =>
-  RULES.get(language) ?? (OTHERS.has(language) ? generic : undefined);
+/** How symbols of a language are extracted; undefined where it has none. */
+export const rulesOf = (id: string): Rules | undefined => byId.get(id)?.rules;
+
+/** A language without a description is a family by itself. */
+export const familyOf = (id: string): Family => {
+  const known = families.get(id) ?? { name: id, reach: "project" };
+  families.set(id, known);
+  return known;
+};
+
+const configFiles = [...new Set(families.values())].flatMap(({ configFiles: names }) => names ?? []);
+
+/** Whether a file tells some language where its modules are. */
+export const isConfigFile = (path: string): boolean =>
+  configFiles.some((pattern) => pattern.test(nameOf(path)));

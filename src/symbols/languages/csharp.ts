@@ -1,4 +1,5 @@
 import type { Handler, Rules } from "../extract/walker.ts";
+import type { Family } from "../project/family.ts";
 import {
   block,
   callOf,
@@ -20,7 +21,9 @@ import {
   type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
+import { isOwnNamespace } from "./namespaces.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier"]),
@@ -119,7 +122,7 @@ const enumMember: Handler = (walker, node) => {
   walker.define(walker.text(name), "constant", name, node, { exported: true, scope: -1 });
 };
 
-export const csharp: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression: expressionOf(words),
@@ -209,3 +212,13 @@ export const csharp: Rules = {
     ],
   ]),
 };
+
+const family: Family = {
+  name: "csharp",
+  reach: "project",
+  isOwnSource: (files, source) => isOwnNamespace(family, files, source),
+  hidesWildcards: true,
+  hasOpenTypes: true,
+};
+
+export const csharp: SymbolLanguage = { ids: ["csharp"], rules, family };

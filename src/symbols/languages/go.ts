@@ -1,5 +1,8 @@
 import { type Expression, step, UNKNOWN } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
+import type { ConfigFiles } from "../project/config-files.ts";
+import type { ProjectFiles, ResolveSource } from "../project/family.ts";
+import { joinPath } from "../project/paths.ts";
 import {
   bindName,
   block,
@@ -12,6 +15,7 @@ import {
   useMember,
   type Vocabulary,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
@@ -201,7 +205,7 @@ const importSpec: Handler = (walker, node) => {
   walker.import({ source, name: alias === "." ? "*" : "", local: local === "_" ? "" : local }, node);
 };
 
-export const go: Rules = {
+const rules: Rules = {
   membersVisible: false,
   outerNames: true,
   expression: expressionOf(words),
@@ -273,4 +277,41 @@ export const go: Rules = {
     ["identifier", refersTo("read")],
     ["type_identifier", refersTo("type")],
   ]),
+};
+
+const moduleOf = (text: string, folder: string) => {
+  const module = /^module\s+"?([^\s"]+)/m.exec(text)?.[1];
+  return module === undefined ? undefined : { folder, module };
+};
+
+/** An import path means a folder: by the nearest go.mod, or by the longest end of the path that is a folder. */
+const createPackages =
+  (files: ProjectFiles, config: ConfigFiles): ResolveSource =>
+  (from, source) => {
+    const own = config.nearest(from.folder, "go.mod", moduleOf);
+    const filesIn = (folder: string): readonly number[] =>
+      files.inFolder.get(folder).filter((id) => files.file(id)?.family === from.family);
+    if (own !== undefined && (source === own.module || source.startsWith(`${own.module}/`)))
+      return filesIn(joinPath(own.folder, source.slice(own.module.length)));
+    const parts = source.split("/");
+    // A path without a dot in its first part is of the standard library.
+    if (!(parts[0] ?? "").includes(".")) return [];
+    for (let first = 1; first < parts.length; first++) {
+      const found = filesIn(parts.slice(first).join("/"));
+      if (found.length > 0) return found;
+    }
+    return own === undefined && parts.length <= 4 ? filesIn("") : [];
+  };
+
+export const go: SymbolLanguage = {
+  ids: ["go"],
+  rules,
+  family: {
+    name: "go",
+    reach: "folder",
+    createModules: createPackages,
+    configFiles: /^go\.mod$/,
+    hidesWildcards: true,
+    methodsShareFolder: true,
+  },
 };

@@ -19,7 +19,9 @@ import {
   type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
+import { jvm } from "./jvm.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier"]),
@@ -140,7 +142,7 @@ const scopedType: Handler = (walker, node) => {
   walker.refer(walker.text(last), last, "type", dotted(walker.text(scope)));
 };
 
-export const java: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression: expressionOf(words),
@@ -262,3 +264,5 @@ export const java: Rules = {
     ["type_identifier", refersTo("type")],
   ]),
 };
+
+export const java: SymbolLanguage = { ids: ["java"], rules, family: jvm };

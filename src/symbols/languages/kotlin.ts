@@ -12,7 +12,9 @@ import {
   unlessPrivate,
   type Vocabulary,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
+import { jvm } from "./jvm.ts";
 
 const TYPES = ["user_type", "nullable_type", "function_type", "parenthesized_type"];
 
@@ -175,7 +177,7 @@ const loop: Handler = (walker, node) => {
   walker.scopes.leave();
 };
 
-export const kotlin: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression,
@@ -251,3 +253,5 @@ export const kotlin: Rules = {
     ["type_identifier", refersTo("type")],
   ]),
 };
+
+export const kotlin: SymbolLanguage = { ids: ["kotlin"], rules, family: jvm };

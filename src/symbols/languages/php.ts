@@ -1,4 +1,5 @@
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
+import type { Family } from "../project/family.ts";
 import {
   bindName,
   callOf,
@@ -16,7 +17,9 @@ import {
   useMember,
   type Vocabulary,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
+import { isOwnNamespace } from "./namespaces.ts";
 
 const words: Vocabulary = {
   names: new Set(["variable_name", "name", "relative_scope"]),
@@ -126,7 +129,7 @@ const qualified: Handler = (walker, node) => {
   walker.refer(walker.text(name), name, "type");
 };
 
-export const php: Rules = {
+const rules: Rules = {
   membersVisible: false,
   outerNames: true,
   expression: expressionOf(words),
@@ -205,3 +208,11 @@ export const php: Rules = {
     ["name", refersTo("read")],
   ]),
 };
+
+const family: Family = {
+  name: "php",
+  reach: "package",
+  isOwnSource: (files, source) => isOwnNamespace(family, files, source),
+};
+
+export const php: SymbolLanguage = { ids: ["php"], rules, family };

@@ -1,6 +1,9 @@
 import { step } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
+import type { ProjectFiles, ResolveSource } from "../project/family.ts";
+import { joinPath, nameOf } from "../project/paths.ts";
 import { closure, expressionOf, firstOf, refersTo, skip, type Vocabulary } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier", "constant"]),
@@ -150,7 +153,7 @@ const call: Handler = (walker, node) => {
   walker.visitField(node, "block");
 };
 
-export const ruby: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression,
@@ -183,4 +186,27 @@ export const ruby: Rules = {
     ["identifier", refersTo("call")],
     ["constant", refersTo("read")],
   ]),
+};
+
+/** `require "a/b"` names the end of a path; `require_relative` a path beside the file. */
+const createRequires =
+  (files: ProjectFiles): ResolveSource =>
+  (from, source) => {
+    const beside = files.byPath(`${joinPath(from.folder, source).replace(/\.rb$/, "")}.rb`);
+    if (beside !== undefined) return [beside.id];
+    const plain = source.replace(/^(?:\.{1,2}\/)+/, "").replace(/\.rb$/, "");
+    const ends = files.byStem.get(nameOf(plain)).filter((id) => files.file(id)?.path.endsWith(`${plain}.rb`));
+    return ends.length === 1 ? ends : [];
+  };
+
+export const ruby: SymbolLanguage = {
+  ids: ["ruby"],
+  rules,
+  family: {
+    name: "ruby",
+    reach: "project",
+    createModules: createRequires,
+    hasOpenTypes: true,
+    callsMembersPlainly: true,
+  },
 };

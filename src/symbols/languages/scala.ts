@@ -15,7 +15,9 @@ import {
   type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
+import { jvm } from "./jvm.ts";
 
 const words: Vocabulary = {
   names: new Set(["identifier", "this"]),
@@ -110,7 +112,7 @@ const bindPattern = (walker: Walker, node: number, type: string): void => {
   } else for (const child of walker.children(node)) bindPattern(walker, child, "");
 };
 
-export const scala: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression: expressionOf(words),
@@ -180,3 +182,5 @@ export const scala: Rules = {
     ["type_identifier", refersTo("type")],
   ]),
 };
+
+export const scala: SymbolLanguage = { ids: ["scala"], rules, family: jvm };

@@ -10,6 +10,7 @@ import {
   unlessPrivate,
   type Vocabulary,
 } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 
 const words: Vocabulary = {
@@ -143,7 +144,7 @@ const condition: Handler = (walker, node) => {
   }
 };
 
-export const swift: Rules = {
+const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression,
@@ -226,4 +227,10 @@ export const swift: Rules = {
     ],
     ["type_identifier", refersTo("type")],
   ]),
+};
+
+export const swift: SymbolLanguage = {
+  ids: ["swift"],
+  rules,
+  family: { name: "swift", reach: "project", hasOpenTypes: true },
 };

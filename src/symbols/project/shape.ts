@@ -1,5 +1,6 @@
 import type { Definition } from "../extract/file-symbols.ts";
-import { type FileRecord, STRIDE, type Table } from "./table.ts";
+import type { FileRecord, ProjectFiles } from "./family.ts";
+import { INHERIT, STRIDE } from "./references.ts";
 
 /** How the definitions of one file hang together. Built once per version of a file. */
 export interface Shape {
@@ -12,8 +13,6 @@ export interface Shape {
 }
 
 const shapes = new WeakMap<FileRecord, Shape>();
-
-const INHERIT = 2;
 
 const push = <K>(map: Map<K, number[]>, key: K, value: number): void => {
   const found = map.get(key);
@@ -60,8 +59,8 @@ export const attachedTo = ({ parent, name, qualified }: Definition): string =>
   parent < 0 && qualified.length > name.length ? qualified.slice(0, -name.length - 1) : "";
 
 /** By path, then by line: answers must not depend on the order in which files came. */
-export const inOrder = (table: Table, files: readonly number[]): readonly FileRecord[] =>
+export const inOrder = (project: ProjectFiles, files: readonly number[]): readonly FileRecord[] =>
   files
-    .map((id) => table.file(id))
+    .map((id) => project.file(id))
     .filter((file) => file !== undefined)
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

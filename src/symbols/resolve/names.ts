@@ -1,16 +1,8 @@
 import type { Import } from "../extract/file-symbols.ts";
-import { reachOf } from "../families.ts";
 import type { ConfigFiles } from "../project/config-files.ts";
+import { type FileRecord, moduleKey } from "../project/family.ts";
 import { inOrder, shapeOf } from "../project/shape.ts";
-import {
-  definitionOf,
-  type FileRecord,
-  fileOf,
-  moduleKey,
-  type SymbolId,
-  symbolId,
-  type Table,
-} from "../project/table.ts";
+import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import { createModules } from "./modules.ts";
 
 /** What a name can mean: a definition, the files of a module, or something that is not of this project. */
@@ -65,13 +57,14 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
         return modules.isOurs(file, entry.source)
           ? [{ kind: "module", files, source: entry.source }]
           : "foreign";
-      const whole = file.family === "ecmascript" ? exported(files, "export=", hops - 1) : NOTHING;
+      const { wholeModule } = file.family;
+      const whole = wholeModule === undefined ? NOTHING : exported(files, wholeModule, hops - 1);
       return whole.length > 0 ? whole : [{ kind: "module", files, source: entry.source }];
     }
     const found = exported(files, entry.name, hops - 1);
     if (found.length > 0) return found;
-    if (entry.name === "default") {
-      const whole = exported(files, "export=", hops - 1);
+    if (entry.name === "default" && file.family.wholeModule !== undefined) {
+      const whole = exported(files, file.family.wholeModule, hops - 1);
       if (whole.length > 0) return whole;
     }
     const members = memberOfSource(file, entry, hops);
@@ -84,9 +77,8 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
   const lookupImport = (file: FileRecord, name: string, hops: number): readonly Named[] | "foreign" => {
     let foreign = false;
     for (const entry of file.imports) {
-      if (entry.local !== name || (entry.exported && entry.source !== "" && file.family === "ecmascript"))
-        continue;
-      if (entry.source === "") continue;
+      if (entry.local !== name || entry.source === "") continue;
+      if (entry.exported && file.family.reexportsBindNothing === true) continue;
       const found = imported(file, entry, hops);
       if (found === "foreign") foreign = true;
       else if (found.length > 0) return found;
@@ -104,29 +96,23 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
     if (hops <= 0 || files.length === 0) return NOTHING;
     const all: Named[] = [];
     for (const file of inOrder(table, files)) {
-      const isClosed = file.family === "ecmascript";
+      const { hidesUnexported, hidesImports, hidesWildcards } = file.family;
       const own = symbolsIn(file, name).filter(
-        ({ id }) => !isClosed || table.definition(id)?.exported === true,
+        ({ id }) => hidesUnexported !== true || table.definition(id)?.exported === true,
       );
       if (own.length > 0) {
         all.push(...own);
         continue;
       }
       for (const entry of file.imports) {
-        const offers = isClosed || file.family === "rust" ? entry.exported : true;
-        if (!offers) continue;
+        if (hidesImports === true && !entry.exported) continue;
         if (entry.local === name) {
           const found = imported(file, entry, hops - 1);
           if (found !== "foreign" && found.length > 0) {
             all.push(...found);
             break;
           }
-        } else if (
-          entry.local === "*" &&
-          file.family !== "jvm" &&
-          file.family !== "csharp" &&
-          file.family !== "go"
-        ) {
+        } else if (entry.local === "*" && hidesWildcards !== true) {
           const found = exported(modules.files(file, entry.source), name, hops - 1);
           if (found.length > 0) {
             all.push(...found);
@@ -159,7 +145,7 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
 
   /** `except ImportError: def name()`: what is not ours has a stand-in of our own, unless the import is inside of that. */
   const standIns = (file: FileRecord, name: string): readonly Named[] | "foreign" => {
-    if (file.family !== "python") return "foreign";
+    if (file.family.hasImportFallbacks !== true) return "foreign";
     const lines = file.imports.flatMap((entry) => (entry.local === name ? [entry.line] : []));
     const own = symbolsIn(file, name).filter(({ id }) => {
       const { startLine = 0, endLine = 0 } = table.definition(id) ?? {};
@@ -169,7 +155,7 @@ export const createNames = (table: Table, config: ConfigFiles): Names => {
   };
 
   const nearby = (file: FileRecord, name: string): readonly Named[] => {
-    const reach = reachOf(file.family);
+    const { reach } = file.family;
     const files =
       reach === "folder"
         ? table.inFolder.get(file.folder)

@@ -1,14 +1,8 @@
-import { type Family, reachOf } from "../families.ts";
 import type { ConfigFiles } from "../project/config-files.ts";
+import type { Family, FileRecord } from "../project/family.ts";
+import type { ReferenceRow } from "../project/references.ts";
 import { attachedTo, isType } from "../project/shape.ts";
-import {
-  type FileRecord,
-  fileOf,
-  type ReferenceRow,
-  type SymbolId,
-  symbolId,
-  type Table,
-} from "../project/table.ts";
+import { fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import { createNames, type Named, type Names } from "./names.ts";
 import { createValues, type Values } from "./values.ts";
 
@@ -73,7 +67,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
       groups.clear();
       groupsAt = table.generation;
     }
-    const key = `${family} ${name}`;
+    const key = `${family.name} ${name}`;
     const known = groups.get(key);
     if (known !== undefined) return known;
     const byKey = new Map<string, SymbolId[]>();
@@ -82,7 +76,8 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
       const definition = table.definition(id);
       if (definition === undefined) continue;
       // A header declares what a source file defines.
-      const spansFiles = family === "c" && definition.exported && definition.kind !== "field";
+      const spansFiles =
+        family.declaresAcrossFiles === true && definition.exported && definition.kind !== "field";
       const group = `${spansFiles ? "" : fileOf(id)} ${definition.qualified}`;
       const twins = byKey.get(group) ?? [];
       twins.push(id);
@@ -111,7 +106,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
     const symbols = symbolsOf(found);
     if (symbols.length > 0) return { symbols, confidence: CERTAIN };
     if (found.length > 0) return NOTHING;
-    const reach = reachOf(file.family);
+    const { reach } = file.family;
     if (reach === "file") return NOTHING;
     for (let around = values.classAround(file, inside); around !== undefined; ) {
       const inherited = values.memberOfType(around, name);
@@ -129,7 +124,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
         definition.exported
       );
     });
-    if (all.length === 0) return file.family === "ruby" ? byName(file, name) : NOTHING;
+    if (all.length === 0) return file.family.callsMembersPlainly === true ? byName(file, name) : NOTHING;
     return distinct(all) === 1 ? { symbols: all, confidence: ONLY_ONE } : nearest(file, all);
   };
 
@@ -166,7 +161,7 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
       const value = values.evaluate(file, reference.via, reference.inside);
       const found = values.membersOf(value, reference.name);
       // `ns::open()`: namespaces are no symbols of the graph.
-      if (found === undefined && file.family === "c" && /^\w+$/.test(reference.via))
+      if (found === undefined && file.family.ignoresNamespaces === true && /^\w+$/.test(reference.via))
         return plain(file, reference);
       if (found === undefined) return byName(file, reference.name);
       if (found.length === 0) return NOTHING;

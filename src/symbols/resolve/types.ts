@@ -1,13 +1,7 @@
 import type { Expression } from "../extract/expression.ts";
+import type { FileRecord } from "../project/family.ts";
 import { attachedTo, isType, shapeOf } from "../project/shape.ts";
-import {
-  definitionOf,
-  type FileRecord,
-  fileOf,
-  type SymbolId,
-  symbolId,
-  type Table,
-} from "../project/table.ts";
+import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Named, Names } from "./names.ts";
 
 /** What belongs to types: members, parents, and which type is meant where. */
@@ -60,7 +54,7 @@ export const createTypes = (table: Table, names: Names, membersVia: MembersVia):
       return (
         other !== undefined &&
         other.family === file.family &&
-        (file.family !== "go" || other.folder === file.folder)
+        (file.family.methodsShareFolder !== true || other.folder === file.folder)
       );
     });
     return [...own.map((index) => symbolId(file.id, index)), ...attached];
@@ -78,7 +72,7 @@ export const createTypes = (table: Table, names: Names, membersVia: MembersVia):
     // Partial classes, and interfaces merged over several files.
     const file = table.file(fileOf(type));
     const definition = table.definition(type);
-    if (file?.family === "csharp" || file?.family === "ruby" || file?.family === "swift") {
+    if (file?.family.hasOpenTypes === true) {
       for (const twin of table.named.get(definition?.name ?? "")) {
         if (
           seen.has(twin) ||

@@ -1,5 +1,7 @@
 import type { ReferenceKind } from "../extract/file-symbols.ts";
-import { type FileRecord, fileOf, STRIDE, type SymbolId, type Table } from "../project/table.ts";
+import type { FileRecord } from "../project/family.ts";
+import { STRIDE } from "../project/references.ts";
+import { fileOf, type SymbolId, type Table } from "../project/table.ts";
 import type { Resolved, Resolver } from "./resolver.ts";
 
 export interface FoundUse {

@@ -1,14 +1,7 @@
 import { type Expression, endOfBase, stepsOf } from "../extract/expression.ts";
-import { reachOf } from "../families.ts";
+import type { FileRecord } from "../project/family.ts";
 import { inOrder, isType, shapeOf } from "../project/shape.ts";
-import {
-  definitionOf,
-  type FileRecord,
-  fileOf,
-  type SymbolId,
-  symbolId,
-  type Table,
-} from "../project/table.ts";
+import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Named, Names } from "./names.ts";
 import { createTypes, symbolsOf, type Types } from "./types.ts";
 
@@ -122,7 +115,7 @@ export const createValues = (table: Table, names: Names): Values => {
       !isNamedType(file, first)
     )
       return FOREIGN_VALUE;
-    if (value.kind === "unknown" && /^[A-Z]/.test(first) && reachOf(file.family) === "project") {
+    if (value.kind === "unknown" && /^[A-Z]/.test(first) && file.family.reach === "project") {
       const type = typeNamed(file, first);
       if (type !== undefined) value = { kind: "symbol", id: type };
     }
@@ -135,11 +128,10 @@ export const createValues = (table: Table, names: Names): Values => {
       const [found] = names.exported(value.files, name);
       if (found !== undefined) return found;
       const [file] = inOrder(table, value.files);
-      const inner =
-        file === undefined
-          ? "foreign"
-          : names.imported(file, { source: `.${name}`, name: "", local: "", line: 0, exported: false });
-      return file?.family === "python" && inner !== "foreign" ? (inner[0] ?? UNKNOWN_VALUE) : UNKNOWN_VALUE;
+      const source = file?.family.attributeModule?.(name);
+      if (file === undefined || source === undefined) return UNKNOWN_VALUE;
+      const inner = names.imported(file, { source, name: "", local: "", line: 0, exported: false });
+      return inner === "foreign" ? UNKNOWN_VALUE : (inner[0] ?? UNKNOWN_VALUE);
     }
     const found = membersOf(value, name, depth);
     if (found === undefined) return UNKNOWN_VALUE;
@@ -179,8 +171,7 @@ export const createValues = (table: Table, names: Names): Values => {
     let value = nameValue(file, type);
     if (value.kind === "unknown") {
       const found = typeNamed(file, type);
-      if (found !== undefined && file.family !== "ecmascript" && file.family !== "python")
-        value = { kind: "symbol", id: found };
+      if (found !== undefined && file.family.typesNeedImport !== true) value = { kind: "symbol", id: found };
     }
     if (value.kind !== "symbol") return value.kind === "foreign" ? value : UNKNOWN_VALUE;
     const definition = table.definition(value.id);

@@ -63,34 +63,8 @@ const define =
     walker.scopes.leave();
   };
 
-/** `def name(a, b) do` is a call in Elixir. */
-const ELIXIR = /^(?:def|defp|defmacro|defmacrop|defmodule|defprotocol|defguard)$/;
-
-const call: Handler = (walker, node) => {
-  const target = walker.field(node, "target");
-  const word = walker.text(target);
-  if (ELIXIR.test(word)) {
-    const head = firstOf(walker, walker.child(node, "arguments"));
-    const inner = walker.type(head) === "call" ? walker.field(head, "target") : head;
-    const isModule = /^def(?:module|protocol)$/.test(word);
-    const name = walker.text(inner).split(".").at(-1) ?? "";
-    const definition = walker.define(
-      name,
-      isModule ? "class" : walker.scopes.kind === "class" ? "method" : "function",
-      inner,
-      node,
-      {
-        exported: !word.endsWith("p"),
-      },
-    );
-    walker.scopes.enter(isModule ? "class" : "function", definition >= 0 ? definition : undefined);
-    for (const child of walker.children(walker.child(node, "arguments")))
-      if (child !== head) walker.visit(child);
-    walker.visit(walker.child(node, "do_block"));
-    walker.scopes.leave();
-    return;
-  }
-  let called = target;
+export const genericCall: Handler = (walker, node) => {
+  let called = walker.field(node, "target");
   for (const field of ["function", "name", "method"]) if (called < 0) called = walker.field(node, field);
   if (called < 0) called = firstOf(walker, node);
   let last = called;
@@ -127,7 +101,7 @@ const cache = new Map<string, Handler | undefined>();
 
 const handlerFor = (type: string): Handler | undefined => {
   if (SKIPPED.test(type)) return skip;
-  if (CALL.test(type)) return call;
+  if (CALL.test(type)) return genericCall;
   if (TYPE_NAME.test(type)) return refersTo("type");
   if (IDENTIFIER.test(type)) return refersTo("read");
   if (type === "assignment_statement") return assignment;

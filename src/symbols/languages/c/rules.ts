@@ -56,7 +56,7 @@ const include: Handler = (walker, node) => {
   if (path.startsWith('"')) walker.import({ source: path.slice(1, -1), name: "*", local: "*" }, node);
 };
 
-export const c: Rules = {
+export const rules: Rules = {
   membersVisible: true,
   outerNames: true,
   expression: expressionOf(words),

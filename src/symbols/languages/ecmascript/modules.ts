@@ -1,5 +1,7 @@
-import { type ConfigFiles, joinPath, type PackageConfig } from "../../project/config-files.ts";
-import type { FileRecord, Table } from "../../project/table.ts";
+import type { ConfigFiles } from "../../project/config-files.ts";
+import type { FileRecord, ProjectFiles, ResolveSource } from "../../project/family.ts";
+import { folderOf, joinPath } from "../../project/paths.ts";
+import { aliasesOf, type PackageConfig, packageOf } from "./config.ts";
 
 const ENDINGS = [".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".vue", ".svelte"];
 
@@ -12,22 +14,22 @@ const WRITTEN: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 /** The file of the project that a path without or with ending means. */
-const fileAt = (table: Table, path: string): FileRecord | undefined => {
-  const exact = table.byPath(path);
+const fileAt = (files: ProjectFiles, path: string): FileRecord | undefined => {
+  const exact = files.byPath(path);
   if (exact !== undefined) return exact;
   for (const [written, endings] of WRITTEN) {
     if (!written.test(path)) continue;
     for (const ending of endings) {
-      const found = table.byPath(path.replace(written, ending));
+      const found = files.byPath(path.replace(written, ending));
       if (found !== undefined) return found;
     }
   }
   for (const ending of ENDINGS) {
-    const found = table.byPath(path + ending);
+    const found = files.byPath(path + ending);
     if (found !== undefined) return found;
   }
   for (const ending of ENDINGS) {
-    const found = table.byPath(path === "" ? `index${ending}` : `${path}/index${ending}`);
+    const found = files.byPath(path === "" ? `index${ending}` : `${path}/index${ending}`);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -72,29 +74,32 @@ const entriesOf = (json: PackageConfig["json"], rest: string): readonly string[]
   return entries;
 };
 
-const inPackage = (table: Table, { folder, json }: PackageConfig, rest: string): FileRecord | undefined => {
+const inPackage = (
+  files: ProjectFiles,
+  { folder, json }: PackageConfig,
+  rest: string,
+): FileRecord | undefined => {
   for (const entry of entriesOf(json, rest))
     for (const source of sourcesOf(entry)) {
-      const found = fileAt(table, joinPath(folder, source));
+      const found = fileAt(files, joinPath(folder, source));
       if (found !== undefined) return found;
     }
-  return fileAt(table, joinPath(folder, rest)) ?? fileAt(table, joinPath(folder, `src/${rest}`));
+  return fileAt(files, joinPath(folder, rest)) ?? fileAt(files, joinPath(folder, `src/${rest}`));
 };
 
-export const createEcmascriptModules = (table: Table, config: ConfigFiles) => {
+export const createEcmascriptModules = (files: ProjectFiles, config: ConfigFiles): ResolveSource => {
   let packages: ReadonlyMap<string, PackageConfig> = new Map();
   let packagesOf = -1;
   /** Packages of this workspace by name: every folder with files, and those above, may hold one. */
   const workspace = (): ReadonlyMap<string, PackageConfig> => {
-    if (packagesOf === table.generation) return packages;
-    packagesOf = table.generation;
+    if (packagesOf === files.generation) return packages;
+    packagesOf = files.generation;
     const folders = new Set<string>();
-    for (const folder of table.inFolder.keys())
-      for (let at = folder; !folders.has(at); at = at.includes("/") ? at.slice(0, at.lastIndexOf("/")) : "")
-        folders.add(at);
+    for (const folder of files.inFolder.keys())
+      for (let at = folder; !folders.has(at); at = folderOf(at)) folders.add(at);
     const found = new Map<string, PackageConfig>();
     for (const folder of [...folders].sort()) {
-      const entry = config.packageIn(folder);
+      const entry = config.parsed(folder, "package.json", packageOf);
       if (entry !== undefined && !found.has(entry.name)) found.set(entry.name, entry);
     }
     packages = found;
@@ -102,7 +107,7 @@ export const createEcmascriptModules = (table: Table, config: ConfigFiles) => {
   };
 
   const byAlias = (folder: string, source: string): FileRecord | undefined => {
-    const aliases = config.aliasesFor(folder);
+    const aliases = config.nearest(folder, "tsconfig.json", (text, at) => aliasesOf(config, text, at));
     if (aliases === undefined) return undefined;
     for (const [pattern, targets] of aliases.paths) {
       const star = pattern.indexOf("*");
@@ -111,23 +116,23 @@ export const createEcmascriptModules = (table: Table, config: ConfigFiles) => {
       if (star < 0 ? source !== pattern : !source.startsWith(head) || !source.endsWith(tail)) continue;
       const matched = source.slice(head.length, source.length - tail.length);
       for (const target of targets) {
-        const found = fileAt(table, joinPath(aliases.folder, target.replaceAll("*", matched)));
+        const found = fileAt(files, joinPath(aliases.folder, target.replaceAll("*", matched)));
         if (found !== undefined) return found;
       }
     }
-    return aliases.hasBase ? fileAt(table, joinPath(aliases.folder, source)) : undefined;
+    return aliases.hasBase ? fileAt(files, joinPath(aliases.folder, source)) : undefined;
   };
 
-  return (from: FileRecord, source: string): readonly number[] => {
+  return (from, source) => {
     let found: FileRecord | undefined;
-    if (/^\.{1,2}(?:\/|$)/.test(source)) found = fileAt(table, joinPath(from.folder, source));
-    else if (source.startsWith("/")) found = fileAt(table, source.slice(1));
+    if (/^\.{1,2}(?:\/|$)/.test(source)) found = fileAt(files, joinPath(from.folder, source));
+    else if (source.startsWith("/")) found = fileAt(files, source.slice(1));
     else {
       found = byAlias(from.folder, source);
       const parts = source.split("/");
       const name = parts.slice(0, source.startsWith("@") ? 2 : 1).join("/");
       const entry = found === undefined ? workspace().get(name) : undefined;
-      if (entry !== undefined) found = inPackage(table, entry, source.slice(name.length + 1));
+      if (entry !== undefined) found = inPackage(files, entry, source.slice(name.length + 1));
     }
     return found === undefined ? [] : [found.id];
   };

@@ -84,7 +84,7 @@ function memberOfType(define: Handler): Handler {
 
 const skip: Handler = () => undefined;
 
-export const ecmascript: Rules = {
+export const rules: Rules = {
   membersVisible: false,
   outerNames: false,
   expression: ecmascriptExpression,

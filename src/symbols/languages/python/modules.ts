@@ -1,6 +1,6 @@
-import type { FileRecord, Table } from "../../project/table.ts";
+import type { FileRecord, ProjectFiles, ResolveSource } from "../../project/family.ts";
 
-const fileAt = (table: Table, path: string): FileRecord | undefined => {
+const fileAt = (files: ProjectFiles, path: string): FileRecord | undefined => {
   for (const candidate of [
     `${path}.py`,
     `${path}/__init__.py`,
@@ -8,7 +8,7 @@ const fileAt = (table: Table, path: string): FileRecord | undefined => {
     `${path}/__init__.pyi`,
     `${path}.pyx`,
   ]) {
-    const found = table.byPath(candidate.replace(/^\//, ""));
+    const found = files.byPath(candidate.replace(/^\//, ""));
     if (found !== undefined) return found;
   }
   return undefined;
@@ -24,8 +24,8 @@ const sharedDepth = (a: string, b: string): number => {
 
 /** Files that `import a.b.c`, `from ..a import b` mean. A module path is tried from every folder above the importer, then anywhere. */
 export const createPythonModules =
-  (table: Table) =>
-  (from: FileRecord, source: string): readonly number[] => {
+  (files: ProjectFiles): ResolveSource =>
+  (from, source) => {
     const dots = /^\.*/.exec(source)?.[0].length ?? 0;
     const path = source.slice(dots).replaceAll(".", "/");
     if (dots > 0) {
@@ -33,7 +33,7 @@ export const createPythonModules =
       for (let up = 1; up < dots; up++)
         folder = folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : "";
       const base = path === "" ? folder : folder === "" ? path : `${folder}/${path}`;
-      const found = path === "" ? (fileAt(table, base) ?? undefined) : fileAt(table, base);
+      const found = path === "" ? (fileAt(files, base) ?? undefined) : fileAt(files, base);
       return found === undefined ? [] : [found.id];
     }
     if (path === "") return [];
@@ -42,16 +42,16 @@ export const createPythonModules =
       ;
       folder = folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : ""
     ) {
-      const found = fileAt(table, folder === "" ? path : `${folder}/${path}`);
+      const found = fileAt(files, folder === "" ? path : `${folder}/${path}`);
       // A script's own folder counts; inside a package, `import json` does not mean `json.py` beside it.
-      if (found !== undefined && (folder === "" || table.byPath(`${folder}/__init__.py`) === undefined))
+      if (found !== undefined && (folder === "" || files.byPath(`${folder}/__init__.py`) === undefined))
         return [found.id];
       if (folder === "") break;
     }
     const stem = path.slice(path.lastIndexOf("/") + 1);
-    const others = table.byStem
+    const others = files.byStem
       .get(stem)
-      .map((id) => table.file(id))
+      .map((id) => files.file(id))
       .filter((file) => file !== undefined)
       .filter(({ path: known, folder }) => {
         const root = [`/${path}.py`, `/${path}/__init__.py`, `/${path}.pyi`].find((end) =>
@@ -59,7 +59,7 @@ export const createPythonModules =
         );
         if (root === undefined) return false;
         const above = known.slice(0, known.length - root.length);
-        return folder !== "" && table.byPath(`${above}/__init__.py`) === undefined;
+        return folder !== "" && files.byPath(`${above}/__init__.py`) === undefined;
       })
       .sort(
         (a, b) =>

@@ -51,7 +51,7 @@ const subscript: Handler = (walker, node) => {
   walker.visitChildren(node);
 };
 
-export const python: Rules = {
+export const rules: Rules = {
   membersVisible: false,
   outerNames: false,
   expression: pythonExpression,

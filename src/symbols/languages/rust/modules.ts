@@ -1,13 +1,14 @@
 import type { ConfigFiles } from "../../project/config-files.ts";
-import { type FileRecord, folderOf, type Table } from "../../project/table.ts";
+import type { FileRecord, ProjectFiles, ResolveSource } from "../../project/family.ts";
+import { folderOf, nameOf } from "../../project/paths.ts";
 
-/** Folder of the sources of a crate (`…/src`) and the path of a module in it. */
-interface Place {
+/** A module: the folder of its crate's sources (`…/src`) and its path in there. */
+interface ModulePath {
   readonly root: string;
   readonly path: readonly string[];
 }
 
-const placeOf = (path: string): Place => {
+const modulePathOf = (path: string): ModulePath => {
   const parts = path.replace(/\.rs$/, "").split("/");
   const source = parts.lastIndexOf("src");
   const root = parts.slice(0, source + 1).join("/");
@@ -17,25 +18,28 @@ const placeOf = (path: string): Place => {
   return { root, path: inner };
 };
 
-const fileAt = (table: Table, { root, path }: Place): FileRecord | undefined => {
+const fileAt = (files: ProjectFiles, { root, path }: ModulePath): FileRecord | undefined => {
   const base = root === "" ? "" : `${root}/`;
-  if (path.length === 0) return table.byPath(`${base}lib.rs`) ?? table.byPath(`${base}main.rs`);
+  if (path.length === 0) return files.byPath(`${base}lib.rs`) ?? files.byPath(`${base}main.rs`);
   const joined = base + path.join("/");
-  return table.byPath(`${joined}.rs`) ?? table.byPath(`${joined}/mod.rs`);
+  return files.byPath(`${joined}.rs`) ?? files.byPath(`${joined}/mod.rs`);
 };
 
+const crateName = (text: string): string | undefined =>
+  /^\[package\][^[]*?^name\s*=\s*"([^"]+)"/ms.exec(text)?.[1]?.replaceAll("-", "_");
+
 /** Files that a path of `use` means: `crate::a::b`, `super::a`, `self::a`, or another crate of the workspace. */
-export const createRustModules = (table: Table, config: ConfigFiles) => {
+export const createRustModules = (files: ProjectFiles, config: ConfigFiles): ResolveSource => {
   let crates: ReadonlyMap<string, string> = new Map();
   let cratesAt = -1;
   const rootOf = (crate: string): string | undefined => {
-    if (cratesAt !== table.generation) {
-      cratesAt = table.generation;
+    if (cratesAt !== files.generation) {
+      cratesAt = files.generation;
       const found = new Map<string, string>();
-      for (const folder of [...table.inFolder.keys()].sort()) {
+      for (const folder of [...files.inFolder.keys()].sort()) {
         if (!/(?:^|\/)src$/.test(folder)) continue;
         const home = folderOf(folder);
-        const name = config.crateIn(home) ?? home.slice(home.lastIndexOf("/") + 1).replaceAll("-", "_");
+        const name = config.parsed(home, "Cargo.toml", crateName) ?? nameOf(home).replaceAll("-", "_");
         if (!found.has(name)) found.set(name, folder);
       }
       crates = found;
@@ -43,28 +47,28 @@ export const createRustModules = (table: Table, config: ConfigFiles) => {
     return crates.get(crate);
   };
 
-  return (from: FileRecord, source: string): readonly number[] => {
-    const here = placeOf(from.path);
+  return (from, source) => {
+    const here = modulePathOf(from.path);
     const parts = source.split("::").filter(Boolean);
     const [first = ""] = parts;
-    let place: Place;
-    if (first === "crate") place = { root: here.root, path: parts.slice(1) };
-    else if (first === "self") place = { root: here.root, path: [...here.path, ...parts.slice(1)] };
+    let wanted: ModulePath;
+    if (first === "crate") wanted = { root: here.root, path: parts.slice(1) };
+    else if (first === "self") wanted = { root: here.root, path: [...here.path, ...parts.slice(1)] };
     else if (first === "super") {
       const up = parts.findIndex((part) => part !== "super");
       const count = up < 0 ? parts.length : up;
-      place = {
+      wanted = {
         root: here.root,
         path: [...here.path.slice(0, Math.max(0, here.path.length - count)), ...parts.slice(count)],
       };
     } else {
-      const beside = fileAt(table, { root: here.root, path: [...here.path, ...parts] });
+      const beside = fileAt(files, { root: here.root, path: [...here.path, ...parts] });
       if (beside !== undefined) return [beside.id];
       const root = rootOf(first);
       if (root === undefined) return [];
-      place = { root, path: parts.slice(1) };
+      wanted = { root, path: parts.slice(1) };
     }
-    const found = fileAt(table, place);
+    const found = fileAt(files, wanted);
     return found === undefined ? [] : [found.id];
   };
 };

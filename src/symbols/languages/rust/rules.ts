@@ -15,7 +15,7 @@ import { enumVariant, field, functionItem, implItem, item, traitBounds, traitIte
 import { isPublic, words } from "./node-types.ts";
 import { closureParameters, forExpression, letDeclaration, matchArm, parameterOf } from "./patterns.ts";
 
-export const rust: Rules = {
+export const rules: Rules = {
   membersVisible: false,
   outerNames: false,
   expression: expressionOf(words),

@@ -1,0 +1,41 @@
+import type { Handler, Rules } from "../extract/walker.ts";
+import { generic, genericCall } from "../rules/generic.ts";
+import { firstOf } from "../rules/handlers.ts";
+import type { SymbolLanguage } from "../rules/symbol-language.ts";
+
+const DEFINES = /^(?:def|defp|defmacro|defmacrop|defmodule|defprotocol|defguard)$/;
+
+/** Definitions are calls: `def name(a, b) do`. */
+const call: Handler = (walker, node) => {
+  const macro = walker.text(walker.field(node, "target"));
+  if (!DEFINES.test(macro)) {
+    genericCall(walker, node);
+    return;
+  }
+  const head = firstOf(walker, walker.child(node, "arguments"));
+  const named = walker.type(head) === "call" ? walker.field(head, "target") : head;
+  const isModule = /^def(?:module|protocol)$/.test(macro);
+  const definition = walker.define(
+    walker.text(named).split(".").at(-1) ?? "",
+    isModule ? "class" : walker.scopes.kind === "class" ? "method" : "function",
+    named,
+    node,
+    { exported: !macro.endsWith("p") },
+  );
+  walker.scopes.enter(isModule ? "class" : "function", definition >= 0 ? definition : undefined);
+  for (const child of walker.children(walker.child(node, "arguments")))
+    if (child !== head) walker.visit(child);
+  walker.visit(walker.child(node, "do_block"));
+  walker.scopes.leave();
+};
+
+const rules: Rules = {
+  ...generic,
+  handlers: { get: (type) => (type === "call" ? call : generic.handlers.get(type)) },
+};
+
+export const elixir: SymbolLanguage = {
+  ids: ["elixir"],
+  rules,
+  family: { name: "elixir", reach: "project" },
+};
