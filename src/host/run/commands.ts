@@ -8,16 +8,11 @@ import { createAccess } from "../reach/access.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
-import type {
-  CommandLimits,
-  CommandOutcome,
-  CommandRequest,
-  CommandRunner,
-  SandboxProfile,
-  Tier,
-} from "./contract.ts";
+import type { CommandOutcome, CommandRunner } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
+import type { CommandLimits } from "./tree/limits.ts";
 
 export interface CommandCall {
   /** A command line with quotes, or the program and its arguments, which are then taken as they are. */

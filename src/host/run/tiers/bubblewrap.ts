@@ -1,13 +1,13 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { isInside } from "../../../policy/paths.ts";
+import { limited, withTerminal } from "../tree/limits.ts";
+import type { TreeMark } from "../tree/process-scan.ts";
+import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
-import { limited, withTerminal } from "./limits.ts";
 import { createMountCheck } from "./mount-check.ts";
-import type { PrivatePlace } from "./private-place.ts";
-import type { TreeMark } from "./process-scan.ts";
-import type { Launch } from "./process-tree.ts";
-import { isInside } from "./protected-names.ts";
+import type { PrivatePlace } from "./sandbox-files.ts";
 import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReachedLimit } from "../../base/limit-notes.ts";
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import { openPipe } from "./pipe.ts";
 import { collect, type Launch, type Output, ProcessTree } from "./process-tree.ts";
 import type { UsageWatch } from "./usage-watch.ts";

@@ -1,11 +1,11 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
-import { quoteForMessage } from "../../base/text.ts";
-import { insideRoots } from "../../policy/paths.ts";
-import { BESIDE_HEAD } from "../../policy/reach.ts";
-import { isPlainConfig, parseGitConfig } from "./git-config.ts";
-import { configuredFolders } from "./git-configured-paths.ts";
-import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository, settingsOf } from "./git-files.ts";
+import { quoteForMessage } from "../../../base/text.ts";
+import { insideRoots } from "../../../policy/paths.ts";
+import { BESIDE_HEAD } from "../../../policy/reach.ts";
+import { isPlainConfig, parseGitConfig } from "./config.ts";
+import { configuredFolders } from "./configured-paths.ts";
+import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository, settingsOf } from "./files.ts";
 
 /** Where git keeps what belongs to a work tree. Real paths. */
 export interface GitRepository {

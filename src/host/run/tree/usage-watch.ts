@@ -1,6 +1,6 @@
 import { readFileSync, statfsSync } from "node:fs";
-import type { ReachedLimit } from "../../base/limit-notes.ts";
-import type { CommandLimits } from "./contract.ts";
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { CommandLimits } from "./limits.ts";
 import type { ProcessTree } from "./process-tree.ts";
 
 const TICK_MS = 200;

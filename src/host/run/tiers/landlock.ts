@@ -1,12 +1,12 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { isInside } from "../../../policy/paths.ts";
+import { canMarkByLimit, processLimit } from "../tree/limits.ts";
+import type { TreeMark } from "../tree/process-scan.ts";
+import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
-import { canMarkByLimit, processLimit } from "./limits.ts";
-import type { PrivatePlace } from "./private-place.ts";
-import type { TreeMark } from "./process-scan.ts";
-import type { Launch } from "./process-tree.ts";
-import { isInside } from "./protected-names.ts";
+import type { PrivatePlace } from "./sandbox-files.ts";
 import { SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isInside } from "./protected-names.ts";
+import { isInside } from "../../../policy/paths.ts";
 
 /** Bits of the kernel's landlock.h. */
 const EXECUTE = 1 << 0;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
-import type { ReachedLimit } from "../../base/limit-notes.ts";
-import type { CommandLimits } from "./contract.ts";
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { CommandLimits } from "./limits.ts";
 
 /** The piece that no longer fitted may have been a large one. */
 const ALMOST_ALL = 0.9;

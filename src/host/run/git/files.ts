@@ -1,15 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { lstatSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
-import { type GitSetting, parseGitConfig } from "./git-config.ts";
-import { readSmallFile } from "./small-file.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { readOwnFile } from "../../own-files/read-own-file.ts";
+import { type GitSetting, parseGitConfig } from "./config.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;
 
 export const realOf = (path: string): string | undefined => {
   try {
     return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The content of a regular file of at most so many bytes; undefined for anything else, and it never blocks. */
+export const readSmallFile = (path: string, maxBytes: number): Buffer | undefined => {
+  try {
+    return readOwnFile(path, { maxBytes });
   } catch {
     return undefined;
   }

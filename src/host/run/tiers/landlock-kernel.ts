@@ -1,5 +1,5 @@
 import koffi from "koffi";
-import { sealDescriptors } from "./seal-descriptors.ts";
+import { sealDescriptors } from "../tree/seal-descriptors.ts";
 
 /** The few C calls of the launcher; all act on the calling thread, which is the one that becomes the command. */
 const libc = koffi.load(null);

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import { posix } from "node:path";
-import { trackedFiles } from "./git-index.ts";
-import { findRepository } from "./git-repository.ts";
-import { readSmallFile } from "./small-file.ts";
+import { readSmallFile } from "./files.ts";
+import { trackedFiles } from "./index-file.ts";
+import { findRepository } from "./repository.ts";
 
 /** More than the index of the largest public repositories. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;

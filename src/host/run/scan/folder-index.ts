@@ -2,7 +2,7 @@ import { type Dirent, lstatSync, type Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { nameOf, pathBytes, systemPath } from "../byte-path.ts";
+import { nameOf, pathBytes, systemPath } from "../../reach/byte-path.ts";
 
 export type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory" | "isSymbolicLink">;
 

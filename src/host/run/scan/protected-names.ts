@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { systemPath } from "../byte-path.ts";
-import type { SandboxProfile, SetAside } from "./contract.ts";
+import { isInside } from "../../../policy/paths.ts";
+import { systemPath } from "../../reach/byte-path.ts";
+import type { SandboxProfile, SetAside } from "../tiers/contract.ts";
 
 /** What cannot be looked at, because a folder above is closed to us, counts as there. */
 const exists = async (path: string): Promise<boolean> =>
@@ -11,9 +12,6 @@ const exists = async (path: string): Promise<boolean> =>
     () => true,
     (thrown: NodeJS.ErrnoException) => thrown.code !== "ENOENT" && thrown.code !== "ENOTDIR",
   );
-
-export const isInside = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
 
 const MAX_KEPT_NAME = 200;
 

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { insideRoots } from "../../policy/paths.ts";
+import { insideRoots } from "../../../policy/paths.ts";
 import type { SandboxProfile, Tier } from "./contract.ts";
 import { foldersAbove } from "./landlock-rules.ts";
 

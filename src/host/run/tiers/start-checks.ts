@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError } from "../../../base/error.ts";
 import { ranInside } from "./bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./contract.ts";
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findSystemProgram } from "../os/system-programs.ts";
-import { gitIdentityConfig } from "./git-identity.ts";
+import { findSystemProgram } from "../../os/system-programs.ts";
+import { gitIdentityConfig } from "../git/identity.ts";
 import { seccompProgram } from "./seccomp.ts";
 
 /** A folder of one run, for its home and temporary files where the tier has no memory file system. */

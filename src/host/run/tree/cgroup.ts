@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReachedLimit } from "../../base/limit-notes.ts";
-import type { CommandLimits } from "./contract.ts";
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import { limitReached } from "./group-events.ts";
+import type { CommandLimits } from "./limits.ts";
 
 /** A control group around one command: the kernel bounds all its processes together. */
 export interface CommandGroup {

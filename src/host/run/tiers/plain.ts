@@ -1,9 +1,9 @@
+import { limited, withTerminal } from "../tree/limits.ts";
+import type { TreeMark } from "../tree/process-scan.ts";
+import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
-import { limited, withTerminal } from "./limits.ts";
-import type { PrivatePlace } from "./private-place.ts";
-import type { TreeMark } from "./process-scan.ts";
-import type { Launch } from "./process-tree.ts";
+import type { PrivatePlace } from "./sandbox-files.ts";
 
 /**
  * No confinement: the user's rights, a clean environment and the end of the whole tree. A program that wipes its

@@ -1,13 +1,13 @@
 import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LlmcError } from "../../base/error.ts";
-import { STATE_DIR } from "../../policy/paths.ts";
-import { looksLikeGitDirectory } from "../../policy/reach.ts";
-import { systemPath } from "../byte-path.ts";
-import type { Surroundings } from "../reach/reach.ts";
-import { type Census, createCensus, type Entry } from "./folder-census.ts";
-import { SYSTEM_FOLDERS } from "./system-folders.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { STATE_DIR } from "../../../policy/paths.ts";
+import { looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { systemPath } from "../../reach/byte-path.ts";
+import type { Surroundings } from "../../reach/reach.ts";
+import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
+import { type Census, createCensus, type Entry } from "./folder-index.ts";
 
 /** Something in the roots that the table of reach speaks of, found by its name or by what it holds. */
 export interface Finding {

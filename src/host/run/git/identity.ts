@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { homedir } from "node:os";
 import { promisify } from "node:util";
-import { SYSTEM_PATH } from "../os/system-programs.ts";
+import { SYSTEM_PATH } from "../../os/system-programs.ts";
 
 const TIMEOUT_MS = 2000;
 

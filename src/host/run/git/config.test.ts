@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isPlainConfig, parseGitConfig } from "./git-config.ts";
+import { isPlainConfig, parseGitConfig } from "./config.ts";
 
 const keysOf = (source: string): readonly string[] | undefined =>
   parseGitConfig(source)?.map(({ key, value }) => `${key}=${value}`);

@@ -1,9 +1,17 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { LlmcError } from "../../base/error.ts";
-import { findSystemProgram } from "../os/system-programs.ts";
-import type { CommandLimits } from "../run/contract.ts";
-import type { TreeMark } from "../run/process-scan.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { findSystemProgram } from "../../os/system-programs.ts";
+import type { TreeMark } from "./process-scan.ts";
+
+/** Bounds on what a command and everything that it starts may use together. */
+export interface CommandLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+  readonly fileBytes: number;
+  /** Of each process, where no control group bounds them together. */
+  readonly dataBytes?: number;
+}
 
 /** Processes and threads that a command may add to those that run already, where nobody says. */
 const MORE_PROCESSES = 256;

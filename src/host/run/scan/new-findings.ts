@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
-import { insideRoots } from "../../policy/paths.ts";
-import type { OwnWrites } from "../reach/own-writes.ts";
-import type { SetAside } from "./contract.ts";
-import { gitPointer, isPlainRepository } from "./git-repository.ts";
-import { createTrackedFinder } from "./git-tracked.ts";
+import { insideRoots } from "../../../policy/paths.ts";
+import type { OwnWrites } from "../../reach/own-writes.ts";
+import { gitPointer, isPlainRepository } from "../git/repository.ts";
+import { createTrackedFinder } from "../git/tracked.ts";
+import type { SetAside } from "../tiers/contract.ts";
 import { moveAside, openBelow } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createWorkspace } from "../../../test/workspace.ts";
+import { createWorkspace } from "../../../../test/workspace.ts";
 import { limitReached } from "./group-events.ts";
 
 const told = async (version: 1 | 2, files: Readonly<Record<string, string>>): Promise<string | undefined> => {

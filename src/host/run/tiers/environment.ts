@@ -1,5 +1,5 @@
-import { LlmcError } from "../../base/error.ts";
-import { SYSTEM_PATH } from "../os/system-programs.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { SYSTEM_PATH } from "../../os/system-programs.ts";
 import type { CommandRequest } from "./contract.ts";
 
 /** Names by which a program loads code, runs another or finds its configuration elsewhere. */
