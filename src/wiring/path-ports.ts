@@ -14,7 +14,7 @@ import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { createFileWrites } from "../host/write/file-writes.ts";
 
-interface ReachParts {
+export interface PathParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
   readonly state: Database;
@@ -24,15 +24,15 @@ interface ReachParts {
   readonly places: NonNullable<ReachOptions["places"]>;
   readonly withheldFiles: WithheldFiles;
   readonly ownWrites: OwnWrites;
-  /** What trust in the workspace would change about a refusal. */
+  /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint: ((key: string, item: string) => string | undefined) | undefined;
   readonly now: () => number;
 }
 
 const MIB = 1024 * 1024;
 
-/** Everything that touches paths, within some roots. `rootsKey` is the key that they come from. */
-export const createReach = (parts: ReachParts, rootsKey: string, roots: () => readonly string[]) => {
+/** The ports that work on paths, within some roots. `rootsKey` is the configuration key that they come from. */
+export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () => readonly string[]) => {
   const { root, config, locks, runner, trustHint } = parts;
   const tools = () => config().mcp.tools;
   const reach: ReachOptions = {
@@ -89,4 +89,4 @@ export const createReach = (parts: ReachParts, rootsKey: string, roots: () => re
   };
 };
 
-export type Reach = ReturnType<typeof createReach>;
+export type PathPorts = ReturnType<typeof createPathPorts>;
