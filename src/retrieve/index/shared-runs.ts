@@ -1,6 +1,6 @@
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { IndexProgress, IndexReport } from "./index-status.ts";
-import { whileWaiting } from "./while-waiting.ts";
+import { waitFor } from "./wait-for.ts";
 
 interface Run<R> {
   readonly force: boolean;
@@ -8,45 +8,52 @@ interface Run<R> {
   readonly controller: AbortController;
   readonly listeners: Set<(progress: IndexProgress) => void>;
   progress: IndexProgress;
-  holders: number;
+  participants: number;
   readonly promise: Promise<R>;
 }
 
-/** Runs of this process of one kind: one at a time, which everybody who asks for one shares. */
-export interface BuildRuns<R = IndexReport> {
-  /** Joins the run that is on, or starts one; it is stopped when the last who joined has left. */
+/** Runs of one kind in this process: one at a time, shared by all callers who ask for one. */
+export interface SharedRuns<R = IndexReport> {
+  /** Joins the current run or starts one; the run is aborted when its last participant has left. */
   join(
     force: boolean,
     signal: AbortSignal | undefined,
     onProgress?: (progress: IndexProgress) => void,
   ): Promise<R>;
-  /** Makes sure that one is on, for nobody in particular: it runs to its end. */
-  startForNobody(): void;
-  /** Waits for the run that is on, until it is so old: whoever comes late to a long one does not wait. */
+  /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
+  startInBackground(): void;
+  /** Waits for the current run until it is this old, so that late callers do not wait long for a long run. */
   waitUntilAge(ageMs: number, signal: AbortSignal | undefined): Promise<void>;
   current(): IndexProgress | undefined;
   close(): Promise<void>;
 }
 
-type Work<R> = (force: boolean, signal: AbortSignal, tell: (progress: IndexProgress) => void) => Promise<R>;
+type Work<R> = (
+  force: boolean,
+  signal: AbortSignal,
+  onProgress: (progress: IndexProgress) => void,
+) => Promise<R>;
 
-export const createBuildRuns = <R>(work: Work<R>, onFailure: (error: unknown) => void): BuildRuns<R> => {
+export const createSharedRuns = <R>(
+  work: Work<R>,
+  onBackgroundFailure: (error: unknown) => void,
+): SharedRuns<R> => {
   let run: Run<R> | undefined;
   let isClosed = false;
 
   const start = (force: boolean): Run<R> => {
     const controller = new AbortController();
     const listeners = new Set<(progress: IndexProgress) => void>();
-    const tell = (progress: IndexProgress): void => {
+    const report = (progress: IndexProgress): void => {
       started.progress = progress;
       for (const listener of listeners) listener(progress);
     };
     const promise = Promise.resolve()
-      .then(() => work(force, controller.signal, tell))
+      .then(() => work(force, controller.signal, report))
       .finally(() => {
         if (run === started) run = undefined;
       });
-    // Whoever waits gets the failure; where nobody does, it must not end the process.
+    // The failure reaches whoever waits; where nobody does, it must not end the process.
     promise.catch(() => {});
     const started: Run<R> = {
       force,
@@ -54,27 +61,28 @@ export const createBuildRuns = <R>(work: Work<R>, onFailure: (error: unknown) =>
       controller,
       listeners,
       progress: { phase: "list", done: 0, total: 0 },
-      holders: 0,
+      participants: 0,
       promise,
     };
     run = started;
     return started;
   };
 
-  /** One that was given up only has to end. */
-  const live = (): Run<R> | undefined => (run?.controller.signal.aborted === false ? run : undefined);
+  const isUsable = (one: Run<R>, force: boolean): boolean =>
+    !one.controller.signal.aborted && (one.force || !force);
+
+  const live = (): Run<R> | undefined => (run !== undefined && isUsable(run, false) ? run : undefined);
 
   const leave = (one: Run<R>): void => {
-    one.holders--;
-    if (one.holders === 0) one.controller.abort();
+    one.participants--;
+    if (one.participants === 0) one.controller.abort();
   };
 
   return {
     join: async (force, signal, onProgress) => {
       stopIfAborted(signal);
-      // One that only looks for changes, or was given up, is not what was asked for.
-      while (run !== undefined && ((force && !run.force) || run.controller.signal.aborted))
-        await whileWaiting(
+      while (run !== undefined && !isUsable(run, force))
+        await waitFor(
           run.promise.then(
             () => {},
             () => {},
@@ -82,34 +90,35 @@ export const createBuildRuns = <R>(work: Work<R>, onFailure: (error: unknown) =>
           signal,
         );
       const joined = run ?? start(force);
-      joined.holders++;
+      joined.participants++;
       if (onProgress !== undefined) joined.listeners.add(onProgress);
       try {
-        const report = await whileWaiting(joined.promise, signal);
-        if (report === undefined) throw new Error("a run without a limit ended without a report");
+        const report = await waitFor(joined.promise, signal);
+        if (report === undefined) throw new Error("a run without a time limit ended without a report");
         return report;
       } finally {
         if (onProgress !== undefined) joined.listeners.delete(onProgress);
         leave(joined);
       }
     },
-    startForNobody: () => {
+    startInBackground: () => {
       if (isClosed || live() !== undefined) return;
       const started = start(false);
-      started.holders++;
+      // Never leaves, so the run is not aborted when others leave it.
+      started.participants++;
       started.promise.catch((error: unknown) => {
-        if (!started.controller.signal.aborted) onFailure(error);
+        if (!started.controller.signal.aborted) onBackgroundFailure(error);
       });
     },
     waitUntilAge: async (ageMs, signal) => {
-      const waitedFor = live();
-      if (waitedFor === undefined) return;
-      const leftMs = waitedFor.startedMs + ageMs - performance.now();
-      const end = waitedFor.promise.catch((error: unknown) => {
-        // Others gave it up, which is not this caller's failure.
-        if (!waitedFor.controller.signal.aborted) throw error;
+      const current = live();
+      if (current === undefined) return;
+      const leftMs = current.startedMs + ageMs - performance.now();
+      const end = current.promise.catch((error: unknown) => {
+        // A run that its participants aborted is not this caller's failure.
+        if (!current.controller.signal.aborted) throw error;
       });
-      if (leftMs > 0) await whileWaiting(end, signal, leftMs);
+      if (leftMs > 0) await waitFor(end, signal, Math.ceil(leftMs));
     },
     current: () => live()?.progress,
     close: async () => {
