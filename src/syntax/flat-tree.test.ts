@@ -10,16 +10,12 @@ import { readColumns } from "./tree-columns.ts";
 /** A node with what is inside it: `type field start end` and its named children. */
 type Shown = readonly [string, readonly Shown[]];
 
-/** By the number of its type: a few grammars show an unnamed one as a node that calls itself named. */
-const isNamed = ({ language }: Tree, { nodeTypeId }: TreeCursor): boolean =>
-  nodeTypeId >= language.types.length || language.nodeTypeIsNamed(nodeTypeId);
-
-const byCursor = (tree: Tree, cursor: TreeCursor, isRoot: boolean): Shown => {
+const byCursor = (cursor: TreeCursor, isRoot: boolean): Shown => {
   const field = isRoot ? "" : (cursor.currentFieldName ?? "");
   const own = `${cursor.nodeType} ${field} ${cursor.startIndex} ${cursor.endIndex}`;
   const children: Shown[] = [];
   if (cursor.gotoFirstChild()) {
-    do if (isNamed(tree, cursor)) children.push(byCursor(tree, cursor, false));
+    do if (cursor.nodeIsNamed) children.push(byCursor(cursor, false));
     while (cursor.gotoNextSibling());
     cursor.gotoParent();
   }
@@ -43,7 +39,7 @@ const compare = (tree: Tree, text: string): number => {
   const cursor = tree.walk();
   const flat = toFlatTree(readColumns(tree, text.length), text);
   const found = byMemory(flat, 0);
-  expect(found).toEqual(cutLike(byCursor(tree, cursor, true), found));
+  expect(found).toEqual(cutLike(byCursor(cursor, true), found));
   cursor.delete();
   return flat.count;
 };

@@ -1,3 +1,4 @@
+import { createLineFinder } from "./line-finder.ts";
 import type { TreeColumns } from "./tree-columns.ts";
 
 /**
@@ -28,36 +29,11 @@ export interface FlatTree {
   readonly lineStarts: Int32Array;
 }
 
-const startsOfLines = (text: string): Int32Array => {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return Int32Array.from(starts);
-};
-
 /** Columns with the text that they are of, ready to be asked. */
 export const toFlatTree = (columns: TreeColumns, text: string): FlatTree => {
   const { count, type, field, start, end, parent, firstChild, nextSibling } = columns;
   const { types, fields } = columns.vocabulary;
-  const lineStarts = startsOfLines(text);
-  let hint = 0;
-  const line = (index: number): number => {
-    let low = 0;
-    let high = lineStarts.length - 1;
-    // Questions come nearly in the order of the text.
-    const here = lineStarts[hint] ?? 0;
-    if (here <= index) {
-      const next = lineStarts[hint + 1];
-      if (next === undefined || index < next) return hint + 1;
-      low = hint;
-    } else high = Math.max(0, hint - 1);
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if ((lineStarts[middle] ?? 0) <= index) low = middle;
-      else high = middle - 1;
-    }
-    hint = low;
-    return low + 1;
-  };
+  const lines = createLineFinder(text);
   const fieldName = (node: number): string => fields[field[node] ?? 0] ?? "";
 
   return {
@@ -71,8 +47,8 @@ export const toFlatTree = (columns: TreeColumns, text: string): FlatTree => {
     parent,
     firstChild,
     nextSibling,
-    line,
-    lineStarts,
+    line: (offset) => lines.rowAt(offset) + 1,
+    lineStarts: lines.starts,
     slice: (node) => text.slice(start[node], end[node]),
     fieldName,
     field: (node, name) => {

@@ -24,7 +24,7 @@ const byCursor = (cursor: TreeCursor, isRoot: boolean): Shown => {
 
 const byMemory = (tree: SyntaxTree, node: SyntaxNode): Shown => {
   const { isNamed, fieldId, start, end, startRow, endRow, endColumn } = node;
-  const own = [tree.typeOf(node), isNamed, fieldId, start, end, startRow, endRow, endColumn / 2];
+  const own = [tree.typeOf(node), isNamed, fieldId, start, end, startRow, endRow, endColumn];
   return [own.join(" "), tree.childrenOf(node).map((child) => byMemory(tree, child))];
 };
 

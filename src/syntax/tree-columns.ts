@@ -1,18 +1,14 @@
 import type { Language, Tree } from "web-tree-sitter";
-import { HEAP, INLINE, productionsOf, SUBTREE_BYTES } from "./tree-layout.ts";
-import { addressOf, treeMemory } from "./tree-sitter-core.ts";
+import { createNodeList, createTreeReader, NODE } from "./tree-reader.ts";
 
 /** More nodes than this (about 40 MB of source) are not looked at: memory stays bounded. */
 const MAX_NODES = 8_000_000;
 /** Deeper nesting is machine-made, and whoever walks the tree does so on the stack of its thread. */
 const MAX_DEPTH = 600;
-/** The same, with the hidden nodes in between. */
-const MAX_LEVELS = 2_400;
 
 /** What a grammar calls things. */
 interface Vocabulary {
   readonly types: readonly string[];
-  readonly named: Uint8Array;
   /** Types whose nodes are taken as a whole: a step down that finds nothing is as costly as one that finds something. */
   readonly whole: Uint8Array;
   readonly fields: readonly (string | null)[];
@@ -43,10 +39,8 @@ const vocabularyOf = (language: Language): Vocabulary => {
   const known = vocabularies.get(language);
   if (known !== undefined) return known;
   const types = language.types;
-  const named = new Uint8Array(types.length);
-  for (let id = 0; id < types.length; id++) named[id] = language.nodeTypeIsNamed(id) ? 1 : 0;
   const whole = Uint8Array.from(types, (type) => (isWhole(type, types) ? 1 : 0));
-  const vocabulary = { types, named, whole, fields: language.fields };
+  const vocabulary = { types, whole, fields: language.fields };
   vocabularies.set(language, vocabulary);
   return vocabulary;
 };
@@ -86,127 +80,60 @@ export interface TreeColumns {
   readonly nextSibling: Int32Array;
 }
 
+const pending = createNodeList();
+
 /** The result is valid until the next call: the arrays of small trees are used again. */
 export const readColumns = (tree: Tree, chars: number): TreeColumns => {
   const vocabulary = vocabularyOf(tree.language);
-  const { named, whole } = vocabulary;
+  const { whole } = vocabulary;
   const wanted = Math.max(64, chars >> 2);
   let room = Math.max(wanted, SCRATCH_NODES);
   let [type, field, start, end, parent, firstChild, nextSibling] =
     wanted > SCRATCH_NODES ? columns(room) : scratch();
   let count = 0;
+  const reader = createTreeReader(tree);
 
-  const { publicSymbols, aliases, aliasesEach, fields: fieldTable, fieldsEach } = productionsOf(tree);
-  const bytes = new Uint8Array(treeMemory());
-  const shorts = new Uint16Array(treeMemory());
-  const numbers = new Uint32Array(treeMemory());
-  /** By depth, the node that was seen last. */
-  const last: number[] = [];
-
-  const add = (
-    id: number,
-    fieldId: number,
-    from: number,
-    to: number,
-    above: number,
-    depth: number,
-  ): number => {
-    if (count >= room) {
-      room *= 2;
-      type = grown(type);
-      field = grown(field);
-      start = grown(start);
-      end = grown(end);
-      parent = grown(parent);
-      firstChild = grown(firstChild);
-      nextSibling = grown(nextSibling);
-    }
-    const node = count++;
-    type[node] = id;
-    field[node] = fieldId;
-    start[node] = from;
-    end[node] = to;
-    parent[node] = above;
-    firstChild[node] = -1;
-    nextSibling[node] = -1;
-    const before = last[depth] ?? -1;
-    if (before >= 0) nextSibling[before] = node;
-    else if (above >= 0) firstChild[above] = node;
-    last[depth] = node;
-    return node;
+  const grow = (): void => {
+    room *= 2;
+    type = grown(type);
+    field = grown(field);
+    start = grown(start);
+    end = grown(end);
+    parent = grown(parent);
+    firstChild = grown(firstChild);
+    nextSibling = grown(nextSibling);
   };
 
-  /** Children of one node as it is stored; those of hidden ones count as children of `above`. */
-  const visit = (
-    first: number,
-    childCount: number,
-    production: number,
-    hiddenField: number,
-    position: number,
-    above: number,
-    depth: number,
-    level: number,
-  ): void => {
-    let at = position;
-    let index = 0;
-    for (let child = 0; child < childCount; child++) {
-      const address = first + child * SUBTREE_BYTES;
-      const head = bytes[address] ?? 0;
-      const isInline = (head & INLINE.is) !== 0;
-      const heap = isInline ? 0 : (numbers[address >> 2] ?? 0);
-      const flags = isInline ? head : (bytes[heap + HEAP.flags] ?? 0);
-      const isExtra = (flags & (isInline ? INLINE.extra : HEAP.extra)) !== 0;
-      if (child > 0)
-        at += (isInline ? bytes[address + INLINE.padding] : numbers[(heap + HEAP.padding) >> 2]) ?? 0;
-      const size = (isInline ? bytes[address + INLINE.size] : numbers[(heap + HEAP.size) >> 2]) ?? 0;
-      let alias = 0;
-      let fieldId = 0;
-      if (!isExtra) {
-        if (index < aliasesEach) alias = aliases[production * aliasesEach + index] ?? 0;
-        if (index < fieldsEach) fieldId = fieldTable[production * fieldsEach + index] ?? 0;
-        if (fieldId === 0) fieldId = hiddenField;
-        index++;
-      }
-      const isShown = alias !== 0 || (flags & (isInline ? INLINE.visible : HEAP.visible)) !== 0;
-      const symbol =
-        alias !== 0
-          ? alias
-          : ((isInline ? bytes[address + INLINE.symbol] : shorts[(heap + HEAP.symbol) >> 1]) ?? 0);
-      let node = above;
-      let down = heap !== 0;
-      if (isShown) {
-        const id = publicSymbols[symbol] ?? symbol;
-        // ERROR has the number 65535, beyond the table: its children are still worth a look.
-        const isNamed = id >= named.length || named[id] === 1;
-        if (isNamed) node = add(id, fieldId, at >> 1, (at + size) >> 1, above, depth);
-        down &&= isNamed && whole[id] !== 1 && count < MAX_NODES && depth < MAX_DEPTH;
-        if (down) last[depth + 1] = -1;
-      }
-      if (down && level < MAX_LEVELS) {
-        const grandchildren = numbers[(heap + HEAP.childCount) >> 2] ?? 0;
-        if (grandchildren > 0)
-          visit(
-            heap - grandchildren * SUBTREE_BYTES,
-            grandchildren,
-            shorts[(heap + HEAP.productionId) >> 1] ?? 0,
-            isShown ? 0 : fieldId,
-            at,
-            node,
-            isShown ? depth + 1 : depth,
-            level + 1,
-          );
-      }
-      at += size;
+  /** Adds the nodes of `pending` from an index on, with all that is below them, and takes them off. */
+  const addPending = (from: number, above: number, depth: number): void => {
+    const to = pending.length;
+    let before = -1;
+    for (let at = from; at < to; at += NODE.length) {
+      const { numbers } = pending;
+      if (numbers[at + NODE.isNamed] !== 1) continue;
+      if (count >= room) grow();
+      const node = count++;
+      const id = numbers[at + NODE.typeId] ?? 0;
+      const begin = numbers[at + NODE.start] ?? 0;
+      type[node] = id;
+      field[node] = numbers[at + NODE.fieldId] ?? 0;
+      start[node] = begin;
+      end[node] = numbers[at + NODE.end] ?? 0;
+      parent[node] = above;
+      firstChild[node] = -1;
+      nextSibling[node] = -1;
+      if (before >= 0) nextSibling[before] = node;
+      else if (above >= 0) firstChild[above] = node;
+      before = node;
+      if (whole[id] === 1 || count >= MAX_NODES || depth >= MAX_DEPTH) continue;
+      reader.pushChildren(numbers[at + NODE.address] ?? 0, begin, pending);
+      if (pending.length > to) addPending(to, node, depth + 1);
     }
+    pending.length = from;
   };
 
-  const root = addressOf(tree);
-  const rootHead = bytes[root] ?? 0;
-  const rootPadding =
-    (rootHead & INLINE.is) === 0
-      ? numbers[((numbers[root >> 2] ?? 0) + HEAP.padding) >> 2]
-      : bytes[root + INLINE.padding];
-  visit(root, 1, 0, 0, rootPadding ?? 0, -1, 0, 0);
-
+  pending.length = 0;
+  reader.pushRoot(pending);
+  addPending(0, -1, 0);
   return { vocabulary, count, type, field, start, end, parent, firstChild, nextSibling };
 };
