@@ -7,6 +7,7 @@ import { flood } from "./flood.ts";
 import { graph } from "./graph.ts";
 import { http } from "./http.ts";
 import { index } from "./index.ts";
+import { install } from "./install.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
 import { memory } from "./memory.ts";
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   peers,
   workflows,
   graph,
+  install,
 ];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));

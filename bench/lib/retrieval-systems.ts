@@ -58,7 +58,7 @@ const standard = (): LibraryOptions => ({
 
 /** The parts of the engine, put together in this process without a disk: the ranking, beside each of its two halves. */
 export const openLibrary = async ({ embedder, weights } = standard()): Promise<OpenCorpus> => {
-  const nearestRows = await loadNearestRows();
+  const nearestRows = loadNearestRows();
   const parsers = await createParsers();
   return async (corpus) => {
     const index = createChunkIndex({ dimensions: embedder.dimensions, nearestRows });

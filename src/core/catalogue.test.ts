@@ -41,7 +41,6 @@ const entryOf = (name: string, loads: string[], ready: Promise<void> = Promise.r
 /** The real core over tools of our own. */
 const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode: Mode = "hybrid") => {
   const app = await openTestApp();
-  const engines = await app.engines();
   const loads: string[] = [];
   const state = { mode };
   const core = await createCore({
@@ -52,7 +51,8 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
       includeExecuteCode: false,
     }),
     tools: entries(loads),
-    ports: (server) => ({ main: { ...engines, server }, linux: { ...engines, server } }),
+    engines: await app.engines(),
+    linux: {},
     metrics: async () => ({}),
     observer: app.observer,
     modules: { list: async () => [], load: async () => ({}) },

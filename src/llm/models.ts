@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { missingExtra } from "../base/extras-table.ts";
 import { createOutbound } from "../host/net/outbound.ts";
 import { decideEgress, isFreeOfCharge } from "../policy/egress.ts";
 import type { Models } from "./contract.ts";
@@ -71,6 +72,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
       isFree: decision.loopbackOnly || isFreeOfCharge(name, url),
     };
     const sdk = await provider.load({ id, baseUrl: url, key, fetch: request }).catch((cause: unknown) => {
+      if (provider.extra !== undefined) throw missingExtra(provider.extra, cause);
       throw new LlmcError("unavailable", `What ${name} needs could not be loaded.`, {
         hint: "Is the installation whole?",
         cause,

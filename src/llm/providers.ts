@@ -1,4 +1,5 @@
 import type { AnthropicProvider } from "@ai-sdk/anthropic";
+import { EXTRAS, type Extra } from "../base/extras-table.ts";
 import type { ProviderName } from "./model-name.ts";
 
 /** A model as the AI SDK's provider packages make it. Their names end here. */
@@ -16,6 +17,8 @@ export interface Provider {
   /** Names the keys of its address and of its key's variable: `ollama_url`, `ollama_key_env`. */
   readonly setting: "ollama" | "openai" | "anthropic" | "google";
   needsKey(baseUrl: string): boolean;
+  /** The package that npm does not install by itself, where there is one. */
+  readonly extra?: Extra;
   /** Loads the provider's package, which a server without a model never does. */
   load(parts: SdkParts): Promise<SdkModel>;
 }
@@ -58,6 +61,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   },
   anthropic: {
     setting: "anthropic",
+    extra: EXTRAS.anthropic,
     needsKey: () => true,
     load: async ({ id, baseUrl, key = "", fetch: request }) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -66,6 +70,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   },
   google: {
     setting: "google",
+    extra: EXTRAS.google,
     needsKey: () => true,
     load: async ({ id, baseUrl, key = "", fetch: request }) => {
       const { createGoogle } = await import("@ai-sdk/google");

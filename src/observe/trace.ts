@@ -1,3 +1,4 @@
+import { EXTRAS, missingExtra } from "../base/extras-table.ts";
 import type { CallTrace } from "./records.ts";
 
 export interface Tracer {
@@ -22,7 +23,9 @@ export const createTracer = async (
     import("@opentelemetry/sdk-trace-base"),
     import("@opentelemetry/exporter-trace-otlp-http"),
     import("@opentelemetry/resources"),
-  ]);
+  ]).catch((cause: unknown) => {
+    throw missingExtra(EXTRAS.traces, cause);
+  });
   api.diag.setLogger(
     {
       error: (message) => onError(new Error(message)),

@@ -26,8 +26,7 @@ const SYSTEM_DIRS = ["/proc", "/sys"];
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
 
-/** By component, on normal absolute paths. */
-export const isInside = (path: string, dir: string): boolean =>
+const isInside = (path: string, dir: string): boolean =>
   path === dir || path.startsWith(dir === "/" ? "/" : `${dir}/`);
 
 /** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
-import { getWasmPath } from "tree-sitter-wasm";
 import { Parser, Language as Syntax } from "web-tree-sitter";
+import { readGrammar } from "../host/os/bundled-files.ts";
 import type { Grammar } from "./language-table.ts";
 import { setInput } from "./tree-sitter-core.ts";
 
@@ -46,7 +46,7 @@ const warmUp = (syntax: Syntax): void => {
 };
 
 const load = async (grammar: Grammar): Promise<Syntax> => {
-  const syntax = await Syntax.load(getWasmPath(grammar));
+  const syntax = await Syntax.load(await readGrammar(grammar));
   if (BASELINE_ONLY.has(grammar)) warmUp(syntax);
   return syntax;
 };

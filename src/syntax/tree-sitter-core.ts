@@ -1,5 +1,5 @@
 import { Parser, type Tree } from "web-tree-sitter";
-import { readWasmFile } from "../host/os/wasm-file.ts";
+import { readWasmFile } from "../host/os/bundled-files.ts";
 
 // The part of WebAssembly's types that is used: TypeScript has them among those of a browser's page only.
 interface Memory {

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { toLlmcError } from "../base/error.ts";
+import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
+import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
+import { createCommandGroups } from "../host/run/cgroup.ts";
+import type { Tier } from "../host/run/contract.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
-import type { Tier } from "../host/run/tiers/contract.ts";
-import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { modelSettingsOf } from "./agent-wiring.ts";
 import type { AppRequest } from "./app.ts";
@@ -125,7 +127,6 @@ const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding =
     : good("HTTP door", `token in ${variable}`);
 };
 
-/** Looks at everything that this program relies on. */
 /** Opens no connection: whether the model answers is found out by asking it. */
 const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   const model = loaded?.config.mcp.llm.agent_model ?? "";
@@ -144,6 +145,27 @@ const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Pr
   }
 };
 
+const valueAt = (config: unknown, key: string): string =>
+  String(
+    key.split(".").reduce((value, part) => (value as Record<string, unknown> | undefined)?.[part], config) ??
+      "",
+  );
+
+/** Packages that npm does not install by itself: a fault only where the configuration asks for one. */
+const examineExtras = (loaded: Loaded | undefined): Finding[] => {
+  const missing = Object.entries(EXTRAS).filter(([, { packages }]) => !packages.every(isInstalled));
+  const asked = missing.filter(([, { key, values }]) => values.test(valueAt(loaded?.config, key)));
+  if (asked.length > 0)
+    return asked.map(([name, extra]) =>
+      bad("extras", `${extra.key} needs the extra "${name}", which is not installed`, installCommand(extra)),
+    );
+  const list = missing.map(([name, extra]) => `${name} (${installCommand(extra)})`).join(", ");
+  return [
+    good("extras", missing.length === 0 ? "all are installed" : `not installed and not asked for: ${list}`),
+  ];
+};
+
+/** Examines everything that this program relies on. */
 export const examine = async (request: AppRequest): Promise<readonly Finding[]> => {
   const { finding, loaded } = await examineConfig(request);
   const [git, watches] = await Promise.all([versionOf("git"), watchLimit()]);
@@ -157,6 +179,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     await examineSandbox(loaded),
     ...(process.platform === "linux" ? [examineLimits()] : []),
     ...(await examineModel(request, loaded)),
+    ...examineExtras(loaded),
     git === undefined
       ? weak("git", "not installed", "apt-get install git (or your system's package)")
       : good("git", git),

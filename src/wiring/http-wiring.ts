@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { EXTRAS, missingExtra } from "../base/extras-table.ts";
 import type { Token } from "../http/auth/token-registry.ts";
 import type { RateLimiter } from "../http/limits/rate-limiter.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
@@ -86,12 +87,12 @@ export const followTokens = async (app: App, defaultSecret: string | undefined, 
 const SHARED_STORES = [
   {
     scheme: /^rediss?:\/\//,
-    driver: "ioredis",
+    extra: EXTRAS.redis,
     load: async () => (await import("../host/net/redis-rate-limiter.ts")).createRedisRateLimiter,
   },
   {
     scheme: /^postgres(?:ql)?:\/\//,
-    driver: "pg",
+    extra: EXTRAS.postgres,
     load: async () => (await import("../host/net/postgres-rate-limiter.ts")).createPostgresRateLimiter,
   },
 ] as const;
@@ -112,14 +113,7 @@ export const openRateLimiter = async (app: App, url: string): Promise<RateLimite
     store.load(),
     import("../http/limits/shared-rate-limiter.ts"),
   ]).catch((cause: unknown) => {
-    throw new LlmcError(
-      "unavailable",
-      `mcp.limits.state_url needs the package ${store.driver}, which is not installed.`,
-      {
-        hint: "Install it beside llmc, or leave the key out.",
-        cause,
-      },
-    );
+    throw missingExtra(store.extra, cause);
   });
   // The next request reports the same error.
   const shared = create(url, () => {});

@@ -106,9 +106,6 @@ export const serveHttp = async ({
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);
 
-  const servesMetrics = observability.enabled && observability.metrics_prometheus_enabled;
-  if (servesMetrics) await app.metrics.startPrometheus();
-
   const mcpHttp = createMcpHttp({
     ...mcpPartsOf(app),
     newId: app.newId,
@@ -126,7 +123,10 @@ export const serveHttp = async ({
     agent: createAgentPort(app, request.env),
     tokens: tokens.current,
     metrics: app.metrics.expose,
-    metricsPath: servesMetrics ? observability.metrics_path : undefined,
+    metricsPath:
+      observability.enabled && observability.metrics_prometheus_enabled
+        ? observability.metrics_path
+        : undefined,
     metricsOpen: mcp.auth.metrics_open,
     allowedHosts: server.allowed_hosts,
     proxies: createProxies(server.trusted_proxies),

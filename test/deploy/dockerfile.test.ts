@@ -44,7 +44,7 @@ describe("REQ-P2: the Dockerfile", () => {
 
   test("copies from stages that stand above", () => {
     const copies = runtime.instructions.filter(({ name }) => name === "COPY").map(copyOf);
-    expect(copies.flatMap(({ from }) => from ?? [])).toEqual(["build", "build"]);
+    expect(copies.flatMap(({ from }) => from ?? [])).toEqual(["build", "build", "build"]);
   });
 
   test("each step's program is there when it runs", () => {

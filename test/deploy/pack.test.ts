@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packAssets } from "../../scripts/pack-assets.ts";
+import { EXTRAS } from "../../src/base/extras-table.ts";
 import { VERSION } from "../../src/wiring/version.ts";
 import { cleanEnv } from "../workspace.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
@@ -15,14 +17,15 @@ interface Manifest {
   readonly files: readonly string[];
   readonly bin: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
-  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
 }
 const manifest = JSON.parse(readFromRoot("package.json")) as Manifest;
 
 /** Only what a user gets: a package that is needed at run time and listed for development alone is then missing. */
 const linkProductionModules = (folder: string): void => {
   // The package `node` is how the tester's machine has the right one; a user brings it along.
-  const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies, node: "" });
+  const names = Object.keys({ ...manifest.dependencies, node: "" });
   for (const name of names) {
     const place = join(folder, "node_modules", name);
     mkdirSync(dirname(place), { recursive: true });
@@ -44,8 +47,9 @@ describe("REQ-P2: the published package", () => {
     await run(join(REPOSITORY, "node_modules/.bin/tsc"), build);
     for (const name of ["package.json", ...manifest.files.filter((file) => file !== "dist")])
       cpSync(join(REPOSITORY, name), join(staged, name), { recursive: true });
+    packAssets(join(staged, "assets"));
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged });
-    await run("tar", ["-xzf", join(folder, `llmc-${VERSION}.tgz`), "-C", folder]);
+    await run("tar", ["-xzf", join(folder, `llmc-mcp-${VERSION}.tgz`), "-C", folder]);
     program = join(folder, "package");
     linkProductionModules(program);
   }, 120_000);
@@ -56,6 +60,32 @@ describe("REQ-P2: the published package", () => {
     expect(readdirSync(program).sort()).toEqual(files);
     const names = readdirSync(join(program, "dist"), { recursive: true, encoding: "utf8" });
     expect(names.filter((name) => /\.ts$|\.test\./.test(name))).toEqual([]);
+  });
+
+  test("npm installs no extra by itself, and each is in the table of extras", () => {
+    const extras = Object.values(EXTRAS).flatMap(({ packages }): readonly string[] => packages);
+    expect(Object.keys(manifest.peerDependencies).sort()).toEqual(extras.toSorted());
+    for (const name of extras) expect(manifest.peerDependenciesMeta[name]?.optional, name).toBe(true);
+  });
+
+  test("doctor names the extras that are not installed, and one that is asked for as a fault", async () => {
+    const args = ["doctor", "--root", folder];
+    const quiet = await run(join(program, "bin/llmc"), args, { env: cleanEnv() });
+    expect(quiet.stdout).toContain("npm install -g ioredis");
+    const env = { ...cleanEnv(), LLMC_MCP_LIMITS_STATE_URL: "redis://127.0.0.1:1" };
+    const asked = await run(join(program, "bin/llmc"), args, { env }).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(asked.stdout).toContain('mcp.limits.state_url needs the extra "redis", which is not installed');
+  });
+
+  test("a key that asks for an extra that is not installed is a clear error", async () => {
+    const endpoint = "mcp.observability.otlp_endpoint=http://127.0.0.1:1";
+    const args = ["tools", "--root", folder, "--set", endpoint];
+    const { stderr } = await run(join(program, "bin/llmc"), args, { env: cleanEnv() }).catch(
+      (error: { stderr: string }) => error,
+    );
+    expect(stderr).toContain("npm install -g @opentelemetry/api");
   });
 
   test.each(Object.keys(manifest.bin))("starts %s, also through a link", async (name) => {
@@ -112,7 +142,7 @@ describe("REQ-P2: the published package", () => {
     expect(stdout).toContain('"sandbox"');
     const names = readdirSync(join(program, "dist/host"), { recursive: true, encoding: "utf8" });
     expect(names).toEqual(
-      expect.arrayContaining(["commands/landlock-launch.js", "processes/orphan-guard-main.js"]),
+      expect.arrayContaining(["run/landlock-launch.js", "processes/orphan-guard-main.js"]),
     );
   });
 });

