@@ -1,7 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
@@ -54,6 +62,34 @@ describe.each(tiers)("FAIL-J3 FAIL-J4 files that a git configuration names in $n
       expect(seen instanceof Error ? seen.message : seen).not.toContain("very-secret");
     } finally {
       rmSync(outside, { recursive: true });
+    }
+  });
+
+  test.each(
+    [
+      "packed-refs",
+      "shallow",
+      "info/grafts",
+      "info/exclude",
+      "refs/heads/evil",
+      "objects/info/alternates",
+    ].flatMap(
+      (name) =>
+        [
+          [name, symlinkSync],
+          [name, linkSync],
+        ] as const,
+    ),
+  )("a withheld file as .git/%s shows nothing", async (name, link) => {
+    await using workspace = await repository();
+    rmSync(join(workspace.root, ".git", name), { force: true });
+    mkdirSync(dirname(join(workspace.root, ".git", name)), { recursive: true });
+    link(join(workspace.root, "sub/.env"), join(workspace.root, ".git", name));
+    await using commands = tools(setting, workspace.root);
+    for (const line of ["git log --all", "git status", "git branch -a"]) {
+      const seen = await commands.use("run_cmd", line).catch((thrown: Error) => thrown);
+      expect(seen).toMatchObject({ code: "forbidden" });
+      expect(seen instanceof Error ? seen.message : seen).not.toContain("very-secret");
     }
   });
 

@@ -9,6 +9,7 @@ import { followed, refuseRecursive } from "./argument-paths.ts";
 import { beyondReach } from "./beyond-reach.ts";
 import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git-configured-paths.ts";
+import { refuseBorrowedFiles } from "./git-links.ts";
 import {
   checkRepository,
   findRepository,
@@ -87,6 +88,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const folders = repository === undefined ? [] : settingsFolders(repository, nestedIn(repository.top));
     if (tier === "plain" && repository !== undefined)
       refuseConfiguredFiles(folders, [repository.top, folder], around);
+    refuseBorrowedFiles(folders, around);
     const { settings: gitSettings, isSure } =
       git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
     // Another git, for a submodule, might run what we could not switch off: none is started.
