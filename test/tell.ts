@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import type { Enriched, EnrichLimits, Ran } from "../src/envelope/contract.ts";
 import { enrich } from "../src/envelope/enrich/all.ts";
-import { estimateTokens } from "../src/envelope/token-estimate.ts";
+import type { Enriched, EnrichLimits, Ran } from "../src/envelope/enrich/contract.ts";
+import { estimateTokens } from "../src/envelope/text/token-estimate.ts";
 
 type Argv = readonly [string, ...string[]];
 

@@ -1,7 +1,7 @@
 import { LlmcError } from "../base/error.ts";
 import type { Grant, Usage } from "../host/state/usage/usage.ts";
 import type { Session } from "./contract.ts";
-import { pageTokens } from "./page.ts";
+import { pageTokens } from "./text/page.ts";
 
 /** What the owner of a session may be shown by one command; undefined where nothing limits it. */
 export interface Allowance {

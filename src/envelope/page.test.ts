@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseCommandLine } from "../policy/command-line.ts";
 import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
-import { cutToTokens, pageTokens } from "./page.ts";
-import { estimateTokens } from "./token-estimate.ts";
+import { cutToTokens, pageTokens } from "./text/page.ts";
+import { estimateTokens } from "./text/token-estimate.ts";
 
 describe("the first page", () => {
   test("REQ-X8: is the usual one up to 80 % of the budget, then shrinks, and never below what says something", () => {

@@ -1,5 +1,6 @@
 import type { Tier } from "../host/run/contract.ts";
-import type { Enriched, EnvelopeDocument, Session } from "./contract.ts";
+import type { EnvelopeDocument, Session } from "./contract.ts";
+import type { Enriched } from "./enrich/contract.ts";
 
 export interface EnvelopeCall {
   /** A command line with quotes (no shell), or the program and its arguments, taken as they are. */

@@ -1,8 +1,9 @@
-import type { Enriched, EnvelopeDocument, Ran } from "./contract.ts";
+import type { EnvelopeDocument } from "./contract.ts";
 import { enrich, enricherFor } from "./enrich/all.ts";
+import type { Enriched, Ran } from "./enrich/contract.ts";
 import type { Output } from "./output.ts";
-import { cutToTokens } from "./page.ts";
-import { estimateTokens } from "./token-estimate.ts";
+import { cutToTokens } from "./text/page.ts";
+import { estimateTokens } from "./text/token-estimate.ts";
 
 export interface Shown {
   readonly mode: EnvelopeDocument["mode"];

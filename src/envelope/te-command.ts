@@ -7,7 +7,7 @@ import { argvOf } from "./launch.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { answerTe } from "./te-answers.ts";
 import { parseTe, TE_HELP, type TeWho } from "./te-args.ts";
-import { estimateTokens } from "./token-estimate.ts";
+import { estimateTokens } from "./text/token-estimate.ts";
 
 interface TeCommandParts {
   readonly envelope: Envelope;

@@ -3,10 +3,10 @@ import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
 import type { Session } from "./contract.ts";
 import type { Argv } from "./launch.ts";
 import type { Output } from "./output.ts";
-import { cutToTokens } from "./page.ts";
 import type { EnvelopeSettings } from "./settings.ts";
 import type { Shown } from "./shown.ts";
-import { estimateTokens } from "./token-estimate.ts";
+import { cutToTokens } from "./text/page.ts";
+import { estimateTokens } from "./text/token-estimate.ts";
 
 const MAX_KEPT_OUTPUT_TOKENS = 16_384;
 

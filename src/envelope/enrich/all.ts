@@ -1,6 +1,6 @@
-import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
 import { tellAnyProgram } from "./any-program.ts";
 import { cat } from "./cat.ts";
+import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { find } from "./find.ts";
 import { git } from "./git.ts";
 import { grep } from "./grep.ts";

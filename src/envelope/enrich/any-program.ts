@@ -1,7 +1,7 @@
-import type { Enriched, EnrichLimits, Ran } from "../contract.ts";
+import { looksBinary, plainText, splitLines } from "../text/lines.ts";
 import { fits } from "./budget.ts";
+import type { Enriched, EnrichLimits, Ran } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
-import { looksBinary, plainText, splitLines } from "./lines.ts";
 
 const MATTERS =
   /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;

@@ -1,4 +1,4 @@
-import type { EnrichLimits } from "../contract.ts";
+import type { EnrichLimits } from "./contract.ts";
 
 /** Characters of plain text to a token, on the low side: code and paths have about 3.5. */
 const CHARS_PER_TOKEN = 3.2;

@@ -1,7 +1,7 @@
-import type { Enricher } from "../contract.ts";
+import { counted, looksBinary, splitLines } from "../text/lines.ts";
 import { fits } from "./budget.ts";
+import type { Enricher } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
-import { counted, looksBinary, splitLines } from "./lines.ts";
 
 /** What comes first matters in a file; what comes last, where only the end was asked for. */
 const HEAD_SHARE = { cat: 0.75, head: 0.85, tail: 0.15 };

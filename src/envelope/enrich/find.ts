@@ -1,5 +1,5 @@
-import type { Enricher } from "../contract.ts";
-import { counted, plainText, splitLines } from "./lines.ts";
+import { counted, plainText, splitLines } from "../text/lines.ts";
+import type { Enricher } from "./contract.ts";
 import { tellPaths } from "./path-list.ts";
 
 /** With these the output is something else than one path on each line. */

@@ -1,6 +1,6 @@
-import type { EnrichLimits } from "../contract.ts";
+import { counted, shorten } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
-import { counted, shorten } from "./lines.ts";
+import type { EnrichLimits } from "./contract.ts";
 
 interface FileDiff {
   readonly path: string;

@@ -1,7 +1,7 @@
-import type { EnrichLimits } from "../contract.ts";
+import { counted, shorten } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
+import type { EnrichLimits } from "./contract.ts";
 import { readDiff } from "./git-diff.ts";
-import { counted, shorten } from "./lines.ts";
 
 export interface Commit {
   readonly hash: string;

@@ -1,6 +1,6 @@
-import type { EnrichLimits } from "../contract.ts";
+import { counted } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
-import { counted } from "./lines.ts";
+import type { EnrichLimits } from "./contract.ts";
 import { tellPaths } from "./path-list.ts";
 
 const SECTIONS: readonly (readonly [start: string, name: string])[] = [

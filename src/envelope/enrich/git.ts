@@ -1,13 +1,13 @@
-import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
 import { fits } from "./budget.ts";
 import { cat } from "./cat.ts";
+import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { tellBlame } from "./git-blame.ts";
 import { tellDiff } from "./git-diff.ts";
 import { readLog, tellCommit, tellLog } from "./git-log.ts";
 import { tellShortStatus, tellStatus } from "./git-status.ts";
 import { tellSearch } from "./grep.ts";
 import { headAndTail } from "./head-and-tail.ts";
-import { counted, plainText, shorten, splitLines } from "./lines.ts";
 import { tellPaths } from "./path-list.ts";
 
 /** Options before the sub-command that take the next arg. */

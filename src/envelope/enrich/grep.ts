@@ -1,8 +1,8 @@
-import type { Enriched, Enricher, EnrichLimits, Ran } from "../contract.ts";
+import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
 import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
+import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { type GrepLines, type Hit, readGrepLines, readHeadings, readJsonEvents } from "./grep-lines.ts";
-import { counted, plainText, shorten, splitLines } from "./lines.ts";
 import { tellFolders, tellPaths } from "./path-list.ts";
 
 const GREP_VALUES =

@@ -1,6 +1,6 @@
-import type { EnrichLimits } from "../contract.ts";
+import { type Folded, foldRepeats, shorten } from "../text/lines.ts";
 import { countFitting, fits } from "./budget.ts";
-import { type Folded, foldRepeats, shorten } from "./lines.ts";
+import type { EnrichLimits } from "./contract.ts";
 
 interface Shares {
   /** Part of the budget for the beginning; the end gets the rest. */

@@ -1,7 +1,7 @@
-import type { Enriched, Enricher, EnrichLimits } from "../contract.ts";
+import { counted, plainText, splitLines } from "../text/lines.ts";
 import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
-import { counted, plainText, splitLines } from "./lines.ts";
+import type { Enriched, Enricher, EnrichLimits } from "./contract.ts";
 import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
 import { tellPaths } from "./path-list.ts";
 

@@ -1,6 +1,6 @@
-import type { EnrichLimits } from "../contract.ts";
+import { counted } from "../text/lines.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
-import { counted } from "./lines.ts";
+import type { EnrichLimits } from "./contract.ts";
 
 interface Folder {
   readonly names: string[];

@@ -1,7 +1,7 @@
-import type { Enriched, EnrichLimits, Ran } from "../contract.ts";
+import { shorten, splitLines } from "../text/lines.ts";
 import { tellLongStderr } from "./any-program.ts";
 import { countFitting, countTokens, fits } from "./budget.ts";
-import { shorten, splitLines } from "./lines.ts";
+import type { Enriched, EnrichLimits, Ran } from "./contract.ts";
 
 /** A summary that leaves something out brings the name of a handle along, which must pay for itself. */
 const HANDLE_TOKENS = 40;

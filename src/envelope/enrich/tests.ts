@@ -1,9 +1,9 @@
-import type { Enricher, EnrichLimits } from "../contract.ts";
 import type { TestFailure, TestReport } from "../test-runners/contract.ts";
 import { parsersFor } from "../test-runners/which.ts";
+import { counted, plainText } from "../text/lines.ts";
 import { tellLongText } from "./any-program.ts";
 import { countFitting } from "./budget.ts";
-import { counted, plainText } from "./lines.ts";
+import type { Enricher, EnrichLimits } from "./contract.ts";
 
 /** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
 const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {

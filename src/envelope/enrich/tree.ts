@@ -1,6 +1,6 @@
-import type { Enricher } from "../contract.ts";
+import { plainText, shorten, splitLines } from "../text/lines.ts";
 import { firstThatFits } from "./budget.ts";
-import { plainText, shorten, splitLines } from "./lines.ts";
+import type { Enricher } from "./contract.ts";
 
 // Drawn with lines of three kinds of characters, four to a level, non-breaking spaces among them.
 const BRANCH = /^((?:[│|\u00a0 ][\u00a0 ]{3}){0,200})(?:├──|└──|\|--|`--)[ \u00a0]/;

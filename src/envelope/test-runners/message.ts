@@ -1,4 +1,4 @@
-import { shorten } from "../enrich/lines.ts";
+import { shorten } from "../text/lines.ts";
 
 /** Failures that are read in detail; totals count them all. */
 export const MAX_FAILURES = 500;

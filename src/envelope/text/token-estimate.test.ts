@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { tokenCounter } from "../host/os/token-counter.ts";
+import { tokenCounter } from "../../host/os/token-counter.ts";
 import { estimateTokens } from "./token-estimate.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
