@@ -1,20 +1,11 @@
-import type {
-  Inspection,
-  Lineage,
-  LineageOptions,
-  SymbolAt,
-  SymbolCard,
-  UsageOptions,
-  Usages,
-} from "../symbols/graph.ts";
+import type { Inspection, SymbolAt, SymbolCard } from "../symbols/graph.ts";
 import { type BootloadRequest, type BootPlan, writeBootPlan } from "./bootload.ts";
 import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval } from "./engine.ts";
-import type { IndexProgress, IndexReport, IndexStats } from "./index/index-status.ts";
 import { planRetrieval, type RetrievalPlan } from "./plan.ts";
 import type { Scope, Snippet } from "./rank/search-request.ts";
 
-/** What a caller asks for, in the caller's words; what is left out comes from the configuration. */
+/** What a caller asks for; what is left out comes from the configuration. */
 export interface FindRequest {
   readonly query: string;
   readonly scope?: Scope | undefined;
@@ -25,7 +16,7 @@ export interface FindRequest {
   readonly kind?: ChunkKind | undefined;
 }
 
-/** Bounds that no caller passes (REQ-D20). */
+/** Limits that no caller can exceed (REQ-D20). */
 export interface FindLimits {
   readonly topK: number;
   readonly tokenBudget: number;
@@ -45,34 +36,26 @@ export interface EnrichedSnippet extends Snippet {
   readonly neighbours: Neighbours;
 }
 
-/** Retrieval as callers reach it: within the configured bounds, with the answers that need several questions. */
-export interface CallerRetrieval {
+/** Retrieval as callers use it: within the configured limits, with answers that combine several questions. */
+export interface CallerRetrieval
+  extends Pick<Retrieval, "whereUsed" | "lineage" | "inspect" | "stats" | "index"> {
   find(request: FindRequest, signal?: AbortSignal): Promise<Answer<readonly Snippet[]>>;
   findEnriched(request: FindRequest, signal?: AbortSignal): Promise<Answer<readonly EnrichedSnippet[]>>;
   plan(request: FindRequest, signal?: AbortSignal): Promise<Answer<RetrievalPlan>>;
   bootload(request: BootloadRequest, signal?: AbortSignal): Promise<BootPlan>;
-  whereUsed(symbol: string, options: UsageOptions, signal?: AbortSignal): Promise<Answer<Usages>>;
-  lineage(symbol: string, options: LineageOptions, signal?: AbortSignal): Promise<Answer<Lineage>>;
-  inspect(symbolOrPath: string, signal?: AbortSignal): Promise<Answer<Inspection>>;
-  stats(signal?: AbortSignal): Promise<IndexStats>;
-  index(
-    request: { readonly force?: boolean },
-    signal?: AbortSignal,
-    onProgress?: (progress: IndexProgress) => void,
-  ): Promise<IndexReport>;
 }
 
 interface CallerRetrievalParts {
   readonly engine: Retrieval;
   readonly limits: () => FindLimits;
-  /** Text of a workspace file, through the caller's own file port; undefined where there is none to read. */
+  /** Text of a workspace file, read through the caller's own file port; undefined where it cannot be read. */
   readonly readText: (path: string, signal?: AbortSignal) => Promise<string | undefined>;
   readonly countTokens: () => Promise<(text: string) => number>;
 }
 
-const NONE: Neighbours = { symbol: undefined, parents: [], callers: [], callees: [], tests: [] };
+const NO_NEIGHBOURS: Neighbours = { symbol: undefined, parents: [], callers: [], callees: [], tests: [] };
 
-/** More neighbours than this tell a model nothing that `rag_lineage` would not tell better. */
+/** For more neighbours than this, `rag_lineage` is the better tool. */
 const MAX_NEIGHBOURS = 5;
 
 const cardOf = ({ symbols }: Inspection, { path, startLine, endLine }: Snippet): SymbolCard | undefined =>
@@ -83,7 +66,7 @@ const cardOf = ({ symbols }: Inspection, { path, startLine, endLine }: Snippet):
 
 const neighboursOf = (card: SymbolCard | undefined): Neighbours =>
   card === undefined
-    ? NONE
+    ? NO_NEIGHBOURS
     : {
         symbol: card.definition,
         parents: card.parents.slice(0, MAX_NEIGHBOURS),
@@ -94,6 +77,7 @@ const neighboursOf = (card: SymbolCard | undefined): Neighbours =>
 
 export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrieval => {
   const { engine } = parts;
+  const { whereUsed, lineage, inspect, stats, index } = engine;
 
   const capped = ({ k, budgetTokens }: FindRequest, { topK, tokenBudget }: FindLimits): readonly string[] => [
     ...(k !== undefined && k > topK ? [`k is held to ${topK} (mcp.rag.top_k).`] : []),
@@ -146,10 +130,10 @@ export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrie
         },
         signal,
       ),
-    whereUsed: (symbol, options, signal) => engine.whereUsed(symbol, options, signal),
-    lineage: (symbol, options, signal) => engine.lineage(symbol, options, signal),
-    inspect: (symbolOrPath, signal) => engine.inspect(symbolOrPath, signal),
-    stats: (signal) => engine.stats(signal),
-    index: (request, signal, onProgress) => engine.index(request, signal, onProgress),
+    whereUsed,
+    lineage,
+    inspect,
+    stats,
+    index,
   };
 };
