@@ -1,7 +1,8 @@
 import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
+import type { KeyPair } from "../host/os/key-pair.ts";
 import { createRefusalLog } from "../http/refusal-log.ts";
-import type { HttpServer } from "../http/server.ts";
+import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
@@ -29,13 +30,13 @@ const welcome = async (
     `llmc ${VERSION} serves ${app.root}`,
     `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
     ...(authMode === "none"
-      ? ["  no token is asked for (mcp.auth.mode)"]
+      ? ["  no token is required (mcp.auth.mode)"]
       : [`  token: in ${tokenFile ?? variable}, sent as ${header} or Authorization: Bearer`]),
     "",
     "Next:",
-    `  is it well?      curl ${url}/health`,
+    `  check it:        curl ${url}/health`,
     `  try it:          ${url}/docs in a browser`,
-    `  what it counts:  curl ${url}/metrics${authorization}`,
+    `  see metrics:     curl ${url}/metrics${authorization}`,
     `  use it from a client over stdio, which needs no server running:`,
     `                   ${command} connect claude-code   (or claude-desktop, cursor, vscode, codex, zed)`,
     `  see the tools:   ${command} tools`,
@@ -45,18 +46,18 @@ const welcome = async (
   ].join("\n");
 };
 
-/** Once everything under way has ended, connections that still hold an unread answer have this long, in milliseconds. */
+/** Milliseconds for connections with an unread answer, once all work has ended. */
 const CLOSE_MS = 2000;
-/** For requests that were on their way when the signal came: they get their 503 instead of a closed door. */
+/** Milliseconds in which requests that were on their way get a 503 instead of a closed connection. */
 const LINGER_MS = 250;
 
-/** In-flight work finishes, new work is refused; at the limit what is left is ended. */
+/** Lets running calls finish and refuses new ones; after the time limit, ends what still runs. */
 const drain = async (
   app: App,
   { app: http, inFlight, closeSockets }: HttpServer,
   closeMcp: () => Promise<void>,
-  closeServer: (server: Server, graceMs: number) => Promise<void>,
 ): Promise<void> => {
+  const { closeServer } = await import("../host/net/listen.ts");
   const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
   inFlight.startDraining();
   app.observer.log.info({ under_way: inFlight.count() }, "stopping");
@@ -84,69 +85,11 @@ interface HttpServeRequest {
   readonly command: string;
 }
 
-export const serveHttp = async ({
-  app: request,
-  io,
-  generateToken,
-  command,
-}: HttpServeRequest): Promise<void> => {
-  const app = await createApp(request);
-  refuseDisabled(app);
-  surviveStrays(app);
-  const [{ createHttpServer }, { createMcpHttp }, host, { createProxies }] = await Promise.all([
-    import("../http/server.ts"),
-    import("../mcp/http.ts"),
-    import("../host/net/listen.ts"),
-    import("../host/net/proxies.ts"),
-  ]);
-  const { mcp } = app.config.current().config;
-  const { server, limits, observability } = mcp;
-  const found = await findToken(app, generateToken, request);
-  const tokens = await followTokens(app, found.token, request.env);
-  const tls = await openTls(app, server);
-  const rates = await openRateLimiter(app, limits.state_url);
-
-  const mcpHttp = createMcpHttp({
-    ...mcpPartsOf(app),
-    newId: app.newId,
-    now: app.now,
-    onError: (error) => app.observer.log.warn(describeCause(error), "request refused"),
-  });
-  const logRefusal = createRefusalLog(app.now, app.observer.log);
-  const http = createHttpServer({
-    ...hotParts(app),
-    core: app.core,
-    version: VERSION,
-    mcp: mcpHttp,
-    bootload: async (sessionId, taskId, signal) =>
-      (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
-    agent: createAgentPort(app, request.env),
-    tokens: tokens.current,
-    metrics: app.metrics.expose,
-    metricsPath:
-      observability.enabled && observability.metrics_prometheus_enabled
-        ? observability.metrics_path
-        : undefined,
-    metricsOpen: mcp.auth.metrics_open,
-    allowedHosts: server.allowed_hosts,
-    proxies: createProxies(server.trusted_proxies),
-    scheme: server.tls_enabled ? "https" : "http",
-    maxRequestBytes: limits.max_request_bytes,
-    rates,
-    newId: app.newId,
-    now: app.now,
-    serverFactory: (handler) =>
-      host.createHttpServer(
-        handler as RequestListener,
-        {
-          maxHeaderBytes: limits.max_header_bytes,
-          maxConnections: server.max_connections,
-          headersTimeoutMs: limits.header_timeout_seconds * 1000,
-          requestTimeoutMs: limits.body_timeout_seconds * 1000,
-          idleTimeoutMs: limits.idle_timeout_seconds * 1000,
-        },
-        tls?.keyPair,
-      ),
+/** What is recorded of requests: metrics and log lines, never their content. */
+const recordsOf = (app: App): Pick<HttpParts, "onRefused" | "onAnswered" | "onInternalError"> => {
+  const { log } = app.observer;
+  const logRefusal = createRefusalLog(app.now, log);
+  return {
     onRefused: (reason, fields) => {
       if (reason === "auth") app.metrics.countAuthFailure();
       else app.metrics.countDrop(reason);
@@ -154,7 +97,7 @@ export const serveHttp = async ({
     },
     onAnswered: (route, status, durationMs, correlationId) => {
       app.metrics.recordRequest(route, status, durationMs);
-      app.observer.log.debug(
+      log.debug(
         () => ({
           correlation_id: correlationId,
           route,
@@ -165,29 +108,101 @@ export const serveHttp = async ({
       );
     },
     onInternalError: (error, correlationId) =>
-      app.observer.log.error(
-        { correlation_id: correlationId, ...describeCause(error.cause) },
-        "request failed",
+      log.error({ correlation_id: correlationId, ...describeCause(error.cause) }, "request failed"),
+  };
+};
+
+/** What the server reads from the configuration at its start. */
+const startParts = async (app: App, keyPair: KeyPair | undefined) => {
+  const [{ createHttpServer }, { createProxies }] = await Promise.all([
+    import("../host/net/listen.ts"),
+    import("../host/net/proxies.ts"),
+  ]);
+  const { server, limits, observability, auth } = app.config.current().config.mcp;
+  const servesMetrics = observability.enabled && observability.metrics_prometheus_enabled;
+  return {
+    metricsPath: servesMetrics ? observability.metrics_path : undefined,
+    metricsOpen: auth.metrics_open,
+    allowedHosts: server.allowed_hosts,
+    proxies: createProxies(server.trusted_proxies),
+    scheme: server.tls_enabled ? ("https" as const) : ("http" as const),
+    maxRequestBytes: limits.max_request_bytes,
+    serverFactory: (handler: unknown) =>
+      createHttpServer(
+        handler as RequestListener,
+        {
+          maxHeaderBytes: limits.max_header_bytes,
+          maxConnections: server.max_connections,
+          headersTimeoutMs: limits.header_timeout_seconds * 1000,
+          requestTimeoutMs: limits.body_timeout_seconds * 1000,
+          idleTimeoutMs: limits.idle_timeout_seconds * 1000,
+        },
+        keyPair,
       ),
+  };
+};
+
+/** Opens the port; gives the address that people and clients use. */
+const listenOn = async (app: App, server: Server): Promise<string> => {
+  const { listen } = await import("../host/net/listen.ts");
+  const { host, port: wanted, tls_enabled: isTls } = app.config.current().config.mcp.server;
+  const port = await listen(server, { host, port: wanted });
+  app.observer.log.info({ version: VERSION, host, port, mode: app.core.settings().mode }, "serving on HTTP");
+  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+};
+
+export const serveHttp = async ({
+  app: request,
+  io,
+  generateToken,
+  command,
+}: HttpServeRequest): Promise<void> => {
+  const app = await createApp(request);
+  refuseDisabled(app);
+  surviveStrays(app);
+  const [{ createHttpServer }, { createMcpHttp }] = await Promise.all([
+    import("../http/server.ts"),
+    import("../mcp/http.ts"),
+  ]);
+  const { server, limits } = app.config.current().config.mcp;
+  const found = await findToken(app, generateToken, request);
+  const tokens = await followTokens(app, found.token, request.env);
+  const tls = await openTls(app, server);
+  const rates = await openRateLimiter(app, limits.state_url);
+  const { core, newId, now, metrics } = app;
+  const mcp = createMcpHttp({
+    ...mcpPartsOf(app),
+    newId,
+    now,
+    onError: (error) => app.observer.log.warn(describeCause(error), "request refused"),
   });
-  followRevocations(app, tokens, http, mcpHttp.dropSessionsOf);
+  const http = createHttpServer({
+    ...hotParts(app),
+    ...(await startParts(app, tls?.keyPair)),
+    ...recordsOf(app),
+    core,
+    version: VERSION,
+    mcp,
+    bootload: async (sessionId, taskId, signal) =>
+      (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
+    agent: createAgentPort(app, request.env),
+    tokens: tokens.current,
+    metrics: metrics.expose,
+    rates,
+    newId,
+    now,
+  });
+  followRevocations(app, tokens, http, mcp.dropSessionsOf);
   preload(app);
   followAgentModel(app, request.env);
   await http.app.ready();
-  // Before the door opens: a signal that finds nobody listening for it ends the process at once.
-  const told = untilSignal(app);
-  const port = await host.listen(http.app.server, { host: server.host, port: server.port });
+  // Before the port opens: a signal without a listener ends the process at once.
+  const stopped = untilSignal(app);
+  const url = await listenOn(app, http.app.server);
   const stopFollowing = tls?.follow(http.app.server);
-  const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
-  const url = `${server.tls_enabled ? "https" : "http"}://${shown}:${port}`;
   io.out(await welcome(app, url, found.file, command));
-  app.observer.log.info(
-    { version: VERSION, host: server.host, port, mode: app.core.settings().mode },
-    "serving on HTTP",
-  );
-
-  await told;
-  await drain(app, http, mcpHttp.close, host.closeServer);
+  await stopped;
+  await drain(app, http, mcp.close);
   stopFollowing?.();
   await rates.close();
   await app.close();
