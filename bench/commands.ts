@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createCommandGate, createCommands } from "../src/host/run/commands.ts";
-import type { Tier } from "../src/host/run/contract.ts";
+import { createCommandGate } from "../src/host/run/commands.ts";
 import { createCommandRunner } from "../src/host/run/runner.ts";
+import type { Tier } from "../src/host/run/tiers/contract.ts";
 import { type Lane, type LaneResult, lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { llmc, startServer } from "./lib/server-process.ts";
@@ -52,13 +52,15 @@ const openTier = async (tier: Tier, workspace: string) => {
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });
-  const commands = createCommands(gate, runner);
   const call = { command: "ls src", cwd: undefined, timeoutSeconds: undefined, maxOutputBytes: 100_000 };
   const has = (await runner.tier()) === tier;
   return {
     tier,
     has,
-    once: () => timed(() => commands.run(call)),
+    once: () =>
+      timed(() =>
+        gate.pass(call, undefined, ({ request, profile }) => runner.run(request, profile, undefined)),
+      ),
     close: () => runner[Symbol.asyncDispose](),
   };
 };

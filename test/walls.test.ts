@@ -23,8 +23,8 @@ describe("the walls of the house", () => {
     const found = readSources(SRC).flatMap(({ path, imports }) =>
       imports.map(({ target }) => `${path} imports ${target}`),
     );
-    expect(found).toContain("core/call.ts imports ../policy/calls.ts");
-    expect(found).toContain("observe/metrics.ts imports prom-client");
+    expect(found).toContain("core/require-scopes.ts imports ../policy/calls.ts");
+    expect(found).toContain("observe/prometheus.ts imports prom-client");
     expect(found).toContain("host/own-files/disk.ts imports node:fs/promises");
   });
 

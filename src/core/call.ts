@@ -1,11 +1,11 @@
-import { LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
+import { type LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
-import { decideCall } from "../policy/calls.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
 import { boundContent } from "./bound.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
+import { requireScopes } from "./require-scopes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
 export interface CallRequest extends Origin {
@@ -55,8 +55,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const checked = validateArguments(tool.input, request.args);
     const args = checked instanceof Promise ? await checked : checked;
-    const decision = decideCall({ tool: tool.name, effect: tool.effect, granted: request.caller.may });
-    if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
+    requireScopes(tool.name, [tool.effect], request.caller.may);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
       tool.run(args, portsOf(tool.name), context),
@@ -70,7 +69,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
 
   return async (request: CallRequest): Promise<CallResult> => {
     const close = guard.open(request);
-    // A name that is no tool's must not become a label of logs and metrics: the caller chooses it.
+    // The caller chooses the name: one that matches no tool must not become a label of logs and metrics.
     let name = "unknown";
     let result: CallResult;
     try {

@@ -41,6 +41,7 @@ const entryOf = (name: string, loads: string[], ready: Promise<void> = Promise.r
 /** The real core over tools of our own. */
 const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode: Mode = "hybrid") => {
   const app = await openTestApp();
+  const engines = await app.engines();
   const loads: string[] = [];
   const state = { mode };
   const core = await createCore({
@@ -51,8 +52,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
       includeExecuteCode: false,
     }),
     tools: entries(loads),
-    engines: await app.engines(),
-    linux: {},
+    ports: (server) => ({ main: { ...engines, server }, linux: { ...engines, server } }),
     metrics: async () => ({}),
     observer: app.observer,
     modules: { list: async () => [], load: async () => ({}) },

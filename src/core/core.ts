@@ -1,27 +1,25 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
 import type { Observer } from "../observe/observer.ts";
+import { decideCall } from "../policy/calls.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthView, Ports, ToolEntry } from "../tools/tool.ts";
+import type { HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
-import { type Catalogue, createCatalogue, NOTHING_REGISTERED, type Registered } from "./catalogue.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
-import { createGuard, type Origin } from "./guard.ts";
+import { createGuard, type Guard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
-import type { Mode, ModeSettings } from "./modes.ts";
+import type { Mode } from "./modes.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
-import { presentSidecars, sidecarResources } from "./sidecars.ts";
+import { createRegistry, type RegistrySettings } from "./registry.ts";
+import { createSidecarWatch, presentSidecars, sidecarResources } from "./sidecars.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
-export interface CoreSettings extends ModeSettings, PipeSettings {
+export interface CoreSettings extends RegistrySettings, PipeSettings {
   readonly configVersion: string;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
-  readonly budgetWarningChars: number;
   readonly sidecars: readonly string[];
-  /** Absolute path, or undefined for none. */
-  readonly customModules: string | undefined;
   readonly defaultAgentId: string;
   readonly defaultModel: string;
 }
@@ -29,17 +27,24 @@ export interface CoreSettings extends ModeSettings, PipeSettings {
 /** What changed for clients: the lists that they may have cached. */
 export type ListKind = "tools" | "prompts" | "resources";
 
+interface ServeOptions {
+  /** Left out: `mcp.request_timeout_seconds`. */
+  readonly timeoutMs?: number;
+  /** Scopes that the caller needs in addition to `read`. */
+  readonly needs?: readonly string[];
+}
+
 /** The core as doors see it. */
 export interface Core extends Documents {
   readonly call: Call;
-  /** The same pipe over all tools, whatever the mode shows: for endpoints of their own, which name the tool themselves. */
+  /** The same pipe over all tools, whatever the mode shows: for HTTP endpoints that stand for one tool. */
   readonly callInAnyMode: Call;
-  /** Work of a door's own, under the same guard as tools: place, deadline (the configured one, unless named), record. */
+  /** Work of a door that is not a tool call, under the same guard: scopes, gate, deadline, record. */
   serve<T>(
     name: string,
     origin: Origin,
     work: (context: CallContext) => Promise<T>,
-    timeoutMs?: number,
+    options?: ServeOptions,
   ): Promise<T>;
   listTools(): readonly PublishedTool[];
   /** What clients would see in another mode. */
@@ -64,11 +69,9 @@ export interface Core extends Documents {
 interface CoreParts {
   readonly settings: () => CoreSettings;
   readonly tools: readonly ToolEntry[];
-  /** What tools work with; the core adds what it knows of itself. */
-  readonly engines: Omit<Ports, "server">;
-  /** The same for linux_* tools, which have roots of their own (REQ-D15). */
-  readonly linux: Partial<Ports>;
-  readonly metrics: () => Promise<Readonly<Record<string, unknown>>>;
+  /** What tools work with, given what the core knows of itself. Tools named linux_* have roots of their own (REQ-D15). */
+  readonly ports: (server: ServerView) => { readonly main: Ports; readonly linux: Ports };
+  readonly metrics: ServerView["metrics"];
   readonly observer: Observer;
   readonly modules: ModuleSource;
   readonly jsonSchema: ModuleKit["jsonSchema"];
@@ -83,147 +86,97 @@ interface CoreParts {
 
 const fingerprint = (published: readonly unknown[]): string => JSON.stringify(published);
 
-export const createCore = async (parts: CoreParts): Promise<Core> => {
-  const { settings, observer, now } = parts;
+type Registry = Awaited<ReturnType<typeof createRegistry>>;
+
+/** What the server tells about itself, to clients and to tools. */
+const createViews = ({ settings, program, waiting, now }: CoreParts, registry: () => Registry) => {
   const startedAt = now();
+  const catalogue = () => registry().catalogue();
+  const sendsStructured = () => catalogue().settings.mode === "classic";
+  return {
+    sendsStructured,
+    listTools: () => catalogue().tools.map((tool) => publishTool(tool, { outputSchema: sendsStructured() })),
+    instructions: () => instructionsFor(catalogue().settings.mode, catalogue().tools),
+    health: (): HealthView => ({
+      ok: true,
+      version: settings().configVersion,
+      program,
+      mode: catalogue().settings.mode,
+      uptimeSeconds: Math.round((now() - startedAt) / 1000),
+      tools: catalogue().tools.length,
+      waiting: waiting(),
+    }),
+  };
+};
+
+const createResourceLists = ({ settings }: CoreParts, { files, handles }: Ports, registry: Registry) => {
+  /** Those that everybody sees. */
+  const shared = async (): Promise<readonly Resource[]> => {
+    const present = await presentSidecars(settings().sidecars, files);
+    return [...sidecarResources(present, files), ...registry.catalogue().resources];
+  };
+  return {
+    shared,
+    of: async (caller: Caller): Promise<readonly Resource[]> => {
+      const { allowed } = decideCall({ name: "handles", needs: ["read"], granted: caller.may });
+      return [...(await shared()), ...(allowed ? await handleResources(handles, caller) : [])];
+    },
+  };
+};
+
+type Views = ReturnType<typeof createViews>;
+type ResourceLists = ReturnType<typeof createResourceLists>;
+
+/** Rebuilds the catalogue and tells listeners which of the lists, that clients may have cached, changed. */
+const createRefresh = (
+  registry: Registry,
+  { listTools }: Views,
+  { shared }: ResourceLists,
+  onRebuilt: () => void,
+) => {
   const listeners = new Set<(kind: ListKind) => void>();
-  const updateListeners = new Set<(uri: string) => void>();
-  let stopWatching: (() => void)[] = [];
-  const builtIn: Registered = {
-    ...NOTHING_REGISTERED,
-    tools: parts.tools,
-    templates: [handleTemplate(parts.engines.handles)],
-  };
-  let custom: Registered = NOTHING_REGISTERED;
-  let catalogue: Catalogue;
-
-  const sendsStructured = () => catalogue.settings.mode === "classic";
-  const listTools = () =>
-    catalogue.tools.map((tool) => publishTool(tool, { outputSchema: sendsStructured() }));
-  const instructions = () => instructionsFor(catalogue.settings.mode, catalogue.tools);
-  const health = (): HealthView => ({
-    ok: true,
-    version: settings().configVersion,
-    program: parts.program,
-    mode: catalogue.settings.mode,
-    uptimeSeconds: Math.round((now() - startedAt) / 1000),
-    tools: catalogue.tools.length,
-    waiting: parts.waiting(),
-  });
-
-  const loadCustom = async (): Promise<Registered> => {
-    const { customModules } = settings();
-    if (customModules === undefined) return NOTHING_REGISTERED;
-    const { loadCustomModules } = await import("./custom-modules.ts");
-    const { registered, failures } = await loadCustomModules(
-      customModules,
-      parts.modules,
-      parts.jsonSchema,
-      builtIn,
-    );
-    for (const { file, reason } of failures) observer.log.warn({ file, reason }, "custom module left out");
-    return registered;
-  };
-
-  const announce = (next: Catalogue): void => {
-    if (next.phantoms.length > 0) {
-      observer.log.warn({ tools: next.phantoms }, "configured tools with nothing behind them are left out");
-    }
-    if (next.settings.mode !== "hybrid") return;
-    const chars = JSON.stringify(
-      next.tools.map((tool) => publishTool(tool, { outputSchema: false }).inputSchema),
-    ).length;
-    if (chars > settings().budgetWarningChars) {
-      observer.log.warn(
-        { chars, budget: settings().budgetWarningChars },
-        "the tool list is over mcp.hybrid.bootstrap_budget_warning",
-      );
-    }
-  };
-
-  const catalogueOf = (mode: Mode, only?: string): Promise<Catalogue> => {
-    const { promotedTools, includeExecuteCode, withheldTools } = settings();
-    return createCatalogue(builtIn, custom, { mode, promotedTools, includeExecuteCode, withheldTools }, only);
-  };
-
-  const build = async (): Promise<void> => {
-    custom = await loadCustom();
-    catalogue = await catalogueOf(settings().mode);
-    announce(catalogue);
-  };
-
-  const sharedResources = async (): Promise<readonly Resource[]> => {
-    const present = await presentSidecars(settings().sidecars, parts.engines.files);
-    return [...sidecarResources(present, parts.engines.files), ...catalogue.resources];
-  };
-
-  const resources = async (caller: Caller): Promise<readonly Resource[]> => {
-    const own = caller.may.has("read") ? await handleResources(parts.engines.handles, caller) : [];
-    return [...(await sharedResources()), ...own];
-  };
-
-  const lists = async (): Promise<Readonly<Record<ListKind, string>>> => ({
+  const fingerprints = async (): Promise<Readonly<Record<ListKind, string>>> => ({
     tools: fingerprint(listTools()),
-    prompts: fingerprint(catalogue.prompts),
-    resources: fingerprint([await sharedResources(), catalogue.templates]),
+    prompts: fingerprint(registry.catalogue().prompts),
+    resources: fingerprint([await shared(), registry.catalogue().templates]),
   });
-
-  const unwatch = (): void => {
-    for (const stop of stopWatching) stop();
-    stopWatching = [];
-  };
-
-  const watchSidecars = (): void => {
-    unwatch();
-    if (updateListeners.size === 0) return;
-    const { sidecars } = settings();
-    const uris = sidecarResources(sidecars, parts.engines.files).map(({ uri }) => uri);
-    stopWatching = sidecars.map((path, i) =>
-      parts.watchFile(path, () => {
-        for (const listener of updateListeners) listener(uris[i] ?? "");
-      }),
-    );
-  };
-
   const refreshNow = async (): Promise<void> => {
-    const before = await lists();
-    await build();
-    watchSidecars();
-    const after = await lists();
+    const before = await fingerprints();
+    await registry.rebuild();
+    onRebuilt();
+    const after = await fingerprints();
     for (const kind of ["tools", "prompts", "resources"] as const) {
       if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
     }
   };
+  let refreshed = Promise.resolve();
+  return {
+    // One after the other: a refresh that takes longer to load must not overwrite a later one with outdated settings.
+    refresh: (): Promise<void> => {
+      refreshed = refreshed.then(refreshNow, refreshNow);
+      return refreshed;
+    },
+    onListChanged: (listener: (kind: ListKind) => void): (() => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+};
 
-  let refreshed: Promise<void> = build();
-  await refreshed;
-
-  const guard = createGuard({
-    gate: createBoundedQueue(() => ({
-      maxRunning: settings().maxConcurrent,
-      maxWaiting: settings().maxQueued,
-    })),
-    observer,
-    now,
-  });
-  const ports: Ports = { ...parts.engines, server: { health, metrics: parts.metrics, instructions } };
-  const linuxPorts: Ports = { ...ports, ...parts.linux };
+/** Calls over the catalogue in force, and over all tools. */
+const createCalls = (
+  { settings }: CoreParts,
+  ports: { readonly main: Ports; readonly linux: Ports },
+  { catalogue, catalogueOf }: Registry,
+  guard: Guard,
+): Pick<Core, "call" | "callInAnyMode"> => {
   const pipe = {
     settings,
-    portsOf: (tool: string) => (tool.startsWith("linux_") ? linuxPorts : ports),
+    portsOf: (tool: string) => (tool.startsWith("linux_") ? ports.linux : ports.main),
     guard,
   };
-  const call = createCall({ ...pipe, catalogue: () => catalogue });
-  const documents = createDocuments({
-    catalogue: () => catalogue,
-    resources,
-    timeoutMs: () => settings().timeoutMs,
-    guard,
-    matchTemplate: parts.matchTemplate,
-  });
-
   return {
-    call,
+    call: createCall({ ...pipe, catalogue }),
     callInAnyMode: async (request) => {
       const offered = await catalogueOf("classic", request.tool).then(
         (one) => () => one,
@@ -234,36 +187,60 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       );
       return createCall({ ...pipe, catalogue: offered })(request);
     },
-    serve: (name, origin, work, timeoutMs = settings().timeoutMs) =>
-      guard.serve({ kind: name, input: () => "", origin, timeoutMs }, JSON.stringify, work),
-    ...documents,
-    listTools,
-    preview: async (mode) =>
-      (await catalogueOf(mode)).tools.map((tool) => publishTool(tool, { outputSchema: mode === "classic" })),
-    prompts: () => catalogue.prompts,
-    resources,
-    templates: () => catalogue.templates,
-    instructions,
-    health,
+  };
+};
+
+export const createCore = async (parts: CoreParts): Promise<Core> => {
+  const { settings, observer, now, modules, jsonSchema, matchTemplate } = parts;
+  const views = createViews(parts, () => registry);
+  const { health, instructions } = views;
+  const ports = parts.ports({ health, instructions, metrics: parts.metrics });
+  const { files, handles } = ports.main;
+  const registry = await createRegistry({
     settings,
-    sendsStructured,
-    refresh: () => {
-      // In turn: one that has more to load would otherwise end last, and put settings in force that are no more.
-      refreshed = refreshed.then(refreshNow, refreshNow);
-      return refreshed;
-    },
-    onListChanged: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    onResourceUpdated: (listener) => {
-      updateListeners.add(listener);
-      if (stopWatching.length === 0) watchSidecars();
-      return () => {
-        updateListeners.delete(listener);
-        if (updateListeners.size === 0) unwatch();
-      };
-    },
-    close: unwatch,
+    tools: parts.tools,
+    templates: [handleTemplate(handles)],
+    modules,
+    jsonSchema,
+    log: observer.log,
+  });
+  const resources = createResourceLists(parts, ports.main, registry);
+  const sidecarWatch = createSidecarWatch({
+    paths: () => settings().sidecars,
+    files,
+    watchFile: parts.watchFile,
+  });
+  const guard = createGuard({
+    gate: createBoundedQueue(() => ({
+      maxRunning: settings().maxConcurrent,
+      maxWaiting: settings().maxQueued,
+    })),
+    observer,
+    now,
+  });
+  const documents = createDocuments({
+    catalogue: registry.catalogue,
+    resources: resources.of,
+    timeoutMs: () => settings().timeoutMs,
+    guard,
+    matchTemplate,
+  });
+  return {
+    ...views,
+    ...documents,
+    ...createCalls(parts, ports, registry, guard),
+    ...createRefresh(registry, views, resources, sidecarWatch.restart),
+    serve: (name, origin, work, { timeoutMs = settings().timeoutMs, needs = [] } = {}) =>
+      guard.serve({ kind: name, input: () => "", origin, timeoutMs, needs }, JSON.stringify, work),
+    preview: async (mode) =>
+      (await registry.catalogueOf(mode)).tools.map((tool) =>
+        publishTool(tool, { outputSchema: mode === "classic" }),
+      ),
+    prompts: () => registry.catalogue().prompts,
+    resources: resources.of,
+    templates: () => registry.catalogue().templates,
+    settings,
+    onResourceUpdated: sidecarWatch.onUpdated,
+    close: sidecarWatch.stop,
   };
 };

@@ -1,8 +1,7 @@
 import type { BoundedQueue } from "../base/bounded-queue.ts";
-import { LlmcError, toLlmcError } from "../base/error.ts";
+import { toLlmcError } from "../base/error.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallTexts } from "../observe/records.ts";
-import { decideCall } from "../policy/calls.ts";
 import {
   type CallContext,
   type Caller,
@@ -11,6 +10,7 @@ import {
   QuestionsAsked,
 } from "../tools/contract.ts";
 import { type CancelSignal, type Deadline, startDeadline } from "./deadline.ts";
+import { requireScopes } from "./require-scopes.ts";
 
 /** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
 export interface Origin {
@@ -39,6 +39,8 @@ interface Served {
   readonly input: () => string;
   readonly origin: Origin;
   readonly timeoutMs: number;
+  /** Scopes that the caller needs in addition to `read`. */
+  readonly needs?: readonly string[];
 }
 
 interface GuardParts {
@@ -55,7 +57,7 @@ const ask: CallContext["ask"] = (questions, state) => {
   throw new QuestionsAsked(questions, state);
 };
 
-/** A class for its accessor, which in an object literal would be defined anew for each call. */
+/** A class, because an accessor of an object literal would be defined anew for each call. */
 class RunningCall implements CallContext {
   readonly correlationId: string;
   readonly caller: Caller;
@@ -85,9 +87,9 @@ class RunningCall implements CallContext {
   }
 }
 
-/** Place, deadline and record of any piece of work that a client asked for. */
+/** Gate, deadline and record of any piece of work that a client asked for. */
 export const createGuard = ({ gate, observer, now }: GuardParts) => {
-  /** Runs the work within a place of the gate and its deadline. */
+  /** Runs the work once the gate admits it, within its deadline. */
   const run = async <T>(
     origin: Origin,
     timeoutMs: number,
@@ -132,16 +134,15 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
     };
   };
 
-  /** Runs work that is no tool call, for a caller that may read, and records it. */
+  /** Runs work that is not a tool call, for a caller that may read, and records it. */
   const serve = async <T>(
-    { kind, input, origin, timeoutMs }: Served,
+    { kind, input, origin, timeoutMs, needs = [] }: Served,
     text: (value: T) => string,
     work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     const close = open(origin);
     try {
-      const decision = decideCall({ tool: kind, effect: "read", granted: origin.caller.may });
-      if (!decision.allowed) throw new LlmcError("forbidden", decision.reason);
+      requireScopes(kind, ["read", ...needs], origin.caller.may);
       const value = await run(origin, timeoutMs, work);
       close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
       return value;

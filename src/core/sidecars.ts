@@ -42,3 +42,46 @@ export const presentSidecars = async (
   );
   return paths.filter((_, i) => present[i]);
 };
+
+interface SidecarWatchParts {
+  readonly paths: () => readonly string[];
+  readonly files: Ports["files"];
+  /** Calls back when a workspace file changes; returns the stop function. */
+  readonly watchFile: (path: string, changed: () => void) => () => void;
+}
+
+/** Tells listeners the URI of a sidecar whose content changed. Files are watched only while somebody listens. */
+export const createSidecarWatch = ({ paths, files, watchFile }: SidecarWatchParts) => {
+  const listeners = new Set<(uri: string) => void>();
+  let stops: readonly (() => void)[] = [];
+
+  const stop = (): void => {
+    for (const each of stops) each();
+    stops = [];
+  };
+
+  const restart = (): void => {
+    stop();
+    if (listeners.size === 0) return;
+    const watched = paths();
+    const resources = sidecarResources(watched, files);
+    stops = watched.map((path, i) =>
+      watchFile(path, () => {
+        for (const listener of listeners) listener(resources[i]?.uri ?? "");
+      }),
+    );
+  };
+
+  return {
+    restart,
+    stop,
+    onUpdated: (listener: (uri: string) => void): (() => void) => {
+      listeners.add(listener);
+      if (stops.length === 0) restart();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0) stop();
+      };
+    },
+  };
+};

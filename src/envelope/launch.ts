@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import type { Tier } from "../host/run/contract.ts";
+import type { Tier } from "../host/run/tiers/contract.ts";
 import { parseCommandLine } from "../policy/command-line.ts";
 import type { Session } from "./contract.ts";
 import type { Output } from "./output.ts";

@@ -1,4 +1,4 @@
-import { createSpool, type Spool } from "../host/run/spool.ts";
+import { createSpool, type Spool } from "../host/run/tree/spool.ts";
 
 /** Of each stream, what is read for a summary; the handle keeps more. */
 const STDOUT_HEAD_BYTES = 4 * 1024 * 1024;

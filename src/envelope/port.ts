@@ -1,4 +1,4 @@
-import type { Tier } from "../host/run/contract.ts";
+import type { Tier } from "../host/run/tiers/contract.ts";
 import type { EnvelopeDocument, Session } from "./contract.ts";
 import type { Enriched } from "./enrich/contract.ts";
 

@@ -1,15 +1,19 @@
 /** The part of a call that policy looks at. */
 interface CallFacts {
-  readonly tool: string;
-  readonly effect: string;
-  /** The effects that this caller was granted by the door it came through. */
+  /** The tool, or the endpoint. */
+  readonly name: string;
+  /** Scopes that the call needs: a tool needs the one of its effect. */
+  readonly needs: readonly string[];
+  /** The scopes that the door granted to this caller. */
   readonly granted: ReadonlySet<string>;
 }
 
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-/** Whether a caller may use a tool at all. What the tool may then touch is decided where it is touched, in `host`. */
-export const decideCall = ({ tool, effect, granted }: CallFacts): Decision =>
-  granted.has(effect)
+/** Whether a caller may use a tool or an endpoint at all. What it may then touch is decided in `host`, by path or program. */
+export const decideCall = ({ name, needs, granted }: CallFacts): Decision => {
+  const missing = needs.find((scope) => !granted.has(scope));
+  return missing === undefined
     ? { allowed: true }
-    : { allowed: false, reason: `This caller may not use ${tool}: its effect is "${effect}".` };
+    : { allowed: false, reason: `This caller may not use ${name}: it lacks the scope "${missing}".` };
+};

@@ -26,7 +26,8 @@ const SYSTEM_DIRS = ["/proc", "/sys"];
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
 
-const isInside = (path: string, dir: string): boolean =>
+/** By component, on normal absolute paths. */
+export const isInside = (path: string, dir: string): boolean =>
   path === dir || path.startsWith(dir === "/" ? "/" : `${dir}/`);
 
 /** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */

@@ -7,16 +7,16 @@ import type { EmbeddingModel } from "./embed/async-embedder.ts";
 import { loadNearestRows } from "./embed/nearest-rows.ts";
 import { createStaticEmbedder } from "./embed/static-embedder.ts";
 import type { Answer, Retrieval } from "./engine.ts";
+import { createBatchIndexer } from "./index/batch-indexer.ts";
 import { createBuildLease } from "./index/build-lease.ts";
 import { createCurrentLines } from "./index/current-lines.ts";
 import { createFileCentrality } from "./index/file-centrality.ts";
+import { createFileIndexer } from "./index/file-indexer.ts";
 import { createFreshSearch } from "./index/fresh-search.ts";
 import { createGraphAnswers } from "./index/graph-answers.ts";
 import type { IndexState } from "./index/index-status.ts";
-import { createKeeper } from "./index/keeper.ts";
+import { createIndexer } from "./index/indexer.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
-import { createLooker } from "./index/look.ts";
-import { createLookMany } from "./index/look-many.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
 import type { IndexSettings } from "./index/settings.ts";
@@ -71,16 +71,16 @@ const open = async ({
   const store = createStore(db);
   const createChunks = () => createChunkIndex({ dimensions, nearestRows });
   const loaded = createLoadedIndex({ store, dimensions, hasModel: model !== undefined, createChunks });
-  const looker = createLooker(workspace, embedderFiles);
-  const lookMany = createLookMany(workspace, embedderFiles, looker);
+  const files = createFileIndexer(workspace, embedderFiles);
+  const batches = createBatchIndexer(workspace, embedderFiles, files);
   const lease = createBuildLease({ workspace, userState }, onWarning);
-  const keeper = createKeeper({ workspace, settings, store, loaded, looker, lookMany, lease, onWarning });
-  const lines = createCurrentLines(looker, settings);
+  const indexer = createIndexer({ workspace, settings, store, loaded, files, batches, lease, onWarning });
+  const lines = createCurrentLines(files, settings);
   const centrality = createFileCentrality({
     store,
     loaded,
     lines,
-    isReady: () => keeper.state().state === "ready",
+    isReady: () => indexer.state().state === "ready",
   });
   const vectorLease = model && createBuildLease({ workspace, userState }, onWarning, "index.db.vectors");
   const vectors =
@@ -89,7 +89,7 @@ const open = async ({
       model,
       loaded,
       vectors: createVectorStore(db),
-      looker,
+      indexer: files,
       settings,
       lease: () => (db.isKept() ? vectorLease : undefined),
       onWarning,
@@ -98,7 +98,7 @@ const open = async ({
     vectors === undefined
       ? createFreshSearch({
           loaded,
-          keeper,
+          indexer,
           lines,
           embedQuery: embedder.embedQuery,
           weights: RANK_WEIGHTS,
@@ -106,9 +106,9 @@ const open = async ({
         })
       : createFreshSearch({
           loaded,
-          keeper: {
+          indexer: {
             refresh: async (paths, signal) => {
-              const hasChanged = await keeper.refresh(paths, signal);
+              const hasChanged = await indexer.refresh(paths, signal);
               await vectors.catchUp(signal);
               return hasChanged;
             },
@@ -118,18 +118,18 @@ const open = async ({
           weights: MODEL_RANK_WEIGHTS,
           centrality: centrality.of,
         });
-  const askGraph = createGraphAnswers({ store, loaded, keeper, lines });
+  const askGraph = createGraphAnswers({ store, loaded, indexer, lines });
   const close = async (): Promise<void> => {
     await centrality.close();
     await vectors?.close();
-    await keeper.close();
-    await lookMany.close();
-    looker.close();
+    await indexer.close();
+    await batches.close();
+    files.close();
     lease.close();
     vectorLease?.close();
     db.close();
   };
-  return { store, loaded, keeper, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
+  return { store, loaded, indexer, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
 };
 
 /** Vectors that are still being made count as an index that is. */
@@ -187,18 +187,18 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     question: (graph: Graph) => T,
     signal: AbortSignal | undefined,
   ): Promise<Answer<T>> => {
-    const { keeper, askGraph } = await opened();
+    const { indexer, askGraph } = await opened();
     return orAgain(async () => {
-      await keeper.catchUp(signal);
-      return answer(await askGraph(question, signal), keeper.state());
+      await indexer.catchUp(signal);
+      return answer(await askGraph(question, signal), indexer.state());
     });
   };
 
   return {
     index: async ({ force = false }, signal, onProgress) => {
-      const { keeper, vectors } = await opened();
+      const { indexer, vectors } = await opened();
       return orAgain(async () => {
-        const build = () => keeper.build(force, signal, onProgress);
+        const build = () => indexer.build(force, signal, onProgress);
         if (vectors === undefined) return build();
         // Before anything is read: what is missing is told at once.
         await vectors.open();
@@ -208,27 +208,27 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
       });
     },
     search: async (request, signal) => {
-      const { keeper, vectors, search, centrality } = await opened();
+      const { indexer, vectors, search, centrality } = await opened();
       // Loaded while the index catches up; indexing itself needs no tokens.
       void tokenCounter().catch(() => {});
       const find = async () => {
         if (vectors !== undefined) await vectors.open();
-        await keeper.catchUp(signal);
+        await indexer.catchUp(signal);
         if (vectors !== undefined) await vectors.catchUp(signal);
-        return answer(await search(request, signal), keeper.state(), vectors);
+        return answer(await search(request, signal), indexer.state(), vectors);
       };
       return orAgain(() => centrality.giveWayTo(find));
     },
     stats: async (signal) => {
-      const { keeper, loaded, store, vectors, embedderId } = await opened();
-      await orAgain(() => keeper.catchUp(signal));
+      const { indexer, loaded, store, vectors, embedderId } = await opened();
+      await orAgain(() => indexer.catchUp(signal));
       return {
         ...statsOf(loaded.files),
         chunks: loaded.chunks.size,
-        index: stateOf(keeper.state(), vectors),
+        index: stateOf(indexer.state(), vectors),
         embedder: vectors === undefined ? embedderId : await nameOf(vectors),
         scannedMs: store.scannedMs(),
-        isWatching: keeper.isWatching(),
+        isWatching: indexer.isWatching(),
         isKept: store.db.isKept(),
       };
     },

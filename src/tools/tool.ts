@@ -2,24 +2,26 @@ import type { Envelope } from "../envelope/port.ts";
 import type { System } from "../host/os/system.ts";
 import type { Processes } from "../host/processes/contract.ts";
 import type { Files } from "../host/read/files.ts";
-import type { Commands } from "../host/run/commands.ts";
 import type { Search } from "../host/search/search.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { FileWrites } from "../host/write/contract.ts";
 import type { CallerRetrieval } from "../retrieve/caller-retrieval.ts";
 import type { CallContext, ContentBlock, Schema, SchemaOutput } from "./contract.ts";
 
-/** What the engines offer to tools. A tool has no other way to the outside. */
-export interface Ports {
+/** What the engines offer to tools. The wiring derives everything else from this list. */
+export interface EnginePorts {
   readonly files: Files;
   readonly writes: FileWrites;
   readonly search: Search;
   readonly handles: Handles;
-  readonly commands: Commands;
   readonly envelope: Envelope;
   readonly processes: Processes;
   readonly system: System;
   readonly retrieval: CallerRetrieval;
+}
+
+/** All that a tool works with: it has no other way to the outside. */
+export interface Ports extends EnginePorts {
   readonly server: ServerView;
 }
 

@@ -20,7 +20,7 @@ import { createObserver, type Observer, type ObserveSettings } from "../observe/
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
-import { lazyPort } from "./lazy-port.ts";
+import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { loadFor } from "./load.ts";
 import { VERSION } from "./version.ts";
 
@@ -54,7 +54,7 @@ export interface App {
 /** How long the last audit lines and spans may take at the end, in milliseconds. */
 const FLUSH_MS = 1000;
 
-/** Those that run something, or reach what runs. */
+/** Tools that start programs, or reach running ones. */
 const PROCESS_TOOLS = ["start", "read", "send", "stop", "kill"].map((verb) => `linux_proc_${verb}`);
 
 const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
@@ -91,7 +91,7 @@ const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]
   tracePropagation: logging.trace_propagation,
 });
 
-/** Derived settings are made once per configuration, not once per call. */
+/** Settings are derived once per configuration, not once per call. */
 const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["config"]) => T): (() => T) => {
   let from: Loaded["config"] | undefined;
   let value: T | undefined;
@@ -140,18 +140,17 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
-/** One line, so that nobody wonders why a workspace's file is not obeyed. */
+/** One line, so that nobody wonders why a value of the workspace's file has no effect. */
 const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
   if (waiting.length === 0) return;
   log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
 };
 
-export const createApp = async (request: AppRequest): Promise<App> => {
-  const { root, stderr } = request;
-  const disk = createDisk();
+/** Loads the configuration, and the log that it asks for. */
+const openConfig = async (request: AppRequest) => {
   const load = () => loadFor(request, false);
   const first = await load();
-  const log = createLog(logSettings(first), stderr);
+  const log = createLog(logSettings(first), request.stderr);
   const store = createConfigStore({
     load,
     first,
@@ -161,15 +160,86 @@ export const createApp = async (request: AppRequest): Promise<App> => {
         "the configuration has an error; the last good one stays in force",
       ),
   });
-  const config = () => store.current().config;
-  const now = () => performance.now();
   log.info(
     () => ({ file: first.file ?? "none", config: toJson(first, { origin: false }) }),
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
   warnOfWaiting(first, log);
+  return { store, log };
+};
 
+/** The engines, loaded once by whoever needs them first. */
+const createEngineLoader = (
+  { root, folders }: AppRequest,
+  store: ConfigStore,
+  log: LiveLog,
+  metrics: Metrics,
+) => {
+  let loading: Promise<Engines> | undefined;
+  return {
+    load: (): Promise<Engines> => {
+      loading ??= import("./engines.ts").then(({ createEngines }) =>
+        createEngines({
+          root,
+          config: () => store.current().config,
+          configFile: () => store.current().lookedAt,
+          folders,
+          waitingModules: () =>
+            store
+              .current()
+              .waiting.filter(({ key }) => key === MODULES_KEY)
+              .map(({ asked }) => String(asked)),
+          trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
+          log,
+          onCommand: metrics.recordEnvelope,
+        }),
+      );
+      return loading;
+    },
+    close: async (): Promise<void> => (await loading)?.close(),
+  };
+};
+
+/** Follows the configuration file while the program runs. */
+const followConfig = async (
+  { watch, folders }: AppRequest,
+  store: ConfigStore,
+  log: LiveLog,
+  core: Core,
+  disk: Disk,
+): Promise<() => void> => {
+  store.onChange((next, _previous, { changed, needsRestart }) => {
+    log.configure(logSettings(next));
+    log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
+    warnOfWaiting(next, log);
+    void core.refresh();
+  });
+  if (!watch) return () => {};
+  // The folder is made so that trust given in another terminal is noticed; without a writable home there is none.
+  await createTrustFiles()
+    .makeFolder(trustFolder(folders.state))
+    .catch(() => {});
+  return store.watch(disk);
+};
+
+const watchFileIn =
+  (root: string, disk: Disk) =>
+  (path: string, changed: () => void): (() => void) => {
+    try {
+      return disk.watch(resolve(root, path), changed);
+    } catch {
+      // The folder does not exist, or the system has no watches left: clients see changes when they read.
+      return () => {};
+    }
+  };
+
+export const createApp = async (request: AppRequest): Promise<App> => {
+  const { root, stderr } = request;
+  const disk = createDisk();
+  const { store, log } = await openConfig(request);
+  const config = () => store.current().config;
+  const now = () => performance.now();
   const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
   const observer = createObserver({
     settings: memoize(config, observeSettingsOf),
@@ -178,63 +248,14 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     tracer,
     audit,
   });
-  let engines: Promise<Engines> | undefined;
-  const loadEngines = (): Promise<Engines> => {
-    engines ??= import("./engines.ts").then(({ createEngines }) =>
-      createEngines({
-        root,
-        config,
-        configFile: () => store.current().lookedAt,
-        folders: request.folders,
-        waitingModules: () =>
-          store
-            .current()
-            .waiting.filter(({ key }) => key === "mcp.tools.custom_modules")
-            .map(({ asked }) => String(asked)),
-        trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
-        log,
-        onCommand: metrics.recordEnvelope,
-      }),
-    );
-    return engines;
-  };
-  const port = <
-    K extends
-      | "files"
-      | "writes"
-      | "search"
-      | "handles"
-      | "commands"
-      | "envelope"
-      | "processes"
-      | "system"
-      | "retrieval",
-  >(
-    name: K,
-  ): Engines[K] => lazyPort(async () => (await loadEngines())[name]);
-  const linuxPort = <K extends keyof Engines["linux"]>(name: K): Engines["linux"][K] =>
-    lazyPort(async () => (await loadEngines()).linux[name]);
+  const engines = createEngineLoader(request, store, log, metrics);
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
-    engines: {
-      files: port("files"),
-      writes: port("writes"),
-      search: port("search"),
-      handles: port("handles"),
-      commands: port("commands"),
-      envelope: port("envelope"),
-      processes: port("processes"),
-      system: port("system"),
-      retrieval: port("retrieval"),
-    },
-    linux: {
-      files: linuxPort("files"),
-      writes: linuxPort("writes"),
-      search: linuxPort("search"),
-      handles: linuxPort("handles"),
-      system: linuxPort("system"),
-    },
+    ports: (server) => ({
+      main: lazyPorts({ server }, engines.load),
+      linux: lazyPorts({ server }, async () => (await engines.load()).linux()),
+    }),
     metrics: metrics.snapshot,
     observer,
     modules: lazyPort(async () =>
@@ -244,33 +265,12 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     ),
     jsonSchema,
     matchTemplate,
-    watchFile: (path, changed) => {
-      try {
-        return disk.watch(resolve(root, path), changed);
-      } catch {
-        // The folder does not exist, or watches have run out: clients then learn of changes when they read.
-        return () => {};
-      }
-    },
+    watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,
     waiting: () => store.current().waiting.map(({ key }) => key),
     now,
   });
-
-  store.onChange((next, _previous, { changed, needsRestart }) => {
-    log.configure(logSettings(next));
-    log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
-    warnOfWaiting(next, log);
-    void core.refresh();
-  });
-  if (request.watch) {
-    // So that trust given in another terminal is noticed; a home that cannot be written has none to notice.
-    await createTrustFiles()
-      .makeFolder(trustFolder(request.folders.state))
-      .catch(() => {});
-  }
-  const stopWatching = request.watch ? store.watch(disk) : () => {};
-
+  const stopFollowing = await followConfig(request, store, log, core, disk);
   return {
     core,
     config: store,
@@ -281,10 +281,10 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     root,
     newId,
     now,
-    engines: loadEngines,
+    engines: engines.load,
     close: async () => {
-      stopWatching();
-      await (await engines)?.close();
+      stopFollowing();
+      await engines.close();
       core.close();
       // A disk or a collector that never answers does not keep the program from ending.
       const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);

@@ -113,7 +113,7 @@ export const attack = async (request: AppRequest): Promise<readonly Finding[]> =
       },
     });
   try {
-    const tier = await (await app.engines()).commands.tier();
+    const tier = await (await app.engines()).tier();
     const findings = [...(await attackFiles(ask)), ...(await attackByCommand(ask, practice))];
     const broken = practice.broken();
     return [

@@ -1,59 +1,39 @@
-import { availableParallelism } from "node:os";
-import { LlmcError, toLlmcError } from "../base/error.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
-import { createEnvelope } from "../envelope/envelope.ts";
-import { envelopeSettings } from "../envelope/settings.ts";
-import { serveTeCommand } from "../envelope/te-command.ts";
 import { isFolderName } from "../host/os/local-model.ts";
 import { programPlaces } from "../host/os/program-places.ts";
-import { tokenCounter } from "../host/os/token-counter.ts";
 import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
-import { createCommands } from "../host/run/commands.ts";
-import { createCommandRunner } from "../host/run/runner.ts";
+import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts";
 import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
-import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
-import { shownPath } from "../policy/paths.ts";
-import { createCallerRetrieval } from "../retrieve/caller-retrieval.ts";
-import { createThreadRetrieval } from "../retrieve/thread-retrieval.ts";
-import { createReach, type Reach } from "./engine-reach.ts";
+import type { EnginePorts } from "../tools/tool.ts";
+import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
-import { VERSION } from "./version.ts";
+import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
+import { createRetrieval } from "./retrieval-wiring.ts";
 
 interface EngineParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
   /** The configuration file in force, whether it exists yet or not. */
   readonly configFile: () => string;
-  /** The user's own folders: what lies there is the operator's word, so no caller writes it. */
+  /** The user's own folders: only the operator may write there, so no caller does. */
   readonly folders: UserFolders;
   /** Folders of custom modules that the workspace asks for and is not trusted with yet. */
   readonly waitingModules?: () => readonly string[];
-  /** What trust in the workspace would change about a refusal. */
+  /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
   /** Told of every command: how it was shown, and how long it took in all. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
 
-/** Each holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
-const MAX_INDEX_THREADS = 4;
-
-/** A guide for agents that is longer than this is not read to its end. */
-const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
-
-/** What tools work with, wired. Loaded on first use: see `lazyPort`. */
-export const createEngines = (parts: EngineParts) => {
-  const { root, config, configFile, folders, log, onCommand, trustHint } = parts;
-  const waitingModules = parts.waitingModules ?? (() => []);
-  const tools = () => config().mcp.tools;
-  const rag = () => config().mcp.rag;
+const openState = ({ root, config, folders, log }: EngineParts) => {
   const state = createStateDb({
     workspace: root,
     userState: folders.state,
@@ -70,158 +50,129 @@ export const createEngines = (parts: EngineParts) => {
     now,
     pid: process.pid,
   });
-  const runner = createCommandRunner({ mode: () => tools().command_sandbox });
-  const withheldFiles = createWithheldFiles();
-  const ownWrites = createOwnWrites();
-  // Whoever writes these changes what the server itself does (REQ-D16).
-  const places = () => ({
+  const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
+  return { state, locks, usage, now };
+};
+
+/** Whoever writes these paths changes what the server itself does (REQ-D16). */
+const obeyedPaths = ({ config, configFile, folders, waitingModules }: EngineParts) => {
+  const { tools, rag, resources } = config().mcp;
+  return {
     user: [folders.config, folders.state],
     program: programPlaces(),
     config: [configFile()],
-    modules: [tools().custom_modules, ...waitingModules()].filter((folder) => folder !== ""),
-    models: rag().embedder === "onnx" && isFolderName(rag().embedder_model) ? [rag().embedder_model] : [],
-    startup: config().mcp.resources.sidecars,
+    modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter((folder) => folder !== ""),
+    models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
+    startup: resources.sidecars,
+  };
+};
+
+/** Path ports within the roots of all tools, and within those of the linux_* tools where they have their own. */
+const createBothPathPorts = (parts: PathParts) => {
+  const { config } = parts;
+  const main = createPathPorts(parts, "mcp.tools.allowed_roots", () => config().mcp.tools.allowed_roots);
+  const linuxRoots = (): readonly string[] | null => {
+    const { enforce_roots: enforces, allowed_roots: own } = config().mcp.linux_ops.roots;
+    return enforces ? own : ["/"];
+  };
+  let apart: PathPorts | undefined;
+  const linux = (): PathPorts => {
+    if (linuxRoots() === null) return main;
+    apart ??= createPathPorts(
+      parts,
+      "mcp.linux_ops.roots.allowed_roots",
+      () => linuxRoots() ?? config().mcp.tools.allowed_roots,
+    );
+    return apart;
+  };
+  return { main, linux };
+};
+
+const openProcesses = (config: EngineParts["config"], gate: PathPorts["gate"], runner: CommandStarter) =>
+  createProcesses({
+    gate,
+    runner,
+    settings: () => {
+      const { tools } = config().mcp;
+      return {
+        enabled: tools.enable_run_cmd,
+        idleMs: tools.idle_timeout * 1000,
+        maxProcesses: tools.max_processes,
+        maxPerSession: tools.max_processes_per_session,
+        killForeign: tools.kill_foreign_processes,
+      };
+    },
+    now: () => performance.now(),
   });
 
-  const reachParts = {
+/** Finishes or undoes what a killed process left half-written. */
+const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
+  recoverWrites(writing).then(
+    ({ refused }) => {
+      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    },
+    () => log.warn({}, "the write journal of a killed process could not be read"),
+  );
+
+/** What tools work with, wired. Loaded on first use: see `lazyPort`. */
+export const createEngines = (parts: EngineParts) => {
+  const { root, config, folders, log } = parts;
+  const { state, locks, usage, now } = openState(parts);
+  const runner = createCommandRunner({ mode: () => config().mcp.tools.command_sandbox });
+  const withheldFiles = createWithheldFiles();
+  const { main, linux } = createBothPathPorts({
     root,
     folders,
     config,
     state,
     locks,
     runner,
-    places,
+    places: () => obeyedPaths(parts),
     withheldFiles,
-    ownWrites,
-    trustHint,
+    ownWrites: createOwnWrites(),
+    trustHint: parts.trustHint,
     now,
-  };
-  const main = createReach(reachParts, "mcp.tools.allowed_roots", () => tools().allowed_roots);
-  const { files, handles, gate } = main;
-
-  /** Roots of the linux_* tools, where they have their own. */
-  const linuxRoots = (): readonly string[] | null => {
-    const { enforce_roots: enforces, allowed_roots: own } = config().mcp.linux_ops.roots;
-    return enforces ? own : ["/"];
-  };
-  let apart: Reach | undefined;
-  const linux = (): Reach => {
-    if (linuxRoots() === null) return main;
-    apart ??= createReach(
-      reachParts,
-      "mcp.linux_ops.roots.allowed_roots",
-      () => linuxRoots() ?? tools().allowed_roots,
-    );
-    return apart;
-  };
-  const commands = createCommands(gate, runner);
-  const processes = createProcesses({
-    gate: currentPort(() => linux().gate),
-    runner,
-    settings: () => ({
-      enabled: tools().enable_run_cmd,
-      idleMs: tools().idle_timeout * 1000,
-      maxProcesses: tools().max_processes,
-      maxPerSession: tools().max_processes_per_session,
-      killForeign: tools().kill_foreign_processes,
-    }),
-    now: () => performance.now(),
   });
-  const usage = createUsage({ state, retentionDays: () => config().mcp.te.retention_days, now });
-  const warned = new Set<string>();
-  const envelope = serveTeCommand({
-    envelope: createEnvelope({
-      launch: ({ argv, onOutput, ...call }, signal) =>
-        // The envelope keeps the output; of what is kept here, only a launcher's own complaint is ever read.
-        gate.pass({ ...call, command: argv, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => {
-          const outcome = await runner.run({ ...request, onOutput }, profile, signal);
-          return {
-            ...outcome,
-            setAside: outcome.setAside.map(
-              ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
-            ),
-          };
-        }),
-      handles,
-      usage,
-      settings: () => envelopeSettings(config().mcp.te, config().mcp.handles.max_each_mb),
-      onFailure: (what, error) => {
-        if (warned.has(what)) return;
-        warned.add(what);
-        log.warn({ what, code: toLlmcError(error).code }, "the envelope went on without a part of its own");
-      },
-      onDone: onCommand,
-    }),
+  const { files, handles, writes, search, system, gate, writing } = main;
+  const processes = openProcesses(
+    config,
+    currentPort(() => linux().gate),
+    runner,
+  );
+  const envelope = createCommandEnvelope({
+    root,
+    config,
+    gate,
+    runner,
     handles,
     usage,
-    isEnabled: () => config().mcp.te.enabled,
-    defaults: () => ({
-      agentId: config().mcp.session.default_agent_id,
-      model: config().mcp.session.default_model,
-    }),
-    version: VERSION,
+    log,
+    onCommand: parts.onCommand,
   });
-  const index = createThreadRetrieval({
-    workspace: root,
-    userState: folders.state,
-    settings: () => ({
-      roots: tools().allowed_roots,
-      denylist: tools().denylist_globs,
-      closed: [folders.config, folders.state],
-      withheldFiles: withheldFiles.keys(),
-      maxFileBytes: rag().max_file_kb * 1024,
-      watch: rag().watch,
-      threads: rag().index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),
-    }),
-    onWarning: (reason) => log.warn({ reason }, "index"),
-    onnx: rag().embedder === "onnx" ? { workspace: root, model: rag().embedder_model } : undefined,
-  });
-  const retrieval = createCallerRetrieval({
-    engine: index,
-    limits: () => ({
-      topK: rag().top_k,
-      tokenBudget: rag().token_budget,
-      defaultScope: rag().default_scope,
-    }),
-    readText: async (path, signal) => {
-      try {
-        return (await files.readText(path, MAX_GUIDE, signal)).text;
-      } catch (thrown) {
-        if (thrown instanceof LlmcError && thrown.code !== "cancelled") return undefined;
-        throw thrown;
-      }
-    },
-    countTokens: tokenCounter,
-  });
-  const recovered = recoverWrites(main.writing).then(
-    (recovery) => {
-      if (recovery.refused > 0) log.warn({ files: recovery.refused }, explainRefused(recovery));
-    },
-    () => log.warn({}, "what a killed process left behind could not be looked at"),
-  );
-  return {
+  const { retrieval, close: closeIndex } = createRetrieval({
+    root,
+    config,
+    folders,
     files,
-    writes: main.writes,
-    search: main.search,
-    handles,
+    withheldFiles,
+    log,
+  });
+  const recovered = recover(writing, log);
+  const ports: EnginePorts = { files, writes, search, handles, system, envelope, processes, retrieval };
+  return {
+    ...ports,
     /** The same for linux_* tools, which may have roots of their own. */
-    linux: {
-      files: currentPort(() => linux().files),
-      writes: currentPort(() => linux().writes),
-      search: currentPort(() => linux().search),
-      handles: currentPort(() => linux().handles),
-      system: currentPort(() => linux().system),
+    linux: (): EnginePorts => {
+      const { files, writes, search, handles, system } = linux();
+      return { ...ports, files, writes, search, handles, system };
     },
     locks,
-    commands,
-    processes,
-    system: main.system,
-    envelope,
     usage,
-    retrieval,
+    processes,
+    tier: () => runner.tier(),
     close: async () => {
       await recovered;
-      await index.close();
+      await closeIndex();
       await processes[Symbol.asyncDispose]();
       await runner[Symbol.asyncDispose]();
       state.close();

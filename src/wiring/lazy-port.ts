@@ -1,27 +1,33 @@
-/** A port, all of whose methods are asynchronous. */
-type Port = Readonly<Record<string, unknown>> | object;
-
 /**
- * Stands for a port whose engine is loaded when it is first used. Starting the server loads none of them: a client waits
- * for the tool list, which needs no engine.
+ * Stands for a port whose engine is loaded when a method of it is first called; all its methods are asynchronous.
+ * Starting the server loads no engine: a client waits for the tool list, which needs none. `load` is asked at each call
+ * and remembers what it loaded.
  */
-export const lazyPort = <T extends Port>(load: () => Promise<T>): T => {
-  let loading: Promise<T> | undefined;
-  return new Proxy({} as T, {
+export const lazyPort = <T extends object>(load: () => Promise<T>): T =>
+  new Proxy({} as T, {
     get:
       (_target, method) =>
-      (...args: unknown[]) => {
-        loading ??= load();
-        return loading.then((engine) => {
-          const own = Reflect.get(engine, method) as (...given: unknown[]) => unknown;
-          return own.apply(engine, args);
-        });
+      async (...args: unknown[]) => {
+        const port = await load();
+        const own = Reflect.get(port, method) as (...given: unknown[]) => unknown;
+        return own.apply(port, args);
       },
   });
-};
+
+/** `own`, and beside it a lazy port for every other name that is asked for. */
+export const lazyPorts = <T extends object, O extends object>(own: O, load: () => Promise<T>): T & O =>
+  new Proxy({ ...own } as T & O, {
+    get: (target, name) => {
+      if (!Object.hasOwn(target, name)) {
+        const port = lazyPort(async () => Reflect.get(await load(), name) as object);
+        Object.defineProperty(target, name, { value: port });
+      }
+      return Reflect.get(target, name);
+    },
+  });
 
 /** Stands for whichever port is in force at the time of a call. */
-export const currentPort = <T extends Port>(current: () => T): T =>
+export const currentPort = <T extends object>(current: () => T): T =>
   new Proxy({} as T, {
     get: (_target, method) => {
       const port = current();

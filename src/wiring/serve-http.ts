@@ -120,6 +120,7 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
   ]);
   const { server, limits, observability, auth } = app.config.current().config.mcp;
   const servesMetrics = observability.enabled && observability.metrics_prometheus_enabled;
+  if (servesMetrics) await app.metrics.startPrometheus();
   return {
     metricsPath: servesMetrics ? observability.metrics_path : undefined,
     metricsOpen: auth.metrics_open,

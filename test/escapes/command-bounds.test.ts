@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CommandGroups } from "../../src/host/run/cgroup.ts";
-import { createCommandGroups } from "../../src/host/run/cgroup.ts";
-import type { SandboxProfile } from "../../src/host/run/contract.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
+import type { SandboxProfile } from "../../src/host/run/tiers/contract.ts";
+import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
+import { createCommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createWorkspace } from "../workspace.ts";
 import { PYTHON, sandboxes, settings } from "./command-stand.ts";
 

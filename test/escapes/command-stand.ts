@@ -2,14 +2,9 @@ import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type {
-  CommandOutcome,
-  CommandRequest,
-  CommandRunner,
-  SandboxProfile,
-  Tier,
-} from "../../src/host/run/contract.ts";
+import type { CommandOutcome, CommandRunner } from "../../src/host/run/contract.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "../../src/host/run/tiers/contract.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 /** One way to hold commands, forced, as if the machine had no better one. */

@@ -123,7 +123,7 @@ def read():
         content = os.read(source, 1000).decode(errors="replace")
     finally:
         os.close(source)
-    if plan["secret"] in content:
+    if plan["secret"][::-1] in content:
         print(content)
 
 

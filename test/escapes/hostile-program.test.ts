@@ -60,7 +60,8 @@ describe.each(sandboxes)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in 
         ],
         gitConfig,
         targets: [outside, "/dev/zero", "/etc/passwd", "payload.sh", ".git", "../c", `${outside}/new`],
-        secret: SECRET,
+        // Backwards: the plan is an ordinary file that anybody may read, under whatever name it ends.
+        secret: [...SECRET].reverse().join(""),
       }),
     });
     const git = (...args: readonly string[]) =>

@@ -21,7 +21,7 @@ import { readKeyPair } from "../../src/host/os/key-pair.ts";
 import { createDisk } from "../../src/host/own-files/disk.ts";
 import { readOwnFile } from "../../src/host/own-files/read-own-file.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "../../src/host/own-files/workspace-files.ts";
-import { createTrackedFinder } from "../../src/host/run/git-tracked.ts";
+import { createTrackedFinder } from "../../src/host/run/git/tracked.ts";
 import { openTestApp } from "../app.ts";
 import { createWorkspace, rounds } from "../workspace.ts";
 

@@ -1,7 +1,7 @@
 import { createProcesses } from "../../src/host/processes/processes.ts";
 import type { CommandGate } from "../../src/host/run/commands.ts";
-import type { Tier } from "../../src/host/run/contract.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
+import type { Tier } from "../../src/host/run/tiers/contract.ts";
 
 /** Whoever starts processes in these tests. */
 export const OWNER = { agentId: "test", sessionId: "one", model: "none", owner: "one" };

@@ -1,5 +1,5 @@
 /** A server's processes without the server, to be killed: argv holds the tier, the folder, the tag and whether it is a terminal. */
-import type { Tier } from "../../src/host/run/contract.ts";
+import type { Tier } from "../../src/host/run/tiers/contract.ts";
 import { hostile, OWNER, processesIn } from "./process-stand.ts";
 
 const [, , tier = "plain", root = "/", tag = "", kind = ""] = process.argv;

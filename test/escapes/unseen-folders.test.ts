@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { createCensus } from "../../src/host/run/folder-census.ts";
+import { createCensus } from "../../src/host/run/scan/folder-index.ts";
 import { createWorkspace, rounds } from "../workspace.ts";
 import { PYTHON, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";

@@ -132,7 +132,7 @@ export const TABLE: WallTable = {
     config: ["smol-toml", "toml-eslint-parser"],
     mcp: ["@modelcontextprotocol/server"],
     http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],
-    cli: ["commander", "smol-toml", "toml-eslint-parser"],
+    cli: ["commander", "diff", "smol-toml", "toml-eslint-parser"],
   },
   processProperties: { wiring: ENTRY, te: ENTRY, config: ["env"] },
   // WebAssembly has no type in Node's library; the grammar loader takes it from the global object.

@@ -1,5 +1,5 @@
 import type { CommandSession } from "../run/commands.ts";
-import type { Tier } from "../run/contract.ts";
+import type { Tier } from "../run/tiers/contract.ts";
 
 export interface ProcessCall {
   readonly command: string;

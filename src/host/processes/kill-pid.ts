@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
-import { identify, sendSignal } from "../run/process-scan.ts";
-import type { ProcessTree } from "../run/process-tree.ts";
+import { identify, sendSignal } from "../run/tree/process-scan.ts";
+import type { ProcessTree } from "../run/tree/process-tree.ts";
 
 const INIT = 1;
 

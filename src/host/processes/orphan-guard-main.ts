@@ -1,6 +1,6 @@
 /** Run as a program of its own: holds the list of the server's trees, and ends them when the server is gone. */
 import { createInterface } from "node:readline";
-import { findTree, isAlive, killUntilGone } from "../run/process-scan.ts";
+import { findTree, isAlive, killUntilGone } from "../run/tree/process-scan.ts";
 import type { GuardOrder } from "./orphan-guard.ts";
 
 const trees = new Map<number, GuardOrder>();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { extname, join } from "node:path";
-import { identify } from "../run/process-scan.ts";
-import type { ProcessTree } from "../run/process-tree.ts";
+import { identify } from "../run/tree/process-scan.ts";
+import type { ProcessTree } from "../run/tree/process-tree.ts";
 
 /** Beside this file, and built like it. */
 const PROGRAM = join(import.meta.dirname, `orphan-guard-main${extname(import.meta.filename)}`);

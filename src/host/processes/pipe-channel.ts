@@ -1,5 +1,5 @@
 import { closeSync } from "node:fs";
-import { openInputPipe, openPipe } from "../run/pipe.ts";
+import { openInputPipe, openPipe } from "../run/tree/pipe.ts";
 import type { Channel } from "./contract.ts";
 
 /** Input that a process has not read yet. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { realpathSync } from "node:fs";
+import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
 
@@ -14,6 +14,16 @@ export const realOrFuture = (path: string): string => {
     return isUtf8(real) ? real.toString() : path;
   } catch {
     return path === "/" ? path : posix.join(realOrFuture(posix.dirname(path)), posix.basename(path));
+  }
+};
+
+/** What a path leads to; undefined where nothing is there. */
+export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
+  try {
+    const real = realpathSync.native(path);
+    return { real, stats: statSync(real) };
+  } catch {
+    return undefined;
   }
 };
 

@@ -1,5 +1,5 @@
 import { type Stats, statSync } from "node:fs";
-import { systemPath } from "../byte-path.ts";
+import { systemPath } from "./byte-path.ts";
 
 type FileFacts = Pick<Stats, "dev" | "ino" | "birthtimeMs">;
 

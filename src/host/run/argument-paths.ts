@@ -1,8 +1,8 @@
-import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { followed } from "../reach/path-rules.ts";
 import type { Surroundings } from "../reach/reach.ts";
 
 /** What may be a path in a word: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
@@ -13,16 +13,6 @@ const pathsIn = (word: string): readonly string[] =>
     ...(word.includes(":") ? [word.slice(word.indexOf(":") + 1)] : []),
     ...(/^-[^-]./.test(word) ? [word.slice(2)] : []),
   ].filter((path) => path !== "" && !path.includes("\0"));
-
-/** What a path leads to; undefined where nothing is there. */
-export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
-  try {
-    const real = realpathSync.native(path);
-    return { real, stats: statSync(real) };
-  } catch {
-    return undefined;
-  }
-};
 
 /** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
 export const refuseSecrets = (

@@ -8,16 +8,11 @@ import { createAccess } from "../reach/access.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
-import type {
-  CommandLimits,
-  CommandOutcome,
-  CommandRequest,
-  CommandRunner,
-  SandboxProfile,
-  Tier,
-} from "./contract.ts";
+import type { CommandRunner } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
+import type { CommandRequest, SandboxProfile } from "./tiers/contract.ts";
+import type { CommandLimits } from "./tree/limits.ts";
 
 export interface CommandCall {
   /** A command line with quotes, or the program and its arguments, which are then taken as they are. */
@@ -34,12 +29,6 @@ export interface CommandSession {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
-}
-
-/** A caller's commands. */
-export interface Commands {
-  run(call: CommandCall, signal?: AbortSignal): Promise<CommandOutcome>;
-  tier(): Promise<Tier>;
 }
 
 /** What has passed the gate: nothing else is ever started. */
@@ -162,9 +151,3 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
     },
   };
 };
-
-export const createCommands = (gate: CommandGate, runner: CommandRunner): Commands => ({
-  tier: runner.tier,
-  run: (call, signal) =>
-    gate.pass(call, signal, ({ request, profile }) => runner.run(request, profile, signal)),
-});

@@ -1,35 +1,4 @@
-/** How well commands are held: by namespaces, by kernel rules on the process itself, or by nothing but our own checks. */
-export type Tier = "bubblewrap" | "landlock" | "plain";
-
-export interface CommandRequest {
-  /** The program and its arguments, as judged and resolved: the first is the real file to run. */
-  readonly argv: readonly [string, ...string[]];
-  /** Real path of the directory to run in; inside the roots. */
-  readonly cwd: string;
-  readonly timeoutMs: number;
-  /** Of each stream; the rest is read, counted and dropped. */
-  readonly maxOutputBytes: number;
-  /** Sees every byte as it comes, also beyond the bound; must be quick, and keep what it wants to keep. */
-  readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
-  /** Added to the clean environment; never inherited. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Set for git: folders that it does not look above for a repository, and settings that win over others. */
-  readonly git?:
-    | {
-        readonly ceilings: readonly string[];
-        readonly settings: readonly (readonly [string, string])[];
-        /** The one that was judged: git does not look for another. */
-        readonly repository: { readonly gitDir: string; readonly top: string } | undefined;
-      }
-    | undefined;
-  /** Whether its streams are a terminal, which it is to control. */
-  readonly terminal?: boolean;
-}
-
-export interface SetAside {
-  readonly path: string;
-  readonly movedTo: string;
-}
+import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
 
 export interface CommandOutcome {
   /** Undefined where a signal ended it; bubblewrap, like a shell, tells a signal as 128 + its number. */
@@ -47,39 +16,6 @@ export interface CommandOutcome {
   readonly limit?: "memory" | "processes" | undefined;
   /** Protected names that came into being during the run, and where they lie now: renamed, so that nothing reads them. */
   readonly setAside: readonly SetAside[];
-}
-
-/** Bounds on what a command and everything that it starts may use together. */
-export interface CommandLimits {
-  readonly memoryBytes: number;
-  readonly processes: number;
-  readonly fileBytes: number;
-  /** Of each process, where no control group bounds them together. */
-  readonly dataBytes?: number;
-}
-
-/** What a command may see and change besides the system's own folders, which are read-only. */
-export interface SandboxProfile {
-  /** Real paths that may be written. */
-  readonly writable: readonly string[];
-  /** Real paths that may only be read: all roots of a command that writes nothing, a tool chain elsewhere. */
-  readonly readable?: readonly string[];
-  /** Real paths inside the writable ones that stay read-only: what is obeyed or executed. */
-  readonly readOnly: readonly string[];
-  /** Real paths inside those that are writable all the same: the repository that git works on, inside another. */
-  readonly reopened?: readonly string[];
-  /** Folders that look empty: state. */
-  readonly hidden: readonly string[];
-  /** Real paths inside whose content is withheld, where they are there: a file is empty, a folder closed. */
-  readonly withheld?: readonly string[];
-  /** Withheld files refuse to be opened instead of being empty: git would take an emptied file for a change. */
-  readonly refusesWithheld?: boolean;
-  readonly network: boolean;
-  /** The program starts no others. */
-  readonly noFork?: boolean;
-  readonly limits?: CommandLimits;
-  /** Looks at what came into being, and sets aside what is obeyed; while it runs, repositories that are not plain. */
-  readonly inspect?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
 }
 
 /** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */

@@ -3,7 +3,7 @@ import { closeSync, fstatSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isatty } from "node:tty";
-import { openFifos } from "./fifo.ts";
+import { openFifos } from "./tree/fifo.ts";
 
 export interface DirectCall {
   readonly words: readonly [string, ...string[]];

@@ -4,12 +4,11 @@ import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { followed } from "../reach/path-rules.ts";
 import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
-import { followed, refuseRecursive } from "./argument-paths.ts";
-import { beyondReach } from "./beyond-reach.ts";
-import type { CommandLimits, SandboxProfile, Tier } from "./contract.ts";
-import { refuseConfiguredFiles } from "./git-configured-paths.ts";
-import { refuseBorrowedFiles } from "./git-links.ts";
+import { refuseRecursive } from "./argument-paths.ts";
+import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { refuseBorrowedFiles } from "./git/links.ts";
 import {
   checkRepository,
   findRepository,
@@ -17,11 +16,14 @@ import {
   hasSubmodules,
   programsOff,
   settingsFolders,
-} from "./git-repository.ts";
-import { createTrackedFinder } from "./git-tracked.ts";
-import { setNewFindingsAside } from "./new-findings.ts";
+} from "./git/repository.ts";
+import { createTrackedFinder } from "./git/tracked.ts";
 import { buildProfile } from "./sandbox-profile.ts";
-import { createWorkspaceScan } from "./workspace-scan.ts";
+import { setNewFindingsAside } from "./scan/new-findings.ts";
+import { createWorkspaceScan } from "./scan/workspace-scan.ts";
+import { beyondReach } from "./tiers/beyond-reach.ts";
+import type { SandboxProfile, Tier } from "./tiers/contract.ts";
+import type { CommandLimits } from "./tree/limits.ts";
 
 interface ProfilerOptions extends ReachOptions {
   readonly settings: () => { readonly network: boolean; readonly limits: CommandLimits };

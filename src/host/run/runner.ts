@@ -1,30 +1,25 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
+import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { isInside } from "../../policy/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
-import { bubblewrapLaunch, sharesTemp } from "./bubblewrap.ts";
-import { type CommandGroups, createCommandGroups, entering } from "./cgroup.ts";
-import type {
-  CommandOutcome,
-  CommandRequest,
-  CommandRunner,
-  SandboxProfile,
-  SetAside,
-  Tier,
-} from "./contract.ts";
-import { landlockLaunch } from "./landlock.ts";
-import { createMark } from "./limits.ts";
-import { plainLaunch } from "./plain.ts";
-import { createPrivatePlaces, type PrivatePlace } from "./private-place.ts";
-import { type Launch, ProcessTree, type TreeStdio } from "./process-tree.ts";
-import { isInside, watchMissing } from "./protected-names.ts";
-import { runTree } from "./run-tree.ts";
-import { sealDescriptors } from "./seal-descriptors.ts";
-import { checkRequest, checkStarted, explainStart } from "./start-checks.ts";
-import { createTurns } from "./turns.ts";
-import { type UsageWatch, watchUsage } from "./usage-watch.ts";
+import type { CommandOutcome, CommandRunner } from "./contract.ts";
+import { watchMissing } from "./scan/protected-names.ts";
+import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
+import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import { landlockLaunch } from "./tiers/landlock.ts";
+import { plainLaunch } from "./tiers/plain.ts";
+import { createPrivatePlaces, type PrivatePlace } from "./tiers/sandbox-files.ts";
+import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
+import { type CommandGroups, createCommandGroups, entering } from "./tree/cgroup.ts";
+import { createMark } from "./tree/limits.ts";
+import { type Launch, ProcessTree, type TreeStdio } from "./tree/process-tree.ts";
+import { runTree } from "./tree/run-tree.ts";
+import { sealDescriptors } from "./tree/seal-descriptors.ts";
+import { type UsageWatch, watchUsage } from "./tree/usage-watch.ts";
 
 export type SandboxMode = "auto" | "require" | "off";
 
@@ -65,8 +60,12 @@ export interface CommandStarter {
 }
 
 /** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
-const MAX_RUNNING = Math.min(32, Math.max(8, 2 * availableParallelism()));
-const MAX_WAITING = 32;
+const QUEUE = { maxRunning: Math.min(32, Math.max(8, 2 * availableParallelism())), maxWaiting: 32 };
+
+const tooManyCommands = (running: number, waiting: number): LlmcError =>
+  new LlmcError("busy", `${running} commands are running and ${waiting} wait already.`, {
+    hint: "Wait for some of them to end, then try again.",
+  });
 
 /** After this long a machine on which no sandbox worked is tried again. */
 const RETRY_MS = 60_000;
@@ -78,7 +77,7 @@ export const createCommandRunner = (
   options: RunnerOptions,
 ): CommandRunner & CommandStarter & AsyncDisposable => {
   const order = options.tiers ?? ALL_TIERS;
-  const takeTurn = createTurns({ maxRunning: MAX_RUNNING, maxWaiting: MAX_WAITING });
+  const queue = createBoundedQueue(() => QUEUE, tooManyCommands);
   let places: ReturnType<typeof createPrivatePlaces> | undefined;
   let best: Promise<Tier> | undefined;
   let retryAt = Number.POSITIVE_INFINITY;
@@ -267,7 +266,7 @@ export const createCommandRunner = (
       stopIfAborted(signal);
       await checkRequest(request);
       const found = await tier();
-      return takeTurn(() => runIn(found, request, profile, signal), signal);
+      return queue.run(() => runIn(found, request, profile, signal), signal);
     },
     awaited: () => [...awaited],
     start: async (request, profile, openStdio) => {

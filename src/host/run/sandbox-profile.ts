@@ -3,10 +3,11 @@ import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { type PlacedId, REACH } from "../../policy/reach.ts";
 import type { Surroundings } from "../reach/reach.ts";
-import type { CommandLimits, SandboxProfile } from "./contract.ts";
-import { coverFiles } from "./cover-files.ts";
-import { type GitRepository, hookFolders, obeyedParts } from "./git-repository.ts";
-import type { Finding } from "./workspace-scan.ts";
+import { type GitRepository, hookFolders, obeyedParts } from "./git/repository.ts";
+import { coverFiles } from "./scan/cover-files.ts";
+import type { Finding } from "./scan/workspace-scan.ts";
+import type { SandboxProfile } from "./tiers/contract.ts";
+import type { CommandLimits } from "./tree/limits.ts";
 
 /** What the profile is made for. */
 export interface ProfileRequest {

@@ -34,7 +34,7 @@ const isUnfit = (path: string): boolean => {
   }
 };
 
-/** The path in a file of git's; undefined where there is none. */
+/** The path in a file of git's, as ripgrep reads it, which is less strict than git; undefined where there is none. */
 const readPointer = (path: string, prefix: string): string | undefined => {
   try {
     const [line = ""] = readOwnFile(path, { maxBytes: MAX_POINTER_BYTES }).toString().split("\n");

@@ -1,5 +1,4 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { LlmcError } from "../../base/error.ts";
 import { SCOPES, type Scope, TOKEN_ENTRY } from "./scopes.ts";
 
 /** Who sends a request, once the token is known. */
@@ -78,11 +77,4 @@ export const findToken = (tokens: readonly Token[], secret: string): Token | und
   let found: Token | undefined;
   for (const token of tokens) if (timingSafeEqual(token.digest, digest)) found = token;
   return found;
-};
-
-export const requireScope = ({ name, scopes }: Identity, needed: Scope): void => {
-  if (scopes.has(needed)) return;
-  throw new LlmcError("forbidden", `The token ${name} lacks the scope "${needed}".`, {
-    hint: "The operator grants scopes in mcp.auth.tokens.",
-  });
 };

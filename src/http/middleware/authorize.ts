@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { LlmcError } from "../../base/error.ts";
+import { requireScopes } from "../../core/require-scopes.ts";
 import { type AuthSettings, authenticate, authFailed } from "../auth/authenticate.ts";
 import { currentToken, tokenRevoked } from "../auth/revocation.ts";
 import type { Scope } from "../auth/scopes.ts";
-import { ANONYMOUS, type Identity, requireScope, type Token } from "../auth/token-registry.ts";
+import { ANONYMOUS, type Identity, type Token } from "../auth/token-registry.ts";
 import type { GuessLimiter } from "../limits/guess-limiter.ts";
 import type { RateDecision, RateLimit, RateLimiter } from "../limits/rate-limiter.ts";
 import { type InFlightRequest, type InFlightRequests, serverStopping } from "../requests/in-flight.ts";
@@ -115,7 +116,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       const identity = identify(request);
       inFlight.identity = identity;
       const checkScope = (): void => {
-        if (scope !== undefined) requireScope(identity, scope);
+        if (scope !== undefined) requireScopes("this endpoint", [scope], identity.scopes);
       };
       const counted = countRequest(identity);
       if (counted instanceof Promise) return counted.then(checkScope);

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { validateArguments } from "../../core/validate.ts";
-import { requireScope } from "../auth/token-registry.ts";
 import { type AgentAnswer, agentBody } from "./bodies.ts";
-import { asCall, identityOf, type RouteContext } from "./context.ts";
+import { asCall, type RouteContext } from "./context.ts";
 import { streamed, wantsEvents } from "./streamed.ts";
 
 type AgentBody = z.infer<typeof agentBody>;
@@ -41,9 +40,6 @@ const askModel = (
       "invoke_agent",
       origin,
       async ({ signal, correlationId }) => {
-        // The text goes to a model, which may be remote and cost money. Checked here and not with the route, because the
-        // model may have been configured while the body arrived.
-        requireScope(identityOf(request.inFlight), "egress");
         const onText = onStart?.();
         return agent.ask({
           role: body.role,
@@ -54,7 +50,9 @@ const askModel = (
           ...(onText === undefined ? {} : { onText }),
         });
       },
-      timeoutMs,
+      // The text goes to a model, which may be remote and cost money. Checked here and not with the route, because the
+      // model may have been configured while the body arrived.
+      { timeoutMs, needs: ["egress"] },
     ),
   );
 

@@ -1,11 +1,11 @@
-import type { Looker } from "./look.ts";
+import type { FileIndexer } from "./file-indexer.ts";
 import type { IndexSettings } from "./settings.ts";
 
 /** Lines of files as they are on the disk at this moment. */
 export interface CurrentLines {
-  /** Undefined where the content is another than the one with this hash, or may not be shown. */
+  /** Undefined where the content does not have this hash, or may not be shown. */
   read(path: string, hash: string, signal: AbortSignal | undefined): Promise<readonly string[] | undefined>;
-  /** Whether a file is still what is indexed of it: by its stamp, and by its content where that differs. */
+  /** Whether a file still has the indexed content: by its stamp, and by its hash where the stamp differs. */
   isCurrent(
     path: string,
     known: { readonly stamp: string; readonly hash: string },
@@ -13,57 +13,57 @@ export interface CurrentLines {
   ): Promise<boolean>;
 }
 
-interface Held {
+interface CachedFile {
   readonly stamp: string;
   readonly hash: string;
   readonly chars: number;
   readonly lines: readonly string[];
 }
 
-/** Questions on one subject quote the same files again and again. */
-const MAX_HELD_CHARS = 8 * 1024 * 1024;
+/** Questions on one subject quote the same files repeatedly. */
+const MAX_CACHED_CHARS = 8 * 1024 * 1024;
 
-export const createCurrentLines = (looker: Looker, settings: () => IndexSettings): CurrentLines => {
-  // Oldest use first.
-  const held = new Map<string, Held>();
+export const createCurrentLines = (indexer: FileIndexer, settings: () => IndexSettings): CurrentLines => {
+  // Least recently used first.
+  const cache = new Map<string, CachedFile>();
   let chars = 0;
 
-  const forget = (path: string): void => {
-    chars -= held.get(path)?.chars ?? 0;
-    held.delete(path);
+  const evict = (path: string): void => {
+    chars -= cache.get(path)?.chars ?? 0;
+    cache.delete(path);
   };
 
-  const keep = (path: string, one: Held): void => {
-    forget(path);
-    if (one.stamp === "" || one.chars > MAX_HELD_CHARS / 4) return;
-    held.set(path, one);
+  const store = (path: string, one: CachedFile): void => {
+    evict(path);
+    if (one.stamp === "" || one.chars > MAX_CACHED_CHARS / 4) return;
+    cache.set(path, one);
     chars += one.chars;
-    for (const oldest of held.keys()) {
-      if (chars <= MAX_HELD_CHARS) break;
-      forget(oldest);
+    for (const oldest of cache.keys()) {
+      if (chars <= MAX_CACHED_CHARS) break;
+      evict(oldest);
     }
   };
 
   return {
     isCurrent: async (path, { stamp, hash }, signal) => {
       const { maxFileBytes } = settings();
-      const read = await looker.files(settings()).read(path, maxFileBytes, signal, stamp);
+      const read = await indexer.files(settings()).read(path, maxFileBytes, signal, stamp);
       return read.kind === "unchanged" || (read.kind === "text" && read.hash === hash);
     },
     read: async (path, hash, signal) => {
       const { maxFileBytes } = settings();
-      const before = held.get(path);
-      const read = await looker.files(settings()).read(path, maxFileBytes, signal, before?.stamp);
+      const before = cache.get(path);
+      const read = await indexer.files(settings()).read(path, maxFileBytes, signal, before?.stamp);
       if (read.kind === "unchanged" && before !== undefined) {
-        keep(path, before);
+        store(path, before);
         return before.hash === hash ? before.lines : undefined;
       }
       if (read.kind !== "text") {
-        forget(path);
+        evict(path);
         return undefined;
       }
       const lines = read.text.split("\n");
-      keep(path, { stamp: read.isRacy ? "" : read.stamp, hash: read.hash, chars: read.text.length, lines });
+      store(path, { stamp: read.isRacy ? "" : read.stamp, hash: read.hash, chars: read.text.length, lines });
       return read.hash === hash ? lines : undefined;
     },
   };

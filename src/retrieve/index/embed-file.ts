@@ -2,28 +2,28 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { AsyncEmbedder } from "../embed/async-embedder.ts";
 import { textsOf } from "./chunk-texts.ts";
+import type { FileIndexer } from "./file-indexer.ts";
 import type { LoadedFile, LoadedIndex } from "./loaded-index.ts";
-import type { Looker } from "./look.ts";
 import type { IndexSettings } from "./settings.ts";
 
 export interface FileEmbedderParts {
   readonly loaded: LoadedIndex;
-  readonly looker: Looker;
+  readonly indexer: FileIndexer;
   readonly settings: () => IndexSettings;
-  /** The embedder opened anew, after a failure. */
+  /** Opens the embedder again after a failure. */
   readonly reopen: () => Promise<AsyncEmbedder>;
 }
 
 /**
- * The vectors of one file's chunks, in their order. `changed`: the file on the disk is not the one that is indexed, and
- * whoever indexes it next brings it here again; `failed`: the model does not survive it.
+ * The vectors of one file's chunks, in their order. `changed`: the file on the disk is no longer the indexed one, and will
+ * come here again once it is indexed; `failed`: the model crashes on it.
  */
 export type EmbeddedFile = readonly Int8Array[] | "changed" | "failed";
 
-/** Chunks that go to the model at once: a fraction of a second, so that a question in between does not wait for long. */
+/** Chunks per call of the model: a fraction of a second of work, so that a question does not wait long for its turn. */
 const BATCH_CHUNKS = 8;
 
-export const createFileEmbedder = ({ loaded, looker, settings, reopen }: FileEmbedderParts) => {
+export const createFileEmbedder = ({ loaded, indexer, settings, reopen }: FileEmbedderParts) => {
   const embedTexts = async (
     embedder: AsyncEmbedder,
     path: string,
@@ -45,7 +45,7 @@ export const createFileEmbedder = ({ loaded, looker, settings, reopen }: FileEmb
     file: LoadedFile,
     signal: AbortSignal,
   ): Promise<EmbeddedFile> => {
-    const read = await looker.files(settings()).read(path, settings().maxFileBytes, signal);
+    const read = await indexer.files(settings()).read(path, settings().maxFileBytes, signal);
     if (read.kind !== "text" || read.hash !== file.hash) return "changed";
     if (loaded.files.get(path)?.chunkIds !== file.chunkIds) return "changed";
     const texts = textsOf(loaded, file, read.text);
@@ -54,11 +54,11 @@ export const createFileEmbedder = ({ loaded, looker, settings, reopen }: FileEmb
     } catch {
       stopIfAborted(signal);
     }
-    // Where the model itself is gone or another one, no file is to blame.
+    // Where the model itself is gone or was replaced, the file is not to blame.
     const again = await reopen();
     if (again.id !== embedder.id)
       throw new LlmcError("unavailable", "The embedding model was replaced by another one.", {
-        hint: "Ask again: the index goes over to it.",
+        hint: "Ask again: the index will use the new one.",
         retryable: true,
       });
     try {

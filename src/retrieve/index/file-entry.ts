@@ -1,12 +1,10 @@
-import { NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
 import { packSymbols } from "../../symbols/extract/pack.ts";
-import { type SentTree, symbolsOfSent } from "../../symbols/sent-tree.ts";
 import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { chunkTerms } from "../terms/chunk-terms.ts";
-import type { ParsedFile } from "./parse-file.ts";
+import type { ParsedFile, SourceFile } from "./parse-file.ts";
 
-/** What the index keeps of one file, as it is stored and sent between threads. Texts stay on the disk. */
+/** What the index stores of one file, also sent between threads. The text itself stays on the disk. */
 export interface FileEntry {
   readonly language: string;
   readonly fallback: string | undefined;
@@ -20,7 +18,7 @@ export interface FileEntry {
   readonly symbols: Uint8Array;
 }
 
-/** A part of one very long line: where it begins and how much it is, in UTF-16 units. */
+/** A part of one very long line: where it starts and how long it is, in UTF-16 units. */
 type LinePart = readonly [column: number, chars: number];
 
 type ChunkRow = readonly [
@@ -39,7 +37,7 @@ export interface StoredChunk extends Omit<Chunk, "text"> {
   readonly vector: Int8Array;
 }
 
-/** Parts of a line come in order, so each is looked for after the one before. */
+/** Parts of a line come in order, so the search for each starts where the previous one ended. */
 const createPartFinder = (text: string) => {
   let lines: readonly string[] | undefined;
   let line = 0;
@@ -57,7 +55,7 @@ const createPartFinder = (text: string) => {
   };
 };
 
-const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
+const concatenate = (pieces: readonly Uint8Array[]): Uint8Array => {
   const all = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const piece of pieces) {
@@ -70,56 +68,21 @@ const joined = (pieces: readonly Uint8Array[]): Uint8Array => {
 const asBytes = ({ buffer, byteOffset, byteLength }: Int8Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** What is made of a file without its tree. Plain data. */
-export interface WeighedFile {
-  /** Packed; undefined where they are known already. */
-  readonly symbols: Uint8Array | undefined;
-  readonly terms: Uint8Array;
-  /** Of each chunk, in bytes. */
-  readonly termBytes: readonly number[];
-  readonly vectors: Uint8Array;
-}
-
-export interface UnweighedFile {
-  readonly path: string;
-  readonly chunks: readonly Pick<Chunk, "text" | "name" | "defines">[];
-  readonly tree: SentTree | undefined;
-}
-
-const packedSymbols = (tree: SentTree): Uint8Array => {
-  try {
-    return packSymbols(symbolsOfSent(tree));
-  } catch {
-    // Chunks are worth having without symbols: one odd file must not cost its text too.
-    return packSymbols(NO_SYMBOLS);
-  }
-};
-
-export const weighFile = ({ path, chunks, tree }: UnweighedFile, embedder: Embedder): WeighedFile => {
-  const terms: Uint8Array[] = [];
-  const vectors: Uint8Array[] = [];
-  for (const chunk of chunks) {
-    terms.push(chunkTerms(path, chunk));
-    vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
-  }
-  return {
-    symbols: tree && packedSymbols(tree),
-    terms: joined(terms),
-    termBytes: terms.map(({ byteLength }) => byteLength),
-    vectors: joined(vectors),
-  };
-};
-
 export const makeEntry = (
-  text: string,
+  { path, text }: SourceFile,
   { language, fallback, chunks, symbols }: ParsedFile,
-  { symbols: packed, terms, termBytes, vectors }: WeighedFile,
+  embedder: Embedder,
 ): FileEntry => {
   const partOf = createPartFinder(text);
-  const rows = chunks.map((chunk, i): ChunkRow => {
+  const terms: Uint8Array[] = [];
+  const vectors: Uint8Array[] = [];
+  const rows = chunks.map((chunk): ChunkRow => {
+    const packed = chunkTerms(path, chunk);
+    terms.push(packed);
+    vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
     const { startLine, endLine, kind, name, defines } = chunk;
     const part = partOf(chunk);
-    const row = [startLine, endLine, kind, name, defines, termBytes[i] ?? 0] as const;
+    const row = [startLine, endLine, kind, name, defines, packed.byteLength] as const;
     return part === undefined ? row : [...row, part];
   });
   return {
@@ -127,9 +90,9 @@ export const makeEntry = (
     fallback,
     chunkCount: chunks.length,
     chunks: JSON.stringify(rows),
-    terms,
-    vectors,
-    symbols: packed ?? packSymbols(symbols),
+    terms: concatenate(terms),
+    vectors: concatenate(vectors),
+    symbols: packSymbols(symbols),
   };
 };
 
@@ -157,7 +120,7 @@ export const chunksOf = (
   );
 };
 
-/** The text that a chunk stands for, out of the lines of its file; undefined where they do not reach so far. */
+/** The text of a chunk, from the lines of its file; undefined where the file has fewer lines. */
 export const textOfChunk = (
   lines: readonly string[],
   { startLine, endLine, part }: Pick<StoredChunk, "startLine" | "endLine" | "part">,

@@ -6,31 +6,31 @@ import type { SearchRequest, Snippet } from "../rank/search-request.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
-import type { Keeper } from "./keeper.ts";
+import type { Indexer } from "./indexer.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 
 export interface FreshSearchParts {
   readonly loaded: LoadedIndex;
-  readonly keeper: Pick<Keeper, "refresh">;
+  readonly indexer: Pick<Indexer, "refresh">;
   readonly lines: CurrentLines;
   readonly embedQuery: (query: string, signal: AbortSignal | undefined) => Int8Array | Promise<Int8Array>;
   readonly weights: RankWeights;
   readonly centrality: (path: string) => number;
 }
 
-/** Candidates beyond those asked for: some are gone from the disk, or do not fit the budget. */
+/** Additional candidates: some are gone from the disk, or do not fit the budget. */
 const SPARE = 10;
 const PER_WANTED = 2;
-/** A file that changes faster than it is read is left out in the end. */
+/** After that many rounds, a file that changes faster than it is read is left out. */
 const MAX_ROUNDS = 3;
 const MAX_COUNTED = 1000;
 
 /**
- * Searches, and reads every file that the answer quotes. One that is not what is indexed is indexed on the spot, and the
- * search done again, so that text and lines are always those on the disk.
+ * Searches, and reads every file that the answer quotes. A file that has changed is indexed again before the search is
+ * repeated, so that text and lines are always those on the disk.
  */
 export const createFreshSearch = (parts: FreshSearchParts) => {
-  const { loaded, keeper, lines, embedQuery, weights, centrality } = parts;
+  const { loaded, indexer, lines, embedQuery, weights, centrality } = parts;
 
   const rank = (request: SearchRequest, vector: Int8Array): readonly RankedChunk[] => {
     const { query, scope, k, pathGlobs, language, kind } = request;
@@ -48,12 +48,12 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
   };
 
   return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
-    // The same texts are counted again where a file had to be read that was not expected.
+    // Snippets are selected again, and their texts counted again, when more files had to be read.
     const countTokens = memoize(await tokenCounter(), MAX_COUNTED);
     const vector = await embedQuery(request.query, signal);
     for (let round = 1; ; round++) {
       const ranked = rank(request, vector);
-      // Taken at once: while the files are read, others may bring newer content into the index.
+      // Taken now: while the files are read, another call may bring newer content into the index.
       const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
       const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));
       const read = new Map<string, readonly string[] | undefined>();
@@ -71,7 +71,7 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
       }
       const stale = [...read].filter(([, found]) => found === undefined).map(([path]) => path);
       if (stale.length === 0 || round === MAX_ROUNDS) return snippets;
-      await keeper.refresh(stale, signal);
+      await indexer.refresh(stale, signal);
     }
   };
 };

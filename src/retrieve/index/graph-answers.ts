@@ -1,7 +1,7 @@
 import { createGraph, type Graph } from "../../symbols/graph.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { createGraphConfigs } from "./graph-configs.ts";
-import type { Keeper } from "./keeper.ts";
+import type { Indexer } from "./indexer.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Store } from "./store.ts";
 
@@ -11,14 +11,14 @@ export type AskGraph = <T>(question: (graph: Graph) => T, signal: AbortSignal | 
 export interface GraphParts {
   readonly store: Store;
   readonly loaded: LoadedIndex;
-  readonly keeper: Keeper;
+  readonly indexer: Indexer;
   readonly lines: CurrentLines;
 }
 
 /** The first question may find files that have changed, the second texts that it needs. */
 const MAX_ROUNDS = 4;
 
-/** All that an answer says about files has the key `path`. */
+/** Everywhere in an answer, the path of a file has the key `path`. */
 const pathsIn = (value: unknown, found: Set<string> = new Set()): Set<string> => {
   if (Array.isArray(value)) for (const item of value) pathsIn(item, found);
   else if (typeof value === "object" && value !== null)
@@ -29,10 +29,10 @@ const pathsIn = (value: unknown, found: Set<string> = new Set()): Set<string> =>
   return found;
 };
 
-export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts): AskGraph => {
+export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts): AskGraph => {
   const configs = createGraphConfigs(loaded, lines);
   const dirty = new Set<string>();
-  // Of the question that is being asked: questions take turns, since each is answered without a pause.
+  // For the current question: a question is answered synchronously, so two of them never overlap.
   let texts: ReadonlyMap<string, string> = new Map();
   let missing = new Set<string>();
   let graph: Graph | undefined;
@@ -47,7 +47,7 @@ export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts)
     return text;
   };
 
-  /** The text of a file that is what is indexed of it. */
+  /** The text of a file, where it is still the indexed one. */
   const textOf = async (path: string, signal: AbortSignal | undefined): Promise<string | undefined> =>
     (await lines.read(path, loaded.files.get(path)?.hash ?? "", signal))?.join("\n");
 
@@ -90,7 +90,7 @@ export const createGraphAnswers = ({ store, loaded, keeper, lines }: GraphParts)
       const wanted = missing;
       const stale = await staleOf(pathsIn(value), signal);
       if (round === MAX_ROUNDS || (stale.length === 0 && wanted.size === 0)) return value;
-      if (stale.length > 0) await keeper.refresh(stale, signal);
+      if (stale.length > 0) await indexer.refresh(stale, signal);
       for (const path of stale) own.delete(path);
       for (const path of wanted) own.set(path, (await textOf(path, signal)) ?? "");
     }

@@ -1,6 +1,6 @@
 import type { ChunkIndex } from "../rank/chunk-index.ts";
 import { chunksOf, type FileEntry, type StoredChunk } from "./file-entry.ts";
-import type { Look } from "./look.ts";
+import type { FileResult } from "./file-indexer.ts";
 import type { FileRow, Store } from "./store.ts";
 
 export interface LoadedFile extends FileRow {
@@ -11,21 +11,21 @@ export interface LoadedFile extends FileRow {
 export interface LoadedIndex {
   readonly files: ReadonlyMap<string, LoadedFile>;
   readonly chunks: ChunkIndex;
-  /** Files whose chunks wait for vectors of a model. */
+  /** Files whose chunks have no vectors of the model yet. */
   readonly unembedded: ReadonlySet<string>;
-  /** From now on vectors are of a model: all that were there are forgotten. */
+  /** Drops all vectors: from now on they are those of a model. */
   startVectors(dimensions: number): void;
-  /** One vector per chunk; left out where these are not the chunks of the file any more. */
+  /** One vector per chunk; ignored where the file has other chunks by now. */
   setVectors(path: string, chunkIds: readonly number[], vectors: readonly Int8Array[]): void;
   /** Of a chunk that is only a part of its line. */
   partOf(chunkId: number): StoredChunk["part"];
-  /** Takes over what other processes have written since. */
+  /** Loads what other processes have written since. */
   sync(): void;
-  /** To be asked for before files are looked at: the time of a look. */
-  beginLook(): number;
-  /** Stores what was seen. A look that began before one that was stored already is old news, and is left out. */
-  write(looks: readonly Look[], lookBegan: number): void;
-  /** Told about every path whose content may have changed; all of them where there is no path. */
+  /** A logical time, to be taken before files are read. */
+  startScan(): number;
+  /** Stores results, except for those of a file for which the result of a later scan is stored already. */
+  write(results: readonly FileResult[], scanTime: number): void;
+  /** Called with every path whose content may have changed; without a path, everything may have changed. */
   onChange(listener: (path: string | undefined) => void): void;
 }
 
@@ -33,7 +33,7 @@ export interface LoadedIndexOptions {
   readonly store: Store;
   /** Of the vectors in entries. */
   readonly dimensions: number;
-  /** Vectors are those of a model, which are set later; the ones in entries are left aside. */
+  /** The vectors are those of a model, which are set later; the ones in entries are not used. */
   readonly hasModel?: boolean;
   readonly createChunks: () => ChunkIndex;
 }
@@ -55,9 +55,9 @@ export const createLoadedIndex = ({
   let dataVersion = -1;
   let generation = 0;
   let lastId = 0;
-  let looks = 0;
+  let scans = 0;
 
-  const tell = (path: string | undefined): void => {
+  const notify = (path: string | undefined): void => {
     for (const listener of listeners) listener(path);
   };
 
@@ -93,20 +93,20 @@ export const createLoadedIndex = ({
     chunks = createChunks();
     if (hasModel) chunks.startVectors(modelDimensions);
     generation = 0;
-    tell(undefined);
+    notify(undefined);
   };
 
   const load = (): void => {
-    const told = generation > 0;
+    const isUpdate = generation > 0;
     const now = store.since(
       generation,
       (path) => {
         drop(path);
-        if (told) tell(path);
+        if (isUpdate) notify(path);
       },
       (row, entry) => {
         put(row, entry);
-        if (told) tell(row.path);
+        if (isUpdate) notify(row.path);
       },
     );
     if (now !== undefined) {
@@ -138,7 +138,7 @@ export const createLoadedIndex = ({
     },
     partOf: (id) => parts.get(id),
     onChange: (listener) => void listeners.push(listener),
-    beginLook: () => ++looks,
+    startScan: () => ++scans,
 
     sync: () => {
       const identityNow = store.db.identity();
@@ -150,23 +150,23 @@ export const createLoadedIndex = ({
       dataVersion = versionNow;
     },
 
-    write: (all, lookBegan) => {
-      const news = all.filter(({ path }) => (writtenAt.get(path) ?? 0) <= lookBegan);
-      if (news.length === 0) return;
-      const { generation: now, written } = store.write(news);
-      // Somebody else has written in between: their part is still to be loaded.
+    write: (results, scanTime) => {
+      const current = results.filter(({ path }) => (writtenAt.get(path) ?? 0) <= scanTime);
+      if (current.length === 0) return;
+      const { generation: now, written } = store.write(current);
+      // Another process has written in between: its changes are still to be loaded.
       if (now <= generation + 1) generation = now;
       else dataVersion = -1;
       for (const one of written) {
         const path = one.kind === "put" ? one.row.path : one.path;
-        writtenAt.set(path, lookBegan);
+        writtenAt.set(path, scanTime);
         if (one.kind === "put") put(one.row, one.entry);
         else if (one.kind === "removed") drop(path);
         else {
           const known = files.get(path);
           if (known !== undefined) files.set(path, { ...known, stamp: one.stamp });
         }
-        if (one.kind !== "stamp") tell(path);
+        if (one.kind !== "stamp") notify(path);
       }
     },
   };

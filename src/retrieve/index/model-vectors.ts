@@ -2,15 +2,15 @@ import { toLlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { AsyncEmbedder, EmbeddingModel } from "../embed/async-embedder.ts";
 import type { BuildLease } from "./build-lease.ts";
-import { createBuildRuns } from "./build-runs.ts";
 import { layoutOf } from "./chunk-texts.ts";
 import { createFileEmbedder } from "./embed-file.ts";
+import type { FileIndexer } from "./file-indexer.ts";
 import type { IndexProgress } from "./index-status.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
-import type { Looker } from "./look.ts";
 import type { IndexSettings } from "./settings.ts";
+import { createSharedRuns } from "./shared-runs.ts";
 import type { VectorRow, VectorStore } from "./vector-store.ts";
-import { whileWaiting } from "./while-waiting.ts";
+import { waitFor } from "./wait-for.ts";
 
 /**
  * The vectors of a model, which takes its time: files are indexed by their words at once, and their vectors come after.
@@ -37,7 +37,7 @@ export interface ModelVectorsParts {
   readonly model: EmbeddingModel;
   readonly loaded: LoadedIndex;
   readonly vectors: VectorStore;
-  readonly looker: Looker;
+  readonly indexer: FileIndexer;
   readonly settings: () => IndexSettings;
   /** Undefined where the index is not kept on the disk, and nobody shares it. */
   readonly lease: () => BuildLease | undefined;
@@ -75,7 +75,7 @@ const firstWithout = (paths: ReadonlySet<string>, passed: ReadonlySet<string>): 
 };
 
 export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
-  const { model, loaded, vectors, looker, settings, onWarning } = parts;
+  const { model, loaded, vectors, indexer, settings, onWarning } = parts;
   let embedder: AsyncEmbedder | undefined;
   let opening: Promise<AsyncEmbedder> | undefined;
   let quiet: NodeJS.Timeout | undefined;
@@ -106,7 +106,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     return open();
   };
 
-  const embedFile = createFileEmbedder({ loaded, looker, settings, reopen });
+  const embedFile = createFileEmbedder({ loaded, indexer, settings, reopen });
 
   /** Takes over what is stored already, by us or by others. */
   const adopt = ({ id, dimensions }: AsyncEmbedder): void =>
@@ -163,7 +163,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     }
   };
 
-  const runs = createBuildRuns<number>(
+  const runs = createSharedRuns<number>(
     async (_force, signal, tell) => {
       const opened = await open();
       adopt(opened);
@@ -196,7 +196,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     if (embedder === undefined || isClosed) return;
     clearTimeout(quiet);
     quiet = setTimeout(() => {
-      if (!isClosed && fillings === 0 && loaded.unembedded.size > 0) runs.startForNobody();
+      if (!isClosed && fillings === 0 && loaded.unembedded.size > 0) runs.startInBackground();
     }, QUIET_MS);
     quiet.unref();
   });
@@ -214,7 +214,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
   return {
     open,
     embedQuery: async (text, signal) => {
-      const vector = await whileWaiting(embedQuery(text), signal);
+      const vector = await waitFor(embedQuery(text), signal);
       if (vector === undefined) throw new Error("a question without a limit ended without a vector");
       return vector;
     },
@@ -234,7 +234,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     },
     catchUp: async (signal) => {
       if (loaded.unembedded.size === 0) return;
-      runs.startForNobody();
+      runs.startInBackground();
       await runs.waitUntilAge(WAIT_MS, signal);
     },
     missing: () => loaded.unembedded.size,

@@ -1,6 +1,6 @@
 import type { Database } from "../../host/state/database/database.ts";
 import type { FileEntry } from "./file-entry.ts";
-import type { Look } from "./look.ts";
+import type { FileResult } from "./file-indexer.ts";
 
 export type FileState = "indexed" | "binary" | "large" | "failed";
 
@@ -17,7 +17,7 @@ export interface FileRow {
 
 type StoredEntry = Pick<FileEntry, "chunks" | "terms" | "vectors">;
 
-/** What a write made of a look, for whoever holds the index in memory. */
+/** What a write changed, for the index in memory. */
 export type Written =
   | { readonly kind: "put"; readonly row: FileRow; readonly entry: FileEntry | undefined }
   | { readonly kind: "stamp"; readonly path: string; readonly stamp: string }
@@ -27,27 +27,29 @@ export type Written =
 export interface Store {
   readonly db: Database;
   generation(): number;
-  /** Hands over everything that was written after a generation; 0: everything. Undefined: too long ago to be told apart. */
+  /** Hands over everything that was written after a generation (0: everything). Undefined: too old to know what changed since. */
   since(
     generation: number,
     removed: (path: string) => void,
     put: (row: FileRow, entry: StoredEntry | undefined) => void,
   ): number | undefined;
-  write(looks: readonly Look[]): { readonly generation: number; readonly written: readonly Written[] };
+  write(results: readonly FileResult[]): {
+    readonly generation: number;
+    readonly written: readonly Written[];
+  };
   symbols(take: (path: string, language: string, packed: Uint8Array) => void): void;
   symbolsOf(path: string): { readonly language: string; readonly packed: Uint8Array } | undefined;
-  /** A date of the last complete look at all files, in milliseconds; 0: never. */
+  /** When all files were last scanned, in milliseconds since the epoch; 0: never. */
   scannedMs(): number;
   setScanned(ms: number): void;
 }
 
-// Tombstones that are kept; a process that slept through more loads everything again.
-const MAX_GONE = 20_000;
+// Tombstones that are kept; a process that missed more removals loads everything again.
+const MAX_TOMBSTONES = 20_000;
 
 const COLUMNS = "id, path, state, size, stamp, hash, language, fallback";
 
-const isStored = (look: Look): look is Exclude<Look, { readonly kind: "none" | "same" }> =>
-  look.kind !== "none" && look.kind !== "same";
+type StoredResult = Exclude<FileResult, { readonly kind: "missing" | "unchanged" }>;
 
 export const createStore = (db: Database): Store => {
   const { sql } = db;
@@ -71,13 +73,13 @@ export const createStore = (db: Database): Store => {
     return { kind: "removed", path };
   };
 
-  const put = (look: Exclude<Look, { readonly kind: "none" | "same" }>, generation: number): Written => {
-    const { path, size, stamp } = look;
-    const entry = look.kind === "read" ? look.entry : undefined;
-    const state: FileState = look.kind === "read" ? "indexed" : look.kind;
-    const hash = look.kind === "read" ? look.hash : "";
+  const put = (result: StoredResult, generation: number): Written => {
+    const { path, size, stamp } = result;
+    const entry = result.kind === "parsed" ? result.entry : undefined;
+    const state: FileState = result.kind === "parsed" ? "indexed" : result.kind;
+    const hash = result.kind === "parsed" ? result.hash : "";
     const language = entry?.language ?? "";
-    const fallback = look.kind === "failed" ? look.reason : (entry?.fallback ?? null);
+    const fallback = result.kind === "failed" ? result.reason : (entry?.fallback ?? null);
     const id = Number(
       sql(
         `INSERT INTO files (path, state, size, stamp, hash, language, fallback, chunk_count, generation)
@@ -101,14 +103,14 @@ export const createStore = (db: Database): Store => {
     return { kind: "put", row: { id, path, state, size, stamp, hash, language, fallback }, entry };
   };
 
-  const forgetOldest = (): void => {
+  const dropOldTombstones = (): void => {
     const [count, last] = [
       Number(sql("SELECT count(*) AS n FROM gone").get()?.["n"]),
-      sql("SELECT generation FROM gone ORDER BY generation DESC LIMIT 1 OFFSET ?").get(MAX_GONE / 2)?.[
+      sql("SELECT generation FROM gone ORDER BY generation DESC LIMIT 1 OFFSET ?").get(MAX_TOMBSTONES / 2)?.[
         "generation"
       ],
     ];
-    if (count <= MAX_GONE || typeof last !== "number") return;
+    if (count <= MAX_TOMBSTONES || typeof last !== "number") return;
     sql("DELETE FROM gone WHERE generation <= ?").run(last);
     setMeta("forgotten", last);
   };
@@ -131,19 +133,23 @@ export const createStore = (db: Database): Store => {
         return meta("generation");
       }),
 
-    write: (looks) =>
+    write: (results) =>
       db.transact(() => {
-        const changes = looks.some(({ kind }) => kind !== "same");
+        const changes = results.some(({ kind }) => kind !== "unchanged");
         const generation = meta("generation") + (changes ? 1 : 0);
-        const written = looks.map((look): Written => {
-          if (look.kind === "none") return remove(look.path, generation);
-          if (isStored(look)) return put(look, generation);
-          sql("UPDATE files SET stamp = ?, size = ? WHERE path = ?").run(look.stamp, look.size, look.path);
-          return { kind: "stamp", path: look.path, stamp: look.stamp };
+        const written = results.map((result): Written => {
+          if (result.kind === "missing") return remove(result.path, generation);
+          if (result.kind !== "unchanged") return put(result, generation);
+          sql("UPDATE files SET stamp = ?, size = ? WHERE path = ?").run(
+            result.stamp,
+            result.size,
+            result.path,
+          );
+          return { kind: "stamp", path: result.path, stamp: result.stamp };
         });
         if (changes) {
           setMeta("generation", generation);
-          if (looks.some(({ kind }) => kind === "none")) forgetOldest();
+          if (results.some(({ kind }) => kind === "missing")) dropOldTombstones();
         }
         return { generation, written };
       }),

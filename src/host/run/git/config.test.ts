@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { isPlainConfig, parseGitConfig } from "./config.ts";
+
+const keysOf = (source: string): readonly string[] | undefined =>
+  parseGitConfig(source)?.map(({ key, value }) => `${key}=${value}`);
+
+describe("REQ-D24: git's configuration as git reads it", () => {
+  test.each([
+    ["", []],
+    ["[core]\n\tbare = false\n", ["core.bare=false"]],
+    ["[core]\n\tbare\n\tfilemode = true\n", ["core.bare=true", "core.filemode=true"]],
+    ["[CORE]\r\n\tFileMode = true\r\n", ["core.filemode=true"]],
+    ['[remote "Origin"]\n\turl = a b # x\n', ["remote.Origin.url=a b"]],
+    ['[filter "a\\"b"]\n\tclean = "x; # y"\n', ['filter.a"b.clean=x; # y']],
+    ["[a] b = c\n", ["a.b=c"]],
+    ["[alias]\n\tst = !f() { \\\n\t\tx; }; f\n", ["alias.st=!f() { \t\tx"]],
+    ["; comment\n[a]\n# other\n b = 1;c\n", ["a.b=1"]],
+  ])("%j", (source, keys) => {
+    expect(keysOf(source)).toEqual(keys);
+  });
+
+  test.each(["x = 1\n", "[a\n", "[a]\n = 1\n", '[a]\n b = "open\n', "[a]\n b c\n", "[a]\n b = \\q\n"])(
+    "what git would not read is not read: %j",
+    (source) => {
+      expect(parseGitConfig(source)).toBeUndefined();
+    },
+  );
+
+  test.each([
+    ['[core]\n\tbare = false\n[remote "o"]\n\turl = https://x/y\n\tfetch = +refs/*:refs/*\n', true],
+    ["[core]\n\tfsmonitor = x\n", false],
+    ["[core]\n\thooksPath = x\n", false],
+    ["[include]\n\tpath = x\n", false],
+    ['[filter "x"]\n\tclean = x\n', false],
+    ['[remote "o"]\n\turl = ext::sh -c x\n', false],
+    ['[remote "o"]\n\tuploadpack = x\n', false],
+    ["[extensions]\n\tworktreeConfig = true\n", false],
+  ])("plain or not: %j", (source, isPlain) => {
+    expect(isPlainConfig(parseGitConfig(source) ?? [])).toBe(isPlain);
+  });
+});

@@ -1,0 +1,58 @@
+import { posix } from "node:path";
+import { quoteForMessage } from "../../../base/text.ts";
+import { insideRoots } from "../../../policy/paths.ts";
+import { followed } from "../../reach/path-rules.ts";
+import type { Surroundings } from "../../reach/reach.ts";
+import { isPlainKey } from "./config.ts";
+import { isInclude, refusedRepository, settingsByFile } from "./files.ts";
+
+/** Where its configuration says that the work tree or attributes lie. */
+export const configuredFolders = (dir: string): readonly string[] => {
+  const paths: string[] = [];
+  for (const { name, settings } of settingsByFile(dir)) {
+    if (settings === undefined) throw refusedRepository(`its ${name} cannot be read`);
+    for (const setting of settings) {
+      if (isInclude(setting)) throw refusedRepository(`its ${name} includes another file`);
+      if (/^core\.(worktree|attributesfile)$/.test(setting.key) && setting.value !== "")
+        paths.push(posix.resolve(dir, setting.value.replace(/^~(?=\/|$)/, "/~")));
+    }
+  }
+  return paths;
+};
+
+/** Addresses, programs, which are switched off or judged as such, and certificates: git shows nothing of what they name. */
+const NOT_READ =
+  /(^|\.)(url|pushurl|insteadof|pushinsteadof|program|editor|pager|helper|sshcommand|askpass|cmd|command|fsmonitor|hookspath|clean|smudge|process|textconv|driver|sslcainfo|sslcapath)$/;
+
+/** What a value means as a path, from each folder that git may start from; none where it leads home, which is empty. */
+const meanings = (value: string, folders: readonly string[]): readonly string[] => {
+  const path = value.replace(/^:\(optional\)/, "").replace(/^%\(prefix\)\//, "/usr/");
+  if (path === "" || path.includes("\0") || /^~(\/|$)/.test(path)) return [];
+  return [...new Set(folders.map((folder) => posix.resolve(folder, path)))];
+};
+
+/**
+ * Git shows lines of files that it is told to read and does not understand. There are dozens of settings that name such
+ * a file, and more with every version: so every value is taken for a path, unless its key is known to be none.
+ */
+export const refuseConfiguredFiles = (
+  dirs: readonly string[],
+  startingPoints: readonly string[],
+  { rules, isWithheld }: Surroundings,
+): void => {
+  for (const dir of dirs)
+    for (const { key, value } of settingsByFile(dir).flatMap(({ settings }) => settings ?? [])) {
+      const why = `its setting ${quoteForMessage(key)} names a file that is withheld or outside the allowed roots`;
+      // The home of another user, which only git's own expansion knows.
+      if (/^(:\(optional\))?~[^/\s]+\//.test(value) && !isPlainKey(key)) throw refusedRepository(why);
+      // Git knows only this one from the git directory, before it knows its work tree.
+      const folders = key === "core.worktree" ? [dir] : [dir, ...startingPoints];
+      for (const path of meanings(value, folders)) {
+        const found = followed(path);
+        if (found === undefined) continue;
+        const isOutside = !insideRoots(found.real, rules.roots) && !isPlainKey(key) && !NOT_READ.test(key);
+        if (isOutside || isWithheld(path) || isWithheld(found.real, found.stats))
+          throw refusedRepository(why);
+      }
+    }
+};

@@ -1,0 +1,38 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { posix } from "node:path";
+import { insideRoots } from "../../../policy/paths.ts";
+import { followed } from "../../reach/path-rules.ts";
+import type { Surroundings } from "../../reach/reach.ts";
+import { refusedRepository } from "./files.ts";
+
+/** Of a repository with many loose references; more are packed by git itself. */
+const MAX_ENTRIES = 50_000;
+
+/** Git shows nothing of a file that is no valid object; hooks do not run, and often are links to scripts of the project. */
+const isNeverShown = (dir: string, name: string, top: string): boolean =>
+  (dir === top && name === "hooks") ||
+  (posix.basename(dir) === "objects" && (name === "pack" || /^[0-9a-f]{2}$/.test(name)));
+
+/**
+ * Git shows lines of its own files that it does not understand (`packed-refs`, `shallow`, `info/grafts` …): none of
+ * them may be another name for a file that is withheld, or a link that leads out of the git directories.
+ */
+export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Surroundings): void => {
+  let entries = 0;
+  const visit = (dir: string, top: string): void => {
+    for (const entry of readdirSync(dir, { withFileTypes: true })) {
+      if (isNeverShown(dir, entry.name, top)) continue;
+      if (++entries > MAX_ENTRIES) throw refusedRepository("its git directory holds too many files to check");
+      const path = posix.join(dir, entry.name);
+      if (entry.isDirectory()) visit(path, top);
+      else if (entry.isSymbolicLink()) {
+        const found = followed(path);
+        if (found !== undefined && !insideRoots(found.real, dirs))
+          throw refusedRepository("a link in its git directory leads to a file outside it");
+        // By the file, not by its name: a branch may be called what it likes.
+      } else if (isWithheld(top, lstatSync(path)))
+        throw refusedRepository("its git directory holds a file that is withheld");
+    }
+  };
+  for (const dir of dirs) visit(dir, dir);
+};

@@ -1,0 +1,248 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { posix } from "node:path";
+import { quoteForMessage } from "../../../base/text.ts";
+import { insideRoots } from "../../../policy/paths.ts";
+import { BESIDE_HEAD } from "../../../policy/reach.ts";
+import { isPlainConfig, parseGitConfig } from "./config.ts";
+import { configuredFolders } from "./configured-paths.ts";
+import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository, settingsOf } from "./files.ts";
+
+/** Where git keeps what belongs to a work tree. Real paths. */
+export interface GitRepository {
+  /** Top of the work tree. */
+  readonly top: string;
+  /** The work tree's own: index, HEAD. */
+  readonly gitDir: string;
+  /** Shared by all work trees: objects, refs, configuration. */
+  readonly commonDir: string;
+}
+
+const MAX_POINTER_BYTES = 4096;
+const MAX_ALTERNATES_BYTES = 64 * 1024;
+
+/** Only line ends are cut off, as git does it: a space at the end is part of the name. */
+const withoutLineEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
+
+/** What a `.git` file points to. */
+export const gitPointer = (path: string): string | undefined => {
+  const text = readText(path, MAX_POINTER_BYTES);
+  return text?.startsWith("gitdir: ") === true ? withoutLineEnd(text.slice("gitdir: ".length)) : undefined;
+};
+
+/** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
+const gitDirOf = (entry: string): string | undefined => {
+  const real = realOf(entry);
+  if (real === undefined) return undefined;
+  if (lstatSync(real).isDirectory()) return real;
+  const pointer = gitPointer(real);
+  return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
+};
+
+const commonDirOf = (gitDir: string): string => {
+  if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
+  const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
+  const pointer = text === undefined ? undefined : withoutLineEnd(text);
+  const common = pointer === undefined ? undefined : realOf(posix.resolve(gitDir, pointer));
+  if (common === undefined) throw refusedRepository("its commondir leads to nothing");
+  return common;
+};
+
+/** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
+const alternatesOf = (objects: string, depth = 0): readonly string[] => {
+  const list = posix.join(objects, "info/alternates");
+  if (!exists(list)) return [];
+  const text = readText(list, MAX_ALTERNATES_BYTES);
+  // A quoted line is unquoted by git, which we leave to it.
+  if (text === undefined || depth > 5 || /^"/m.test(text))
+    throw refusedRepository("its list of alternates cannot be read");
+  const stores = text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => posix.resolve(objects, line));
+  return stores.flatMap((store) => [store, ...alternatesOf(store, depth + 1)]);
+};
+
+/** What git takes for a HEAD (validate_headref): a branch, or the id of a commit. */
+const HEAD_CONTENT = /^(?:ref:\s*refs\/|[0-9a-f]{40})/;
+
+/** The repository that git would find from a folder, going up no further than the root that holds it. */
+export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
+  for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
+    const entry = posix.join(dir, ".git");
+    // Git goes on upwards past a folder of that name which is no git directory.
+    const isEmptyFolder =
+      lstatSync(realOf(entry) ?? entry, { throwIfNoEntry: false })?.isDirectory() === true &&
+      !HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "");
+    if (exists(entry) && !isEmptyFolder) {
+      const gitDir = gitDirOf(entry);
+      if (gitDir === undefined) throw refusedRepository("its .git leads to nothing");
+      return { top: dir, gitDir, commonDir: commonDirOf(gitDir) };
+    }
+    if (dir === "/") break;
+  }
+  return undefined;
+};
+
+/**
+ * A repository may point anywhere: at another git directory, at other objects, at another work tree. What lies in the
+ * roots is the operator's choice; everything else is somebody's who made this workspace (REQ-D24).
+ */
+export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
+  const requireInside = (path: string, what: string): void => {
+    const real = realOf(path) ?? path;
+    if (!insideRoots(real, roots))
+      throw refusedRepository(`${what} lies in ${quoteForMessage(real)}, outside the allowed roots`);
+  };
+  requireInside(gitDir, "its git directory");
+  requireInside(commonDir, "its common directory");
+  for (const dir of new Set([gitDir, commonDir])) {
+    if (exists(posix.join(dir, "objects"))) requireInside(posix.join(dir, "objects"), "its objects");
+    for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
+    for (const path of configuredFolders(dir)) requireInside(path, "a path of its configuration");
+  }
+};
+
+/** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
+const NAMED_PROGRAM = /^(filter|diff|merge)\.(.*)\.(clean|smudge|process|command|textconv|driver)$/s;
+const OFF: Readonly<Record<string, string>> = { driver: "false" };
+
+const MAX_SUBMODULES = 500;
+
+/** Git directories of submodules, which git asks about theirs by another git; their names may have slashes. */
+const submodulesOf = (commonDir: string): readonly string[] => {
+  const folders = [posix.join(commonDir, "modules")];
+  const found: string[] = [];
+  for (const folder of folders) {
+    if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
+    if (!isEmptyOr(folder, () => true)) continue;
+    const names = exists(folder) ? readdirSync(folder) : [];
+    if (names.includes("HEAD")) {
+      found.push(folder);
+      folders.push(posix.join(folder, "modules"));
+    } else
+      folders.push(
+        ...names.map((name) => posix.join(folder, name)).filter((path) => lstatSync(path).isDirectory()),
+      );
+  }
+  return found;
+};
+
+/** Whether git may ask another git about a submodule. */
+export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
+  exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
+
+/** Every git directory whose settings git may read when it is run in a repository. */
+export const settingsFolders = (
+  { gitDir, commonDir }: GitRepository,
+  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
+  nested: readonly string[],
+): readonly string[] => {
+  const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
+  const own = [gitDir, commonDir, ...inside, ...submodulesOf(commonDir)];
+  return [...new Set([...own, ...own.map(commonDirOf)])];
+};
+
+export interface ProgramsOff {
+  readonly settings: readonly (readonly [string, string])[];
+  /** False where another git, for a submodule, might read settings that we do not know. */
+  readonly isSure: boolean;
+}
+
+/** Settings that win over the repository's own, so that its filters and drivers do not run. */
+export const programsOff = (folders: readonly string[]): ProgramsOff => {
+  const known = folders.map(settingsOf);
+  const keys = known.flatMap((settings) => settings ?? []).map(({ key }) => key);
+  const programs = [...new Set(keys)].filter((key) => NAMED_PROGRAM.test(key));
+  return {
+    settings: programs.map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]),
+    isSure: known.every((settings) => settings !== undefined),
+  };
+};
+
+/** Where the hooks of a repository lie, if not in its git directory. */
+export const hookFolders = (gitDir: string): readonly string[] => {
+  const settings = parseGitConfig(readText(posix.join(gitDir, "config"), MAX_CONFIG_BYTES) ?? "") ?? [];
+  const top = posix.dirname(gitDir);
+  const configured = settings.filter(({ key, value }) => key === "core.hookspath" && value !== "");
+  const folders = configured.map(({ value }) => posix.resolve(top, value));
+  // Further settings are obeyed as well, wherever they lie.
+  for (const { key, value } of settings)
+    if ((key === "include.path" || /^includeif\..*\.path$/s.test(key)) && value !== "")
+      folders.push(posix.resolve(gitDir, value));
+  const linked = realOf(posix.join(gitDir, "hooks"));
+  return linked === undefined || linked === posix.join(gitDir, "hooks") ? folders : [...folders, linked];
+};
+
+/** What git executes or obeys: nobody changes it through us, git included. */
+const OBEYED = [
+  "hooks",
+  "config",
+  "config.worktree",
+  "info/attributes",
+  "info/grafts",
+  "commondir",
+  "gitdir",
+  "modules",
+];
+
+export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly string[] =>
+  [...new Set([gitDir, commonDir])].flatMap((dir) => [
+    ...OBEYED.map((name) => posix.join(dir, name)),
+    posix.join(dir, "objects/info/alternates"),
+    posix.join(dir, "objects/info/http-alternates"),
+  ]);
+
+/** Whether a folder is missing, or is a real one, no link, in which every name is fine. */
+const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean => {
+  try {
+    return lstatSync(folder).isDirectory() && readdirSync(folder).every(isFine);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ENOENT";
+  }
+};
+
+/** More than a fresh clone of a large repository has. */
+const MAX_INNER_FOLDERS = 5000;
+
+const findsRepository = (top: string): boolean => {
+  const folders = [top];
+  for (let at = 0; at < folders.length; at++) {
+    const folder = folders[at] ?? top;
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const names = new Set(entries.map(({ name }) => name));
+    const isHidden = names.has(".git") || (names.has("HEAD") && BESIDE_HEAD.some((name) => names.has(name)));
+    if ((folder !== top && isHidden) || folders.length > MAX_INNER_FOLDERS) return true;
+    for (const entry of entries) if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
+  }
+  return false;
+};
+
+/** Whether another git directory is hidden somewhere inside; a tree too large to tell, or not to be read, counts as if. */
+const holdsRepository = (top: string): boolean => {
+  try {
+    return findsRepository(top);
+  } catch {
+    return true;
+  }
+};
+
+/** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */
+export const isPlainRepository = (entry: string, roots: readonly string[]): boolean => {
+  const stats = lstatSync(entry, { throwIfNoEntry: false });
+  // A pointer brings another directory's settings along.
+  if (stats?.isDirectory() !== true || !insideRoots(entry, roots)) return false;
+  const text = readText(posix.join(entry, "config"), MAX_CONFIG_BYTES);
+  const settings = text === undefined ? undefined : parseGitConfig(text);
+  const absent = ["config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates"];
+  return (
+    lstatSync(posix.join(entry, "config"), { throwIfNoEntry: false })?.isFile() === true &&
+    settings !== undefined &&
+    isPlainConfig(settings) &&
+    ["info", "objects", "refs", "logs"].every((name) => isEmptyOr(posix.join(entry, name), () => true)) &&
+    isEmptyOr(posix.join(entry, "hooks"), (name) => name.endsWith(".sample")) &&
+    isEmptyOr(posix.join(entry, "modules"), () => false) &&
+    isEmptyOr(posix.join(entry, "worktrees"), () => false) &&
+    absent.every((name) => !exists(posix.join(entry, name))) &&
+    !holdsRepository(entry)
+  );
+};

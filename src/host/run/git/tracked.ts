@@ -1,0 +1,87 @@
+import { hash } from "node:crypto";
+import { statSync } from "node:fs";
+import { posix } from "node:path";
+import { readSmallFile } from "./files.ts";
+import { trackedFiles } from "./index-file.ts";
+import { findRepository } from "./repository.ts";
+
+/** More than the index of the largest public repositories. */
+const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+/** A larger secret counts as one that git does not keep. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+
+/** The id that git gives to a content, by the kind of hash that the other id is. */
+const blobOf = (content: Buffer, other: string): string =>
+  hash(
+    other.length === 64 ? "sha256" : "sha1",
+    Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]),
+    "hex",
+  );
+
+export interface TrackedSecrets {
+  /** Just as git keeps them. */
+  readonly kept: ReadonlySet<string>;
+  /** Git keeps another content. */
+  readonly changed: ReadonlySet<string>;
+}
+
+interface CachedIndex {
+  readonly stamp: string;
+  readonly asked: string;
+  /** Ids by name, of the names that were asked for. */
+  readonly blobs: ReadonlyMap<string, string>;
+}
+
+/**
+ * Tells which withheld files are just as git keeps them, so that showing them to git gives nothing away. A file that
+ * differs, an index that cannot be read, and any other doubt count as not kept (FAIL-J4).
+ */
+export const createTrackedFinder = () => {
+  const cache = new Map<string, CachedIndex>();
+
+  const blobsIn = (index: string, names: readonly string[]): ReadonlyMap<string, string> => {
+    const stats = statSync(index, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true) return new Map();
+    const stamp = `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
+    const asked = names.join("\0");
+    const before = cache.get(index);
+    if (before?.stamp === stamp && before.asked === asked) return before.blobs;
+    const bytes = readSmallFile(index, MAX_INDEX_BYTES);
+    const wanted = new Set(names);
+    const files = (bytes === undefined ? undefined : trackedFiles(bytes)) ?? [];
+    const blobs = new Map(files.filter(({ name }) => wanted.has(name)).map(({ name, blob }) => [name, blob]));
+    cache.set(index, { stamp, asked, blobs });
+    return blobs;
+  };
+
+  /** Both are real paths; the roots bound where a repository is looked for. */
+  return (paths: readonly string[], roots: readonly string[]): TrackedSecrets => {
+    const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
+    for (const path of paths) {
+      try {
+        const found = findRepository(posix.dirname(path), roots);
+        if (found === undefined) continue;
+        const { top, gitDir } = found;
+        const known = byRepository.get(gitDir) ?? { top, inside: [] };
+        known.inside.push(path);
+        byRepository.set(gitDir, known);
+      } catch {
+        // A repository that leads nowhere keeps nothing.
+      }
+    }
+    const kept = new Set<string>();
+    const changed = new Set<string>();
+    for (const [gitDir, { top, inside }] of byRepository) {
+      const names = inside.map((path) => posix.relative(top, path));
+      const blobs = blobsIn(posix.join(gitDir, "index"), names);
+      for (const [at, name] of names.entries()) {
+        const blob = blobs.get(name);
+        const path = inside[at];
+        if (blob === undefined || path === undefined) continue;
+        const content = readSmallFile(path, MAX_FILE_BYTES);
+        (content !== undefined && blobOf(content, blob) === blob ? kept : changed).add(path);
+      }
+    }
+    return { kept, changed };
+  };
+};

@@ -1,0 +1,163 @@
+import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { posix } from "node:path";
+import { insideRoots } from "../../../policy/paths.ts";
+import type { OwnWrites } from "../../reach/own-writes.ts";
+import { gitPointer, isPlainRepository } from "../git/repository.ts";
+import { createTrackedFinder } from "../git/tracked.ts";
+import type { SetAside } from "../tiers/contract.ts";
+import { moveAside, openBelow } from "./protected-names.ts";
+import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
+
+const findTracked = createTrackedFinder();
+
+/** A start-up folder with more files is not compared with what git keeps. */
+const MAX_STARTUP_FILES = 200;
+
+const listFiles = (path: string, max: number): readonly string[] | undefined => {
+  const files: string[] = [];
+  const paths = [path];
+  for (const next of paths) {
+    const stats = lstatSync(next, { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true) paths.push(...readdirSync(next).map((name) => posix.join(next, name)));
+    else if (stats?.isFile() === true) files.push(next);
+    else return undefined;
+    if (paths.length > max) return undefined;
+  }
+  return files;
+};
+
+/** The files at or below a path; undefined where there are too many, or something else, or one cannot be looked at. */
+const filesBelow = (path: string, max: number): readonly string[] | undefined => {
+  try {
+    return listFiles(path, max);
+  } catch {
+    return undefined;
+  }
+};
+
+const NOT_WHOLE =
+  "still there: it has more folders than can be looked through after every command, and start-up files beyond them are not found";
+
+/** How deep things that are set aside may hold others. */
+const MAX_ROUNDS = 32;
+
+/** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
+const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
+  const pointer = gitPointer(path);
+  if (pointer === undefined) return false;
+  try {
+    const target = realpathSync.native(posix.resolve(posix.dirname(path), pointer));
+    const gitDirs = known.filter(({ kind, isLink }) => kind === "git" && !isLink).map((one) => one.path);
+    return insideRoots(target, gitDirs);
+  } catch {
+    return false;
+  }
+};
+
+interface NewFindingsOptions {
+  readonly scan: WorkspaceScan;
+  readonly before: readonly Finding[];
+  readonly roots: readonly string[];
+  /** State folders of this very server, which it makes when it needs them. */
+  readonly own: readonly string[];
+  readonly ownWrites: OwnWrites | undefined;
+  /** Git that may write brings start-up files along with a branch. */
+  readonly isGit: boolean;
+  /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
+  readonly isRunning: boolean;
+  /** It ran for as long as its session: what appeared meanwhile may be anybody's. */
+  readonly isLong: boolean;
+  /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
+  readonly isBeyondReach: (path: string) => boolean;
+}
+
+/**
+ * What programs of the user would obey and was not there before a command ran: nothing can keep a name from being made
+ * in a folder that is writable, so it is renamed as soon as the command has ended, and never deleted, since it may be
+ * the user's own. A new repository that is plain, as `git init` and `git clone` leave it, stays.
+ */
+export const setNewFindingsAside = async ({
+  scan,
+  before,
+  roots,
+  own,
+  ownWrites,
+  isGit,
+  isRunning,
+  isLong,
+  isBeyondReach,
+}: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  const knownPaths = new Set(
+    before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
+  );
+  const knownThings = new Set(before.map(({ kind, identity }) => `${kind} ${identity}`));
+  const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
+    !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
+  /** A file tool's, the user's, or just as git keeps it: then a checkout brought it. */
+  const isSomebodyElses = (path: string): boolean => {
+    if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
+    const files = filesBelow(path, MAX_STARTUP_FILES);
+    return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
+  };
+  const isNewStartup = (finding: Finding): boolean =>
+    finding.kind === "startup" && isNew(finding) && !isSomebodyElses(finding.path);
+  const isObeyed = (finding: Finding): boolean => {
+    if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
+    // Nobody but a server of ours makes one, and this one made its own before the command began.
+    if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
+    if (finding.kind === "closed" || finding.kind === "unknown") return true;
+    if (finding.kind !== "git") return false;
+    return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
+  };
+  /** Under its new name, such a folder is still one that nobody can look into. */
+  const renamedUnseen = new Set<string>();
+  const planted = async (): Promise<readonly Finding[]> => {
+    const found = await (isRunning ? scan.current() : scan.again());
+    return found.filter(
+      (finding) => isNew(finding) && isObeyed(finding) && !renamedUnseen.has(finding.identity),
+    );
+  };
+  const rename = async (path: string): Promise<SetAside | undefined> => {
+    const root = roots.find((folder) => insideRoots(path, [folder]));
+    if (root === undefined) return undefined;
+    // Said as it is: whoever reads the answer has to remove it by hand.
+    return moveAside(root, path).catch(() => ({
+      path: path.toWellFormed(),
+      movedTo: "still there: it could not be renamed",
+    }));
+  };
+  const moved: SetAside[] = [];
+  const setAside = async ({ path, kind, isLink, identity }: Finding): Promise<void> => {
+    if (kind === "closed") {
+      const root = roots.find((folder) => insideRoots(path, [folder]));
+      // What is not ours to open stays withheld from every command.
+      if (root !== undefined) await openBelow(root, path).catch(() => {});
+      return;
+    }
+    if (kind === "unknown") renamedUnseen.add(identity);
+    // Under any other name it would still be a git directory: without its HEAD it is none.
+    const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
+    const aside =
+      (posix.basename(path) === ".git" || kind !== "git" ? await rename(path) : undefined) ?? head;
+    if (aside !== undefined) moved.push(aside);
+  };
+  // What was not entered while it was obeyed itself, such as a start-up folder, may hold more.
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const next = await planted();
+    const before = moved.length;
+    for (const finding of next) await setAside(finding);
+    if (next.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
+    if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
+  }
+  // Somebody may have made these meanwhile; whoever reads the answer knows better.
+  const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
+  const unclear = isLong && !isRunning && !isGit ? (await scan.current()).filter(isNewStartup) : [];
+  return [
+    ...moved,
+    ...unclear.map(({ path }) => ({
+      path: path.toWellFormed(),
+      movedTo: "still there: a new start-up file",
+    })),
+    ...unseen,
+  ];
+};

@@ -1,0 +1,156 @@
+import { lstatSync } from "node:fs";
+import { posix } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LlmcError } from "../../../base/error.ts";
+import { STATE_DIR } from "../../../policy/paths.ts";
+import { looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { systemPath } from "../../reach/byte-path.ts";
+import type { Surroundings } from "../../reach/reach.ts";
+import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
+import { type Census, createCensus, type Entry } from "./folder-index.ts";
+
+/** Something in the roots that the table of reach speaks of, found by its name or by what it holds. */
+export interface Finding {
+  readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
+  /** Bytes that are not UTF-8 stand in it as `byte-path.ts` says. */
+  readonly path: string;
+  /** A link cannot be covered by a mount; it is looked at again after the run. */
+  readonly isLink: boolean;
+  /** Names the very file or folder, wherever it is moved. */
+  readonly identity: string;
+}
+
+export interface WorkspaceScan {
+  /** The same list as long as nothing changed. */
+  current(): Promise<readonly Finding[]>;
+  /** After a command that may have written: every folder is looked at. */
+  again(): Promise<readonly Finding[]>;
+  /** False where the roots hold more folders than can be kept in mind. */
+  isWhole(): boolean;
+}
+
+/** How long a command waits until the whole workspace was looked through once. */
+const FIRST_MS = 8000;
+/** Before every command, about as long as 1,000 folders take to look at: what is new there is found at once. */
+const GLANCE_MS = 3;
+/** A larger workspace is looked through as a whole when the last time is so long ago. */
+const WHOLE_EVERY_MS = 10_000;
+const WHOLE_MS = 1000;
+
+/** Not looked through, also where the whole machine is a root: every command sees them, or nothing of them. */
+const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
+
+/** What package managers put there and replace: nobody opens it as a workspace. */
+const isDependency = (path: string): boolean => path.includes("/node_modules/");
+
+const tooEarly = (): LlmcError =>
+  new LlmcError("busy", "The workspace is still being scanned for secrets and protected files.", {
+    hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is looked through.",
+  });
+
+/** False where it took longer; it goes on. */
+const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> => {
+  const stop = new AbortController();
+  const late = sleep(maxMs, "late" as const, { signal: stop.signal, ref: false }).catch(
+    () => "late" as const,
+  );
+  try {
+    return (await Promise.race([work, late])) !== "late";
+  } finally {
+    stop.abort();
+  }
+};
+
+const identityOf = (path: string): string => {
+  try {
+    const stats = lstatSync(systemPath(path));
+    // A file with several names cannot be told from one that was only given another name.
+    return stats.isFile() && stats.nlink > 1 ? path : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
+  } catch {
+    // Gone, or closed to us: it is nobody we know.
+    return path;
+  }
+};
+
+const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
+  kind,
+  path,
+  isLink,
+  identity: identityOf(path),
+});
+
+const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =>
+  createCensus<Finding>({
+    roots: rules.roots,
+    classifyFolder: (path, entries) => {
+      const names = new Map(entries.map((entry) => [entry.name, entry]));
+      // The entries are at hand: no further question to the disk.
+      const entryKind = (inner: string) => {
+        const entry = names.get(posix.basename(inner));
+        if (entry === undefined) return undefined;
+        return entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "link" : "file";
+      };
+      return names.has("HEAD") && looksLikeGitDirectory(path, entryKind) ? findingOf("git", path) : undefined;
+    },
+    classify: (path, entry: Entry) => {
+      const isLink = entry.isSymbolicLink();
+      if (entry.name === ".git") return { found: [findingOf("git", path, isLink)], enter: false };
+      if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
+      const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
+      // What lies in a start-up folder is guarded with it; secrets and repositories in it are still looked for.
+      const isStartup = !isDependency(path) && reach.isStartup(path) && !reach.isStartup(posix.dirname(path));
+      return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
+    },
+    closed: (path) => findingOf("closed", path),
+    unknown: (path) => findingOf("unknown", path),
+    skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
+  });
+
+/**
+ * What lies in the roots that commands must not read or change, kept up to date without reading every folder each time.
+ * `key` says when the rules have changed: then everything is looked at anew.
+ */
+export const createWorkspaceScan = (currentReach: () => Surroundings, key: () => string): WorkspaceScan => {
+  let census: Census<Finding> | undefined;
+  let lastKey: string | undefined;
+  let wholeAt: number | undefined;
+
+  const open = (): Census<Finding> => {
+    const now = key();
+    if (census === undefined || lastKey !== now) {
+      census = censusOf(currentReach());
+      lastKey = now;
+      wholeAt = undefined;
+    }
+    return census;
+  };
+
+  return {
+    current: async () => {
+      const opened = open();
+      const now = performance.now();
+      if (wholeAt === undefined) {
+        if (!(await within(opened.update(), FIRST_MS))) throw tooEarly();
+        wholeAt = now;
+        return opened.found();
+      }
+      let sawAll = false;
+      const glanced = opened.glance(GLANCE_MS).then((isAll) => {
+        sawAll = isAll;
+      });
+      await within(glanced, WHOLE_MS);
+      if (!sawAll && now - wholeAt >= WHOLE_EVERY_MS) {
+        wholeAt = now;
+        await within(opened.update(), WHOLE_MS);
+      }
+      return opened.found();
+    },
+    again: async () => {
+      const opened = open();
+      // However long it takes.
+      await opened.update();
+      return opened.found();
+    },
+    isWhole: () => open().isWhole(),
+  };
+};

@@ -1,0 +1,213 @@
+import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { isInside } from "../../../policy/paths.ts";
+import { limited, withTerminal } from "../tree/limits.ts";
+import type { TreeMark } from "../tree/process-scan.ts";
+import type { Launch } from "../tree/process-tree.ts";
+import type { CommandRequest, SandboxProfile } from "./contract.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
+import { createMountCheck } from "./mount-check.ts";
+import type { PrivatePlace } from "./sandbox-files.ts";
+import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
+import { toolChainOf } from "./tool-chain.ts";
+
+/** What lies at one place inside; the deeper place is mounted later, and at the same place the later kind wins. */
+interface Mount {
+  readonly path: string;
+  readonly args: readonly string[];
+  /** Set where something that lies outside is shown under the same name. */
+  readonly source?: string;
+}
+
+const TEMP = "/tmp";
+const HOME = "/tmp/home";
+const SHARED_MEMORY = "/dev/shm";
+/** They are memory: a command must not take all of it. */
+const MAX_TEMP_BYTES = 1024 ** 3;
+
+/** Half of what a command may use for its temporary files, and as much again for shared memory. */
+const tempBytes = ({ limits }: SandboxProfile): string =>
+  String(Math.min(MAX_TEMP_BYTES, Math.floor((limits?.memoryBytes ?? MAX_TEMP_BYTES) / 2)));
+
+const readOnly = (path: string, source = path): Mount => ({
+  path,
+  args: ["--ro-bind", source, path],
+  ...(source === path ? { source } : {}),
+});
+const writable = (path: string): Mount => ({ path, args: ["--bind", path, path], source: path });
+
+const depthOf = (path: string): number => (path === "/" ? 0 : path.split("/").length - 1);
+
+const systemMount = (path: string): Mount[] => {
+  if (!existsSync(path)) return [];
+  return lstatSync(path).isSymbolicLink() && SYSTEM_FOLDERS.some((folder) => folder === path)
+    ? [{ path, args: ["--symlink", readlinkSync(path), path] }]
+    : [readOnly(path)];
+};
+
+/**
+ * Folders between a writable root and a protected name become mounts themselves: a mount cannot be renamed, else
+ * `mv sub other; mkdir sub` would put a fresh, writable one in the protected one's place.
+ */
+const pinnedAbove = (path: string, { writable: roots, readOnly: closed }: SandboxProfile): Mount[] => {
+  const root = roots.find((folder) => folder !== path && isInside(path, folder));
+  if (root === undefined) return [];
+  const pinned: Mount[] = [];
+  for (let folder = dirname(path); folder !== root && isInside(folder, root); folder = dirname(folder))
+    pinned.unshift(closed.some((other) => isInside(folder, other)) ? readOnly(folder) : writable(folder));
+  return pinned;
+};
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Nothing can be mounted on it; where it leads is hidden by its own name. */
+const isLink = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
+/** Empty, or with no rights at all, so that a command that wants to look inside is told. */
+const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount =>
+  isFolder(path)
+    ? { path, args: ["--size", "4096", "--perms", rights, "--tmpfs", path] }
+    : readOnly(path, file);
+
+const mountsFor = (
+  { argv: [program], git }: CommandRequest,
+  profile: SandboxProfile,
+  place: PrivatePlace,
+): readonly Mount[] => {
+  const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
+  const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
+  const visible = [...SYSTEM_FOLDERS, ...(profile.readable ?? [])];
+  const isVisible = isWritable(program) || visible.some((folder) => isInside(program, folder));
+  const isThere = (path: string): boolean => existsSync(path);
+  const { withheld = [], readable = [] } = profile;
+  const guarded = [...profile.readOnly, ...profile.hidden, ...withheld].filter(isThere);
+  const withheldFile = profile.refusesWithheld === true ? place.closedFile : place.emptyFile;
+  const pinned = new Map(
+    guarded.flatMap((path) => pinnedAbove(path, profile)).map((mount) => [mount.path, mount]),
+  );
+  return [
+    ...(isWritable(TEMP)
+      ? []
+      : [{ path: TEMP, args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", TEMP] }]),
+    ...(isWritable("/etc")
+      ? []
+      : [readOnly("/etc/passwd", place.passwdFile), readOnly("/etc/group", place.groupFile)]),
+    ...system.filter((path) => !isWritable(path)).flatMap(systemMount),
+    ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
+    ...readable.filter(isThere).map((path) => readOnly(path)),
+    ...profile.writable.filter(isThere).map(writable),
+    ...pinned.values(),
+    { path: "/proc", args: ["--proc", "/proc"] },
+    { path: "/dev", args: ["--dev", "/dev"] },
+    {
+      path: SHARED_MEMORY,
+      args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", SHARED_MEMORY],
+    },
+    ...profile.readOnly.filter(isThere).map((path) => readOnly(path)),
+    ...(profile.reopened ?? []).filter(isThere).map(writable),
+    ...profile.hidden
+      .filter((path) => isThere(path) && !isLink(path))
+      .map((path) => hiddenMount(path, place.emptyFile, "0500")),
+    ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
+    ...(git === undefined ? [] : [readOnly(place.gitIdentityFile)]),
+  ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
+};
+
+/** Whether a home in memory has no place, because the real temporary folder is part of the profile. */
+export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
+  writable.some((root) => isInside(TEMP, root));
+
+/** The filter of system calls that fits; a terminal's launcher starts the program as another process. */
+const filterFor = (
+  { network, noFork }: SandboxProfile,
+  { terminal }: CommandRequest,
+  { filters }: PrivatePlace,
+): string | undefined => {
+  const kind = noFork === true && terminal !== true ? "alone" : "free";
+  return filters[network ? "network" : "closed"][kind];
+};
+
+const bubblewrapArgs = (
+  request: CommandRequest,
+  profile: SandboxProfile,
+  place: PrivatePlace,
+  mounts: readonly Mount[],
+): readonly string[] => {
+  const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
+  const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
+    (path) => isFolder(path) && !isLink(path),
+  );
+  return [
+    "--unshare-all",
+    ...(profile.network ? ["--share-net"] : []),
+    "--die-with-parent",
+    // A program that controls a terminal makes its session itself; the terminal is ours, never the user's.
+    ...(request.terminal === true ? [] : ["--new-session"]),
+    "--cap-drop",
+    "ALL",
+    ...mounts.flatMap((mount) => mount.args),
+    ...(sharesTemp(profile) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
+    // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
+    // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
+    // file system, on which everything else is mounted, is memory without a bound.
+    ...["/proc", "/dev", ...(holdsAll ? [] : ["/"]), ...hiddenFolders].flatMap((path) => [
+      "--remount-ro",
+      path,
+    ]),
+    ...(filterFor(profile, request, place) === undefined ? [] : ["--seccomp", "3"]),
+    "--json-status-fd",
+    "4",
+    "--block-fd",
+    "5",
+    "--chdir",
+    request.cwd,
+    "--",
+    ...withTerminal(request.argv, request.terminal),
+  ];
+};
+
+/** The first process of the sandbox, from bubblewrap's first words. */
+const initFrom = (report: string): number | undefined => {
+  const pid = /"child-pid": (\d+)/.exec(report)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+};
+
+/** Whether the program itself ran: bubblewrap tells an exit code only then. */
+export const ranInside = (report: string): boolean => report.includes('"exit-code"');
+
+/** Namespaces: what is not mounted is not there, and the end of the first process is the end of all. */
+export const bubblewrapLaunch = (
+  request: CommandRequest,
+  profile: SandboxProfile,
+  place: PrivatePlace,
+  mark: TreeMark,
+): Launch => {
+  const env = sharesTemp(profile)
+    ? commandEnvironment(place.home, TEMP, request.env)
+    : commandEnvironment(HOME, TEMP, request.env);
+  const filter = filterFor(profile, request, place);
+  const mounts = mountsFor(request, profile, place);
+  const roots = [...profile.writable, ...(profile.readable ?? [])];
+  // At the same place the later one wins, so only the last of them is to be seen.
+  const expected = new Map(
+    mounts
+      .filter(({ path }) => roots.some((root) => isInside(path, root)))
+      .map((mount) => [mount.path, mount]),
+  );
+  const inner = ["bwrap", ...bubblewrapArgs(request, profile, place, mounts)] as const;
+  return {
+    ...limited(inner, mark, place.prlimit, profile.limits),
+    cwd: "/",
+    env: {
+      ...env,
+      ...gitEnvironment(request.git, place.gitIdentityFile),
+      LLMC_COMMAND_ID: mark.id,
+    },
+    ...(filter === undefined ? {} : { input: openSync(filter, "r") }),
+    reports: true,
+    mark,
+    namespaceInit: initFrom,
+    isReady: createMountCheck([...expected.values()].map(({ path, source }) => ({ path, source }))),
+  };
+};

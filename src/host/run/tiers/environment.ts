@@ -1,0 +1,66 @@
+import { LlmcError } from "../../../base/error.ts";
+import { SYSTEM_PATH } from "../../os/system-programs.ts";
+import type { CommandRequest } from "./contract.ts";
+
+/** Names by which a program loads code, runs another or finds its configuration elsewhere. */
+const REFUSED =
+  /^(LD_.*|DYLD_.*|GIT_.*|NODE_OPTIONS|NODE_PATH|PYTHON.*|BASH_ENV|BASH_FUNC_.*|ENV|SHELLOPTS|PERL.*|RUBY.*|PATH|HOME|TMPDIR|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|EDITOR|VISUAL|IFS|GLIBC_TUNABLES|GCONV_PATH|LLMC_.*)$/i;
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const checkAdded = (added: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(added)) {
+    if (!NAME.test(name) || value.includes("\0"))
+      throw new LlmcError("invalid_args", "An environment variable has an invalid name or value.", {
+        details: { field: "env" },
+      });
+    if (REFUSED.test(name))
+      throw new LlmcError("forbidden", `The environment variable ${name} cannot be set for a command.`, {
+        hint: "It could make a program run other code.",
+        details: { field: "env" },
+      });
+  }
+};
+
+/** What only git gets: who commits, and how far up it may look for a repository. */
+export const gitEnvironment = (
+  git: CommandRequest["git"],
+  identityFile: string,
+): Readonly<Record<string, string>> => {
+  if (git === undefined) return {};
+  const settings = git.settings.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return {
+    GIT_CONFIG_GLOBAL: identityFile,
+    GIT_CEILING_DIRECTORIES: git.ceilings.join(":"),
+    ...(git.repository === undefined
+      ? {}
+      : { GIT_DIR: git.repository.gitDir, GIT_WORK_TREE: git.repository.top }),
+    GIT_CONFIG_COUNT: String(git.settings.length),
+    ...Object.fromEntries(settings),
+  };
+};
+
+/** The whole environment of a command: nothing of the server's own, which holds keys, is inherited (FAIL-C4). */
+export const commandEnvironment = (
+  home: string,
+  temp: string,
+  added: Readonly<Record<string, string>> = {},
+): Record<string, string> => {
+  checkAdded(added);
+  return {
+    LANG: "C.UTF-8",
+    TERM: "dumb",
+    NO_COLOR: "1",
+    ...added,
+    PATH: SYSTEM_PATH.join(":"),
+    HOME: home,
+    TMPDIR: temp,
+    PAGER: "cat",
+    GIT_PAGER: "cat",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+  };
+};

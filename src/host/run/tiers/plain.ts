@@ -1,0 +1,28 @@
+import { limited, withTerminal } from "../tree/limits.ts";
+import type { TreeMark } from "../tree/process-scan.ts";
+import type { Launch } from "../tree/process-tree.ts";
+import type { CommandRequest, SandboxProfile } from "./contract.ts";
+import { commandEnvironment, gitEnvironment } from "./environment.ts";
+import type { PrivatePlace } from "./sandbox-files.ts";
+
+/**
+ * No confinement: the user's rights, a clean environment and the end of the whole tree. A program that wipes its
+ * environment, resets its limits and leaves its session on purpose can outlive the call here.
+ */
+export const plainLaunch = (
+  request: CommandRequest,
+  { limits }: SandboxProfile,
+  place: PrivatePlace,
+  mark: TreeMark,
+): Launch => ({
+  ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit, limits),
+  cwd: request.cwd,
+  env: {
+    ...commandEnvironment(place.home, place.temp, request.env),
+    ...gitEnvironment(request.git, place.gitIdentityFile),
+    LLMC_COMMAND_ID: mark.id,
+  },
+  reports: false,
+  mark,
+  ownSession: request.terminal === true,
+});

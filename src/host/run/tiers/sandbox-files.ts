@@ -1,0 +1,96 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findSystemProgram } from "../../os/system-programs.ts";
+import { gitIdentityConfig } from "../git/identity.ts";
+import { seccompProgram } from "./seccomp.ts";
+
+/** A folder of one run, for its home and temporary files where the tier has no memory file system. */
+export interface PrivatePlace {
+  readonly folder: string;
+  readonly home: string;
+  readonly temp: string;
+  readonly emptyFile: string;
+  /** Nobody may open it. */
+  readonly closedFile: string;
+  /** The user's name and e-mail for git. */
+  readonly gitIdentityFile: string;
+  readonly passwdFile: string;
+  readonly groupFile: string;
+  /** By whether the command shares the machine's network, and whether it may start other programs. */
+  readonly filters: Readonly<
+    Record<"closed" | "network", Readonly<Record<"free" | "alone", string | undefined>>>
+  >;
+  readonly prlimit: string | undefined;
+  /** Compiled code of our own launcher. */
+  readonly compileCache: string;
+}
+
+/** Files that every run shares, made once, and a folder for each run. */
+export interface PrivatePlaces {
+  /** Where all of them lie: whoever writes there chooses what the next command runs under. */
+  readonly base: string;
+  /** Folders are made only where the tier has none in memory: they cost more than a short command. */
+  open(needsFolders: boolean): Promise<PrivatePlace>;
+  close(place: PrivatePlace): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+const account = (): { readonly uid: number; readonly gid: number } => ({
+  uid: process.getuid?.() ?? 65534,
+  gid: process.getgid?.() ?? 65534,
+});
+
+/** Whose files these are, without the names of the machine's users. */
+const passwdText = (): string => {
+  const { uid, gid } = account();
+  const own = uid === 65534 ? "" : `user:x:${uid}:${gid}:user:/tmp/home:/bin/sh\n`;
+  return `${own}nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`;
+};
+
+const groupText = (): string => {
+  const { gid } = account();
+  return `${gid === 65534 ? "" : `user:x:${gid}:\n`}nogroup:x:65534:\n`;
+};
+
+export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
+  const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
+    await writeFile(join(base, name), content, { mode });
+    return join(base, name);
+  };
+  const filter = async (name: string, program: Buffer | undefined): Promise<string | undefined> =>
+    program === undefined ? undefined : put(name, program);
+  const shared = {
+    emptyFile: await put("empty", ""),
+    closedFile: await put("closed", "", 0o000),
+    gitIdentityFile: await put("gitconfig", await gitIdentityConfig()),
+    passwdFile: await put("passwd", passwdText()),
+    groupFile: await put("group", groupText()),
+    filters: {
+      closed: {
+        free: await filter("seccomp", seccompProgram({})),
+        alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),
+      },
+      network: {
+        free: await filter("seccomp-network", seccompProgram({ network: "shared" })),
+        alone: await filter("seccomp-network-alone", seccompProgram({ network: "shared", noFork: true })),
+      },
+    },
+    prlimit: findSystemProgram("prlimit"),
+    compileCache: join(base, "compiled"),
+  };
+  let next = 0;
+  return {
+    base,
+    open: async (needsFolders) => {
+      const folder = join(base, `run-${next++}`);
+      const home = join(folder, "home");
+      const temp = join(folder, "tmp");
+      for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
+      return { folder, home, temp, ...shared };
+    },
+    close: ({ folder }) => rm(folder, { recursive: true, force: true, maxRetries: 2 }),
+    dispose: () => rm(base, { recursive: true, force: true }),
+  };
+};

@@ -1,0 +1,110 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { tempWorkspace } from "../../../test/app.ts";
+import { SAMPLES } from "../../../test/syntax-samples.ts";
+import { readEmbedderFiles } from "../../host/os/assets.ts";
+import { type BatchIndexer, createBatchIndexer, type ListedRequest } from "./batch-indexer.ts";
+import { createFileIndexer, type FileResult } from "./file-indexer.ts";
+
+const MIB = 1024 * 1024;
+
+/** Files of every language that has a sample, and some of no language. */
+const filesOf = (bytes: number): Readonly<Record<string, string>> => {
+  const files: Record<string, string> = { "notes.md": "# Words\n\nMore words.\n", "empty.txt": "" };
+  const each = bytes / SAMPLES.length;
+  for (const { path, source } of SAMPLES) {
+    const times = Math.ceil(each / 40_000);
+    for (let i = 0; i < times; i++)
+      files[`${path.replace(".", `-${i}.`)}`] = `${source}\n`.repeat(Math.ceil(each / times / source.length));
+  }
+  return files;
+};
+
+/** The listed sizes decide how many threads are used: ten times the real ones call for two. */
+const SIZE_FACTOR = 10;
+
+const SETTINGS = { roots: ["."], denylist: [], maxFileBytes: 8 * MIB, watch: false };
+
+const openBatchIndexer = (root: string): BatchIndexer => {
+  const embedderFiles = readEmbedderFiles();
+  const indexer = createFileIndexer(root, embedderFiles);
+  const batches = createBatchIndexer(root, embedderFiles, indexer);
+  onTestFinished(async () => {
+    await batches.close();
+    indexer.close();
+  });
+  return batches;
+};
+
+const indexAll = async (
+  root: string,
+  requests: readonly ListedRequest[],
+  threads: number,
+): Promise<FileResult[]> => {
+  const results: FileResult[] = [];
+  const onResults = (some: readonly FileResult[]): void => void results.push(...some);
+  await openBatchIndexer(root).run(requests, { ...SETTINGS, threads }, onResults, undefined);
+  return results.sort((one, other) => (one.path < other.path ? -1 : 1));
+};
+
+/** Whether the stamp of a file can be trusted depends on how long ago it was written. */
+const withoutStamps = (results: readonly FileResult[]) => results.map((result) => ({ ...result, stamp: "" }));
+
+const workspaceOf = (bytes: number) => {
+  const files = filesOf(bytes);
+  const root = tempWorkspace(files);
+  writeFileSync(join(root, "binary.dat"), Buffer.from([0, 1, 2, 0, 255]));
+  const paths = [...Object.keys(files), "binary.dat", "gone.ts"];
+  const requests = paths.map((path) => ({
+    path,
+    hash: undefined,
+    size: SIZE_FACTOR * (files[path]?.length ?? 5),
+    stamp: "",
+  }));
+  return { root, requests };
+};
+
+describe("many files are indexed the same way, here or in a pool", () => {
+  test("REQ-R1: in the calling thread, and in a pool of two threads", async () => {
+    const { root, requests } = workspaceOf(MIB / 2);
+    const here = await indexAll(root, requests, 0);
+    expect(here).toHaveLength(requests.length);
+    expect(here.filter(({ kind }) => kind === "parsed").length).toBeGreaterThan(SAMPLES.length);
+    expect(withoutStamps(await indexAll(root, requests, 2))).toEqual(withoutStamps(here));
+  });
+
+  test("FAIL-D5: an aborted run stops, and the next one is complete", async () => {
+    const { root, requests } = workspaceOf(MIB / 2);
+    const batches = openBatchIndexer(root);
+    const settings = { ...SETTINGS, threads: 2 };
+    const gone = new AbortController();
+    const seen: FileResult[] = [];
+    const stopped = batches.run(
+      requests,
+      settings,
+      (results) => {
+        seen.push(...results);
+        gone.abort();
+      },
+      gone.signal,
+    );
+    await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+    expect(seen.length).toBeLessThan(requests.length);
+    const taken = seen.length;
+    const whole: FileResult[] = [];
+    await batches.run(requests, settings, (results) => void whole.push(...results), undefined);
+    expect(whole).toHaveLength(requests.length);
+    // The caller who aborted may have closed the index meanwhile.
+    expect(seen).toHaveLength(taken);
+  });
+
+  test("a failure to store the results ends the run", async () => {
+    const { root, requests } = workspaceOf(MIB / 2);
+    const onResults = (): void => {
+      throw new Error("disk full");
+    };
+    const run = openBatchIndexer(root).run(requests, { ...SETTINGS, threads: 2 }, onResults, undefined);
+    await expect(run).rejects.toThrow("disk full");
+  });
+});

@@ -1,0 +1,101 @@
+import type { EmbedderFiles } from "../../host/os/assets.ts";
+import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
+import { createSourceFiles, type SourceFiles } from "../../host/search/source-files.ts";
+import { createParsers, type Parsers } from "../../syntax/parsers.ts";
+import { createStaticEmbedder } from "../embed/static-embedder.ts";
+import { type FileEntry, makeEntry } from "./file-entry.ts";
+import { parseFile } from "./parse-file.ts";
+import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
+
+/** The result of indexing one file. Plain data: it is sent between threads. */
+export type FileResult =
+  /** The file does not exist, or may not be shown. */
+  | { readonly path: string; readonly kind: "missing" }
+  | (FileStatus & { readonly kind: "binary" | "large" })
+  /** The file crashes the thread that reads it. */
+  | (FileStatus & { readonly kind: "failed"; readonly reason: string })
+  /** The content is already indexed. */
+  | (FileStatus & { readonly kind: "unchanged" })
+  | (FileStatus & { readonly kind: "parsed"; readonly hash: string; readonly entry: FileEntry });
+
+interface FileStatus {
+  readonly path: string;
+  readonly size: number;
+  /** Empty where it cannot be trusted, because the file was written a moment ago. */
+  readonly stamp: string;
+}
+
+export interface FileRequest {
+  readonly path: string;
+  /** Of the content that is indexed; undefined: parse the file in any case. */
+  readonly hash: string | undefined;
+}
+
+/** Reads files and makes their index entries. One per thread. */
+export interface FileIndexer {
+  index(request: FileRequest, settings: IndexSettings, signal?: AbortSignal): Promise<FileResult>;
+  /** Cuts the file into plain windows of lines without parsing it, where its parser crashes the thread. */
+  indexWithoutParsing(path: string, reason: string, settings: IndexSettings): Promise<FileResult>;
+  files(settings: IndexSettings): SourceFiles;
+  close(): void;
+}
+
+const refuseToParse = (reason: string): Parsers => ({
+  parse: () => Promise.resolve({ reason }),
+  close: () => {},
+});
+
+export const createFileIndexer = (workspace: string, embedderFiles: EmbedderFiles): FileIndexer => {
+  const embedder = createStaticEmbedder(embedderFiles);
+  let parsers: Promise<Parsers> | undefined;
+  let source: { readonly reach: string; readonly files: SourceFiles } | undefined;
+
+  const files = (settings: IndexSettings): SourceFiles => {
+    const reach = reachOf(settings);
+    if (source?.reach !== reach) {
+      const { roots, denylist, closed = [], withheldFiles = [] } = settings;
+      source = {
+        reach,
+        files: createSourceFiles({
+          workspace,
+          roots: () => roots,
+          denylist: () => denylist,
+          places: () => ({ user: closed }),
+          withheldFiles: createWithheldFiles(withheldFiles),
+          maxFiles: MAX_FILES,
+        }),
+      };
+    }
+    return source.files;
+  };
+
+  const indexWith = async (
+    getParsers: () => Parsers | Promise<Parsers>,
+    { path, hash }: FileRequest,
+    settings: IndexSettings,
+    signal?: AbortSignal,
+  ): Promise<FileResult> => {
+    const read = await files(settings).read(path, settings.maxFileBytes, signal);
+    if (read.kind === "none" || read.kind === "unchanged") return { path, kind: "missing" };
+    const status: FileStatus = { path, size: read.size, stamp: read.isRacy ? "" : read.stamp };
+    if (read.kind !== "text") return { ...status, kind: read.kind };
+    if (read.hash === hash) return { ...status, kind: "unchanged" };
+    const { text } = read;
+    const parsed = await parseFile({ path, text }, await getParsers());
+    const entry = makeEntry({ path, text }, parsed, embedder);
+    return { ...status, kind: "parsed", hash: read.hash, entry };
+  };
+
+  const ownParsers = (): Promise<Parsers> => {
+    parsers ??= createParsers();
+    return parsers;
+  };
+
+  return {
+    files,
+    index: (request, settings, signal) => indexWith(ownParsers, request, settings, signal),
+    indexWithoutParsing: (path, reason, settings) =>
+      indexWith(() => refuseToParse(reason), { path, hash: undefined }, settings),
+    close: () => void parsers?.then((made) => made.close()),
+  };
+};

@@ -1,0 +1,72 @@
+import { toLlmcError } from "../base/error.ts";
+import type { Loaded } from "../config/load.ts";
+import { createEnvelope } from "../envelope/envelope.ts";
+import type { Launch } from "../envelope/launch.ts";
+import type { Envelope } from "../envelope/port.ts";
+import { envelopeSettings } from "../envelope/settings.ts";
+import { serveTeCommand } from "../envelope/te-command.ts";
+import type { CommandGate } from "../host/run/commands.ts";
+import type { CommandRunner } from "../host/run/contract.ts";
+import type { Handles } from "../host/state/handles/handles.ts";
+import type { Usage } from "../host/state/usage/usage.ts";
+import type { Log } from "../observe/log.ts";
+import { shownPath } from "../policy/paths.ts";
+import { VERSION } from "./version.ts";
+
+interface EnvelopeWiring {
+  readonly root: string;
+  readonly config: () => Loaded["config"];
+  readonly gate: CommandGate;
+  readonly runner: CommandRunner;
+  readonly handles: Handles;
+  readonly usage: Usage;
+  readonly log: Log;
+  readonly onCommand: ((mode: string, latencyMs: number) => void) | undefined;
+}
+
+/** The envelope keeps the output itself: this much is enough for a launcher's own error message. */
+const LAUNCHER_OUTPUT_BYTES = 4096;
+
+const launchThrough =
+  ({ gate, runner, root }: EnvelopeWiring): Launch =>
+  ({ argv, onOutput, ...call }, signal) =>
+    gate.pass(
+      { ...call, command: argv, maxOutputBytes: LAUNCHER_OUTPUT_BYTES },
+      signal,
+      async ({ request, profile }) => {
+        const outcome = await runner.run({ ...request, onOutput }, profile, signal);
+        const setAside = outcome.setAside.map(
+          ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
+        );
+        return { ...outcome, setAside };
+      },
+    );
+
+/** Commands of tools: through the gate, told in few tokens. */
+export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
+  const { config, handles, usage, log } = parts;
+  const warned = new Set<string>();
+  const envelope = createEnvelope({
+    launch: launchThrough(parts),
+    handles,
+    usage,
+    settings: () => envelopeSettings(config().mcp.te, config().mcp.handles.max_each_mb),
+    onFailure: (what, error) => {
+      if (warned.has(what)) return;
+      warned.add(what);
+      log.warn({ what, code: toLlmcError(error).code }, "a part of the envelope failed; the command went on");
+    },
+    onDone: parts.onCommand,
+  });
+  return serveTeCommand({
+    envelope,
+    handles,
+    usage,
+    isEnabled: () => config().mcp.te.enabled,
+    defaults: () => ({
+      agentId: config().mcp.session.default_agent_id,
+      model: config().mcp.session.default_model,
+    }),
+    version: VERSION,
+  });
+};

@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import type { Loaded } from "../config/load.ts";
+import type { UserFolders } from "../config/user-folders.ts";
+import { createSystem } from "../host/os/system.ts";
+import type { OwnWrites } from "../host/reach/own-writes.ts";
+import type { ReachOptions } from "../host/reach/reach.ts";
+import type { WithheldFiles } from "../host/reach/withheld-files.ts";
+import { createFiles } from "../host/read/files.ts";
+import { createCommandGate } from "../host/run/commands.ts";
+import type { CommandRunner } from "../host/run/contract.ts";
+import { createSearch, renderHitLines } from "../host/search/search.ts";
+import type { Database } from "../host/state/database/database.ts";
+import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
+import type { Locks } from "../host/state/locks/locks.ts";
+import { createFileWrites } from "../host/write/file-writes.ts";
+
+export interface PathParts {
+  readonly root: string;
+  readonly config: () => Loaded["config"];
+  readonly state: Database;
+  readonly locks: Locks;
+  readonly runner: Pick<CommandRunner, "tier">;
+  readonly folders: UserFolders;
+  readonly places: NonNullable<ReachOptions["places"]>;
+  readonly withheldFiles: WithheldFiles;
+  readonly ownWrites: OwnWrites;
+  /** What trust in the workspace would change about a refusal, in one sentence. */
+  readonly trustHint: ((key: string, item: string) => string | undefined) | undefined;
+  readonly now: () => number;
+}
+
+const MIB = 1024 * 1024;
+
+/** The ports that work on paths, within some roots. `rootsKey` is the configuration key that they come from. */
+export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () => readonly string[]) => {
+  const { root, config, locks, runner, trustHint } = parts;
+  const tools = () => config().mcp.tools;
+  const reach: ReachOptions = {
+    workspace: root,
+    roots,
+    denylist: () => tools().denylist_globs,
+    startup: () => tools().startup_globs,
+    places: parts.places,
+    withheldFiles: parts.withheldFiles,
+    ownWrites: parts.ownWrites,
+    outsideHint: (path: string) => trustHint?.(rootsKey, path),
+  };
+  const files = createFiles(reach);
+  const handles = createHandles({
+    state: parts.state,
+    files,
+    workspace: root,
+    limits: () => {
+      const { ttl_seconds, max_total_mb, max_each_mb } = config().mcp.handles;
+      return { ttlSeconds: ttl_seconds, maxTotalBytes: max_total_mb * MIB, maxBytesEach: max_each_mb * MIB };
+    },
+    now: parts.now,
+    newId: newHandleId,
+    pid: process.pid,
+    renderers: { search_hits: renderHitLines(files) },
+  });
+  const writing = { ...reach, userState: parts.folders.state, locks };
+  const gate = createCommandGate({
+    ...reach,
+    runner,
+    programHint: (program) =>
+      trustHint?.("mcp.tools.run_cmd_allowlist", program) ?? trustHint?.("mcp.tools.command_powers", program),
+    settings: () => ({
+      enabled: tools().enable_run_cmd,
+      allowlist: tools().run_cmd_allowlist,
+      powers: tools().command_powers,
+      network: tools().allow_outbound_network,
+      timeoutSeconds: tools().exec_timeout,
+      limits: {
+        memoryBytes: tools().command_memory_mb * MIB,
+        processes: tools().command_processes,
+        fileBytes: tools().command_file_mb * MIB,
+      },
+    }),
+  });
+  return {
+    files,
+    handles,
+    writing,
+    gate,
+    writes: createFileWrites(writing),
+    search: createSearch({ ...reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
+    system: createSystem({ roots: () => roots().map((shown) => ({ shown, path: resolve(root, shown) })) }),
+  };
+};
+
+export type PathPorts = ReturnType<typeof createPathPorts>;
