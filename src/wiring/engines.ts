@@ -1,7 +1,7 @@
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { isFolderName } from "../host/os/local-model.ts";
-import { programPlaces } from "../host/os/program-places.ts";
+import { programFiles } from "../host/os/program-files.ts";
 import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
@@ -59,7 +59,7 @@ const obeyedPaths = ({ config, configFile, folders, waitingModules }: EnginePart
   const { tools, rag, resources } = config().mcp;
   return {
     user: [folders.config, folders.state],
-    program: programPlaces(),
+    program: programFiles(),
     config: [configFile()],
     modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter((folder) => folder !== ""),
     models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],

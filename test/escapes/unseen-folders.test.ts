@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { createCensus } from "../../src/host/run/scan/folder-index.ts";
+import { createFolderIndex } from "../../src/host/run/scan/folder-index.ts";
 import { createWorkspace, rounds } from "../workspace.ts";
 import { PYTHON, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
@@ -94,7 +94,7 @@ describe.each(tiers.filter(({ tier }) => tier !== "plain"))("FAIL-J4 secrets in 
 
 test("FAIL-J1 folders beyond the bound are told, and what is found there on the way is kept", async () => {
   await using workspace = await createWorkspace({ "a/b/c/.envrc": "", "a/b/d/x": "" });
-  const census = createCensus<string>({
+  const census = createFolderIndex<string>({
     roots: [workspace.root],
     classifyFolder: () => undefined,
     classify: (path, entry) => ({ found: entry.name === ".envrc" ? [path] : [], enter: true }),

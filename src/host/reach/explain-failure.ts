@@ -5,11 +5,11 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
 import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
 import type { Locate, Located } from "../reach/located.ts";
-import type { Surroundings } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 
 /** The system's error in our words, for a path that is known to be inside. */
-export const translate = (error: unknown, words: string, hint?: string): LlmcError => {
-  const quoted = quoteForMessage(words);
+export const translate = (error: unknown, requestedPath: string, hint?: string): LlmcError => {
+  const quoted = quoteForMessage(requestedPath);
   const lookAround = hint ?? "List the directory to see what is there.";
   switch (systemErrorCode(error)) {
     case "ENOENT":
@@ -71,8 +71,8 @@ const siblingsOf = async (dir: Located): Promise<string[]> => {
 };
 
 /** A name beside the missing one that was likely meant and would be answered. */
-const suggest = async (dir: Located, name: string, around: Surroundings): Promise<string | undefined> => {
-  const { rules, locate, isWithheld } = around;
+const suggest = async (dir: Located, name: string, reach: Reach): Promise<string | undefined> => {
+  const { rules, locate, isWithheld } = reach;
   // Among names of one or two letters everything is close to everything.
   if (name.length < 3 || judgeReal(dir.realPath, rules) !== undefined) return undefined;
   const judge = (realPath: string): void => {
@@ -99,10 +99,10 @@ const suggest = async (dir: Located, name: string, around: Surroundings): Promis
 const hintFor = async (
   dir: Located,
   missing: readonly string[],
-  around: Surroundings,
+  reach: Reach,
 ): Promise<string | undefined> => {
   const [name = "", ...below] = missing;
-  const meant = await suggest(dir, name, around);
+  const meant = await suggest(dir, name, reach);
   if (meant === undefined) return undefined;
   const question = `did you mean ${quoteForMessage(meant)}?`;
   return below.length === 0 ? `D${question.slice(1)}` : `${quoteForMessage(name)} is not there; ${question}`;
@@ -112,14 +112,14 @@ const explainAt = async (
   path: string,
   links: number,
   error: unknown,
-  words: string,
-  around: Surroundings,
+  requestedPath: string,
+  reach: Reach,
 ): Promise<LlmcError> => {
-  const { rules, locate } = around;
+  const { rules, locate } = reach;
   const { dir, missing } = await nearestAncestor(path, locate);
   try {
     const refusal = judgeReal(posix.join(dir.realPath, ...missing), rules);
-    if (refusal !== undefined) return pathDenied(words, refusal, rules);
+    if (refusal !== undefined) return pathDenied(requestedPath, refusal, rules);
     const [first = "", ...below] = missing;
     const link = dir.stats.isDirectory()
       ? await readlink(posix.join(dir.at, first)).catch(() => undefined)
@@ -127,11 +127,11 @@ const explainAt = async (
     if (link !== undefined && links < MAX_LINKS) {
       const target = posix.resolve(dir.realPath, link, ...below);
       const leads = judgeWritten(target, rules);
-      if (leads !== undefined) return pathDenied(words, leads, rules);
-      return await explainAt(target, links + 1, error, words, around);
+      if (leads !== undefined) return pathDenied(requestedPath, leads, rules);
+      return await explainAt(target, links + 1, error, requestedPath, reach);
     }
     const isOwnName = links === 0 && systemErrorCode(error) === "ENOENT";
-    return translate(error, words, isOwnName ? await hintFor(dir, missing, around) : undefined);
+    return translate(error, requestedPath, isOwnName ? await hintFor(dir, missing, reach) : undefined);
   } finally {
     dir.close();
   }
@@ -143,14 +143,14 @@ const explainAt = async (
  */
 export const explainFailure = async (
   error: unknown,
-  words: string,
+  requestedPath: string,
   path: string,
-  around: Surroundings,
+  reach: Reach,
 ): Promise<LlmcError> => {
-  if (error instanceof LlmcError || !isTelling(error)) return translate(error, words);
+  if (error instanceof LlmcError || !isTelling(error)) return translate(error, requestedPath);
   try {
-    return await explainAt(path, 0, error, words, around);
+    return await explainAt(path, 0, error, requestedPath, reach);
   } catch (second) {
-    return translate(second, words);
+    return translate(second, requestedPath);
   }
 };

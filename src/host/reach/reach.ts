@@ -32,9 +32,9 @@ export interface ReachOptions {
 }
 
 /** The rules of one call, as they are at its start. */
-export interface Surroundings {
+export interface Reach {
   readonly rules: PathRules;
-  readonly reach: ReachRules;
+  readonly reachRules: ReachRules;
   readonly locate: Locate;
   /** By its name or, where the file itself is known, because the last scan saw it under a withheld one. */
   readonly isWithheld: (realPath: string, file?: Stats) => boolean;
@@ -59,7 +59,7 @@ const CONFIG_FILE = "llmc.toml";
 
 const noGlobs = (): readonly string[] => [];
 
-export const createReach = (options: ReachOptions): (() => Surroundings) => {
+export const createReach = (options: ReachOptions): (() => Reach) => {
   const closed = (): readonly string[] =>
     (options.places?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
   const currentRules = createPathRules(options.workspace, options.roots, closed);
@@ -87,13 +87,13 @@ export const createReach = (options: ReachOptions): (() => Surroundings) => {
     const isStartupName = currentStartup();
     const bases = [rules.workspace, ...rules.roots];
     let places: Places | undefined;
-    const isWithheld: Surroundings["isWithheld"] = (realPath, file) =>
+    const isWithheld: Reach["isWithheld"] = (realPath, file) =>
       denies(realPath, bases) || (file !== undefined && options.withheldFiles?.has(file) === true);
     return {
       rules,
       locate,
       isWithheld,
-      reach: {
+      reachRules: {
         workspace: rules.workspace,
         roots: [...rules.roots, ...rules.writtenRoots],
         get places() {

@@ -77,16 +77,18 @@ const byName = (a: DirectoryEntry, b: DirectoryEntry): number => (a.name < b.nam
 
 const octal = (mode: number): string => (mode & 0o7777).toString(8).padStart(4, "0");
 
-const isDirectory = (words: string): LlmcError =>
-  new LlmcError("is_directory", `${quoteForMessage(words)} is a directory.`, { hint: "List it instead." });
+const isDirectory = (requestedPath: string): LlmcError =>
+  new LlmcError("is_directory", `${quoteForMessage(requestedPath)} is a directory.`, {
+    hint: "List it instead.",
+  });
 
-const notADirectory = (words: string): LlmcError =>
-  new LlmcError("not_a_directory", `${quoteForMessage(words)} is a file, not a directory.`, {
+const notADirectory = (requestedPath: string): LlmcError =>
+  new LlmcError("not_a_directory", `${quoteForMessage(requestedPath)} is a file, not a directory.`, {
     hint: "Read it instead.",
   });
 
-const binary = (words: string, sizeBytes: number): LlmcError =>
-  new LlmcError("invalid_args", `${quoteForMessage(words)} is a binary file, ${sizeBytes} bytes.`, {
+const binary = (requestedPath: string, sizeBytes: number): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(requestedPath)} is a binary file, ${sizeBytes} bytes.`, {
     hint: "Use stat for its size and time.",
   });
 
@@ -94,27 +96,27 @@ export const createFiles = (options: ReachOptions): Files => {
   const withLocated = createAccess(options);
 
   const files: Files = {
-    walk: (words, { fileGlob, ...request }, signal) =>
+    walk: (requestedPath, { fileGlob, ...request }, signal) =>
       walkTree(
         files.list,
-        words,
+        requestedPath,
         { ...request, matches: fileGlob === undefined ? undefined : compileGlob(fileGlob) },
         signal,
       ),
 
-    readText: (words, request, signal) =>
-      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+    readText: (requestedPath, request, signal) =>
+      withLocated(requestedPath, signal, async (located, { rules, isWithheld }) => {
         const { realPath, stats } = located;
-        if (stats.isDirectory()) throw isDirectory(words);
-        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
+        if (stats.isDirectory()) throw isDirectory(requestedPath);
+        if (isWithheld(realPath, stats)) throw pathDenied(requestedPath, "denylist", rules);
         const slice = await readContent(await located.openContent(), stats.size, request, signal);
-        if (slice === "binary") throw binary(words, stats.size);
+        if (slice === "binary") throw binary(requestedPath, stats.size);
         return { ...slice, path: shownPath(realPath, rules.workspace), sizeBytes: stats.size };
       }),
 
-    list: (words, signal, options) =>
-      withLocated(words, signal, async (located, { rules }) => {
-        if (!located.stats.isDirectory()) throw notADirectory(words);
+    list: (requestedPath, signal, options) =>
+      withLocated(requestedPath, signal, async (located, { rules }) => {
+        if (!located.stats.isDirectory()) throw notADirectory(requestedPath);
         const found = await located.list();
         stopIfAborted(signal);
         const entries = found.map((entry) => ({
@@ -125,8 +127,8 @@ export const createFiles = (options: ReachOptions): Files => {
         return { path: shownPath(located.realPath, rules.workspace), entries: entries.sort(byName) };
       }),
 
-    stat: (words, signal) =>
-      withLocated(words, signal, ({ realPath, stats }, { rules }) => ({
+    stat: (requestedPath, signal) =>
+      withLocated(requestedPath, signal, ({ realPath, stats }, { rules }) => ({
         path: shownPath(realPath, rules.workspace),
         size: stats.size,
         mtime: stats.mtimeMs / 1000,
@@ -134,13 +136,13 @@ export const createFiles = (options: ReachOptions): Files => {
         type: typeOf(stats),
       })),
 
-    readLines: (words, ranges, signal) =>
-      withLocated(words, signal, async (located, { rules, isWithheld }) => {
+    readLines: (requestedPath, ranges, signal) =>
+      withLocated(requestedPath, signal, async (located, { rules, isWithheld }) => {
         const { realPath, stats } = located;
-        if (stats.isDirectory()) throw isDirectory(words);
-        if (isWithheld(realPath, stats)) throw pathDenied(words, "denylist", rules);
+        if (stats.isDirectory()) throw isDirectory(requestedPath);
+        if (isWithheld(realPath, stats)) throw pathDenied(requestedPath, "denylist", rules);
         const found = await readLineRanges(await located.openContent(), stats.size, ranges, signal);
-        if (found === "binary") throw binary(words, stats.size);
+        if (found === "binary") throw binary(requestedPath, stats.size);
         return { path: shownPath(realPath, rules.workspace), ranges: found };
       }),
   };

@@ -19,11 +19,11 @@ type ListDirectory = (
 /** Lists a tree through the file port: each directory is judged when its turn comes, and links are not entered. */
 export const walkTree = async (
   list: ListDirectory,
-  words: string,
+  requestedPath: string,
   request: WalkRequest,
   signal: AbortSignal | undefined,
 ): Promise<Walk> => {
-  const top = await list(words, signal, { details: true });
+  const top = await list(requestedPath, signal, { details: true });
   const entries: WalkedEntry[] = [];
   let total = 0;
 
@@ -37,7 +37,7 @@ export const walkTree = async (
       }
       if (entry.type !== "dir" || depth === 0) continue;
       // A directory that vanished or may not be entered is left out; the rest of the tree is still worth having.
-      const inner = await list(`${words}/${path}`, signal, { details: true }).catch(() => {
+      const inner = await list(`${requestedPath}/${path}`, signal, { details: true }).catch(() => {
         signal?.throwIfAborted();
         return { entries: [] };
       });

@@ -3,7 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { followed } from "../reach/path-rules.ts";
-import type { Surroundings } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 
 /** What may be a path in a word: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
 const pathsIn = (word: string): readonly string[] =>
@@ -15,11 +15,7 @@ const pathsIn = (word: string): readonly string[] =>
   ].filter((path) => path !== "" && !path.includes("\0"));
 
 /** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
-export const refuseSecrets = (
-  words: readonly string[],
-  cwd: string,
-  { rules, isWithheld }: Surroundings,
-): void => {
+export const refuseSecrets = (words: readonly string[], cwd: string, { rules, isWithheld }: Reach): void => {
   for (const path of words.flatMap(pathsIn)) {
     const named = posix.resolve(cwd, path);
     const found = followed(named);
@@ -47,7 +43,7 @@ export const withoutNames = (
 };
 
 /** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
-export const refuseOutside = (words: readonly string[], cwd: string, { rules }: Surroundings): void => {
+export const refuseOutside = (words: readonly string[], cwd: string, { rules }: Reach): void => {
   for (const word of words) {
     const isPath = word.startsWith("/") || word.split("/").includes("..");
     if (isPath && !insideRoots(posix.resolve(cwd, word), rules.roots))

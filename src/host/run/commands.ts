@@ -103,11 +103,11 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
         throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(words[0]))) : thrown;
       };
-      return access(cwd, signal, async (located, around) => {
+      return access(cwd, signal, async (located, reach) => {
         if (!located.stats.isDirectory()) {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
         }
-        const { roots } = around.rules;
+        const { roots } = reach.rules;
         const { executable, startPath, name } = await resolveProgram(words[0], {
           allowlist: settings.allowlist,
           dirs: SYSTEM_PATH,
@@ -115,9 +115,9 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         }).catch(explain);
         const [, ...rest] = words;
-        refuseSecrets(rest, located.realPath, around);
+        refuseSecrets(rest, located.realPath, reach);
         const tier = await options.runner.tier();
-        if (tier === "plain") refuseOutside(rest, located.realPath, around);
+        if (tier === "plain") refuseOutside(rest, located.realPath, reach);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,

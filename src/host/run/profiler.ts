@@ -5,7 +5,7 @@ import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { followed } from "../reach/path-rules.ts";
-import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
+import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
 import { refuseRecursive } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
@@ -35,7 +35,7 @@ const refuseUnsure = (): LlmcError =>
   });
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
-const gitFolder = (cwd: string, steps: readonly string[], { rules }: Surroundings): string => {
+const gitFolder = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
   const folder = steps.reduce((from, step) => {
     const next = posix.resolve(from, step);
     return followed(next)?.real ?? next;
@@ -70,10 +70,10 @@ export const createProfiler = (options: ProfilerOptions) => {
     tier: Tier,
   ): Promise<Prepared> => {
     const { network, limits } = options.settings();
-    const around = currentReach();
-    const { roots } = around.rules;
+    const reach = currentReach();
+    const { roots } = reach.rules;
     // `-C` moves git before it looks for its repository.
-    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), around);
+    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), reach);
     const repository = git === undefined ? undefined : findRepository(folder, roots);
     if (repository !== undefined) checkRepository(repository, roots);
     const found = await scan.current();
@@ -89,8 +89,8 @@ export const createProfiler = (options: ProfilerOptions) => {
       found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
     const folders = repository === undefined ? [] : settingsFolders(repository, nestedIn(repository.top));
     if (tier === "plain" && repository !== undefined)
-      refuseConfiguredFiles(folders, [repository.top, folder], around);
-    refuseBorrowedFiles(folders, around);
+      refuseConfiguredFiles(folders, [repository.top, folder], reach);
+    refuseBorrowedFiles(folders, reach);
     const { settings: gitSettings, isSure } =
       git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
     // Another git, for a submodule, might run what we could not switch off: none is started.
@@ -105,7 +105,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       git: git === undefined ? undefined : { repository, kept },
       guardsNames: tier !== "landlock",
     };
-    const profile = buildProfile(request, around, found);
+    const profile = buildProfile(request, reach, found);
     // These make a repository, or find one of their own.
     const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
@@ -116,7 +116,7 @@ export const createProfiler = (options: ProfilerOptions) => {
         scan,
         before: found,
         roots,
-        own: around.rules.privateDirs,
+        own: reach.rules.privateDirs,
         ownWrites: options.ownWrites,
         isGit,
         isRunning: when === "running",

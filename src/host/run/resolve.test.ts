@@ -8,14 +8,14 @@ import type { LlmcError } from "../../base/error.ts";
 import { parseCommandLine } from "../../policy/command-line.ts";
 import { judgeCommand } from "../../policy/commands.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
-import { type ProgramPlaces, resolveProgram } from "./resolve.ts";
+import { type ProgramSearch, resolveProgram } from "./resolve.ts";
 
 const ALLOWLIST = ["ls", "cat", "git", "rg", "sh-like", "absent-tool"];
 
 let base = "";
 let workspace = "";
 let system = "";
-let places: ProgramPlaces;
+let places: ProgramSearch;
 
 const program = async (path: string, text = "#!/bin/sh\necho evil\n") => {
   await writeFile(path, text);

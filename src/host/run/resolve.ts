@@ -7,7 +7,7 @@ import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 
-export interface ProgramPlaces {
+export interface ProgramSearch {
   readonly allowlist: readonly string[];
   /** Absolute; the fixed ones, then those that the operator added. */
   readonly dirs: readonly string[];
@@ -42,12 +42,12 @@ const findAt = async (path: string): Promise<Found | undefined> => {
 };
 
 /** What tools may write is no place for programs; a root that holds the system itself says nothing about that. */
-const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramPlaces): boolean => {
+const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramSearch): boolean => {
   const roots = writableRoots.filter((root) => !SYSTEM_PATH.some((dir) => insideRoots(dir, [root])));
   return insideRoots(path, roots) || insideRoots(real, roots);
 };
 
-const findByName = async (name: string, places: ProgramPlaces): Promise<Found | undefined> => {
+const findByName = async (name: string, places: ProgramSearch): Promise<Found | undefined> => {
   for (const dir of places.dirs) {
     const found = posix.isAbsolute(dir) ? await findAt(posix.join(dir, name)) : undefined;
     if (found !== undefined && !isPlanted(found, places)) return found;
@@ -56,7 +56,7 @@ const findByName = async (name: string, places: ProgramPlaces): Promise<Found | 
 };
 
 /** Entries that are whole paths come first: there the operator vouches for the file itself, wherever it lies. */
-const findListed = async (name: string, places: ProgramPlaces): Promise<readonly Found[]> => {
+const findListed = async (name: string, places: ProgramSearch): Promise<readonly Found[]> => {
   const entries = places.allowlist.filter(
     (entry) => posix.isAbsolute(entry) && posix.basename(entry) === name,
   );
@@ -77,7 +77,7 @@ const notFound = (word: string): LlmcError =>
  * a program with several names (busybox) is a shell under one of them. A path is only another way to say the name: it
  * must lead to the very file that the name leads to, and the file that is started is found by the name.
  */
-export const resolveProgram = async (word: string, places: ProgramPlaces): Promise<ResolvedProgram> => {
+export const resolveProgram = async (word: string, places: ProgramSearch): Promise<ResolvedProgram> => {
   const name = posix.basename(word);
   const isPath = word.includes("/");
   // The list speaks first: whether the machine has a program that is not on it is nobody's business (FAIL-C6).

@@ -12,7 +12,7 @@ import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
 import { plainLaunch } from "./tiers/plain.ts";
-import { createPrivatePlaces, type PrivatePlace } from "./tiers/sandbox-files.ts";
+import { createSandboxFileStore, type SandboxFiles } from "./tiers/sandbox-files.ts";
 import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
 import { type CommandGroups, createCommandGroups, entering } from "./tree/cgroup.ts";
 import { createMark } from "./tree/limits.ts";
@@ -78,7 +78,7 @@ export const createCommandRunner = (
 ): CommandRunner & CommandStarter & AsyncDisposable => {
   const order = options.tiers ?? ALL_TIERS;
   const queue = createBoundedQueue(() => QUEUE, tooManyCommands);
-  let places: ReturnType<typeof createPrivatePlaces> | undefined;
+  let places: ReturnType<typeof createSandboxFileStore> | undefined;
   let best: Promise<Tier> | undefined;
   let retryAt = Number.POSITIVE_INFINITY;
   let groups = options.groups;
@@ -89,7 +89,7 @@ export const createCommandRunner = (
     tier: Tier,
     request: CommandRequest,
     profile: SandboxProfile,
-    place: PrivatePlace,
+    place: SandboxFiles,
   ): Launch => {
     const mark = createMark();
     if (tier === "bubblewrap") return bubblewrapLaunch(request, profile, place, mark);
@@ -99,7 +99,7 @@ export const createCommandRunner = (
 
   const prepare = async (tier: Tier, request: CommandRequest, wanted: SandboxProfile) => {
     if (places === undefined) sealDescriptors();
-    places ??= createPrivatePlaces().catch((thrown: unknown) => {
+    places ??= createSandboxFileStore().catch((thrown: unknown) => {
       places = undefined;
       throw thrown;
     });

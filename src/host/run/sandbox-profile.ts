@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { type PlacedId, REACH } from "../../policy/reach.ts";
-import type { Surroundings } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 import { type GitRepository, hookFolders, obeyedParts } from "./git/repository.ts";
 import { coverFiles } from "./scan/cover-files.ts";
 import type { Finding } from "./scan/workspace-scan.ts";
@@ -84,10 +84,10 @@ const projectOf = (cwd: string, roots: readonly string[], findings: readonly Fin
 };
 
 /** Entries of the table that commands see and must not change. */
-const readOnlyPlaces = ({ reach }: Surroundings): readonly string[] =>
-  (Object.keys(reach.places) as PlacedId[])
+const readOnlyPaths = ({ reachRules }: Reach): readonly string[] =>
+  (Object.keys(reachRules.places) as PlacedId[])
     .filter((id) => REACH[id].read.includes("commands") && !REACH[id].write.includes("commands"))
-    .flatMap((id) => reach.places[id]);
+    .flatMap((id) => reachRules.places[id]);
 
 const needsNamespaces = (): LlmcError =>
   new LlmcError(
@@ -113,15 +113,15 @@ const readOnlyGit = (
 };
 
 /**
- * The table of reach as a sandbox for one command. A command that writes nothing gets every root read-only, so that
+ * The table of reachRules as a sandbox for one command. A command that writes nothing gets every root read-only, so that
  * nothing has to be guarded one by one; what is secret is withheld from both kinds.
  */
 export const buildProfile = (
   request: ProfileRequest,
-  around: Surroundings,
+  reach: Reach,
   findings: readonly Finding[],
 ): SandboxProfile => {
-  const { roots, privateDirs } = around.rules;
+  const { roots, privateDirs } = reach.rules;
   const inRoots = (path: string): boolean => insideRoots(path, roots);
   const secrets = pathsOf(findings, "secret", roots);
   const unseen = [...pathsOf(findings, "closed", roots), ...pathsOf(findings, "unknown", roots)];
@@ -143,8 +143,8 @@ export const buildProfile = (
     request.git === undefined
       ? [...pathsOf(findings, "startup", roots), ...gitDirs.flatMap(hookFolders)]
       : [];
-  const placed = readOnlyPlaces(around).filter(
-    (path) => request.git === undefined || !around.reach.places.startup.includes(path),
+  const placed = readOnlyPaths(reach).filter(
+    (path) => request.git === undefined || !reach.reachRules.places.startup.includes(path),
   );
   const guarded = [...new Set([...placed, ...startup, ...readOnlyGit(gitDirs, request)])].filter(inRoots);
   const own = request.git?.repository;

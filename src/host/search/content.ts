@@ -2,7 +2,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
-import type { Surroundings } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
 import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
 import { findBelow } from "./check.ts";
@@ -81,7 +81,7 @@ export const searchContent = async (
   query: ContentQuery,
   parts: SearchParts,
   root: Located,
-  { rules, isWithheld }: Surroundings,
+  { rules, isWithheld }: Reach,
   signal: AbortSignal | undefined,
 ): Promise<ContentAnswer> => {
   const isFile = root.stats.isFile();

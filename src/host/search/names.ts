@@ -3,7 +3,7 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { compileGlob, isGlob } from "../../policy/globs.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
-import type { Surroundings } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 import { createFileFilter, nameArgs } from "./args.ts";
 import { createBest } from "./best.ts";
 import { findBelow } from "./check.ts";
@@ -73,7 +73,7 @@ export const searchNames = async (
   query: NameQuery,
   parts: SearchParts,
   root: Located,
-  { rules }: Surroundings,
+  { rules }: Reach,
   signal: AbortSignal | undefined,
 ): Promise<NameAnswer> => {
   const isFile = root.stats.isFile();

@@ -34,14 +34,14 @@ export const createSearch = (options: SearchOptions): Search => {
   return {
     content: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, around) =>
-        searchContent(query, partsFor(owner), root, around, signal),
+      return access(query.root, signal, (root, reach) =>
+        searchContent(query, partsFor(owner), root, reach, signal),
       );
     },
     names: async (query, owner, signal) => {
       checkPattern(query.pattern);
-      return access(query.root, signal, (root, around) =>
-        searchNames(query, partsFor(owner), root, around, signal),
+      return access(query.root, signal, (root, reach) =>
+        searchNames(query, partsFor(owner), root, reach, signal),
       );
     },
   };

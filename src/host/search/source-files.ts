@@ -105,12 +105,12 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   const access = createAccess(options);
 
   const listBelow = (
-    words: string,
+    requestedPath: string,
     isDeep: boolean,
     known: Map<string, ListedFile>,
     signal: AbortSignal | undefined,
   ): Promise<boolean> =>
-    access(words, signal, async (root, { rules, isWithheld }) => {
+    access(requestedPath, signal, async (root, { rules, isWithheld }) => {
       let isCut = false;
       const shownRoot = shownPath(root.realPath, rules.workspace);
       const take = (name: string): void => {
@@ -127,7 +127,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
       };
       if (root.stats.isFile()) return false;
       const args = nameArgs(
-        { root: words, pattern: "*", fileGlob: undefined, ignoreFiles: true, maxResults: 0 },
+        { root: requestedPath, pattern: "*", fileGlob: undefined, ignoreFiles: true, maxResults: 0 },
         { args: isDeep ? [] : ["--max-depth=1"], isMeant: () => true },
         root.realPath,
       );
@@ -154,8 +154,9 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
       const known = new Map<string, ListedFile>();
       let isCut = false;
       // A root that is gone adds nothing.
-      for (const words of under === undefined ? options.roots() : [under.path])
-        isCut = (await orUndefined(listBelow(words, under?.deep ?? true, known, signal))) === true || isCut;
+      for (const requestedPath of under === undefined ? options.roots() : [under.path])
+        isCut =
+          (await orUndefined(listBelow(requestedPath, under?.deep ?? true, known, signal))) === true || isCut;
       const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
       return { files, isCut };
     },

@@ -26,8 +26,8 @@ export const sniffForm = (head: Buffer): TextForm | undefined => {
   return head.subarray(0, SNIFF_BYTES).includes(0) ? undefined : "utf-8";
 };
 
-const notText = (words: string): LlmcError =>
-  new LlmcError("invalid_args", `${quoteForMessage(words)} is not text in UTF-8 or UTF-16.`, {
+const notText = (requestedPath: string): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(requestedPath)} is not text in UTF-8 or UTF-16.`, {
     hint: "An edit would destroy bytes that cannot be shown, so it is left as it is.",
   });
 
@@ -37,16 +37,16 @@ export interface DecodedText {
   readonly form: TextForm;
 }
 
-export const decodeText = (bytes: Buffer, words: string): DecodedText => {
+export const decodeText = (bytes: Buffer, requestedPath: string): DecodedText => {
   const form = sniffForm(bytes);
-  if (form === undefined) throw notText(words);
+  if (form === undefined) throw notText(requestedPath);
   const encoding = form === "utf-8 with BOM" ? "utf-8" : form;
   try {
     // ignoreBOM keeps a second mark, which then is a character of the text.
     const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
     return { text: decoder.decode(bytes.subarray(BOMS[form].length)), form };
   } catch {
-    throw notText(words);
+    throw notText(requestedPath);
   }
 };
 

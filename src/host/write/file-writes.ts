@@ -3,17 +3,17 @@ import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
 import type { ReachOptions } from "../reach/reach.ts";
 import type { Locks } from "../state/locks/locks.ts";
-import { appendToFile } from "./append.ts";
+import { appendToFile } from "./append-file.ts";
+import { applyChanges } from "./apply-changes.ts";
 import type { FileWrites } from "./contract.ts";
-import { makeDirectories } from "./dirs.ts";
-import { createGround } from "./ground.ts";
-import { createWriteJournal, type JournalPlace } from "./journal.ts";
-import { applyChanges } from "./many.ts";
-import { moveThing } from "./move.ts";
-import { rewriteFile, updateFile } from "./one.ts";
+import { createWriteJournal, type JournalLocation } from "./journal.ts";
+import { makeDirectories } from "./make-directories.ts";
+import { moveThing } from "./move-file.ts";
 import { type Recovered, recoverJournal } from "./recovery.ts";
-import { removeThing } from "./remove.ts";
-import type { Bench } from "./workbench.ts";
+import { removeThing } from "./remove-file.ts";
+import type { WriteContext } from "./write-context.ts";
+import { rewriteFile, updateFile } from "./write-file.ts";
+import { createWriteReach } from "./write-reach.ts";
 
 export interface FileWritesOptions extends ReachOptions {
   readonly locks: Locks;
@@ -25,15 +25,15 @@ export interface FileWritesOptions extends ReachOptions {
 
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-const placeOf =
+const locationOf =
   ({ workspace, userState }: FileWritesOptions) =>
-  (): JournalPlace => ({ workspace, key: openSecretKey(userState) });
+  (): JournalLocation => ({ workspace, key: openSecretKey(userState) });
 
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
-  const bench: Bench = {
-    look: createGround(options),
+  const context: WriteContext = {
+    currentReach: createWriteReach(options),
     locks: options.locks,
-    journal: createWriteJournal(placeOf(options), createOwners(process.pid)),
+    journal: createWriteJournal(locationOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
   };
   const note = (shown: string): void => options.ownWrites?.note(posix.resolve(options.workspace, shown));
@@ -44,23 +44,23 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   };
   return {
     rewrite: (path, text, conditions = {}, signal) =>
-      noted(rewriteFile(bench, path, text, conditions, signal)),
+      noted(rewriteFile(context, path, text, conditions, signal)),
     append: (path, text, conditions = {}, signal) =>
-      noted(appendToFile(bench, path, text, conditions, signal)),
+      noted(appendToFile(context, path, text, conditions, signal)),
     update: (path, change, conditions = {}, signal) =>
-      noted(updateFile(bench, path, change, conditions, signal)),
+      noted(updateFile(context, path, change, conditions, signal)),
     applyAll: async (changes, how, signal) => {
-      const all = await applyChanges(bench, changes, how, signal);
+      const all = await applyChanges(context, changes, how, signal);
       for (const { path } of all) note(path);
       return all;
     },
     move: async (source, target, signal) => {
-      const moved = await moveThing(bench, source, target, signal);
+      const moved = await moveThing(context, source, target, signal);
       note(moved.target);
       return moved;
     },
-    remove: (path, how, signal) => removeThing(bench, path, how, signal),
-    makeDirs: (path, how, signal) => noted(makeDirectories(bench, path, how, signal)),
+    remove: (path, how, signal) => removeThing(context, path, how, signal),
+    makeDirs: (path, how, signal) => noted(makeDirectories(context, path, how, signal)),
   };
 };
 
@@ -68,8 +68,8 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
 export const recoverWrites = (options: FileWritesOptions): Promise<Recovered> =>
   recoverJournal({
     workspace: options.workspace,
-    openPlace: placeOf(options),
-    ground: createGround(options)(),
+    openLocation: locationOf(options),
+    reach: createWriteReach(options)(),
     locks: options.locks,
     owners: createOwners(process.pid),
     nowMs: Date.now(),

@@ -7,7 +7,7 @@ import {
   type ChangeRecord,
   checkLine,
   isOfAnotherKey,
-  type JournalPlace,
+  type JournalLocation,
   type Owned,
   type TempNote,
 } from "./journal.ts";
@@ -76,7 +76,7 @@ const parse = (text: string): unknown => {
 };
 
 /** Where a journal is read: in a held folder. */
-export interface JournalReader extends JournalPlace {
+export interface JournalReader extends JournalLocation {
   readonly folder: OwnFolder;
 }
 

@@ -90,26 +90,26 @@ export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
  * A line with its signature, and the id of the key, before it: the journal lies in the workspace, and what it says is done to files. Each belongs
  * to one file of one workspace, and cannot be carried over to another.
  */
-export const signLine = ({ key, workspace }: JournalPlace, name: string, text: string): string =>
+export const signLine = ({ key, workspace }: JournalLocation, name: string, text: string): string =>
   `${key.id}.${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
 
 /** The text, if we signed it. */
-export const checkLine = (place: JournalPlace, name: string, line: string): string | undefined => {
+export const checkLine = (location: JournalLocation, name: string, line: string): string | undefined => {
   const space = line.indexOf(" ");
   const text = line.slice(space + 1);
   // Lines of older versions have no id of the key.
   const signature = line.slice(0, Math.max(0, space)).replace(/^[0-9a-f]{16}\./, "");
   const bytes = Buffer.from(signature, "base64url");
-  return place.key.isSigned(bytes, "journal", place.workspace, name, text) ? text : undefined;
+  return location.key.isSigned(bytes, "journal", location.workspace, name, text) ? text : undefined;
 };
 
 /** Whether a line looks like one of ours, but for the key: ours may have been lost and made anew. */
-export const isOfAnotherKey = ({ key }: JournalPlace, line: string): boolean => {
+export const isOfAnotherKey = ({ key }: JournalLocation, line: string): boolean => {
   const id = /^([0-9a-f]{16})\.[\w-]{43} /.exec(line)?.[1];
   return id !== undefined && id !== key.id;
 };
 
-export interface JournalPlace {
+export interface JournalLocation {
   /** Real path. */
   readonly workspace: string;
   readonly key: SecretKey;
@@ -166,24 +166,24 @@ const writeRecord = async (folder: OwnFolder, name: string, line: string): Promi
   await syncFolder(folder);
 };
 
-export const createWriteJournal = (openPlace: () => JournalPlace, owners: Owners): WriteJournal => {
+export const createWriteJournal = (openLocation: () => JournalLocation, owners: Owners): WriteJournal => {
   const owned: Owned = { owner: owners.self() };
-  let place: JournalPlace | undefined;
+  let location: JournalLocation | undefined;
   let log: Log | undefined;
   let underWay = 0;
 
-  const currentPlace = (): JournalPlace => {
-    place ??= openPlace();
-    return place;
+  const currentLocation = (): JournalLocation => {
+    location ??= openLocation();
+    return location;
   };
 
   const openLog = (): Log => {
-    const { workspace } = currentPlace();
+    const { workspace } = currentLocation();
     const name = newName(LOG_SUFFIX);
     const folder = openFolder(workspace);
     try {
       const fd = openSync(`${folder.at}/${name}`, NEW_FILE | constants.O_APPEND, 0o600);
-      return { fd, name, head: writeSync(fd, signLine(currentPlace(), name, JSON.stringify(owned))) };
+      return { fd, name, head: writeSync(fd, signLine(currentLocation(), name, JSON.stringify(owned))) };
     } finally {
       folder.close();
     }
@@ -205,7 +205,7 @@ export const createWriteJournal = (openPlace: () => JournalPlace, owners: Owners
         const { fd, name, head } = currentLog();
         if (underWay === 0 && fstatSync(fd).size > MAX_LOG_BYTES) ftruncateSync(fd, head);
         // The line break comes first, so that a line cut short by a full disk spoils no other.
-        writeSync(fd, `\n${signLine(currentPlace(), name, JSON.stringify(note))}`);
+        writeSync(fd, `\n${signLine(currentLocation(), name, JSON.stringify(note))}`);
       } catch (error) {
         throw unusable(error);
       }
@@ -220,13 +220,13 @@ export const createWriteJournal = (openPlace: () => JournalPlace, owners: Owners
     record: async (change) => {
       const name = newName(RECORD_SUFFIX);
       try {
-        const line = signLine(currentPlace(), name, JSON.stringify({ ...owned, ...change }));
-        await within(currentPlace().workspace, (folder) => writeRecord(folder, name, line));
+        const line = signLine(currentLocation(), name, JSON.stringify({ ...owned, ...change }));
+        await within(currentLocation().workspace, (folder) => writeRecord(folder, name, line));
       } catch (error) {
         throw unusable(error);
       }
       return () =>
-        within(currentPlace().workspace, async (folder) => {
+        within(currentLocation().workspace, async (folder) => {
           unlinkSync(`${folder.at}/${name}`);
           await syncFolder(folder);
         });

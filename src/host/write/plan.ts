@@ -7,70 +7,75 @@ import { sha256Of } from "./bytes.ts";
 import { decodeText, encodeRaw, encodeText } from "./content.ts";
 import type { FileChange, Written } from "./contract.ts";
 import { alreadyExists, notADirectory, translateWrite } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
-import { findFile, readForChange } from "./one.ts";
-import { type Deepest, type Found, findDeepest, findPlace, type Place } from "./place.ts";
-import { AGAIN, type Bench } from "./workbench.ts";
+import { RETRY, type WriteContext } from "./write-context.ts";
+import { findFile, readForChange } from "./write-file.ts";
+import type { WriteReach } from "./write-reach.ts";
+import {
+  type ExistingParent,
+  findExistingParent,
+  findTarget,
+  type Lockable,
+  type WriteTarget,
+} from "./write-target.ts";
 
 // Each holds a descriptor or two, and its new content in memory until all are known to be good.
 const MAX_CHANGES = 1000;
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 
 /** The places of one change. A new file may lack directories, which are made for it. */
-export interface Spot {
+export interface ChangeTarget {
   readonly change: FileChange;
   /** Of the file as it is. */
-  readonly old: Place | undefined;
+  readonly old: WriteTarget | undefined;
   /** Of the file that is to appear. */
-  readonly fresh: Deepest | undefined;
+  readonly fresh: ExistingParent | undefined;
 }
 
-export interface Spots extends Found {
-  readonly all: readonly Spot[];
+export interface ChangeTargets extends Lockable {
+  readonly all: readonly ChangeTarget[];
 }
 
 /** What will be done for one change. */
-export interface Plan extends Spot {
+export interface Plan extends ChangeTarget {
   /** Undefined: the file goes, or stays as it is. */
   readonly bytes: Buffer | undefined;
   readonly like: BigIntStats | undefined;
   readonly written: Written;
 }
 
-const findFresh = async (words: string, ground: WriteGround): Promise<Deepest> => {
-  const deepest = await findDeepest(words, ground);
+const findFresh = async (requestedPath: string, reach: WriteReach): Promise<ExistingParent> => {
+  const parent = await findExistingParent(requestedPath, reach);
   try {
-    if (deepest.missing.length === 0) throw alreadyExists(words);
-    if (!deepest.dir.stats.isDirectory()) throw notADirectory(words);
-    ground.refuseTarget(words, deepest.realPath);
-    return deepest;
+    if (parent.missing.length === 0) throw alreadyExists(requestedPath);
+    if (!parent.dir.stats.isDirectory()) throw notADirectory(requestedPath);
+    reach.refuseTarget(requestedPath, parent.realPath);
+    return parent;
   } catch (error) {
-    deepest.close();
+    parent.close();
     throw error;
   }
 };
 
-const isLink = (words: string): LlmcError =>
-  new LlmcError("invalid_args", `${quoteForMessage(words)} is a link.`, {
+const isLink = (requestedPath: string): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(requestedPath)} is a link.`, {
     hint: "Remove or move it by itself.",
   });
 
-const findOld = async (change: FileChange, ground: WriteGround): Promise<Place> => {
-  if (change.kind === "update") return await findFile(change.path, ground);
-  const place = await findPlace(change.path, ground, false);
-  if (place.stats?.isSymbolicLink() !== true) return place;
-  place.close();
+const findOld = async (change: FileChange, reach: WriteReach): Promise<WriteTarget> => {
+  if (change.kind === "update") return await findFile(change.path, reach);
+  const target = await findTarget(change.path, reach, false);
+  if (target.stats?.isSymbolicLink() !== true) return target;
+  target.close();
   throw isLink(change.path);
 };
 
-const findSpot = async (change: FileChange, ground: WriteGround): Promise<Spot> => {
-  if (change.kind === "create")
-    return { change, old: undefined, fresh: await findFresh(change.path, ground) };
-  const old = await findOld(change, ground);
+const findChangeTarget = async (change: FileChange, reach: WriteReach): Promise<ChangeTarget> => {
+  if (change.kind === "create") return { change, old: undefined, fresh: await findFresh(change.path, reach) };
+  const old = await findOld(change, reach);
   try {
     if (change.kind === "update") return { change, old, fresh: undefined };
-    ground.refuseRemoval(change.path, old.realPath);
-    const fresh = change.kind === "rename" ? await findFresh(change.target, ground) : undefined;
+    reach.refuseRemoval(change.path, old.realPath);
+    const fresh = change.kind === "rename" ? await findFresh(change.target, reach) : undefined;
     return { change, old, fresh };
   } catch (error) {
     old.close();
@@ -78,14 +83,14 @@ const findSpot = async (change: FileChange, ground: WriteGround): Promise<Spot> 
   }
 };
 
-const keysOf = ({ old, fresh }: Spot): string[] => [...(old?.keys ?? []), ...(fresh?.keys ?? [])];
+const keysOf = ({ old, fresh }: ChangeTarget): string[] => [...(old?.keys ?? []), ...(fresh?.keys ?? [])];
 
-const refuseTwice = (all: readonly Spot[]): void => {
+const refuseTwice = (all: readonly ChangeTarget[]): void => {
   const seen = new Set<string>();
-  for (const spot of all) {
-    for (const key of keysOf(spot)) {
+  for (const target of all) {
+    for (const key of keysOf(target)) {
       if (seen.has(key)) {
-        throw new LlmcError("invalid_args", `${quoteForMessage(spot.change.path)} is changed twice.`, {
+        throw new LlmcError("invalid_args", `${quoteForMessage(target.change.path)} is changed twice.`, {
           hint: "Put all changes of one file into one.",
         });
       }
@@ -114,18 +119,21 @@ const createSharing = () => {
   };
 };
 
-export const findSpots = async (changes: readonly FileChange[], ground: WriteGround): Promise<Spots> => {
+export const findChangeTargets = async (
+  changes: readonly FileChange[],
+  reach: WriteReach,
+): Promise<ChangeTargets> => {
   if (changes.length > MAX_CHANGES) {
     throw new LlmcError(
       "invalid_args",
       `${changes.length} files at once are over the limit of ${MAX_CHANGES}.`,
     );
   }
-  const all: Spot[] = [];
+  const all: ChangeTarget[] = [];
   const { share, close } = createSharing();
   try {
     for (const change of changes) {
-      const { old, fresh } = await findSpot(change, ground);
+      const { old, fresh } = await findChangeTarget(change, reach);
       const shared = old && share(old);
       all.push({
         change,
@@ -142,18 +150,18 @@ export const findSpots = async (changes: readonly FileChange[], ground: WriteGro
 };
 
 const planOne = async (
-  spot: Spot,
-  bench: Bench,
-  ground: WriteGround,
+  target: ChangeTarget,
+  context: WriteContext,
+  reach: WriteReach,
   signal: AbortSignal | undefined,
-): Promise<Plan | typeof AGAIN> => {
-  const { change, old, fresh } = spot;
+): Promise<Plan | typeof RETRY> => {
+  const { change, old, fresh } = target;
   const result = (bytes: Buffer | undefined, sha256: string, like?: BigIntStats): Plan => ({
-    ...spot,
+    ...target,
     bytes,
     like,
     written: {
-      path: shownPath((fresh ?? old)?.realPath ?? "", ground.rules.workspace),
+      path: shownPath((fresh ?? old)?.realPath ?? "", reach.rules.workspace),
       bytesWritten: bytes?.length ?? 0,
       sha256,
       created: fresh !== undefined,
@@ -163,8 +171,8 @@ const planOne = async (
     const bytes = encodeRaw(change.kind === "create" ? change.text : "", "utf-8");
     return result(bytes, sha256Of(bytes));
   }
-  const read = await readForChange(bench, old, ground, signal);
-  if (read === AGAIN) return AGAIN;
+  const read = await readForChange(context, old, reach, signal);
+  if (read === RETRY) return RETRY;
   const { text, form } = decodeText(read.bytes, change.path);
   if (change.kind === "delete") {
     change.check(text);
@@ -178,18 +186,18 @@ const planOne = async (
 
 /** Every content and every refusal, with nothing written. */
 export const planAll = async (
-  spots: Spots,
-  bench: Bench,
-  ground: WriteGround,
+  targets: ChangeTargets,
+  context: WriteContext,
+  reach: WriteReach,
   signal: AbortSignal | undefined,
-): Promise<readonly Plan[] | typeof AGAIN> => {
+): Promise<readonly Plan[] | typeof RETRY> => {
   const plans: Plan[] = [];
   let total = 0;
-  for (const spot of spots.all) {
-    const plan = await planOne(spot, bench, ground, signal).catch((error: unknown) => {
-      throw translateWrite(error, spot.change.path);
+  for (const target of targets.all) {
+    const plan = await planOne(target, context, reach, signal).catch((error: unknown) => {
+      throw translateWrite(error, target.change.path);
     });
-    if (plan === AGAIN) return AGAIN;
+    if (plan === RETRY) return RETRY;
     total += plan.bytes?.length ?? 0;
     if (total > MAX_TOTAL_BYTES) {
       throw new LlmcError("file_too_large", `The changed files have over ${MAX_TOTAL_BYTES} bytes together.`);

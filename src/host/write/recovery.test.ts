@@ -19,9 +19,9 @@ import { createOwners, type Owner } from "../os/process-owner.ts";
 import { openSecretKey, type SecretKey } from "../own-files/secret-key.ts";
 import { type FileWritesOptions, recoverWrites } from "./file-writes.ts";
 import { createWriteJournal, signLine } from "./journal.ts";
-import { lookAt } from "./place.ts";
 import { explainRefused } from "./recovery.ts";
 import { doAll, doStep, idOf, type Step } from "./steps.ts";
+import { statOf } from "./write-target.ts";
 
 const { at, open, outside, put, read, strays } = useStand();
 
@@ -33,7 +33,7 @@ const TEMPS = ["a", "b", "c", "d", "e", "f"].map((letter) => `.llmc-tmp-${letter
 const [T1 = "", T2 = "", B1 = "", B2 = "", B3 = "", T3 = ""] = TEMPS;
 
 const idAt = (path: string) => {
-  const stats = lookAt(at(path));
+  const stats = statOf(at(path));
   if (stats === undefined) throw new Error(`nothing at ${path}`);
   return idOf(stats);
 };

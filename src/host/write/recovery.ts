@@ -5,21 +5,21 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import type { Owners } from "../os/process-owner.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease, Locks } from "../state/locks/locks.ts";
-import { removeMade } from "./dirs.ts";
-import type { WriteGround } from "./ground.ts";
 import {
   type ChangeRecord,
   findJournalFolder,
   JOURNAL_NAME,
-  type JournalPlace,
+  type JournalLocation,
   LOG_SUFFIX,
   PART_SUFFIX,
   RECORD_SUFFIX,
   type TempNote,
 } from "./journal.ts";
 import { hasAnotherKey, type JournalReader, readLog, readRecord } from "./journal-reader.ts";
-import { lookAt, syncDirectory } from "./place.ts";
+import { removeMade } from "./make-directories.ts";
 import { removeIfThere, type Step, undoStep } from "./steps.ts";
+import type { WriteReach } from "./write-reach.ts";
+import { statOf, syncDirectory } from "./write-target.ts";
 
 /** What was found of writers that ended in the middle. */
 export interface Recovered {
@@ -43,9 +43,9 @@ export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">):
 
 export interface RecoveryRequest {
   /** Asked where there is a journal. */
-  readonly openPlace: () => JournalPlace;
+  readonly openLocation: () => JournalLocation;
   readonly workspace: string;
-  readonly ground: WriteGround;
+  readonly reach: WriteReach;
   readonly locks: Locks;
   readonly owners: Owners;
   readonly nowMs: number;
@@ -66,14 +66,14 @@ const REFUSED_SUFFIX = ".refused";
 const refuseFile = (reader: JournalReader, name: string): "refused" | "other key" => {
   const path = `${reader.folder.at}/${name}`;
   const outcome = hasAnotherKey(reader, name) ? "other key" : "refused";
-  if (lookAt(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
+  if (statOf(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
   return outcome;
 };
 
 /** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
-const reopen = async (path: string, ground: WriteGround): Promise<Located | undefined> => {
+const reopen = async (path: string, reach: WriteReach): Promise<Located | undefined> => {
   try {
-    const dir = await ground.locate(path, (realPath) => ground.refuseOutside(path, realPath));
+    const dir = await reach.locate(path, (realPath) => reach.refuseOutside(path, realPath));
     if (dir.realPath === path && dir.stats.isDirectory()) return dir;
     dir.close();
     return undefined;
@@ -83,14 +83,10 @@ const reopen = async (path: string, ground: WriteGround): Promise<Located | unde
   }
 };
 
-const undoRecord = async (
-  { steps, made }: ChangeRecord,
-  lease: Lease,
-  ground: WriteGround,
-): Promise<void> => {
-  for (const { dir, name } of steps) ground.refuseTarget(name, posix.join(dir, name));
+const undoRecord = async ({ steps, made }: ChangeRecord, lease: Lease, reach: WriteReach): Promise<void> => {
+  for (const { dir, name } of steps) reach.refuseTarget(name, posix.join(dir, name));
   for (const step of steps.toReversed()) {
-    const dir = await reopen(step.dir, ground);
+    const dir = await reopen(step.dir, reach);
     if (dir === undefined) continue;
     try {
       lease.commit(() => undoStep(step, dir.at));
@@ -99,7 +95,7 @@ const undoRecord = async (
       dir.close();
     }
   }
-  await removeMade(made, ground);
+  await removeMade(made, reach);
 };
 
 /** Whether the work was done: not while somebody alive holds the keys, nor where the rules or the system forbid it. */
@@ -129,7 +125,7 @@ const recoverRecord = async (
 ): Promise<"undone" | "gone" | "left" | "refused" | "other key"> => {
   const seen = readRecord(reader, name);
   if (seen === undefined) {
-    const isThere = lookAt(`${reader.folder.at}/${name}`) !== undefined;
+    const isThere = statOf(`${reader.folder.at}/${name}`) !== undefined;
     const outcome = refuseFile(reader, name);
     return isThere ? outcome : "gone";
   }
@@ -139,19 +135,19 @@ const recoverRecord = async (
     const record = readRecord(reader, name);
     wasThere = record !== undefined;
     if (record === undefined) return;
-    await undoRecord(record, lease, request.ground);
+    await undoRecord(record, lease, request.reach);
     removeIfThere(`${reader.folder.at}/${name}`);
   });
   if (!isDone) return "left";
   return wasThere ? "undone" : "gone";
 };
 
-const removeTemp = async ({ temp }: TempNote, ground: WriteGround): Promise<boolean> => {
-  const dir = await reopen(posix.dirname(temp), ground);
+const removeTemp = async ({ temp }: TempNote, reach: WriteReach): Promise<boolean> => {
+  const dir = await reopen(posix.dirname(temp), reach);
   if (dir === undefined) return false;
   try {
     const at = `${dir.at}/${posix.basename(temp)}`;
-    return lookAt(at)?.isFile() === true && removeIfThere(at);
+    return statOf(at)?.isFile() === true && removeIfThere(at);
   } finally {
     dir.close();
   }
@@ -167,12 +163,12 @@ const recoverLog = async (
   readonly isLeft: boolean;
   readonly refused?: "refused" | "other key";
 }> => {
-  const { ground, owners, nowMs } = request;
+  const { reach, owners, nowMs } = request;
   const path = `${reader.folder.at}/${name}`;
   const log = readLog(reader, name);
   if (log === undefined) {
     // The first line of a log is written after the file is made: a new one may just be beginning.
-    const isRefused = lookAt(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
+    const isRefused = statOf(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
     return { removed: 0, isLeft: false, ...(isRefused ? { refused: refuseFile(reader, name) } : {}) };
   }
   let removed = 0;
@@ -180,9 +176,9 @@ const recoverLog = async (
   for (const note of log.notes) {
     if (spared.has(note.temp)) {
       isLeft = true;
-    } else if (lookAt(note.temp) !== undefined) {
+    } else if (statOf(note.temp) !== undefined) {
       const work = async (): Promise<void> => {
-        if (await removeTemp(note, ground)) removed++;
+        if (await removeTemp(note, reach)) removed++;
       };
       if (!(await tryUnderLock([note.key], request, work))) isLeft = true;
     }
@@ -191,7 +187,7 @@ const recoverLog = async (
   return { removed, isLeft };
 };
 
-const hasLines = (path: string): boolean => (lookAt(path)?.size ?? 0n) > 0n;
+const hasLines = (path: string): boolean => (statOf(path)?.size ?? 0n) > 0n;
 
 const tempsOf = (steps: readonly Step[]): string[] =>
   steps.flatMap((step) => [
@@ -232,7 +228,7 @@ export const recoverJournal = async (request: RecoveryRequest): Promise<Recovere
   const folder = findJournalFolder(request.workspace);
   if (folder === undefined) return { undone: 0, removed: 0, left: 0, refused: 0 };
   try {
-    return await recoverIn({ ...request.openPlace(), folder }, request);
+    return await recoverIn({ ...request.openLocation(), folder }, request);
   } finally {
     folder.close();
   }

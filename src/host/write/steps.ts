@@ -1,6 +1,6 @@
 import { type BigIntStats, linkSync, renameSync, unlinkSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
-import { lookAt } from "./place.ts";
+import { statOf } from "./write-target.ts";
 
 /** A file told from every other, by texts that a journal can hold. A rename or a link changes none of them. */
 export interface FileId {
@@ -52,7 +52,7 @@ export const moveToFree = (from: string, to: string): void => {
     linkSync(from, to);
   } catch (error) {
     if (!NO_LINKS.includes(systemErrorCode(error) ?? "")) throw error;
-    if (lookAt(to) !== undefined) throw exists();
+    if (statOf(to) !== undefined) throw exists();
     renameSync(from, to);
     return;
   }
@@ -84,7 +84,7 @@ export const removeIfThere = (path: string): boolean => {
 };
 
 const removeThat = (path: string, id: FileId): void => {
-  if (isThat(lookAt(path), id)) removeIfThere(path);
+  if (isThat(statOf(path), id)) removeIfThere(path);
 };
 
 /** `at` leads to the step's directory. */
@@ -101,8 +101,8 @@ export const doStep = (step: Step, at: string): void => {
 };
 
 const putBack = (name: string, backup: string, step: Step & { readonly old: FileId }): void => {
-  const now = lookAt(name);
-  if (!isThat(lookAt(backup), step.old)) return;
+  const now = statOf(name);
+  if (!isThat(statOf(backup), step.old)) return;
   if (now === undefined) moveToFree(backup, name);
   else if (step.kind === "replace" && isThat(now, step.made)) renameSync(backup, name);
   // Not replaced yet, or since then by somebody whose file is to stay.

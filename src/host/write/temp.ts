@@ -18,8 +18,8 @@ import { NEW_FILE } from "../own-files/replace-file.ts";
 import type { Located } from "../reach/located.ts";
 import { changedMeanwhile } from "./failure.ts";
 import type { WriteJournal } from "./journal.ts";
-import { lookAt, requireInPlace } from "./place.ts";
 import { removeIfThere } from "./steps.ts";
+import { requireUnmoved, statOf } from "./write-target.ts";
 
 const openAsync = promisify(open);
 const fsyncAsync = promisify(fsync);
@@ -34,7 +34,7 @@ export interface Temp {
 }
 
 export interface TempRequest {
-  readonly words: string;
+  readonly requestedPath: string;
   readonly dir: Located;
   /** What the caller has locked. */
   readonly key: string;
@@ -46,7 +46,7 @@ export interface TempRequest {
 export const newTempName = (): string => `.llmc-tmp-${randomBytes(12).toString("hex")}`;
 
 // What Node has no call for is not kept: access control lists, extended attributes, flags.
-const takeOver = (fd: number, like: BigIntStats, words: string): void => {
+const takeOver = (fd: number, like: BigIntStats, requestedPath: string): void => {
   const own = fstatSync(fd, { bigint: true });
   if (own.uid !== like.uid || own.gid !== like.gid) {
     try {
@@ -54,7 +54,7 @@ const takeOver = (fd: number, like: BigIntStats, words: string): void => {
     } catch (error) {
       throw new LlmcError(
         "permission_denied",
-        `${quoteForMessage(words)} belongs to another user or group, which a rewrite could not keep.`,
+        `${quoteForMessage(requestedPath)} belongs to another user or group, which a rewrite could not keep.`,
         { hint: "Its owner has to change it; text can still be appended.", cause: error },
       );
     }
@@ -63,10 +63,10 @@ const takeOver = (fd: number, like: BigIntStats, words: string): void => {
   fchmodSync(fd, Number(like.mode & 0o7777n));
 };
 
-const fillAndSync = async (fd: number, { like, fill, words }: TempRequest): Promise<BigIntStats> => {
+const fillAndSync = async (fd: number, { like, fill, requestedPath }: TempRequest): Promise<BigIntStats> => {
   try {
     await fill(fd);
-    if (like !== undefined) takeOver(fd, like, words);
+    if (like !== undefined) takeOver(fd, like, requestedPath);
     await fsyncAsync(fd);
     return fstatSync(fd, { bigint: true });
   } finally {
@@ -75,12 +75,12 @@ const fillAndSync = async (fd: number, { like, fill, words }: TempRequest): Prom
 };
 
 /** Without /proc the file may be made elsewhere, in a bad moment: then it stays empty, and nothing is written. */
-const openUnpinned = ({ dir, words }: TempRequest, at: string, mode: number): number => {
-  requireInPlace(dir, words);
+const openUnpinned = ({ dir, requestedPath }: TempRequest, at: string, mode: number): number => {
+  requireUnmoved(dir, requestedPath);
   const fd = openSync(at, NEW_FILE, mode);
   try {
-    requireInPlace(dir, words);
-    if (lookAt(at)?.ino !== fstatSync(fd, { bigint: true }).ino) throw changedMeanwhile(words);
+    requireUnmoved(dir, requestedPath);
+    if (statOf(at)?.ino !== fstatSync(fd, { bigint: true }).ino) throw changedMeanwhile(requestedPath);
     return fd;
   } catch (error) {
     closeSync(fd);

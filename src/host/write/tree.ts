@@ -18,7 +18,7 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { changedMeanwhile } from "./failure.ts";
-import type { Place } from "./place.ts";
+import type { WriteTarget } from "./write-target.ts";
 
 const OPEN = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -46,7 +46,7 @@ interface Entry extends TreeEntry {
 
 /** How a tree is worked through. */
 interface Walk {
-  readonly words: string;
+  readonly requestedPath: string;
   readonly isPinned: boolean;
   readonly judge: (entry: TreeEntry) => void;
   readonly signal: AbortSignal | undefined;
@@ -59,21 +59,26 @@ interface OpenDir {
   readonly depth: number;
 }
 
-const tooDeep = (words: string): LlmcError =>
-  new LlmcError("invalid_args", `${quoteForMessage(words)} holds directories over ${MAX_DEPTH} deep.`, {
-    hint: "Take a part further down first.",
-  });
+const tooDeep = (requestedPath: string): LlmcError =>
+  new LlmcError(
+    "invalid_args",
+    `${quoteForMessage(requestedPath)} holds directories over ${MAX_DEPTH} deep.`,
+    {
+      hint: "Take a part further down first.",
+    },
+  );
 
 /** Without /proc only the name can be asked again, right before every step. */
-const requireSame = ({ fd, at }: OpenDir, { isPinned, words }: Walk): void => {
+const requireSame = ({ fd, at }: OpenDir, { isPinned, requestedPath }: Walk): void => {
   if (isPinned) return;
   const real = realpathSync.native(at, { encoding: "buffer" });
-  if (!real.equals(Buffer.from(at)) || lstatSync(at).ino !== fstatSync(fd).ino) throw changedMeanwhile(words);
+  if (!real.equals(Buffer.from(at)) || lstatSync(at).ino !== fstatSync(fd).ino)
+    throw changedMeanwhile(requestedPath);
 };
 
 /** Opened without following a link; from here on a swap of names above does not matter. */
 const openDir = (at: string | Buffer, path: string, depth: number, walk: Walk): OpenDir => {
-  if (depth > MAX_DEPTH) throw tooDeep(walk.words);
+  if (depth > MAX_DEPTH) throw tooDeep(walk.requestedPath);
   const fd = openSync(at, OPEN);
   const dir = { fd, at: walk.isPinned ? `/proc/self/fd/${fd}` : at, path, depth };
   try {
@@ -184,7 +189,7 @@ const emptyDir = async (dir: OpenDir, walk: Walk, lease: Lease): Promise<number>
       }
       if (found === 0) return removed;
     }
-    throw changedMeanwhile(walk.words);
+    throw changedMeanwhile(walk.requestedPath);
   } finally {
     closeSync(dir.fd);
   }
@@ -192,26 +197,34 @@ const emptyDir = async (dir: OpenDir, walk: Walk, lease: Lease): Promise<number>
 
 type Judge = (entry: TreeEntry) => void;
 
-const walkAt = ({ words, dir }: Place, judge: Judge, signal: AbortSignal | undefined): Walk => ({
-  words,
+const walkAt = (
+  { requestedPath, dir }: WriteTarget,
+  judge: Judge,
+  signal: AbortSignal | undefined,
+): Walk => ({
+  requestedPath,
   isPinned: dir.isPinned,
   judge,
   signal,
 });
 
 /** Lets `judge` throw over everything below a directory; links are seen, not followed. */
-export const scanTree = (place: Place, judge: Judge, signal: AbortSignal | undefined): Promise<void> => {
-  const walk = walkAt(place, judge, signal);
-  return scanDir(openDir(place.at, "", 0, walk), walk);
+export const scanTree = (
+  target: WriteTarget,
+  judge: Judge,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  const walk = walkAt(target, judge, signal);
+  return scanDir(openDir(target.at, "", 0, walk), walk);
 };
 
 /** Empties a directory, descriptor by descriptor, and gives the number of things removed. The directory stays. */
 export const emptyTree = (
-  place: Place,
+  target: WriteTarget,
   judge: Judge,
   lease: Lease,
   signal: AbortSignal | undefined,
 ): Promise<number> => {
-  const walk = walkAt(place, judge, signal);
-  return emptyDir(openDir(place.at, "", 0, walk), walk, lease);
+  const walk = walkAt(target, judge, signal);
+  return emptyDir(openDir(target.at, "", 0, walk), walk, lease);
 };

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { followed } from "../../reach/path-rules.ts";
-import type { Surroundings } from "../../reach/reach.ts";
+import type { Reach } from "../../reach/reach.ts";
 import { isPlainKey } from "./config.ts";
 import { isInclude, refusedRepository, settingsByFile } from "./files.ts";
 
@@ -38,7 +38,7 @@ const meanings = (value: string, folders: readonly string[]): readonly string[] 
 export const refuseConfiguredFiles = (
   dirs: readonly string[],
   startingPoints: readonly string[],
-  { rules, isWithheld }: Surroundings,
+  { rules, isWithheld }: Reach,
 ): void => {
   for (const dir of dirs)
     for (const { key, value } of settingsByFile(dir).flatMap(({ settings }) => settings ?? [])) {

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { followed } from "../../reach/path-rules.ts";
-import type { Surroundings } from "../../reach/reach.ts";
+import type { Reach } from "../../reach/reach.ts";
 import { refusedRepository } from "./files.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */
@@ -17,7 +17,7 @@ const isNeverShown = (dir: string, name: string, top: string): boolean =>
  * Git shows lines of its own files that it does not understand (`packed-refs`, `shallow`, `info/grafts` …): none of
  * them may be another name for a file that is withheld, or a link that leads out of the git directories.
  */
-export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Surroundings): void => {
+export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Reach): void => {
   let entries = 0;
   const visit = (dir: string, top: string): void => {
     for (const entry of readdirSync(dir, { withFileTypes: true })) {

@@ -15,7 +15,7 @@ interface Folder<T> {
   readonly found: readonly T[];
 }
 
-interface CensusOptions<T> {
+interface FolderIndexOptions<T> {
   /** Real paths. */
   readonly roots: readonly string[];
   /** What a folder itself is, by its entries. */
@@ -35,11 +35,11 @@ interface CensusOptions<T> {
   readonly maxFolders?: number;
 }
 
-export interface Census<T> {
+export interface FolderIndex<T> {
   /** Reads every folder that is new or has changed; the first time, that is all of them. */
   update(): Promise<void>;
   /** The same for those that so many milliseconds suffice to look at, the shallowest first; whether they were all. */
-  glance(maxMs: number): Promise<boolean>;
+  updateWithin(maxMs: number): Promise<boolean>;
   /** The same list as long as nothing was read anew. */
   found(): readonly T[];
   /** False where there are more folders than are kept in mind: those beyond were looked at once, if at all. */
@@ -89,7 +89,7 @@ const readEntries = async (path: string): Promise<readonly Entry[]> => {
 };
 
 /** Things of some kind in some folders, kept up to date without reading all of them again. */
-export const createCensus = <T>({
+export const createFolderIndex = <T>({
   roots,
   classifyFolder,
   classify,
@@ -97,7 +97,7 @@ export const createCensus = <T>({
   unknown,
   skips,
   maxFolders = MAX_FOLDERS,
-}: CensusOptions<T>): Census<T> => {
+}: FolderIndexOptions<T>): FolderIndex<T> => {
   const known = new Map<string, Folder<T>>();
   let queue = [...roots];
   let reading: Promise<void> | undefined;
@@ -189,7 +189,7 @@ export const createCensus = <T>({
       }
       await readAll();
     },
-    glance: async (maxMs) => {
+    updateWithin: async (maxMs) => {
       const endsAt = performance.now() + maxMs;
       let looks = 0;
       for (const [path, folder] of known) {

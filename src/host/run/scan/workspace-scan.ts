@@ -5,11 +5,11 @@ import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import { looksLikeGitDirectory } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
-import type { Surroundings } from "../../reach/reach.ts";
+import type { Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
-import { type Census, createCensus, type Entry } from "./folder-index.ts";
+import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
 
-/** Something in the roots that the table of reach speaks of, found by its name or by what it holds. */
+/** Something in the roots that the table of reachRules speaks of, found by its name or by what it holds. */
 export interface Finding {
   readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
   /** Bytes that are not UTF-8 stand in it as `byte-path.ts` says. */
@@ -32,7 +32,7 @@ export interface WorkspaceScan {
 /** How long a command waits until the whole workspace was looked through once. */
 const FIRST_MS = 8000;
 /** Before every command, about as long as 1,000 folders take to look at: what is new there is found at once. */
-const GLANCE_MS = 3;
+const QUICK_UPDATE_MS = 3;
 /** A larger workspace is looked through as a whole when the last time is so long ago. */
 const WHOLE_EVERY_MS = 10_000;
 const WHOLE_MS = 1000;
@@ -79,8 +79,8 @@ const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding
   identity: identityOf(path),
 });
 
-const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =>
-  createCensus<Finding>({
+const indexFolders = ({ rules, reachRules, isWithheld }: Reach): FolderIndex<Finding> =>
+  createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
       const names = new Map(entries.map((entry) => [entry.name, entry]));
@@ -98,7 +98,8 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
       if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
       const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
       // What lies in a start-up folder is guarded with it; secrets and repositories in it are still looked for.
-      const isStartup = !isDependency(path) && reach.isStartup(path) && !reach.isStartup(posix.dirname(path));
+      const isStartup =
+        !isDependency(path) && reachRules.isStartup(path) && !reachRules.isStartup(posix.dirname(path));
       return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
     },
     closed: (path) => findingOf("closed", path),
@@ -110,15 +111,15 @@ const censusOf = ({ rules, reach, isWithheld }: Surroundings): Census<Finding> =
  * What lies in the roots that commands must not read or change, kept up to date without reading every folder each time.
  * `key` says when the rules have changed: then everything is looked at anew.
  */
-export const createWorkspaceScan = (currentReach: () => Surroundings, key: () => string): WorkspaceScan => {
-  let census: Census<Finding> | undefined;
+export const createWorkspaceScan = (currentReach: () => Reach, key: () => string): WorkspaceScan => {
+  let census: FolderIndex<Finding> | undefined;
   let lastKey: string | undefined;
   let wholeAt: number | undefined;
 
-  const open = (): Census<Finding> => {
+  const open = (): FolderIndex<Finding> => {
     const now = key();
     if (census === undefined || lastKey !== now) {
-      census = censusOf(currentReach());
+      census = indexFolders(currentReach());
       lastKey = now;
       wholeAt = undefined;
     }
@@ -135,7 +136,7 @@ export const createWorkspaceScan = (currentReach: () => Surroundings, key: () =>
         return opened.found();
       }
       let sawAll = false;
-      const glanced = opened.glance(GLANCE_MS).then((isAll) => {
+      const glanced = opened.updateWithin(QUICK_UPDATE_MS).then((isAll) => {
         sawAll = isAll;
       });
       await within(glanced, WHOLE_MS);

@@ -7,7 +7,7 @@ import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { createMountCheck } from "./mount-check.ts";
-import type { PrivatePlace } from "./sandbox-files.ts";
+import type { SandboxFiles } from "./sandbox-files.ts";
 import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 
@@ -73,7 +73,7 @@ const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount
 const mountsFor = (
   { argv: [program], git }: CommandRequest,
   profile: SandboxProfile,
-  place: PrivatePlace,
+  place: SandboxFiles,
 ): readonly Mount[] => {
   const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
   const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
@@ -122,7 +122,7 @@ export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
 const filterFor = (
   { network, noFork }: SandboxProfile,
   { terminal }: CommandRequest,
-  { filters }: PrivatePlace,
+  { filters }: SandboxFiles,
 ): string | undefined => {
   const kind = noFork === true && terminal !== true ? "alone" : "free";
   return filters[network ? "network" : "closed"][kind];
@@ -131,7 +131,7 @@ const filterFor = (
 const bubblewrapArgs = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: PrivatePlace,
+  place: SandboxFiles,
   mounts: readonly Mount[],
 ): readonly string[] => {
   const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
@@ -180,7 +180,7 @@ export const ranInside = (report: string): boolean => report.includes('"exit-cod
 export const bubblewrapLaunch = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: PrivatePlace,
+  place: SandboxFiles,
   mark: TreeMark,
 ): Launch => {
   const env = sharesTemp(profile)

@@ -6,7 +6,7 @@ import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
-import type { PrivatePlace } from "./sandbox-files.ts";
+import type { SandboxFiles } from "./sandbox-files.ts";
 import { SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 
@@ -40,7 +40,7 @@ const isWithinSight = (program: string, profile: SandboxProfile): boolean =>
 export const landlockLaunch = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: PrivatePlace,
+  place: SandboxFiles,
   mark: TreeMark,
   maxAbi?: number,
 ): Launch => {

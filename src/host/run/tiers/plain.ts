@@ -3,7 +3,7 @@ import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
-import type { PrivatePlace } from "./sandbox-files.ts";
+import type { SandboxFiles } from "./sandbox-files.ts";
 
 /**
  * No confinement: the user's rights, a clean environment and the end of the whole tree. A program that wipes its
@@ -12,7 +12,7 @@ import type { PrivatePlace } from "./sandbox-files.ts";
 export const plainLaunch = (
   request: CommandRequest,
   { limits }: SandboxProfile,
-  place: PrivatePlace,
+  place: SandboxFiles,
   mark: TreeMark,
 ): Launch => ({
   ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit, limits),

@@ -6,7 +6,7 @@ import { gitIdentityConfig } from "../git/identity.ts";
 import { seccompProgram } from "./seccomp.ts";
 
 /** A folder of one run, for its home and temporary files where the tier has no memory file system. */
-export interface PrivatePlace {
+export interface SandboxFiles {
   readonly folder: string;
   readonly home: string;
   readonly temp: string;
@@ -27,12 +27,12 @@ export interface PrivatePlace {
 }
 
 /** Files that every run shares, made once, and a folder for each run. */
-export interface PrivatePlaces {
+export interface SandboxFileStore {
   /** Where all of them lie: whoever writes there chooses what the next command runs under. */
   readonly base: string;
   /** Folders are made only where the tier has none in memory: they cost more than a short command. */
-  open(needsFolders: boolean): Promise<PrivatePlace>;
-  close(place: PrivatePlace): Promise<void>;
+  open(needsFolders: boolean): Promise<SandboxFiles>;
+  close(place: SandboxFiles): Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ const groupText = (): string => {
   return `${gid === 65534 ? "" : `user:x:${gid}:\n`}nogroup:x:65534:\n`;
 };
 
-export const createPrivatePlaces = async (): Promise<PrivatePlaces> => {
+export const createSandboxFileStore = async (): Promise<SandboxFileStore> => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
   const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
     await writeFile(join(base, name), content, { mode });

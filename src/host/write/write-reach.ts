@@ -3,16 +3,16 @@ import { compileDenylist } from "../../policy/denylist.ts";
 import { judgeReal, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRemoval, judgeWrite, REACH, type ReachId, writeDenied } from "../../policy/reach.ts";
 import { cacheByList } from "../reach/path-rules.ts";
-import { createReach, type ReachOptions, type Surroundings } from "../reach/reach.ts";
+import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
 
 /** The rules of one write, as they are at its start. The `refuse…` functions throw. */
-export interface WriteGround extends Surroundings {
+export interface WriteReach extends Reach {
   /** What is found at a real path must be inside and of no concern of ours. */
-  refuseOutside(words: string, realPath: string): void;
+  refuseOutside(requestedPath: string, realPath: string): void;
   /** Before anything is created, changed or removed under a real path. */
-  refuseTarget(words: string, realPath: string): void;
+  refuseTarget(requestedPath: string, realPath: string): void;
   /** Before something is moved away or removed. */
-  refuseRemoval(words: string, realPath: string): void;
+  refuseRemoval(requestedPath: string, realPath: string): void;
   isRoot(path: string): boolean;
   /**
    * Withheld by more than a word in its name. A tree of packages always holds some `tokenizer.js.map`, and must still be
@@ -32,43 +32,43 @@ const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: b
   return found !== undefined && found.dev === file.dev && found.ino === file.ino;
 };
 
-export const createGround = (options: ReachOptions): (() => WriteGround) => {
+export const createWriteReach = (options: ReachOptions): (() => WriteReach) => {
   const currentReach = createReach(options);
   const currentSecrets = cacheByList(options.denylist, (globs) =>
     compileDenylist(globs.filter((glob) => !BY_WORD.test(glob))),
   );
 
   return () => {
-    const around = currentReach();
-    const { rules, reach } = around;
+    const reach = currentReach();
+    const { rules, reachRules } = reach;
     const isNamedSecret = currentSecrets();
     const bases = [rules.workspace, ...rules.roots];
-    const refuseOutside: WriteGround["refuseOutside"] = (words, realPath) => {
+    const refuseOutside: WriteReach["refuseOutside"] = (requestedPath, realPath) => {
       const refusal = judgeReal(realPath, rules);
-      if (refusal !== undefined) throw pathDenied(words, refusal, rules);
+      if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
     };
     return {
-      ...around,
+      ...reach,
       isSecret: (realPath) => isNamedSecret(realPath, bases),
       protects: (realPath) =>
         // Secrets have a rule of their own, and a write under way does not keep a directory alive.
-        entriesAt(realPath, reach).find(
+        entriesAt(realPath, reachRules).find(
           (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
         ),
-      isRoot: (path) => path === "/" || reach.roots.includes(path),
+      isRoot: (path) => path === "/" || reachRules.roots.includes(path),
       isProtectedFile: (file) => {
-        const { config, modules, models } = reach.places;
+        const { config, modules, models } = reachRules.places;
         return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
       },
       refuseOutside,
-      refuseTarget: (words, realPath) => {
-        refuseOutside(words, realPath);
-        const refusal = judgeWrite(realPath, "tools", reach, "create");
-        if (refusal !== undefined) throw writeDenied(words, refusal);
+      refuseTarget: (requestedPath, realPath) => {
+        refuseOutside(requestedPath, realPath);
+        const refusal = judgeWrite(realPath, "tools", reachRules, "create");
+        if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
       },
-      refuseRemoval: (words, realPath) => {
-        const refusal = judgeRemoval(realPath, "tools", reach);
-        if (refusal !== undefined) throw writeDenied(words, refusal);
+      refuseRemoval: (requestedPath, realPath) => {
+        const refusal = judgeRemoval(realPath, "tools", reachRules);
+        if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
       },
     };
   };

@@ -9,13 +9,13 @@ import { writeDenied } from "../../policy/reach.ts";
 import { explainFailure } from "../reach/explain-failure.ts";
 import type { Located } from "../reach/located.ts";
 import { changedMeanwhile, notADirectory } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
+import type { WriteReach } from "./write-reach.ts";
 
 const lstatAsync = promisify(lstat);
 const fsyncAsync = promisify(fsync);
 
 /** Something held until `close`, and the names it is locked by. */
-export interface Found {
+export interface Lockable {
   readonly keys: readonly string[];
   close(): void;
 }
@@ -25,8 +25,8 @@ export interface Found {
  * directory. Without /proc `at` is only a path, and `requireInPlace` asks before every step whether it still leads there;
  * a swap between that question and the step cannot be excluded then.
  */
-export interface Place extends Found {
-  readonly words: string;
+export interface WriteTarget extends Lockable {
+  readonly requestedPath: string;
   readonly dir: Located;
   readonly name: string;
   /** For system calls. */
@@ -36,14 +36,14 @@ export interface Place extends Found {
   readonly stats: BigIntStats | undefined;
 }
 
-export const requireInPlace = (dir: Located, words: string): void => {
+export const requireUnmoved = (dir: Located, requestedPath: string): void => {
   if (dir.isPinned) return;
   const isThere =
     realpathSync.native(dir.realPath) === dir.realPath && statSync(dir.realPath).ino === dir.stats.ino;
-  if (!isThere) throw changedMeanwhile(words);
+  if (!isThere) throw changedMeanwhile(requestedPath);
 };
 
-export const lookAt = (at: string): BigIntStats | undefined =>
+export const statOf = (at: string): BigIntStats | undefined =>
   lstatSync(at, { bigint: true, throwIfNoEntry: false });
 
 /** Neither replaced nor changed, as far as the system tells. A link made to it counts as a change too. */
@@ -64,47 +64,52 @@ export const syncDirectory = async (dir: Located): Promise<void> => {
   }
 };
 
-const resolvePath = (words: string, { rules }: WriteGround): string => {
-  const path = resolveWords(words, rules.workspace);
+const resolvePath = (requestedPath: string, { rules }: WriteReach): string => {
+  const path = resolveWords(requestedPath, rules.workspace);
   const refusal = judgeWritten(path, rules);
-  if (refusal !== undefined) throw pathDenied(words, refusal, rules);
+  if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
   return path;
 };
 
-const noDirectory = (words: string, { hint }: LlmcError, cause: unknown): LlmcError =>
-  new LlmcError("file_not_found", `The directory of ${quoteForMessage(words)} does not exist.`, {
+const noDirectory = (requestedPath: string, { hint }: LlmcError, cause: unknown): LlmcError =>
+  new LlmcError("file_not_found", `The directory of ${quoteForMessage(requestedPath)} does not exist.`, {
     hint: hint?.includes("id you mean") ? `${hint} Otherwise make it first.` : "Make it first.",
     cause,
   });
 
-const openDirectory = async (words: string, path: string, ground: WriteGround): Promise<Located> => {
-  const judge = (realPath: string): void => ground.refuseOutside(words, realPath);
-  const dir = await ground.locate(path, judge).catch(async (error: unknown) => {
-    const explained = await explainFailure(error, words, path, ground);
-    throw explained.code === "file_not_found" ? noDirectory(words, explained, error) : explained;
+const openDirectory = async (requestedPath: string, path: string, reach: WriteReach): Promise<Located> => {
+  const judge = (realPath: string): void => reach.refuseOutside(requestedPath, realPath);
+  const dir = await reach.locate(path, judge).catch(async (error: unknown) => {
+    const explained = await explainFailure(error, requestedPath, path, reach);
+    throw explained.code === "file_not_found" ? noDirectory(requestedPath, explained, error) : explained;
   });
   if (dir.stats.isDirectory()) return dir;
   dir.close();
-  throw notADirectory(words);
+  throw notADirectory(requestedPath);
 };
 
 /** The place of a name in a directory that is already held; closing it closes the directory. */
-const placeIn = async (words: string, dir: Located, name: string, ground: WriteGround): Promise<Place> => {
+const targetIn = async (
+  requestedPath: string,
+  dir: Located,
+  name: string,
+  reach: WriteReach,
+): Promise<WriteTarget> => {
   const realPath = posix.join(dir.realPath, name);
   const at = `${dir.at}/${name}`;
-  ground.refuseTarget(words, realPath);
+  reach.refuseTarget(requestedPath, realPath);
   const stats = await lstatAsync(at, { bigint: true }).catch((error: unknown) => {
     if (systemErrorCode(error) === "ENOENT") return undefined;
     throw error;
   });
-  return { words, dir, name, at, realPath, stats, keys: [realPath], close: () => dir.close() };
+  return { requestedPath, dir, name, at, realPath, stats, keys: [realPath], close: () => dir.close() };
 };
 
-const openPlace = async (words: string, path: string, ground: WriteGround): Promise<Place> => {
-  if (ground.isRoot(path)) throw writeDenied(words, "root");
-  const dir = await openDirectory(words, posix.dirname(path), ground);
+const openTarget = async (requestedPath: string, path: string, reach: WriteReach): Promise<WriteTarget> => {
+  if (reach.isRoot(path)) throw writeDenied(requestedPath, "root");
+  const dir = await openDirectory(requestedPath, posix.dirname(path), reach);
   try {
-    return await placeIn(words, dir, posix.basename(path), ground);
+    return await targetIn(requestedPath, dir, posix.basename(path), reach);
   } catch (error) {
     dir.close();
     throw error;
@@ -114,18 +119,18 @@ const openPlace = async (words: string, path: string, ground: WriteGround): Prom
 /** Why a link, or a directory of a new path, that is there leads to nothing. What exists outside must not show. */
 export const explainDeadEnd = async (
   error: unknown,
-  words: string,
+  requestedPath: string,
   path: string,
-  ground: WriteGround,
+  reach: WriteReach,
 ): Promise<LlmcError> => {
-  const explained = await explainFailure(error, words, path, ground);
-  return explained.code === "file_not_found" ? writeDenied(words, "link") : explained;
+  const explained = await explainFailure(error, requestedPath, path, reach);
+  return explained.code === "file_not_found" ? writeDenied(requestedPath, "link") : explained;
 };
 
-const leadsTo = async ({ words, at, realPath }: Place, ground: WriteGround): Promise<string> => {
-  const judge = (real: string): void => ground.refuseOutside(words, real);
-  const target = await ground.locate(at, judge).catch(async (error: unknown) => {
-    throw await explainDeadEnd(error, words, realPath, ground);
+const leadsTo = async ({ requestedPath, at, realPath }: WriteTarget, reach: WriteReach): Promise<string> => {
+  const judge = (real: string): void => reach.refuseOutside(requestedPath, real);
+  const target = await reach.locate(at, judge).catch(async (error: unknown) => {
+    throw await explainDeadEnd(error, requestedPath, realPath, reach);
   });
   target.close();
   return target.realPath;
@@ -135,44 +140,54 @@ const leadsTo = async ({ words, at, realPath }: Place, ground: WriteGround): Pro
 const MAX_HOPS = 8;
 
 /** The place that the words stand for. `follow`: of what a link at that name leads to, otherwise of the link. */
-export const findPlace = async (words: string, ground: WriteGround, follow: boolean): Promise<Place> => {
-  let path = resolvePath(words, ground);
+export const findTarget = async (
+  requestedPath: string,
+  reach: WriteReach,
+  follow: boolean,
+): Promise<WriteTarget> => {
+  let path = resolvePath(requestedPath, reach);
   for (let hops = 0; hops < MAX_HOPS; hops++) {
-    const place = await openPlace(words, path, ground);
-    if (!follow || place.stats?.isSymbolicLink() !== true) return place;
+    const target = await openTarget(requestedPath, path, reach);
+    if (!follow || target.stats?.isSymbolicLink() !== true) return target;
     try {
-      path = await leadsTo(place, ground);
+      path = await leadsTo(target, reach);
     } finally {
-      place.close();
+      target.close();
     }
   }
-  throw changedMeanwhile(words);
+  throw changedMeanwhile(requestedPath);
 };
 
 /** Why there is nothing at a place, with a name that was likely meant. */
-export const explainMissing = ({ words, realPath }: Place, ground: WriteGround): Promise<LlmcError> =>
-  explainFailure(Object.assign(new Error("missing"), { code: "ENOENT" }), words, realPath, ground);
+export const explainMissing = (
+  { requestedPath, realPath }: WriteTarget,
+  reach: WriteReach,
+): Promise<LlmcError> =>
+  explainFailure(Object.assign(new Error("missing"), { code: "ENOENT" }), requestedPath, realPath, reach);
 
 /** The deepest directory of a path that exists, and the names below it that do not. */
-export interface Deepest extends Found {
-  readonly words: string;
+export interface ExistingParent extends Lockable {
+  readonly requestedPath: string;
   readonly dir: Located;
   readonly missing: readonly string[];
   readonly realPath: string;
 }
 
-export const findDeepest = async (words: string, ground: WriteGround): Promise<Deepest> => {
-  const path = resolvePath(words, ground);
-  const judge = (realPath: string): void => ground.refuseOutside(words, realPath);
+export const findExistingParent = async (
+  requestedPath: string,
+  reach: WriteReach,
+): Promise<ExistingParent> => {
+  const path = resolvePath(requestedPath, reach);
+  const judge = (realPath: string): void => reach.refuseOutside(requestedPath, realPath);
   const missing: string[] = [];
   for (let at = path; ; at = posix.dirname(at)) {
     try {
-      const dir = await ground.locate(at, judge);
+      const dir = await reach.locate(at, judge);
       const realPath = posix.join(dir.realPath, ...missing);
-      return { words, dir, missing, realPath, keys: [realPath], close: () => dir.close() };
+      return { requestedPath, dir, missing, realPath, keys: [realPath], close: () => dir.close() };
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT" || at === "/")
-        throw await explainFailure(error, words, at, ground);
+        throw await explainFailure(error, requestedPath, at, reach);
       missing.unshift(posix.basename(at));
     }
   }

@@ -10,55 +10,55 @@ import { readThrough, readWhole, sha256Of, startHash, writeAll } from "./bytes.t
 import { decodeText, encodeRaw, encodeText, parseExpectation } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
 import { isDirectory, shaMismatch } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
-import {
-  explainMissing,
-  findPlace,
-  isUnchanged,
-  lookAt,
-  type Place,
-  requireInPlace,
-  syncDirectory,
-} from "./place.ts";
 import { moveToFree } from "./steps.ts";
 import { createTemp } from "./temp.ts";
-import { AGAIN, type Bench, refuseUnwritable, underLock } from "./workbench.ts";
+import { RETRY, refuseUnwritable, underLock, type WriteContext } from "./write-context.ts";
+import type { WriteReach } from "./write-reach.ts";
+import {
+  explainMissing,
+  findTarget,
+  isUnchanged,
+  requireUnmoved,
+  statOf,
+  syncDirectory,
+  type WriteTarget,
+} from "./write-target.ts";
 
 const openAsync = promisify(open);
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads what was looked at, and nothing else: a file that is another one before or after is looked at again. */
 export const readHeld = async <T>(
-  { at }: Place,
+  { at }: WriteTarget,
   stats: BigIntStats,
   work: (fd: number) => Promise<T>,
-): Promise<T | typeof AGAIN> => {
+): Promise<T | typeof RETRY> => {
   const fd = await openAsync(at, READ);
   try {
-    if (!isUnchanged(fstatSync(fd, { bigint: true }), stats)) return AGAIN;
+    if (!isUnchanged(fstatSync(fd, { bigint: true }), stats)) return RETRY;
     const result = await work(fd);
-    return isUnchanged(fstatSync(fd, { bigint: true }), stats) ? result : AGAIN;
+    return isUnchanged(fstatSync(fd, { bigint: true }), stats) ? result : RETRY;
   } finally {
     closeSync(fd);
   }
 };
 
-export const differs = (words: string): LlmcError =>
-  shaMismatch(words, "is not the file that was read: its hash differs");
+export const differs = (requestedPath: string): LlmcError =>
+  shaMismatch(requestedPath, "is not the file that was read: its hash differs");
 
-export const replacedMeanwhile = (words: string): LlmcError =>
-  shaMismatch(words, "was changed by somebody else in the same moment");
+export const replacedMeanwhile = (requestedPath: string): LlmcError =>
+  shaMismatch(requestedPath, "was changed by somebody else in the same moment");
 
 /** The words of a file to be: a slash at the end means a directory. */
-export const findFile = async (words: string, ground: WriteGround): Promise<Place> => {
-  const place = await findPlace(words, ground, true);
-  if (!words.endsWith("/")) return place;
-  place.close();
-  throw isDirectory(words, "Leave out the slash at the end to name a file.");
+export const findFile = async (requestedPath: string, reach: WriteReach): Promise<WriteTarget> => {
+  const target = await findTarget(requestedPath, reach, true);
+  if (!requestedPath.endsWith("/")) return target;
+  target.close();
+  throw isDirectory(requestedPath, "Leave out the slash at the end to name a file.");
 };
 
 interface Installation {
-  readonly place: Place;
+  readonly target: WriteTarget;
   readonly bytes: Buffer;
   /** Whether the file there must still be the one that was looked at. */
   readonly mustBeSame: boolean;
@@ -67,24 +67,24 @@ interface Installation {
 
 /** Puts a whole new file in the place of the old one, or where there is none. */
 export const install = async (
-  { place, bytes, mustBeSame, signal }: Installation,
+  { target, bytes, mustBeSame, signal }: Installation,
   lease: Lease,
-  { journal }: Bench,
-): Promise<undefined | typeof AGAIN> => {
-  const { words, dir, at, stats, realPath } = place;
+  { journal }: WriteContext,
+): Promise<undefined | typeof RETRY> => {
+  const { requestedPath, dir, at, stats, realPath } = target;
   const fill = (fd: number): Promise<void> => writeAll(fd, bytes);
-  const temp = await createTemp({ words, dir, key: realPath, like: stats, fill }, journal);
+  const temp = await createTemp({ requestedPath, dir, key: realPath, like: stats, fill }, journal);
   try {
     stopIfAborted(signal);
     lease.commit(() => {
-      requireInPlace(dir, words);
+      requireUnmoved(dir, requestedPath);
       if (stats === undefined) return moveToFree(temp.at, at);
       // Somebody who keeps to no lock can still slip in between these two, for a few microseconds.
-      if (mustBeSame && !isUnchanged(lookAt(at), stats)) throw replacedMeanwhile(words);
+      if (mustBeSame && !isUnchanged(statOf(at), stats)) throw replacedMeanwhile(requestedPath);
       renameSync(temp.at, at);
     });
   } catch (error) {
-    if (stats === undefined && systemErrorCode(error) === "EEXIST") return AGAIN;
+    if (stats === undefined && systemErrorCode(error) === "EEXIST") return RETRY;
     throw error;
   } finally {
     temp.discard();
@@ -94,8 +94,8 @@ export const install = async (
 };
 
 export const rewriteFile = async (
-  bench: Bench,
-  words: string,
+  context: WriteContext,
+  requestedPath: string,
   text: string,
   { expectedSha256 }: Preconditions,
   signal: AbortSignal | undefined,
@@ -103,27 +103,27 @@ export const rewriteFile = async (
   const expected = parseExpectation(expectedSha256);
   const bytes = encodeRaw(text, "utf-8");
   return await underLock(
-    bench,
-    words,
-    (ground) => findFile(words, ground),
+    context,
+    requestedPath,
+    (reach) => findFile(requestedPath, reach),
     signal,
-    async (place, lease, ground) => {
-      const { stats } = place;
+    async (target, lease, reach) => {
+      const { stats } = target;
       if (stats !== undefined) {
-        refuseUnwritable(place, stats, ground);
+        refuseUnwritable(target, stats, reach);
         if (expected !== undefined) {
           const hash = startHash();
-          const read = await readHeld(place, stats, (fd) =>
+          const read = await readHeld(target, stats, (fd) =>
             readThrough(fd, 0, (chunk) => void hash.update(chunk), signal),
           );
-          if (read === AGAIN) return AGAIN;
-          if (!hash.digest("hex").startsWith(expected)) throw differs(words);
+          if (read === RETRY) return RETRY;
+          if (!hash.digest("hex").startsWith(expected)) throw differs(requestedPath);
         }
       }
       const mustBeSame = expected !== undefined;
-      if ((await install({ place, bytes, mustBeSame, signal }, lease, bench)) === AGAIN) return AGAIN;
+      if ((await install({ target, bytes, mustBeSame, signal }, lease, context)) === RETRY) return RETRY;
       return {
-        path: shownPath(place.realPath, ground.rules.workspace),
+        path: shownPath(target.realPath, reach.rules.workspace),
         bytesWritten: bytes.length,
         sha256: sha256Of(bytes),
         created: stats === undefined,
@@ -134,48 +134,49 @@ export const rewriteFile = async (
 
 /** The whole of a file that is to be changed, after every refusal. */
 export const readForChange = async (
-  bench: Bench,
-  place: Place,
-  ground: WriteGround,
+  context: WriteContext,
+  target: WriteTarget,
+  reach: WriteReach,
   signal: AbortSignal | undefined,
-): Promise<{ readonly bytes: Buffer; readonly stats: BigIntStats } | typeof AGAIN> => {
-  const { words, stats } = place;
-  if (stats === undefined) throw await explainMissing(place, ground);
-  refuseUnwritable(place, stats, ground);
-  if (stats.size > BigInt(bench.maxTextBytes)) {
+): Promise<{ readonly bytes: Buffer; readonly stats: BigIntStats } | typeof RETRY> => {
+  const { requestedPath, stats } = target;
+  if (stats === undefined) throw await explainMissing(target, reach);
+  refuseUnwritable(target, stats, reach);
+  if (stats.size > BigInt(context.maxTextBytes)) {
     throw new LlmcError(
       "file_too_large",
-      `${quoteForMessage(words)} has ${stats.size} bytes; files over ${bench.maxTextBytes} are not edited.`,
+      `${quoteForMessage(requestedPath)} has ${stats.size} bytes; files over ${context.maxTextBytes} are not edited.`,
     );
   }
-  const bytes = await readHeld(place, stats, (fd) => readWhole(fd, Number(stats.size), signal));
-  return bytes === AGAIN ? AGAIN : { bytes, stats };
+  const bytes = await readHeld(target, stats, (fd) => readWhole(fd, Number(stats.size), signal));
+  return bytes === RETRY ? RETRY : { bytes, stats };
 };
 
 export const updateFile = async (
-  bench: Bench,
-  words: string,
+  context: WriteContext,
+  requestedPath: string,
   change: (text: string) => string,
   { expectedSha256 }: Preconditions,
   signal: AbortSignal | undefined,
 ): Promise<Written> => {
   const expected = parseExpectation(expectedSha256);
   return await underLock(
-    bench,
-    words,
-    (ground) => findFile(words, ground),
+    context,
+    requestedPath,
+    (reach) => findFile(requestedPath, reach),
     signal,
-    async (place, lease, ground) => {
-      const read = await readForChange(bench, place, ground, signal);
-      if (read === AGAIN) return AGAIN;
+    async (target, lease, reach) => {
+      const read = await readForChange(context, target, reach, signal);
+      if (read === RETRY) return RETRY;
       const oldSha = sha256Of(read.bytes);
-      if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(words);
-      const old = decodeText(read.bytes, words);
+      if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(requestedPath);
+      const old = decodeText(read.bytes, requestedPath);
       const text = change(old.text);
-      const path = shownPath(place.realPath, ground.rules.workspace);
+      const path = shownPath(target.realPath, reach.rules.workspace);
       if (text === old.text) return { path, bytesWritten: 0, sha256: oldSha, created: false };
       const bytes = encodeText({ text, form: old.form });
-      if ((await install({ place, bytes, mustBeSame: true, signal }, lease, bench)) === AGAIN) return AGAIN;
+      if ((await install({ target, bytes, mustBeSame: true, signal }, lease, context)) === RETRY)
+        return RETRY;
       return { path, bytesWritten: bytes.length, sha256: sha256Of(bytes), created: false };
     },
   );

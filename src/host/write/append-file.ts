@@ -16,9 +16,9 @@ import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, sha256Of, startHash } from "./bytes.ts";
 import { encodeRaw, parseExpectation, sniffForm } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
-import { differs, findFile, install, replacedMeanwhile } from "./one.ts";
-import { lookAt, type Place, requireInPlace } from "./place.ts";
-import { AGAIN, type Bench, refuseUnwritable, underLock } from "./workbench.ts";
+import { RETRY, refuseUnwritable, underLock, type WriteContext } from "./write-context.ts";
+import { differs, findFile, install, replacedMeanwhile } from "./write-file.ts";
+import { requireUnmoved, statOf, type WriteTarget } from "./write-target.ts";
 
 const openAsync = promisify(open);
 const fsyncAsync = promisify(fsync);
@@ -64,7 +64,7 @@ const writeAtEnd = (fd: number, bytes: Buffer, size: number): void => {
 };
 
 interface Appending {
-  readonly place: Place;
+  readonly target: WriteTarget;
   readonly text: string;
   readonly expected: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -74,29 +74,29 @@ type Appended = Pick<Written, "bytesWritten" | "sha256">;
 
 const appendTo = async (
   fd: number,
-  { place, text, expected, signal }: Appending,
+  { target, text, expected, signal }: Appending,
   lease: Lease,
-): Promise<Appended | typeof AGAIN> => {
-  const { words, dir, at } = place;
+): Promise<Appended | typeof RETRY> => {
+  const { requestedPath, dir, at } = target;
   const opened = fstatSync(fd, { bigint: true });
-  if (place.stats === undefined || !isSameFile(place.stats, opened)) return AGAIN;
+  if (target.stats === undefined || !isSameFile(target.stats, opened)) return RETRY;
   const hashed: Hashed = { hash: startHash(), head: Buffer.alloc(8 * 1024), size: 0 };
   let seen = opened;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     seen = fstatSync(fd, { bigint: true });
     await hashOn(fd, hashed, signal);
     if (expected !== undefined && !hashed.hash.copy().digest("hex").startsWith(expected))
-      throw differs(words);
+      throw differs(requestedPath);
     const head = hashed.head.subarray(0, Math.min(hashed.size, hashed.head.length));
     const bytes = encodeRaw(text, sniffForm(head) ?? "utf-8");
     stopIfAborted(signal);
     const isDone = lease.commit(() => {
-      requireInPlace(dir, words);
+      requireUnmoved(dir, requestedPath);
       // Replaced: what is written to this one would be lost with it.
-      if (!isSameFile(lookAt(at), opened)) throw replacedMeanwhile(words);
+      if (!isSameFile(statOf(at), opened)) throw replacedMeanwhile(requestedPath);
       const now = fstatSync(fd, { bigint: true });
       if (Number(now.size) !== hashed.size) return false;
-      if (expected !== undefined && now.mtimeNs !== seen.mtimeNs) throw replacedMeanwhile(words);
+      if (expected !== undefined && now.mtimeNs !== seen.mtimeNs) throw replacedMeanwhile(requestedPath);
       writeAtEnd(fd, bytes, hashed.size);
       return true;
     });
@@ -104,13 +104,13 @@ const appendTo = async (
     await fsyncAsync(fd);
     return { bytesWritten: bytes.length, sha256: hashed.hash.update(bytes).digest("hex") };
   }
-  return AGAIN;
+  return RETRY;
 };
 
 /** The hash of the whole is had in one pass over the old content, before anything is written. */
 export const appendToFile = async (
-  bench: Bench,
-  words: string,
+  context: WriteContext,
+  requestedPath: string,
   text: string,
   { expectedSha256 }: Preconditions,
   signal: AbortSignal | undefined,
@@ -118,23 +118,23 @@ export const appendToFile = async (
   const expected = parseExpectation(expectedSha256);
   const whole = encodeRaw(text, "utf-8");
   return await underLock(
-    bench,
-    words,
-    (ground) => findFile(words, ground),
+    context,
+    requestedPath,
+    (reach) => findFile(requestedPath, reach),
     signal,
-    async (place, lease, ground) => {
-      const { stats, at } = place;
-      const path = shownPath(place.realPath, ground.rules.workspace);
+    async (target, lease, reach) => {
+      const { stats, at } = target;
+      const path = shownPath(target.realPath, reach.rules.workspace);
       if (stats === undefined) {
-        const made = await install({ place, bytes: whole, mustBeSame: false, signal }, lease, bench);
-        if (made === AGAIN) return AGAIN;
+        const made = await install({ target, bytes: whole, mustBeSame: false, signal }, lease, context);
+        if (made === RETRY) return RETRY;
         return { path, bytesWritten: whole.length, sha256: sha256Of(whole), created: true };
       }
-      refuseUnwritable(place, stats, ground);
+      refuseUnwritable(target, stats, reach);
       const fd = await openAsync(at, APPEND);
       try {
-        const appended = await appendTo(fd, { place, text, expected, signal }, lease);
-        return appended === AGAIN ? AGAIN : { path, ...appended, created: false };
+        const appended = await appendTo(fd, { target, text, expected, signal }, lease);
+        return appended === RETRY ? RETRY : { path, ...appended, created: false };
       } finally {
         closeSync(fd);
       }

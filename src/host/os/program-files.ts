@@ -18,7 +18,7 @@ let places: readonly string[] | undefined;
  * The files that this program runs from. A server loads parts of itself when they are needed, so whoever writes them
  * runs code in it.
  */
-export const programPlaces = (): readonly string[] => {
+export const programFiles = (): readonly string[] => {
   places ??= findPlaces();
   return places;
 };

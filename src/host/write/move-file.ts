@@ -8,44 +8,46 @@ import { writeDenied } from "../../policy/reach.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, writeAll } from "./bytes.ts";
 import { alreadyExists, changedMeanwhile } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
-import { readHeld } from "./one.ts";
-import {
-  explainMissing,
-  type Found,
-  findPlace,
-  isUnchanged,
-  lookAt,
-  type Place,
-  requireInPlace,
-  syncDirectory,
-} from "./place.ts";
 import { moveToFree } from "./steps.ts";
 import { createTemp } from "./temp.ts";
 import { scanTree, type TreeEntry } from "./tree.ts";
-import { AGAIN, type Bench, refuseHidden, underLock } from "./workbench.ts";
+import { RETRY, refuseHidden, underLock, type WriteContext } from "./write-context.ts";
+import { readHeld } from "./write-file.ts";
+import type { WriteReach } from "./write-reach.ts";
+import {
+  explainMissing,
+  findTarget,
+  isUnchanged,
+  type Lockable,
+  requireUnmoved,
+  statOf,
+  syncDirectory,
+  type WriteTarget,
+} from "./write-target.ts";
 
-interface Ends extends Found {
-  readonly from: Place;
-  readonly to: Place;
+interface MoveTargets extends Lockable {
+  readonly from: WriteTarget;
+  readonly to: WriteTarget;
 }
 
-type Stats = NonNullable<Place["stats"]>;
+type Stats = NonNullable<WriteTarget["stats"]>;
 
-interface Move extends Ends {
+interface Move extends MoveTargets {
   readonly stats: Stats;
   readonly lease: Lease;
-  readonly ground: WriteGround;
+  readonly reach: WriteReach;
   readonly signal: AbortSignal | undefined;
 }
 
-const pointless = (words: string, why: string): LlmcError =>
-  new LlmcError("invalid_args", `${quoteForMessage(words)} ${why}.`, { hint: "Name another target." });
+const pointless = (requestedPath: string, why: string): LlmcError =>
+  new LlmcError("invalid_args", `${quoteForMessage(requestedPath)} ${why}.`, {
+    hint: "Name another target.",
+  });
 
-const findEnds = async (source: string, target: string, ground: WriteGround): Promise<Ends> => {
-  const from = await findPlace(source, ground, false);
+const findMoveTargets = async (source: string, target: string, reach: WriteReach): Promise<MoveTargets> => {
+  const from = await findTarget(source, reach, false);
   try {
-    const to = await findPlace(target, ground, false);
+    const to = await findTarget(target, reach, false);
     const close = (): void => {
       from.close();
       to.close();
@@ -59,15 +61,16 @@ const findEnds = async (source: string, target: string, ground: WriteGround): Pr
   }
 };
 
-const refuseEnds = async ({ from, to }: Ends, ground: WriteGround): Promise<Stats> => {
-  ground.refuseRemoval(from.words, from.realPath);
+const refuseMove = async ({ from, to }: MoveTargets, reach: WriteReach): Promise<Stats> => {
+  reach.refuseRemoval(from.requestedPath, from.realPath);
   // What is put above a protected path decides what is found there.
-  ground.refuseRemoval(to.words, to.realPath);
-  if (from.stats === undefined) throw await explainMissing(from, ground);
-  if (insideRoots(to.realPath, [from.realPath])) throw pointless(from.words, "cannot be moved into itself");
+  reach.refuseRemoval(to.requestedPath, to.realPath);
+  if (from.stats === undefined) throw await explainMissing(from, reach);
+  if (insideRoots(to.realPath, [from.realPath]))
+    throw pointless(from.requestedPath, "cannot be moved into itself");
   if (to.stats !== undefined) {
     throw alreadyExists(
-      to.words,
+      to.requestedPath,
       to.stats.isDirectory()
         ? "To move something into that directory, name the full target with the name it shall have."
         : "Nothing is overwritten by a move: choose another name, or remove that one first.",
@@ -75,21 +78,21 @@ const refuseEnds = async ({ from, to }: Ends, ground: WriteGround): Promise<Stat
   }
   const { stats } = from;
   if (!stats.isFile() && !stats.isDirectory() && !stats.isSymbolicLink()) {
-    throw pathDenied(from.words, "kind", ground.rules);
+    throw pathDenied(from.requestedPath, "kind", reach.rules);
   }
-  refuseHidden(from, stats, ground);
+  refuseHidden(from, stats, reach);
   return stats;
 };
 
 /** Right before the step. */
-const requireEnds = ({ from, to, stats }: Move): void => {
-  requireInPlace(from.dir, from.words);
-  requireInPlace(to.dir, to.words);
-  const now = lookAt(from.at);
+const requireUnchanged = ({ from, to, stats }: Move): void => {
+  requireUnmoved(from.dir, from.requestedPath);
+  requireUnmoved(to.dir, to.requestedPath);
+  const now = statOf(from.at);
   const isSame = stats.isDirectory()
     ? now?.dev === stats.dev && now.ino === stats.ino
     : isUnchanged(now, stats);
-  if (!isSame) throw changedMeanwhile(from.words);
+  if (!isSame) throw changedMeanwhile(from.requestedPath);
 };
 
 /** After its copy is in place; a source that stays takes the copy back. */
@@ -104,25 +107,25 @@ const removeSource = ({ from, to }: Move): void => {
 
 const moveLink = (move: Move): void =>
   move.lease.commit(() => {
-    requireEnds(move);
+    requireUnchanged(move);
     symlinkSync(readlinkSync(move.from.at, { encoding: "buffer" }), move.to.at);
     removeSource(move);
   });
 
-const copyAcross = async (move: Move, { journal }: Bench): Promise<void> => {
+const copyAcross = async (move: Move, { journal }: WriteContext): Promise<void> => {
   const { from, to, stats, lease, signal } = move;
   const fill = async (out: number): Promise<void> => {
     const copy = (fd: number): Promise<number> => readThrough(fd, 0, (chunk) => writeAll(out, chunk), signal);
-    if ((await readHeld(from, stats, copy)) === AGAIN) throw changedMeanwhile(from.words);
+    if ((await readHeld(from, stats, copy)) === RETRY) throw changedMeanwhile(from.requestedPath);
     futimesSync(out, Number(stats.atimeNs) / 1e9, Number(stats.mtimeNs) / 1e9);
   };
   const temp = await createTemp(
-    { words: to.words, dir: to.dir, key: to.realPath, like: stats, fill },
+    { requestedPath: to.requestedPath, dir: to.dir, key: to.realPath, like: stats, fill },
     journal,
   );
   try {
     lease.commit(() => {
-      requireEnds(move);
+      requireUnchanged(move);
       moveToFree(temp.at, to.at);
       removeSource(move);
     });
@@ -131,29 +134,27 @@ const copyAcross = async (move: Move, { journal }: Bench): Promise<void> => {
   }
 };
 
-const moveFile = async (move: Move, bench: Bench): Promise<void> => {
+const moveFile = async (move: Move, context: WriteContext): Promise<void> => {
   try {
     move.lease.commit(() => {
-      requireEnds(move);
+      requireUnchanged(move);
       moveToFree(move.from.at, move.to.at);
     });
   } catch (error) {
     if (systemErrorCode(error) !== "EXDEV") throw error;
-    await copyAcross(move, bench);
+    await copyAcross(move, context);
   }
 };
 
 /** A new place must not make readable what was withheld, nor into a command what was not, nor take ours away. */
-const judgeInside = ({ from, to, ground }: Move, entry: TreeEntry): void => {
+const judgeInside = ({ from, to, reach }: Move, entry: TreeEntry): void => {
   const old = posix.join(from.realPath, entry.path);
   const next = posix.join(to.realPath, entry.path);
   // A repository that goes along as it is keeps its git directory; the moved thing itself was judged before.
-  const refusal = [ground.protects(old), ground.protects(next)].find(
-    (id) => id !== undefined && id !== "git",
-  );
-  if (refusal !== undefined) throw writeDenied(from.words, refusal, entry.path);
-  if (entry.isFile && ground.isWithheld(old) && !ground.isWithheld(next)) {
-    throw writeDenied(from.words, "secret", entry.path);
+  const refusal = [reach.protects(old), reach.protects(next)].find((id) => id !== undefined && id !== "git");
+  if (refusal !== undefined) throw writeDenied(from.requestedPath, refusal, entry.path);
+  if (entry.isFile && reach.isWithheld(old) && !reach.isWithheld(next)) {
+    throw writeDenied(from.requestedPath, "secret", entry.path);
   }
 };
 
@@ -162,40 +163,44 @@ const moveDirectory = async (move: Move): Promise<void> => {
   await scanTree(from, (entry) => judgeInside(move, entry), signal);
   try {
     lease.commit(() => {
-      requireEnds(move);
+      requireUnchanged(move);
       // Between this look and the rename only an empty directory could get lost: the system replaces no other.
-      if (lookAt(to.at) !== undefined) throw alreadyExists(to.words);
+      if (statOf(to.at) !== undefined) throw alreadyExists(to.requestedPath);
       renameSync(from.at, to.at);
     });
   } catch (error) {
     if (systemErrorCode(error) !== "EXDEV") throw error;
-    throw new LlmcError("invalid_args", `${quoteForMessage(from.words)} is a directory on another disk.`, {
-      hint: "Make the directory at the target, and move the files one by one.",
-      cause: error,
-    });
+    throw new LlmcError(
+      "invalid_args",
+      `${quoteForMessage(from.requestedPath)} is a directory on another disk.`,
+      {
+        hint: "Make the directory at the target, and move the files one by one.",
+        cause: error,
+      },
+    );
   }
 };
 
 export const moveThing = (
-  bench: Bench,
+  context: WriteContext,
   source: string,
   target: string,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly source: string; readonly target: string }> =>
   underLock(
-    bench,
+    context,
     source,
-    (ground) => findEnds(source, target, ground),
+    (reach) => findMoveTargets(source, target, reach),
     signal,
-    async (ends, lease, ground) => {
-      const stats = await refuseEnds(ends, ground);
-      const move: Move = { ...ends, stats, lease, ground, signal };
+    async (ends, lease, reach) => {
+      const stats = await refuseMove(ends, reach);
+      const move: Move = { ...ends, stats, lease, reach, signal };
       if (stats.isDirectory()) await moveDirectory(move);
       else if (stats.isSymbolicLink()) moveLink(move);
-      else await moveFile(move, bench);
+      else await moveFile(move, context);
       await syncDirectory(move.to.dir);
       await syncDirectory(move.from.dir);
-      const { workspace } = ground.rules;
+      const { workspace } = reach.rules;
       return {
         source: shownPath(move.from.realPath, workspace),
         target: shownPath(move.to.realPath, workspace),

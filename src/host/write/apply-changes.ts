@@ -5,21 +5,21 @@ import type { Located } from "../reach/located.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { writeAll } from "./bytes.ts";
 import type { FileChange, Written } from "./contract.ts";
-import { makeMissing, removeMade } from "./dirs.ts";
 import { alreadyExists, translateWrite } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
-import { replacedMeanwhile } from "./one.ts";
-import { isUnchanged, lookAt, type Place, requireInPlace, syncDirectory } from "./place.ts";
-import { findSpots, type Plan, planAll } from "./plan.ts";
+import { makeMissing, removeMade } from "./make-directories.ts";
+import { findChangeTargets, type Plan, planAll } from "./plan.ts";
 import { doAll, idOf, type Job, removeIfThere, undoAll } from "./steps.ts";
 import { createTemp, newTempName, type Temp } from "./temp.ts";
-import { AGAIN, type Bench, underLock } from "./workbench.ts";
+import { RETRY, underLock, type WriteContext } from "./write-context.ts";
+import { replacedMeanwhile } from "./write-file.ts";
+import type { WriteReach } from "./write-reach.ts";
+import { isUnchanged, requireUnmoved, statOf, syncDirectory, type WriteTarget } from "./write-target.ts";
 
 interface PreparedJob extends Job {
-  readonly words: string;
+  readonly requestedPath: string;
   readonly dir: Located;
   /** The file that must still be there as it was; undefined: none may be. */
-  readonly seen: Place["stats"];
+  readonly seen: WriteTarget["stats"];
 }
 
 /** What has been laid out so far, for the end of it, good or bad. */
@@ -34,8 +34,8 @@ interface Layout {
 }
 
 interface Work {
-  readonly bench: Bench;
-  readonly ground: WriteGround;
+  readonly context: WriteContext;
+  readonly reach: WriteReach;
   readonly lease: Lease;
   readonly layout: Layout;
 }
@@ -45,27 +45,27 @@ const layTemp = async (
   bytes: Buffer,
   dir: Located,
   key: string,
-  { bench, layout }: Work,
+  { context, layout }: Work,
 ): Promise<Temp> => {
   const fill = (fd: number): Promise<void> => writeAll(fd, bytes);
-  const words = plan.change.path;
-  const temp = await createTemp({ words, dir, key, like: plan.like, fill }, bench.journal);
+  const requestedPath = plan.change.path;
+  const temp = await createTemp({ requestedPath, dir, key, like: plan.like, fill }, context.journal);
   layout.temps.push(temp);
   return temp;
 };
 
-const nameBackup = ({ dir, realPath }: Place, { bench, layout }: Work): string => {
+const nameBackup = ({ dir, realPath }: WriteTarget, { context, layout }: Work): string => {
   const backup = newTempName();
-  layout.ends.push(bench.journal.noteTemp({ temp: posix.join(dir.realPath, backup), key: realPath }));
+  layout.ends.push(context.journal.noteTemp({ temp: posix.join(dir.realPath, backup), key: realPath }));
   return backup;
 };
 
 const layFresh = async (plan: Plan, bytes: Buffer, work: Work): Promise<void> => {
   const { fresh, change } = plan;
   if (fresh === undefined) return;
-  const { ground, lease, layout } = work;
+  const { reach, lease, layout } = work;
   const above = { ...fresh, missing: fresh.missing.slice(0, -1) };
-  const dir = await makeMissing(above, ground, lease, layout.made);
+  const dir = await makeMissing(above, reach, lease, layout.made);
   if (dir !== fresh.dir) layout.opened.push(dir);
   const temp = await layTemp(plan, bytes, dir, fresh.realPath, work);
   const name = posix.basename(fresh.realPath);
@@ -73,7 +73,7 @@ const layFresh = async (plan: Plan, bytes: Buffer, work: Work): Promise<void> =>
     step: { kind: "create", dir: dir.realPath, name, temp: temp.name, made: idOf(temp.stats) },
     at: dir.at,
     dir,
-    words: change.kind === "rename" ? change.target : change.path,
+    requestedPath: change.kind === "rename" ? change.target : change.path,
     seen: undefined,
   });
 };
@@ -81,9 +81,9 @@ const layFresh = async (plan: Plan, bytes: Buffer, work: Work): Promise<void> =>
 const layOld = async (plan: Plan, work: Work): Promise<void> => {
   const { old, change, bytes } = plan;
   if (old?.stats === undefined) return;
-  const { dir, name, stats, words, realPath } = old;
+  const { dir, name, stats, requestedPath, realPath } = old;
   const common = { dir: dir.realPath, name, old: idOf(stats) };
-  const rest = { at: dir.at, dir, words, seen: stats };
+  const rest = { at: dir.at, dir, requestedPath, seen: stats };
   if (change.kind !== "update") {
     const backup = nameBackup(old, work);
     work.layout.jobs.push({ step: { kind: "delete", ...common, backup }, ...rest });
@@ -107,11 +107,11 @@ const layOut = async (plans: readonly Plan[], work: Work, signal: AbortSignal | 
 };
 
 const requireAll = (jobs: readonly PreparedJob[]): void => {
-  for (const { dir, words, step, at, seen } of jobs) {
-    requireInPlace(dir, words);
-    const now = lookAt(`${at}/${step.name}`);
-    if (seen === undefined && now !== undefined) throw alreadyExists(words);
-    if (seen !== undefined && !isUnchanged(now, seen)) throw replacedMeanwhile(words);
+  for (const { dir, requestedPath, step, at, seen } of jobs) {
+    requireUnmoved(dir, requestedPath);
+    const now = statOf(`${at}/${step.name}`);
+    if (seen === undefined && now !== undefined) throw alreadyExists(requestedPath);
+    if (seen !== undefined && !isUnchanged(now, seen)) throw replacedMeanwhile(requestedPath);
   }
 };
 
@@ -125,9 +125,9 @@ const dropBackups = ({ jobs }: Layout): void => {
 };
 
 /** From here on a kill leaves a record behind, by which the next start undoes what was done. */
-const carryOut = async ({ bench, lease, layout }: Work, keys: readonly string[]): Promise<void> => {
+const carryOut = async ({ context, lease, layout }: Work, keys: readonly string[]): Promise<void> => {
   const { jobs, made } = layout;
-  const end = await bench.journal.record({ keys, steps: jobs.map(({ step }) => step), made });
+  const end = await context.journal.record({ keys, steps: jobs.map(({ step }) => step), made });
   try {
     lease.commit(() => {
       requireAll(jobs);
@@ -154,14 +154,14 @@ const perform = async (
   work: Work,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
-  const { layout, ground } = work;
+  const { layout, reach } = work;
   try {
     await layOut(plans, work, signal);
     stopIfAborted(signal);
     if (layout.jobs.length > 0) await carryOut(work, keys);
     dropBackups(layout);
   } catch (error) {
-    await removeMade(layout.made, ground);
+    await removeMade(layout.made, reach);
     throw error;
   } finally {
     for (const temp of layout.temps) temp.discard();
@@ -172,19 +172,19 @@ const perform = async (
 
 /** All or nothing over many files. */
 export const applyChanges = async (
-  bench: Bench,
+  context: WriteContext,
   changes: readonly FileChange[],
   { dryRun }: { readonly dryRun: boolean },
   signal: AbortSignal | undefined,
 ): Promise<readonly Written[]> => {
   const [first] = changes;
   if (first === undefined) return [];
-  const find = (ground: WriteGround) => findSpots(changes, ground);
-  return await underLock(bench, first.path, find, signal, async (spots, lease, ground) => {
-    const plans = await planAll(spots, bench, ground, signal);
-    if (plans === AGAIN) return AGAIN;
+  const find = (reach: WriteReach) => findChangeTargets(changes, reach);
+  return await underLock(context, first.path, find, signal, async (targets, lease, reach) => {
+    const plans = await planAll(targets, context, reach, signal);
+    if (plans === RETRY) return RETRY;
     const layout: Layout = { jobs: [], temps: [], opened: [], made: [], ends: [] };
-    if (!dryRun) await perform(plans, spots.keys, { bench, ground, lease, layout }, signal);
+    if (!dryRun) await perform(plans, targets.keys, { context, reach, lease, layout }, signal);
     return plans.map(({ written }) => written);
   });
 };

@@ -5,14 +5,20 @@ import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { alreadyExists, notADirectory } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
-import { type Deepest, explainDeadEnd, findDeepest, requireInPlace, syncDirectory } from "./place.ts";
-import { type Bench, underLock } from "./workbench.ts";
+import { underLock, type WriteContext } from "./write-context.ts";
+import type { WriteReach } from "./write-reach.ts";
+import {
+  type ExistingParent,
+  explainDeadEnd,
+  findExistingParent,
+  requireUnmoved,
+  syncDirectory,
+} from "./write-target.ts";
 
-const makeOne = (dir: Located, name: string, words: string, lease: Lease): boolean => {
+const makeOne = (dir: Located, name: string, requestedPath: string, lease: Lease): boolean => {
   try {
     lease.commit(() => {
-      requireInPlace(dir, words);
+      requireUnmoved(dir, requestedPath);
       mkdirSync(`${dir.at}/${name}`);
     });
     return true;
@@ -26,16 +32,16 @@ const makeOne = (dir: Located, name: string, words: string, lease: Lease): boole
 const openBelow = async (
   dir: Located,
   name: string,
-  words: string,
-  ground: WriteGround,
+  requestedPath: string,
+  reach: WriteReach,
 ): Promise<Located> => {
-  const judge = (realPath: string): void => ground.refuseOutside(words, realPath);
-  const below = await ground.locate(`${dir.at}/${name}`, judge).catch(async (error: unknown) => {
-    throw await explainDeadEnd(error, words, posix.join(dir.realPath, name), ground);
+  const judge = (realPath: string): void => reach.refuseOutside(requestedPath, realPath);
+  const below = await reach.locate(`${dir.at}/${name}`, judge).catch(async (error: unknown) => {
+    throw await explainDeadEnd(error, requestedPath, posix.join(dir.realPath, name), reach);
   });
   if (below.stats.isDirectory()) return below;
   below.close();
-  throw notADirectory(words);
+  throw notADirectory(requestedPath);
 };
 
 /**
@@ -43,23 +49,23 @@ const openBelow = async (
  * caller closes, beside the one that was found first; `made` gets the real paths of the new ones, outermost first.
  */
 export const makeMissing = async (
-  { words, dir: top, missing }: Deepest,
-  ground: WriteGround,
+  { requestedPath, dir: top, missing }: ExistingParent,
+  reach: WriteReach,
   lease: Lease,
   made: string[],
 ): Promise<Located> => {
   // Before the first is made, so that a refusal leaves nothing behind.
   missing.forEach((_, i) => {
-    ground.refuseTarget(words, posix.join(top.realPath, ...missing.slice(0, i + 1)));
+    reach.refuseTarget(requestedPath, posix.join(top.realPath, ...missing.slice(0, i + 1)));
   });
   let dir = top;
   for (const name of missing) {
     try {
-      if (makeOne(dir, name, words, lease)) {
+      if (makeOne(dir, name, requestedPath, lease)) {
         made.push(posix.join(dir.realPath, name));
         await syncDirectory(dir);
       }
-      const below = await openBelow(dir, name, words, ground);
+      const below = await openBelow(dir, name, requestedPath, reach);
       if (dir !== top) dir.close();
       dir = below;
     } catch (error) {
@@ -71,12 +77,12 @@ export const makeMissing = async (
 };
 
 /** Takes back what `makeMissing` made, innermost first, as far as it is empty still. */
-export const removeMade = async (made: readonly string[], ground: WriteGround): Promise<void> => {
+export const removeMade = async (made: readonly string[], reach: WriteReach): Promise<void> => {
   for (const path of made.toReversed()) {
     try {
-      ground.refuseTarget(path, path);
-      const above = await ground.locate(posix.dirname(path), (realPath) =>
-        ground.refuseOutside(path, realPath),
+      reach.refuseTarget(path, path);
+      const above = await reach.locate(posix.dirname(path), (realPath) =>
+        reach.refuseOutside(path, realPath),
       );
       try {
         if (above.realPath === posix.dirname(path)) rmdirSync(`${above.at}/${posix.basename(path)}`);
@@ -90,27 +96,27 @@ export const removeMade = async (made: readonly string[], ground: WriteGround): 
 };
 
 export const makeDirectories = (
-  bench: Bench,
-  words: string,
+  context: WriteContext,
+  requestedPath: string,
   { existOk }: { readonly existOk: boolean },
   signal: AbortSignal | undefined,
 ): Promise<{ readonly path: string; readonly created: boolean }> =>
   underLock(
-    bench,
-    words,
-    (ground) => findDeepest(words, ground),
+    context,
+    requestedPath,
+    (reach) => findExistingParent(requestedPath, reach),
     signal,
-    async (deepest, lease, ground) => {
-      const { dir, missing } = deepest;
-      if (missing.length === 0 && !existOk) throw alreadyExists(words);
-      if (!dir.stats.isDirectory()) throw notADirectory(words);
+    async (parent, lease, reach) => {
+      const { dir, missing } = parent;
+      if (missing.length === 0 && !existOk) throw alreadyExists(requestedPath);
+      if (!dir.stats.isDirectory()) throw notADirectory(requestedPath);
       const made: string[] = [];
-      const last = await makeMissing(deepest, ground, lease, made);
-      const path = shownPath(last.realPath, ground.rules.workspace);
+      const last = await makeMissing(parent, reach, lease, made);
+      const path = shownPath(last.realPath, reach.rules.workspace);
       if (last !== dir) last.close();
       // Another process may have been quicker with the last one.
       const created = made.length > 0 && made.at(-1) === last.realPath;
-      if (!created && !existOk) throw alreadyExists(words);
+      if (!created && !existOk) throw alreadyExists(requestedPath);
       return { path, created };
     },
   );

@@ -6,13 +6,13 @@ import { pathDenied } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
 import type { Lease, Locks } from "../state/locks/locks.ts";
 import { changedMeanwhile, isDirectory, translateWrite } from "./failure.ts";
-import type { WriteGround } from "./ground.ts";
 import type { WriteJournal } from "./journal.ts";
-import type { Found, Place } from "./place.ts";
+import type { WriteReach } from "./write-reach.ts";
+import type { Lockable, WriteTarget } from "./write-target.ts";
 
 /** What every change works with. */
-export interface Bench {
-  readonly look: () => WriteGround;
+export interface WriteContext {
+  readonly currentReach: () => WriteReach;
   readonly locks: Locks;
   readonly journal: WriteJournal;
   /** Largest file that is read whole, in bytes. */
@@ -20,7 +20,7 @@ export interface Bench {
 }
 
 /** Says that things changed between a look and a step, with nothing done: look again. */
-export const AGAIN: unique symbol = Symbol("again");
+export const RETRY: unique symbol = Symbol("again");
 
 // More often only where somebody else writes without pause.
 const MAX_TRIES = 8;
@@ -29,59 +29,63 @@ const MAX_TRIES = 8;
  * The way of every change: find out what to lock, lock it, find it again, since waiting takes time, and only then work.
  * What it throws is an error of ours that names the caller's words.
  */
-export const underLock = async <F extends Found, T>(
-  bench: Bench,
-  words: string,
-  find: (ground: WriteGround) => Promise<F>,
+export const underLock = async <F extends Lockable, T>(
+  context: WriteContext,
+  requestedPath: string,
+  find: (reach: WriteReach) => Promise<F>,
   signal: AbortSignal | undefined,
-  work: (found: F, lease: Lease, ground: WriteGround) => Promise<T | typeof AGAIN>,
+  work: (found: F, lease: Lease, reach: WriteReach) => Promise<T | typeof RETRY>,
 ): Promise<T> => {
-  const attempt = async (): Promise<T | typeof AGAIN> => {
+  const attempt = async (): Promise<T | typeof RETRY> => {
     stopIfAborted(signal);
-    const ground = bench.look();
-    const first = await find(ground);
+    const reach = context.currentReach();
+    const first = await find(reach);
     first.close();
-    const locked = async (lease: Lease): Promise<T | typeof AGAIN> => {
+    const locked = async (lease: Lease): Promise<T | typeof RETRY> => {
       stopIfAborted(signal);
-      const found = await find(ground);
+      const found = await find(reach);
       try {
         const isSame = found.keys.join("\0") === first.keys.join("\0");
-        return isSame ? await work(found, lease, ground) : AGAIN;
+        return isSame ? await work(found, lease, reach) : RETRY;
       } finally {
         found.close();
       }
     };
-    return await bench.locks.hold(first.keys, locked, signal);
+    return await context.locks.hold(first.keys, locked, signal);
   };
   try {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const result = await attempt();
-      if (result !== AGAIN) return result;
+      if (result !== RETRY) return result;
     }
-    throw changedMeanwhile(words);
+    throw changedMeanwhile(requestedPath);
   } catch (error) {
-    throw translateWrite(error, words);
+    throw translateWrite(error, requestedPath);
   }
 };
 
-type Existing = NonNullable<Place["stats"]>;
+type Existing = NonNullable<WriteTarget["stats"]>;
 
 /** Before something there is changed, moved or removed by name: its content must be the caller's to know. */
-export const refuseHidden = ({ words, realPath }: Place, stats: Existing, ground: WriteGround): void => {
+export const refuseHidden = (
+  { requestedPath, realPath }: WriteTarget,
+  stats: Existing,
+  reach: WriteReach,
+): void => {
   if (!stats.isFile()) return;
-  if (ground.isWithheld(realPath)) throw writeDenied(words, "secret");
-  if (ground.isProtectedFile(stats)) throw writeDenied(words, "config");
+  if (reach.isWithheld(realPath)) throw writeDenied(requestedPath, "secret");
+  if (reach.isProtectedFile(stats)) throw writeDenied(requestedPath, "config");
 };
 
 /** Before the content of something there is changed. */
-export const refuseUnwritable = (place: Place, stats: Existing, ground: WriteGround): void => {
-  const { words, at } = place;
-  if (stats.isDirectory()) throw isDirectory(words, "Name a file in it.");
-  if (!stats.isFile()) throw pathDenied(words, "kind", ground.rules);
-  refuseHidden(place, stats, ground);
+export const refuseUnwritable = (target: WriteTarget, stats: Existing, reach: WriteReach): void => {
+  const { requestedPath, at } = target;
+  if (stats.isDirectory()) throw isDirectory(requestedPath, "Name a file in it.");
+  if (!stats.isFile()) throw pathDenied(requestedPath, "kind", reach.rules);
+  refuseHidden(target, stats, reach);
   // The superuser may write anything, but whoever took the bits away meant it.
   if ((stats.mode & 0o222n) === 0n) {
-    throw new LlmcError("permission_denied", `${quoteForMessage(words)} is read-only by its mode.`, {
+    throw new LlmcError("permission_denied", `${quoteForMessage(requestedPath)} is read-only by its mode.`, {
       hint: "The user has to make it writable first.",
     });
   }
