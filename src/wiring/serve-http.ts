@@ -57,7 +57,6 @@ const drain = async (
   { app: http, inFlight, closeSockets }: HttpServer,
   closeMcp: () => Promise<void>,
 ): Promise<void> => {
-  const { closeServer } = await import("../host/net/listen.ts");
   const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
   inFlight.startDraining();
   app.observer.log.info({ under_way: inFlight.count() }, "stopping");
@@ -72,6 +71,7 @@ const drain = async (
   await Promise.all([inFlight.idle(), linger]);
   clearTimeout(limit);
   closeSockets();
+  const { closeServer } = await import("../host/net/listen.ts");
   const closed = closeServer(http.server, CLOSE_MS);
   await closeMcp();
   await closed;
