@@ -21,38 +21,38 @@ const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
   ["diff", (names) => names.map((name) => `--exclude=${literal(name)}`)],
 ]);
 
-/** They search folders, and cannot be told to leave a name out for good. */
+/** They search folders, and have no option that reliably excludes a name. */
 const RECURSIVE: ReadonlySet<string> = new Set(["ag", "ack", "ugrep", "bat", "batcat"]);
 
 export type Exclusion =
-  | { readonly kind: "arguments"; readonly words: readonly string[] }
+  | { readonly kind: "arguments"; readonly args: readonly string[] }
   | { readonly kind: "refused" };
 
 /** What git shows of files that it does not keep, or not as they are now. */
 export const gitShowsSecrets = (
-  words: readonly string[],
+  args: readonly string[],
   secrets: { readonly untracked: boolean; readonly changed: boolean },
 ): boolean => {
-  const subcommand = subcommandOf(words);
+  const subcommand = subcommandOf(args);
   if (!["grep", "diff", "diff-files", "diff-index", "status", "stash", "blame"].includes(subcommand ?? ""))
     return false;
-  const goesBeyond = words.some((word) => /^--(u|no-i|no-e)/.test(word));
+  const goesBeyond = args.some((arg) => /^--(u|no-i|no-e)/.test(arg));
   return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
 };
 
-/** `names` are the base names of the secrets in the roots; `words` the arguments after the program. */
+/** `names` are the base names of the secrets in the roots; `args` the arguments after the program. */
 export const excludeNames = (
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   names: readonly string[],
 ): Exclusion => {
-  if (names.length === 0) return { kind: "arguments", words };
+  if (names.length === 0) return { kind: "arguments", args };
   if (RECURSIVE.has(program)) return { kind: "refused" };
   const exclude = EXCLUDES.get(program);
-  if (exclude === undefined) return { kind: "arguments", words };
-  const end = words.indexOf("--");
-  const at = end < 0 ? words.length : end;
-  // Twice: an option of the caller's that wants a value may swallow the first of them.
+  if (exclude === undefined) return { kind: "arguments", args };
+  const end = args.indexOf("--");
+  const at = end < 0 ? args.length : end;
+  // Twice: an option of the caller may take the first of them as its value.
   const ours = exclude(names);
-  return { kind: "arguments", words: [...words.slice(0, at), ...ours, ...ours, ...words.slice(at)] };
+  return { kind: "arguments", args: [...args.slice(0, at), ...ours, ...ours, ...args.slice(at)] };
 };

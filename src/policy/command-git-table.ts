@@ -9,9 +9,9 @@ export interface GitRule extends OptionShape {
   readonly plain?: string;
   /** It shows differences, through programs that the repository's settings name unless told not to. */
   readonly isDiff?: true;
-  /** The word after the sub-command decides; `""` stands for none. Others need `write`. */
+  /** Values of the argument after the sub-command that only read; `""` stands for no argument. Others need `write`. */
   readonly modes?: readonly string[];
-  /** Words that turn it into something else, wherever they stand. */
+  /** Arguments that turn it into something else, wherever they stand. */
   readonly never?: string;
   /** Operands create something, unless one of these options is given. */
   readonly listsWith?: string;
@@ -136,7 +136,7 @@ export const GIT_GLOBAL_POWERS: ReadonlyMap<string, Power> = new Map<string, Pow
   ["--help", "run"],
 ]);
 
-/** Globals that take the next word where they have no `=`. */
+/** Global options that take the next argument as their value if they have no `=`. */
 export const GIT_GLOBAL_VALUES = new Set(
   "-c -C --config-env --git-dir --work-tree --namespace --super-prefix --attr-source".split(" "),
 );

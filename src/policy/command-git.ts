@@ -7,33 +7,33 @@ import {
   GIT_PLAIN_GLOBALS,
   type GitRule,
 } from "./command-git-table.ts";
-import { listed, sortWords } from "./command-options.ts";
+import { listed, parseArguments } from "./command-options.ts";
 import { brief, type IsInside, type Need, optionNeeds } from "./command-powers.ts";
 import type { Power } from "./command-table.ts";
 
-interface GitWords {
+interface GitArguments {
   readonly globals: readonly string[];
-  /** Undefined where there is none, as in `git --version`. */
+  /** Undefined if there is no sub-command, as in `git --version`. */
   readonly subcommand: string | undefined;
   readonly rest: readonly string[];
 }
 
-const splitGit = (words: readonly string[]): GitWords => {
+const splitGit = (args: readonly string[]): GitArguments => {
   let at = 0;
-  while (words[at]?.startsWith("-")) at += GIT_GLOBAL_VALUES.has(words[at] ?? "") ? 2 : 1;
-  return { globals: words.slice(0, at), subcommand: words[at], rest: words.slice(at + 1) };
+  while (args[at]?.startsWith("-")) at += GIT_GLOBAL_VALUES.has(args[at] ?? "") ? 2 : 1;
+  return { globals: args.slice(0, at), subcommand: args[at], rest: args.slice(at + 1) };
 };
 
 const globalNeeds = (globals: readonly string[], isInside: IsInside): Need[] => {
   const needs: Need[] = [];
   for (let i = 0; i < globals.length; i++) {
-    const word = globals[i] ?? "";
-    if (word === "-C") {
+    const arg = globals[i] ?? "";
+    if (arg === "-C") {
       if (!isInside(globals[++i] ?? "")) needs.push({ power: "read", because: "-C" });
-    } else if (!GIT_PLAIN_GLOBALS.has(word)) {
-      if (GIT_GLOBAL_VALUES.has(word)) i++;
-      const name = word.replace(/=.*$/s, "");
-      // An option that is not known may swallow the sub-command.
+    } else if (!GIT_PLAIN_GLOBALS.has(arg)) {
+      if (GIT_GLOBAL_VALUES.has(arg)) i++;
+      const name = arg.replace(/=.*$/s, "");
+      // An unknown option may take the sub-command as its value.
       needs.push({ power: GIT_GLOBAL_POWERS.get(name) ?? "config", because: brief(name) });
     }
   }
@@ -46,7 +46,7 @@ const WRITING_CONFIG =
 
 /** Settings are read by an option, by `get` or `list`, or by one name alone; whatever comes after a name is its value. */
 const configNeeds = (rest: readonly string[]): Need[] => {
-  const { options, operands, leading } = sortWords(rest, {
+  const { options, operands, leading } = parseArguments(rest, {
     flags:
       "lz --global --system --local --worktree --show-origin --show-scope --name-only --null --includes --bool --int",
     values: "f",
@@ -62,16 +62,16 @@ const configNeeds = (rest: readonly string[]): Need[] => {
 };
 
 const ruleNeeds = (subcommand: string, rest: readonly string[], rule: GitRule): Need[] => {
-  const { options, operands } = sortWords(rest, rule);
+  const { options, operands } = parseArguments(rest, rule);
   const needs: Need[] = (rule.always ?? []).map((power) => ({ power, because: subcommand }));
   needs.push(...optionNeeds(options, rule.powers, rule.plain));
   if (options.some((option) => option.name === "--help")) needs.push({ power: "run", because: "--help" });
   const write = (because: string) => needs.push({ power: "write", because: brief(because) });
   if (rule.modes !== undefined) {
-    const isBare = rest.every((word) => word.startsWith("-"));
+    const isBare = rest.every((arg) => arg.startsWith("-"));
     if (!rule.modes.includes(isBare ? "" : (rest[0] ?? ""))) write(`${subcommand} ${rest[0] ?? ""}`.trim());
   }
-  const turned = rest.find((word) => listed(rule.never).includes(word));
+  const turned = rest.find((arg) => listed(rule.never).includes(arg));
   if (turned !== undefined) write(`${subcommand} ${turned}`);
   const isListing = options.some((option) => option.isSure && listed(rule.listsWith).includes(option.name));
   if (rule.listsWith !== undefined && operands.length > 0 && !isListing)
@@ -81,14 +81,14 @@ const ruleNeeds = (subcommand: string, rest: readonly string[], rule: GitRule): 
 };
 
 /** All powers that a git command line asks for. */
-export const findGitNeeds = (words: readonly string[], isInside: IsInside): Need[] => {
-  const { globals, subcommand, rest } = splitGit(words);
+export const findGitNeeds = (args: readonly string[], isInside: IsInside): Need[] => {
+  const { globals, subcommand, rest } = splitGit(args);
   const needs = globalNeeds(globals, isInside);
-  if (subcommand === undefined) return globals.includes("--help") && words.length === 1 ? [] : needs;
+  if (subcommand === undefined) return globals.includes("--help") && args.length === 1 ? [] : needs;
   if (subcommand === "config") return [...needs, ...configNeeds(rest)];
   const rule = GIT_COMMANDS.get(subcommand);
   // `git remote show` and `update` ask the other side.
-  if (subcommand === "remote" && rest.some((word) => ["show", "update", "prune"].includes(word))) {
+  if (subcommand === "remote" && rest.some((arg) => ["show", "update", "prune"].includes(arg))) {
     needs.push({ power: "network", because: "remote" });
   }
   return rule === undefined
@@ -96,40 +96,40 @@ export const findGitNeeds = (words: readonly string[], isInside: IsInside): Need
     : [...needs, ...ruleNeeds(subcommand, rest, rule)];
 };
 
-export const subcommandOf = (words: readonly string[]): string | undefined => splitGit(words).subcommand;
+export const subcommandOf = (args: readonly string[]): string | undefined => splitGit(args).subcommand;
 
-/** Words of sub-commands that do nothing but change the repository's configuration (REQ-D24). */
+/** Arguments of sub-commands that only change the repository's configuration (REQ-D24). */
 const CONFIGURES: ReadonlyMap<string, RegExp> = new Map([
   ["remote", /^(add|rename|remove|rm|set-head|set-branches|set-url)$/],
   ["branch", /^(-m|-M|--move|-c|-C|--copy|-u|--set-upstream-to(=.*)?|--unset-upstream|--edit-description)$/],
 ]);
 
-/** Whether git would change what it obeys itself, which nobody does through us, whatever was granted. */
-export const configures = (words: readonly string[]): boolean => {
-  const { subcommand = "", rest } = splitGit(words);
+/** Whether git would change its own configuration, which no caller may do, whatever was granted. */
+export const configures = (args: readonly string[]): boolean => {
+  const { subcommand = "", rest } = splitGit(args);
   if (subcommand === "config") return configNeeds(rest).some(({ power }) => power === "config");
   const pattern = CONFIGURES.get(subcommand);
-  return pattern !== undefined && rest.some((word) => pattern.test(word));
+  return pattern !== undefined && rest.some((arg) => pattern.test(arg));
 };
 
-/** Whether a sub-command needs other programs of git; one that is unknown may be anything. */
-export const startsPrograms = (words: readonly string[]): boolean => {
-  const { subcommand } = splitGit(words);
+/** Whether a sub-command starts other git programs. An unknown one is assumed to. */
+export const startsPrograms = (args: readonly string[]): boolean => {
+  const { subcommand } = splitGit(args);
   return subcommand !== undefined && GIT_COMMANDS.get(subcommand)?.forks !== undefined;
 };
 
 /** The folders that `-C` leads to, one after the other, as git follows them. */
-export const changedFolders = (words: readonly string[]): readonly string[] => {
-  const { globals } = splitGit(words);
-  return globals.flatMap((word, at) => (word === "-C" ? [globals[at + 1] ?? "."] : []));
+export const changedFolders = (args: readonly string[]): readonly string[] => {
+  const { globals } = splitGit(args);
+  return globals.flatMap((arg, at) => (arg === "-C" ? [globals[at + 1] ?? "."] : []));
 };
 
 const asSettings = (settings: readonly string[]): string[] => settings.flatMap((setting) => ["-c", setting]);
 
 /** Overrides in front, so that programs named by a repository's own settings do not start; the caller's come after. */
-export const hardenGit = (words: readonly string[], has: (power: Power) => boolean): readonly string[] => {
-  const { globals, subcommand, rest } = splitGit(words);
-  if (subcommand === undefined) return words;
+export const hardenGit = (args: readonly string[], has: (power: Power) => boolean): readonly string[] => {
+  const { globals, subcommand, rest } = splitGit(args);
+  if (subcommand === undefined) return args;
   const rule = GIT_COMMANDS.get(subcommand);
   const front = ["--no-pager"];
   if (rule !== undefined && rule.always === undefined) front.push("--no-optional-locks");
@@ -140,7 +140,7 @@ export const hardenGit = (words: readonly string[], has: (power: Power) => boole
   if (!has("config")) front.push(...asSettings(["safe.bareRepository=explicit"]));
   const [mode = ""] = rest;
   const isOther =
-    rule?.modes?.includes(mode) === false || rest.some((word) => listed(rule?.never).includes(word));
+    rule?.modes?.includes(mode) === false || rest.some((arg) => listed(rule?.never).includes(arg));
   const plain = rule?.isDiff && !isOther && !has("run") ? ["--no-ext-diff", "--no-textconv"] : [];
   const modeAt = rule?.modes === undefined ? 0 : 1;
   return [...front, ...globals, subcommand, ...rest.slice(0, modeAt), ...plain, ...rest.slice(modeAt)];

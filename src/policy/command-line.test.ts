@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseCommandLine, renderCommandLine } from "./command-line.ts";
 
 describe("FAIL-C1 REQ-X1 what a shell would act on is a letter", () => {
-  it.each<[line: string, words: readonly string[]]>([
+  it.each<[line: string, argv: readonly string[]]>([
     ["ls; id", ["ls;", "id"]],
     ["ls ;id", ["ls", ";id"]],
     ["ls && id", ["ls", "&&", "id"]],
@@ -26,13 +26,13 @@ describe("FAIL-C1 REQ-X1 what a shell would act on is a letter", () => {
     ["ls # id", ["ls", "#", "id"]],
     ["X=1 ls", ["X=1", "ls"]],
     ["ls !!", ["ls", "!!"]],
-  ])("%j", (line, words) => {
-    expect(parseCommandLine(line)).toEqual(words);
+  ])("%j", (line, argv) => {
+    expect(parseCommandLine(line)).toEqual(argv);
   });
 });
 
 describe("quoting", () => {
-  it.each<[line: string, words: readonly string[]]>([
+  it.each<[line: string, argv: readonly string[]]>([
     ["grep 'a b' c", ["grep", "a b", "c"]],
     ['grep "a b" c', ["grep", "a b", "c"]],
     ['grep "a\\"b\\\\c\\$d\\n"', ["grep", 'a"b\\c\\$d\\n']],
@@ -44,8 +44,8 @@ describe("quoting", () => {
     ["ls a\\ ", ["ls", "a "]],
     ["ls 'a\nb'", ["ls", "a\nb"]],
     ["ls \\\n", ["ls", "\n"]],
-  ])("%j", (line, words) => {
-    expect(parseCommandLine(line)).toEqual(words);
+  ])("%j", (line, argv) => {
+    expect(parseCommandLine(line)).toEqual(argv);
   });
 
   it("parses back whatever it renders", () => {
@@ -57,15 +57,15 @@ describe("quoting", () => {
       .tuple(word, fc.array(word, { maxLength: 30 }))
       .map(([program, rest]) => [`p${program}`, ...rest]);
     fc.assert(
-      fc.property(argv, (words) => {
-        fc.pre(!words.join("").includes("\0"));
-        expect(parseCommandLine(renderCommandLine(words))).toEqual(words);
+      fc.property(argv, (argv) => {
+        fc.pre(!argv.join("").includes("\0"));
+        expect(parseCommandLine(renderCommandLine(argv))).toEqual(argv);
       }),
       { numRuns: 500 },
     );
   });
 
-  it("keeps plain words plain", () => {
+  it("keeps plain argv plain", () => {
     expect(renderCommandLine(["git", "log", "--format=%h", "a b", "it's"])).toBe(
       `git log --format=%h 'a b' 'it'\\''s'`,
     );
@@ -84,7 +84,7 @@ describe("FAIL-C1 lines that mean nothing are refused with a way out", () => {
     ["ls a\0b", /NUL byte/],
     [`ls ${"a".repeat(32 * 1024)}`, /longer than 32768 bytes/],
     [`ls ${"ü".repeat(17 * 1024)}`, /longer than 32768 bytes/],
-    [`ls ${"a ".repeat(1000)}`, /more than 1000 words/],
+    [`ls ${"a ".repeat(1000)}`, /more than 1000 arguments/],
   ])("%#", (line, message) => {
     expect(() => parseCommandLine(line)).toThrow(
       expect.objectContaining({

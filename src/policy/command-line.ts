@@ -1,14 +1,14 @@
 import { LlmcError } from "../base/error.ts";
 
 const MAX_BYTES = 32 * 1024;
-const MAX_WORDS = 1000;
+const MAX_ARGUMENTS = 1000;
 
 const NO_SHELL = "There is no shell: | and > are passed on as they are. Run one program at a time.";
 
 const badLine = (why: string, hint: string): LlmcError =>
   new LlmcError("invalid_args", `The command line ${why}.`, { hint });
 
-/** The text in a quoted part that starts at `from`, and the place after its closing quote. */
+/** The text of a quoted part that starts at `from`, and the index after its closing quote. */
 const readQuoted = (text: string, from: number): readonly [part: string, next: number] => {
   const quote = text[from];
   let part = "";
@@ -26,37 +26,37 @@ const readQuoted = (text: string, from: number): readonly [part: string, next: n
   );
 };
 
-const splitWords = (line: string): string[] => {
-  const words: string[] = [];
-  let word: string | undefined;
+const splitArguments = (line: string): string[] => {
+  const args: string[] = [];
+  let arg: string | undefined;
   let at = 0;
   while (at < line.length) {
     const letter = line[at] ?? "";
     if (letter === " " || letter === "\t") {
-      if (word !== undefined) words.push(word);
-      word = undefined;
+      if (arg !== undefined) args.push(arg);
+      arg = undefined;
       at++;
     } else if (letter === "'" || letter === '"') {
       const [part, next] = readQuoted(line, at);
-      word = (word ?? "") + part;
+      arg = (arg ?? "") + part;
       at = next;
     } else if (letter === "\\") {
       if (at + 1 === line.length) {
         throw badLine("ends in a backslash", "Put another backslash before one that means itself.");
       }
-      word = (word ?? "") + line[at + 1];
+      arg = (arg ?? "") + line[at + 1];
       at += 2;
     } else {
-      word = (word ?? "") + letter;
+      arg = (arg ?? "") + letter;
       at++;
     }
-    if (words.length > MAX_WORDS) break;
+    if (args.length > MAX_ARGUMENTS) break;
   }
-  if (word !== undefined) words.push(word);
-  return words;
+  if (arg !== undefined) args.push(arg);
+  return args;
 };
 
-/** Line ends around the whole are how people paste, not something to pass on; an escaped blank at the end is a word's. */
+/** Line ends around a pasted command are dropped; an escaped blank at the end belongs to its argument. */
 const trimLine = (text: string): string => {
   const trimmed = text.trim();
   const end = text.indexOf(trimmed) + trimmed.length;
@@ -64,30 +64,30 @@ const trimLine = (text: string): string => {
 };
 
 /**
- * Quotes and backslashes group letters into words, and that is all: whatever else a shell would act on
- * (`;`, `&&`, `|`, `>`, `$(…)`, `*`, `~`, a newline) is a letter like any other.
+ * Quotes and backslashes group characters into arguments, and that is all: whatever else a shell would act on
+ * (`;`, `&&`, `|`, `>`, `$(…)`, `*`, `~`, a newline) is a character like any other.
  */
 export const parseCommandLine = (text: string): readonly [string, ...string[]] => {
   if (text.length > MAX_BYTES || Buffer.byteLength(text) > MAX_BYTES) {
     throw badLine(`is longer than ${MAX_BYTES} bytes`, "Put long input into a file and name the file.");
   }
   if (text.includes("\0")) throw badLine("holds a NUL byte", "No program can be given one.");
-  const words = splitWords(trimLine(text));
-  if (words.length > MAX_WORDS) {
+  const args = splitArguments(trimLine(text));
+  if (args.length > MAX_ARGUMENTS) {
     throw badLine(
-      `has more than ${MAX_WORDS} words`,
+      `has more than ${MAX_ARGUMENTS} arguments`,
       "Name a directory or a glob of the program's own instead.",
     );
   }
-  const [program, ...rest] = words;
+  const [program, ...rest] = args;
   if (program === undefined || program === "") {
     throw badLine("names no program", "Start with the name of a program, as in: ls -l src.");
   }
   return [program, ...rest];
 };
 
-const renderWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+const renderArgument = (arg: string): string =>
+  /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 
-/** The same words, in a line that parses back to them; for people and for the log. */
-export const renderCommandLine = (argv: readonly string[]): string => argv.map(renderWord).join(" ");
+/** A line that parses back to the same arguments; for people and for the log. */
+export const renderCommandLine = (argv: readonly string[]): string => argv.map(renderArgument).join(" ");

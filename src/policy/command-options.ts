@@ -1,15 +1,15 @@
 /**
- * What is known of a program's options. Only what is listed here is trusted to swallow what comes after it, so a wrong
+ * What is known of a program's options. Only options listed here are trusted to take what follows as a value, so a wrong
  * entry in `values`, `attached` or `longValues` is a hole, and a missing one only refuses too much.
  */
 export interface OptionShape {
   /** Letters that take no value; then, after a space, long options that take none. */
   readonly flags?: string;
-  /** Letters that take the rest of their word as a value, or the next word. */
+  /** Letters that take the rest of their argument as a value, or the next argument. */
   readonly values?: string;
-  /** Letters that take the rest of their word as a value, and never the next word. */
+  /** Letters that take the rest of their argument as a value, and never the next argument. */
   readonly attached?: string;
-  /** Long options that take the next word when there is no `=`. */
+  /** Long options that take the next argument if there is no `=`. */
   readonly longValues?: string;
 }
 
@@ -17,14 +17,14 @@ export interface FoundOption {
   /** `-o` or `--output`, as written. */
   readonly name: string;
   readonly value: string | undefined;
-  /** Not possibly the value of an unknown option before it. */
+  /** Certainly not the value of an unknown option before it. */
   readonly isSure: boolean;
 }
 
-export interface SortedWords {
+export interface ParsedArguments {
   readonly options: readonly FoundOption[];
   readonly operands: readonly string[];
-  /** How many of the options come before the first operand: some programs heed no others. */
+  /** How many of the options come before the first operand: some programs ignore the others. */
   readonly leading: number;
   /** No option is unknown, so no operand can be the value of one. */
   readonly isCertain: boolean;
@@ -32,49 +32,49 @@ export interface SortedWords {
 
 export const listed = (names: string | undefined): readonly string[] => names?.split(" ") ?? [];
 
-const readLong = (word: string): readonly [name: string, value: string | undefined] => {
-  const equals = word.indexOf("=");
-  return equals < 0 ? [word, undefined] : [word.slice(0, equals), word.slice(equals + 1)];
+const readLong = (arg: string): readonly [name: string, value: string | undefined] => {
+  const equals = arg.indexOf("=");
+  return equals < 0 ? [arg, undefined] : [arg.slice(0, equals), arg.slice(equals + 1)];
 };
 
-/** Sorts words the way getopt does, options among operands included. */
-export const sortWords = (words: readonly string[], shape: OptionShape): SortedWords => {
+/** Parses arguments as getopt does, options among operands included. */
+export const parseArguments = (args: readonly string[], shape: OptionShape): ParsedArguments => {
   const [letterFlags = "", ...longFlags] = listed(shape.flags);
   const longValues = listed(shape.longValues);
   const options: FoundOption[] = [];
   const operands: string[] = [];
-  // The word before may be an option that waits for a value, for all that is known: then `--` may be that value.
+  // The argument before may be an unknown option that takes a value: then `--` may be that value.
   let isOpen = false;
   let isCertain = true;
   let leading: number | undefined;
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i] ?? "";
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
     const isSure = !isOpen;
-    // A word that may itself be a value may take none: then the next word is looked at all the same.
+    // An argument that may itself be a value may take no value, so the next argument is examined all the same.
     const skip = (): void => {
       if (isSure) i++;
       else isOpen = true;
     };
-    if (word === "--") {
-      const rest = words.slice(i + 1);
-      // Where it may be a value, what follows is taken for both.
-      const more = isSure ? [] : sortWords(rest, shape).options.map((option) => ({ ...option, isSure }));
+    if (arg === "--") {
+      const rest = args.slice(i + 1);
+      // If it may be a value, what follows is read both ways.
+      const more = isSure ? [] : parseArguments(rest, shape).options.map((option) => ({ ...option, isSure }));
       operands.push(...rest);
       return { options: [...options, ...more], operands, leading: leading ?? options.length, isCertain };
-    } else if (word.startsWith("--")) {
-      const [name, written] = readLong(word);
+    } else if (arg.startsWith("--")) {
+      const [name, written] = readLong(arg);
       const takesNext = written === undefined && longValues.includes(name);
-      options.push({ name, value: takesNext ? words[i + 1] : written, isSure });
+      options.push({ name, value: takesNext ? args[i + 1] : written, isSure });
       isOpen = written === undefined && !takesNext && !longFlags.includes(name);
       if (takesNext) skip();
-    } else if (word.startsWith("-") && word !== "-") {
+    } else if (arg.startsWith("-") && arg !== "-") {
       isOpen = false;
-      for (let at = 1; at < word.length; at++) {
-        const letter = word[at] ?? "";
+      for (let at = 1; at < arg.length; at++) {
+        const letter = arg[at] ?? "";
         const takesValue = shape.values?.includes(letter) === true;
         const isAttached = shape.attached?.includes(letter) === true;
-        const rest = word.slice(at + 1);
-        const taken = rest || words[i + 1];
+        const rest = arg.slice(at + 1);
+        const taken = rest || args[i + 1];
         options.push({
           name: `-${letter}`,
           value: takesValue ? taken : isAttached ? rest : undefined,
@@ -86,7 +86,7 @@ export const sortWords = (words: readonly string[], shape: OptionShape): SortedW
       }
     } else {
       leading ??= options.length;
-      operands.push(word);
+      operands.push(arg);
       isOpen = false;
     }
     if (isOpen) isCertain = false;

@@ -5,13 +5,13 @@ import {
   listed,
   meansOneOf,
   type OptionShape,
-  type SortedWords,
-  sortWords,
+  type ParsedArguments,
+  parseArguments,
 } from "./command-options.ts";
 import { judgeAwkText, judgeSedText } from "./command-scripts.ts";
 import type { Power, PowerOptions, ProgramRule } from "./command-table.ts";
 
-/** A power that the arguments ask for, and the words that do. */
+/** A power that a call needs, and the argument that needs it. */
 export interface Need {
   readonly power: Power;
   readonly because: string;
@@ -20,13 +20,13 @@ export interface Need {
 /** Whether a path as written stays where commands may work. */
 export type IsInside = (path: string) => boolean;
 
-/** Where nothing is known of the roots: relative paths that do not climb. */
+/** If the roots are unknown: relative paths without `..`. */
 export const staysBelow: IsInside = (path) => !posix.isAbsolute(path) && !path.split("/").includes("..");
 
 const POWERS: readonly Power[] = ["run", "write", "read", "network", "config"];
 
-/** A caller's word for a message: never long. */
-export const brief = (word: string): string => ellipsize(word, 40);
+/** A caller's argument, shortened for a message. */
+export const brief = (arg: string): string => ellipsize(arg, 40);
 
 /** The powers that options ask for by their names. */
 export const optionNeeds = (
@@ -40,10 +40,10 @@ export const optionNeeds = (
       .map((option) => ({ power, because: brief(option.name) })),
   );
 
-const expressionNeeds = (words: readonly string[], rule: ProgramRule): Need[] => {
-  const options = words
-    .filter((word) => word.startsWith("-"))
-    .map((word) => ({ name: word.replace(/^-+/, "-"), value: undefined, isSure: true }));
+const expressionNeeds = (args: readonly string[], rule: ProgramRule): Need[] => {
+  const options = args
+    .filter((arg) => arg.startsWith("-"))
+    .map((arg) => ({ name: arg.replace(/^-+/, "-"), value: undefined, isSure: true }));
   return optionNeeds(options, rule.powers, undefined);
 };
 
@@ -54,12 +54,15 @@ const pathNeeds = (options: readonly FoundOption[], rule: ProgramRule, isInside:
     rule.plain,
   );
 
-const scriptNeeds = ({ options, operands, leading, isCertain }: SortedWords, rule: ProgramRule): Need[] => {
+const scriptNeeds = (
+  { options, operands, leading, isCertain }: ParsedArguments,
+  rule: ProgramRule,
+): Need[] => {
   if (rule.script === undefined) return [];
   const judge = rule.script === "awk" ? judgeAwkText : judgeSedText;
   const isText = (option: FoundOption): boolean => meansOneOf(option, listed(rule.scriptOptions), []);
   const values = options.filter(isText).flatMap((option) => option.value ?? []);
-  // Without such an option before it, the first operand is the text; what an unknown option may have taken is unknown.
+  // Without such an option, the first operand is the program text. An unknown option may have taken it as a value.
   const isGiven = options.slice(0, leading).some((option) => isText(option) && option.value !== undefined);
   const texts = isCertain ? operands.slice(0, isGiven ? 0 : 1) : operands;
   return [...values, ...texts].flatMap((text) => {
@@ -70,16 +73,16 @@ const scriptNeeds = ({ options, operands, leading, isCertain }: SortedWords, rul
 
 const ASKS = new Set(["-v", "-V", "--version", "-h", "--help"]);
 
-const subcommandNeeds = (words: readonly string[], rule: ProgramRule): Need[] => {
+const subcommandNeeds = (args: readonly string[], rule: ProgramRule): Need[] => {
   const { subcommands } = rule;
-  if (subcommands === undefined || words.every((word) => ASKS.has(word))) return [];
-  const [first = ""] = words;
-  // An option in front may swallow the next word, so that it is unknown which word is the sub-command.
-  const candidates = first.startsWith("-") ? words : [first];
+  if (subcommands === undefined || args.every((arg) => ASKS.has(arg))) return [];
+  const [first = ""] = args;
+  // An option in front may take the next argument as its value, so any argument may be the sub-command.
+  const candidates = first.startsWith("-") ? args : [first];
   const needs = POWERS.flatMap((power) =>
     candidates
-      .filter((word) => listed(subcommands.needs?.[power]).includes(word))
-      .map((word) => ({ power, because: brief(word) })),
+      .filter((arg) => listed(subcommands.needs?.[power]).includes(arg))
+      .map((arg) => ({ power, because: brief(arg) })),
   );
   const isFree = subcommands.rest === undefined || listed(subcommands.free).includes(first);
   return isFree || subcommands.rest === undefined
@@ -87,31 +90,31 @@ const subcommandNeeds = (words: readonly string[], rule: ProgramRule): Need[] =>
     : [...needs, { power: subcommands.rest, because: brief(first) }];
 };
 
-const readsOnly = (words: readonly string[], names: string, shape: OptionShape): boolean => {
-  const end = words.findIndex((word) => !word.startsWith("-") || word === "--");
-  const leading = sortWords(end < 0 ? words : words.slice(0, end), shape).options;
+const readsOnly = (args: readonly string[], names: string, shape: OptionShape): boolean => {
+  const end = args.findIndex((arg) => !arg.startsWith("-") || arg === "--");
+  const leading = parseArguments(end < 0 ? args : args.slice(0, end), shape).options;
   return leading.some((option) => option.isSure && listed(names).includes(option.name));
 };
 
 /** All powers that these arguments ask for, by the program's rule. */
-export const findNeeds = (words: readonly string[], rule: ProgramRule, isInside: IsInside): Need[] => {
+export const findNeeds = (args: readonly string[], rule: ProgramRule, isInside: IsInside): Need[] => {
   const always = (rule.always ?? []).map((power) => ({ power, because: "" }));
-  if (rule.isExpression) return [...always, ...expressionNeeds(words, rule)];
-  const [first = ""] = words;
+  if (rule.isExpression) return [...always, ...expressionNeeds(args, rule)];
+  const [first = ""] = args;
   const bundle = rule.isBundled && first !== "" && !first.startsWith("-") ? [`-${first}`] : [];
-  const sorted = sortWords([...bundle, ...words.slice(bundle.length)], rule);
+  const sorted = parseArguments([...bundle, ...args.slice(bundle.length)], rule);
   const { options, operands } = sorted;
-  const said = (rule.words ?? []).flatMap(([power, pattern]) =>
-    words.filter((word) => pattern.test(word)).map((word) => ({ power, because: brief(word) })),
+  const said = (rule.patterns ?? []).flatMap(([power, pattern]) =>
+    args.filter((arg) => pattern.test(arg)).map((arg) => ({ power, because: brief(arg) })),
   );
   // Some implementations take no options after the first operand.
-  const files = operands.length === 0 ? [] : words.slice(words.indexOf(operands[0] ?? ""));
+  const files = operands.length === 0 ? [] : args.slice(args.indexOf(operands[0] ?? ""));
   const tooMany: Need[] =
     rule.maxOperands !== undefined && files.length > rule.maxOperands
       ? [{ power: "write", because: `the file ${brief(files[rule.maxOperands] ?? "")}` }]
       : [];
   const byDefault: Need[] =
-    rule.readsWith === undefined || words.length === 0 || readsOnly(words, rule.readsWith, rule)
+    rule.readsWith === undefined || args.length === 0 || readsOnly(args, rule.readsWith, rule)
       ? []
       : [{ power: "write", because: "" }];
   return [
@@ -122,6 +125,6 @@ export const findNeeds = (words: readonly string[], rule: ProgramRule, isInside:
     ...tooMany,
     ...byDefault,
     ...scriptNeeds(sorted, rule),
-    ...subcommandNeeds(words, rule),
+    ...subcommandNeeds(args, rule),
   ];
 };

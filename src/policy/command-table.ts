@@ -8,8 +8,8 @@ export type { Power } from "../base/powers.ts";
  * `run` other programs or code, `write` files, `read` names or settings from a file that no check of the arguments
  * sees, reach the `network`, or replace its `config`uration, which mostly comes to the same as `run`.
  *
- * An option that reads a file just as an operand would (`grep -f`, `diff --from-file`, `sort --random-source`) is no
- * power: where files are read from is the sandbox's affair, for operands and options alike.
+ * An option that reads a file just as an operand would (`grep -f`, `diff --from-file`, `sort --random-source`) is not a
+ * power: the sandbox decides where files are read from, for operands and options alike.
  */
 export type PowerOptions = Partial<Record<Power, string>>;
 
@@ -22,22 +22,22 @@ export interface ProgramRule extends OptionShape {
   readonly powers?: PowerOptions;
   /** Harmless long options whose whole name is the beginning of one in `powers`. */
   readonly plain?: string;
-  /** Options are whole words with one dash, anywhere, and `--` ends nothing. */
+  /** Options have one dash and a whole name, may stand anywhere, and `--` does not end them. */
   readonly isExpression?: true;
-  /** The first word may be letters of options without their dash. */
+  /** The first argument may be option letters without a dash. */
   readonly isBundled?: true;
   /** Operands beyond these are files that it writes. */
   readonly maxOperands?: number;
   /** It writes unless one of these options comes before its operands. */
   readonly readsWith?: string;
   /** Options and operands that need a power because of what they say. */
-  readonly words?: readonly (readonly [Power, RegExp])[];
+  readonly patterns?: readonly (readonly [Power, RegExp])[];
   /** Options whose value is a path, which needs the power only where it leads outside. */
   readonly paths?: PowerOptions;
   /** The first operand, and the values of `scriptOptions`, are code in this language. */
   readonly script?: "awk" | "sed";
   readonly scriptOptions?: string;
-  /** The first word decides: `free` needs nothing, what is in `needs` that power, and others `rest`. */
+  /** The first argument decides: those in `free` need nothing, those in `needs` that power, and others `rest`. */
   readonly subcommands?: { readonly free?: string; readonly needs?: PowerOptions; readonly rest?: Power };
   /** Put in front of the arguments: settings from elsewhere must not take effect. */
   readonly front?: readonly string[];
@@ -46,7 +46,7 @@ export interface ProgramRule extends OptionShape {
 const each = (names: string, rule: ProgramRule): [string, ProgramRule][] =>
   names.split(" ").map((name) => [name, rule]);
 
-/** They start another program, named in their arguments: an allowlist that lets them through is none. */
+/** They start another program, named in their arguments: an allowlist that lets them through allows everything. */
 const LAUNCHERS =
   "xargs env nice nohup timeout setsid stdbuf time watch sudo doas su runuser pkexec gosu su-exec chroot unshare " +
   "nsenter ionice chrt taskset flock script scriptreplay strace ltrace gdb lldb perf valgrind parallel entr busybox " +
@@ -57,7 +57,7 @@ const LAUNCHERS =
   "git-shell multitime hyperfine ld.so ld-linux.so ld-linux-x86-64.so ld-linux-aarch64.so ld-musl-x86_64.so " +
   "ld-musl-aarch64.so";
 
-/** Pagers, editors and pickers: each has a key or a word for a shell. */
+/** Pagers, editors and pickers: each has a key or a command that starts a shell. */
 const PAGERS =
   "less more most pg vim vim.basic vim.tiny vim.nox vi view nvim rvim ex ed red nano pico emacs emacsclient joe mcedit fzf lesspipe";
 
@@ -99,7 +99,7 @@ const PYTEST: ProgramRule = {
   longValues:
     "--config-file --rootdir --confcutdir --basetemp --junitxml --junit-xml --log-file --report-log",
   powers: { read: "--pyargs", network: "--pastebin" },
-  words: [
+  patterns: [
     [
       "write",
       /^(-o|--override-ini=)?((cache_dir|log_file|pythonpath|testpaths)\s*=\s*(\/|.*\.\.)|addopts\s*=)/,
@@ -129,7 +129,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
     {
       flags: "bcdDEhiklLnNprsv0 --brief --mime --mime-type --mime-encoding --dereference",
       values: "eFP",
-      // A magic file's lines come back in the complaints about them; -z and -Z start decompressors.
+      // Error messages quote the lines of a magic file; -z and -Z start decompressors.
       powers: {
         read: "-m --magic-file -f --files-from",
         write: "-C --compile",
@@ -185,7 +185,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   ],
   ["diff3", { powers: { run: "--diff-program" } }],
   ["sdiff", { powers: { run: "--diff-program", write: "-o --output" } }],
-  // Its letters take their values from the words after the whole group, so none of them may swallow a letter.
+  // Its letters take their values from the arguments after the whole group, so no letter is the value of another.
   ["tree", { powers: { write: "-o -R", read: "--fromfile --fromtabfile" } }],
 
   [
@@ -204,7 +204,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
       },
       plain: "--file --checkpoint --list",
       // An archive of another machine is fetched by a program.
-      words: [["run", /^(--file=|-[a-z]*f)?[\w.@-]+:/i]],
+      patterns: [["run", /^(--file=|-[a-z]*f)?[\w.@-]+:/i]],
     },
   ],
   [
@@ -235,7 +235,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
     {
       always: ["write"],
       powers: { run: "-e --rsh --rsync-path --daemon --config -M --remote-option", read: "--files-from" },
-      words: [["network", /^rsync:|^[^/]+:/]],
+      patterns: [["network", /^rsync:|^[^/]+:/]],
     },
   ],
   [
@@ -249,7 +249,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
           "--trace --trace-ascii --output-dir --stderr --etag-save --hsts --alt-svc --libcurl --create-dirs",
         read: "-T --upload-file -n --netrc --netrc-file --unix-socket --abstract-unix-socket -E --cert --key",
       },
-      words: [["read", /^file:|^(-\w+|--[\w-]+=)?@|=[@<]/i]],
+      patterns: [["read", /^file:|^(-\w+|--[\w-]+=)?@|=[@<]/i]],
     },
   ],
   [
@@ -278,7 +278,7 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
   ],
   ["go", { writes: true, subcommands: { needs: { network: "get install" } } }],
 
-  ["dd", { words: [["write", /^of=/]] }],
+  ["dd", { patterns: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],
   ["unzip", { readsWith: "-l -v -t -Z -p -z -c" }],
   ...each("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress", {

@@ -41,11 +41,11 @@ export const isListed = (name: string, allowlist: readonly string[]): boolean =>
   allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
 
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
-export const notListed = (word: string, allowlist: readonly string[]): Refusal => {
-  const meant = nearest(posix.basename(word), allowlist);
+export const notListed = (arg: string, allowlist: readonly string[]): Refusal => {
+  const meant = nearest(posix.basename(arg), allowlist);
   return {
     allowed: false,
-    reason: `${quoteForMessage(word)} is not among the programs that may be run.`,
+    reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
     hint:
       allowlist.length === 0
         ? `The operator allows none: ${ALLOWLIST_KEY} is empty.`
@@ -62,11 +62,11 @@ const findRule = (name: string): ProgramRule | undefined =>
 
 const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
 
-const programNeeds = (name: string, words: readonly string[], isInside: IsInside): Need[] => {
+const programNeeds = (name: string, args: readonly string[], isInside: IsInside): Need[] => {
   const rule = findRule(name);
-  if (rule !== undefined) return findNeeds(words, rule, isInside);
-  if (name === "git") return findGitNeeds(words, isInside);
-  return isGit(name) ? findGitNeeds([name.slice("git-".length), ...words], isInside) : [];
+  if (rule !== undefined) return findNeeds(args, rule, isInside);
+  if (name === "git") return findGitNeeds(args, isInside);
+  return isGit(name) ? findGitNeeds([name.slice("git-".length), ...args], isInside) : [];
 };
 
 const EFFECTS: Record<Power, string> = {
@@ -96,34 +96,34 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
 
 const REFUSED_CONFIG: Refusal = {
   allowed: false,
-  reason: "This git command changes the repository's configuration, which nobody does through llmc.",
+  reason: "This git command changes the repository's configuration, which llmc never allows.",
   hint: "The user has to run it in a terminal.",
 };
 
-/** Puts in front of the arguments what keeps settings that lie around from starting programs. */
+/** Adds leading arguments that keep settings of the repository or the user from starting programs. */
 const hardenArgv = (
-  [program, ...words]: readonly [string, ...string[]],
+  [program, ...args]: readonly [string, ...string[]],
   names: ReadonlySet<string>,
   has: (power: Power) => boolean,
 ): readonly [string, ...string[]] =>
   names.has("git")
-    ? [program, ...hardenGit(words, has)]
-    : [program, ...[...names].flatMap((name) => findRule(name)?.front ?? []), ...words];
+    ? [program, ...hardenGit(args, has)]
+    : [program, ...[...names].flatMap((name) => findRule(name)?.front ?? []), ...args];
 
 /**
- * Whether a listed program may be given these arguments. It narrows what the list opens, and is no boundary by
- * itself: a program that no rule knows passes as it is, since the operator chose it, and the sandbox holds all.
+ * Whether a listed program may be given these arguments. It narrows what the list opens and is not a boundary by
+ * itself: a program without a rule passes, since the operator chose it, and the sandbox confines all of them.
  */
 export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
   const { argv, executable, name, allowlist, powers, isInside = staysBelow } = facts;
   if (!isListed(name, allowlist)) return notListed(name, allowlist);
-  const words = argv.slice(1);
+  const args = argv.slice(1);
   const realName = posix.basename(executable);
   // A link with a harmless name may lead to a launcher.
   const names = new Set(MULTI_CALL.has(realName) ? [name] : [name, realName]);
   const has = (power: Power): boolean => [...names].some((each) => powers.includes(`${each}:${power}`));
-  const needs = [...names].flatMap((each) => programNeeds(each, words, isInside));
-  if (names.has("git") && configures(words)) return REFUSED_CONFIG;
+  const needs = [...names].flatMap((each) => programNeeds(each, args, isInside));
+  if (names.has("git") && configures(args)) return REFUSED_CONFIG;
   const missing = needs.filter((need) => !has(need.power));
   if (missing.length > 0) return refuse(name, missing);
   const isKnown = [...names].every((each) => isGit(each) || findRule(each) !== undefined);
@@ -132,6 +132,6 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
     allowed: true,
     argv: hardenArgv(argv, names, has),
     writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
-    git: names.has("git") ? { forks: has("run") || startsPrograms(words), mayRun: has("run") } : undefined,
+    git: names.has("git") ? { forks: has("run") || startsPrograms(args), mayRun: has("run") } : undefined,
   };
 };

@@ -2,7 +2,7 @@
 interface ModelEgress {
   /** `restricted`: nothing leaves this machine (doc0 §7.1). */
   readonly profile: "restricted" | "unrestricted";
-  /** Empty: the profile's rule alone. */
+  /** If empty, only the profile decides. */
   readonly allowedModelPrefixes: readonly string[];
   /** Nothing leaves this machine, whatever the profile says. */
   readonly airGapped: boolean;

@@ -8,15 +8,15 @@ export type GlobMatch = (relativePath: string) => boolean;
 /** Stands for any number of characters, or of directories. */
 const STAR = Symbol("star");
 
-/** How much of the subject it takes at a place; 0: it does not fit there. */
+/** How many characters of the subject it matches at an index; 0 if it does not match there. */
 type Step<S> = typeof STAR | ((subject: S, at: number) => number);
 
-// Alternatives in braces multiply.
+// The number of alternatives multiplies with each brace.
 const MAX_ALTERNATIVES = 256;
 
 const badGlob = (glob: string, why: string): LlmcError =>
   new LlmcError("invalid_args", `The glob ${quoteForMessage(glob)} has ${why}.`, {
-    hint: "Put a backslash before a letter that means itself.",
+    hint: "Put a backslash before a character that stands for itself.",
   });
 
 /**
@@ -170,5 +170,5 @@ export const compileGlob = (glob: string, { ignoreCase = false }: GlobOptions = 
   };
 };
 
-/** Letters that make a pattern a glob. */
+/** Characters that make a pattern a glob. */
 export const isGlob = (pattern: string): boolean => /[*?[\]{}]/.test(pattern);

@@ -4,9 +4,9 @@ import { quoteForMessage } from "../base/text.ts";
 
 /** What callers may reach. All paths are absolute and normal: no `.`, no `..`, no slash at the end. */
 export interface PathRules {
-  /** Real path; relative words start here. */
+  /** Real path. Relative paths start here. */
   readonly workspace: string;
-  /** Real paths. None: nothing is allowed. */
+  /** Real paths. An empty list allows nothing. */
   readonly roots: readonly string[];
   /** The same roots as the operator wrote them, for callers who use those names. They allow nothing by themselves. */
   readonly writtenRoots: readonly string[];
@@ -36,22 +36,23 @@ export const insideRoots = (realPath: string, roots: readonly string[]): boolean
   posix.normalize(realPath) === realPath &&
   roots.some((root) => isInside(realPath, root));
 
-const unusable = (words: string, why: string): LlmcError =>
-  new LlmcError("path_denied", `${quoteForMessage(words)} is not a usable path: ${why}.`);
+const unusable = (requested: string, why: string): LlmcError =>
+  new LlmcError("path_denied", `${quoteForMessage(requested)} is not a usable path: ${why}.`);
 
 /**
- * The absolute path that the caller's words stand for, by their letters alone. Nothing is expanded or decoded: `~`,
+ * The absolute path that a caller's path stands for, by its text alone. Nothing is expanded or decoded: `~`,
  * `file://`, `%2e%2e`, backslashes, dots and spaces at the end are parts of names.
  */
-export const resolveWords = (words: string, workspace: string): string => {
-  if (words === "") throw unusable(words, "it is empty");
-  if (words.includes("\0")) throw unusable(words, "it contains a NUL byte");
-  if (Buffer.byteLength(words) > MAX_PATH_BYTES) throw unusable(words, `it is over ${MAX_PATH_BYTES} bytes`);
-  const path = posix.resolve(workspace, words);
+export const resolveWords = (requested: string, workspace: string): string => {
+  if (requested === "") throw unusable(requested, "it is empty");
+  if (requested.includes("\0")) throw unusable(requested, "it contains a NUL byte");
+  if (Buffer.byteLength(requested) > MAX_PATH_BYTES)
+    throw unusable(requested, `it is over ${MAX_PATH_BYTES} bytes`);
+  const path = posix.resolve(workspace, requested);
   const bytes = Buffer.byteLength(path);
-  if (bytes >= MAX_PATH_BYTES) throw unusable(words, `it is over ${MAX_PATH_BYTES} bytes`);
+  if (bytes >= MAX_PATH_BYTES) throw unusable(requested, `it is over ${MAX_PATH_BYTES} bytes`);
   if (bytes > MAX_NAME_BYTES && path.split("/").some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
-    throw unusable(words, `a name in it is over ${MAX_NAME_BYTES} bytes`);
+    throw unusable(requested, `a name in it is over ${MAX_NAME_BYTES} bytes`);
   }
   return path;
 };
@@ -70,7 +71,7 @@ export const judgeReal = (realPath: string, rules: PathRules): PathRefusal | und
   judgeWithin(realPath, rules.roots, rules);
 
 /**
- * A first decision on the letters of a path, before the disk is touched: refusing here keeps what exists outside from
+ * A first decision on the text of a path, before the disk is touched: refusing here keeps what exists outside from
  * showing through the errors. A pass means nothing yet, since links are still to be followed.
  */
 export const judgeWritten = (path: string, rules: PathRules): PathRefusal | undefined =>
@@ -82,7 +83,7 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
   private: [`belongs to llmc's own state (${STATE_DIR}), which no tool reads.`, "Use another path."],
   denylist: [
     "is on the denylist (mcp.tools.denylist_globs): its content is not returned.",
-    "Its name, size and time can still be had by stat.",
+    "stat still returns its name, size and time.",
   ],
   kind: [
     "is neither a regular file nor a directory.",
@@ -90,10 +91,10 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
   ],
 };
 
-/** Names the caller's own words only: a real path may be none of their business. */
-export const pathDenied = (words: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
+/** Quotes the caller's own path only: the real path may reveal something outside the roots. */
+export const pathDenied = (requested: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
   const [message, hint] = REFUSALS[refusal];
-  return new LlmcError("path_denied", `${quoteForMessage(words)} ${message}`, {
+  return new LlmcError("path_denied", `${quoteForMessage(requested)} ${message}`, {
     hint: rules.roots.length === 0 ? "The configuration allows no roots, so nothing can be reached." : hint,
   });
 };

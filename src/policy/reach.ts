@@ -9,7 +9,7 @@ import { insideRoots, STATE_DIR } from "./paths.ts";
  */
 export type Actor = "tools" | "commands" | "git";
 
-/** What the server, or a program of the user, obeys or executes; and what is withheld by its name. */
+/** Files that the server or a program of the user obeys or executes, and files withheld by their names. */
 export type ReachId =
   | "state"
   | "user"
@@ -237,9 +237,9 @@ const OTHER_REFUSALS = {
 } as const;
 
 /** Quotes the caller's own path only. `inside` is something below it that is the reason. */
-export const writeDenied = (words: string, refusal: WriteRefusal, inside?: string): LlmcError => {
+export const writeDenied = (requested: string, refusal: WriteRefusal, inside?: string): LlmcError => {
   const { message, hint } =
     refusal in REACH ? REACH[refusal as ReachId] : OTHER_REFUSALS[refusal as keyof typeof OTHER_REFUSALS];
   const where = inside === undefined ? "" : `${quoteForMessage(inside)} in `;
-  return new LlmcError("path_denied", `${where}${quoteForMessage(words)} ${message}`, { hint });
+  return new LlmcError("path_denied", `${where}${quoteForMessage(requested)} ${message}`, { hint });
 };

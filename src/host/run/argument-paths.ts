@@ -39,7 +39,7 @@ export const withoutNames = (
   const names = [...new Set(secrets.map((path) => posix.basename(path)))];
   const exclusion = excludeNames(program, words, names);
   if (exclusion.kind === "refused") throw refuseRecursive(program);
-  return [file, ...exclusion.words];
+  return [file, ...exclusion.args];
 };
 
 /** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
