@@ -2,10 +2,10 @@ import type { CompleteRequest, CompleteResult } from "@modelcontextprotocol/serv
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
 
-/** The protocol's own bound on one answer. */
+/** The limit of the protocol. */
 const MAX_VALUES = 100;
 
-/** Suggestions for arguments of prompts and variables of resource templates; modules that offer them say how. */
+/** Suggestions for the arguments of prompts and the variables of resource templates; custom modules provide them. */
 export const complete = async (
   core: Core,
   { ref, argument }: CompleteRequest["params"],

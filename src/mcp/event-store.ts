@@ -1,9 +1,9 @@
 import type { EventStore, JSONRPCMessage } from "@modelcontextprotocol/server";
 
-/** Events kept for a client that lost its stream; the oldest fall out first. */
+/** Events that are kept for a client that lost its stream; the oldest are dropped first. */
 const MAX_EVENTS = 256;
 
-/** What was sent on a session's streams, so that a client can come back for what it missed. Lives as long as its session. */
+/** The events of a session's streams, so that a client that reconnects receives what it missed. */
 export const createEventStore = (): EventStore => {
   const events = new Map<string, { readonly streamId: string; readonly message: JSONRPCMessage }>();
   let next = 1;
@@ -21,7 +21,7 @@ export const createEventStore = (): EventStore => {
       if (streamId === undefined) return "";
       let past = false;
       for (const [id, event] of events) {
-        // A priming event carries no message worth repeating.
+        // A priming event has an empty message, which is not repeated.
         if (past && event.streamId === streamId && Object.keys(event.message).length > 0)
           await send(id, event.message);
         past ||= id === lastId;

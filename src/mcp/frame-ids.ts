@@ -2,20 +2,20 @@ import { endOfString } from "../base/json-guard.ts";
 
 type Id = string | number;
 
-/** Whom to answer: null stands for a request whose id cannot be known, none at all for what expects no answer. */
+/** The ids to answer to: null for a request whose id is unknown; empty if no answer is expected. */
 export type Ids = readonly (Id | null)[];
 
-/** The members of an object that tell whether it expects an answer, and under which id. */
+/** What tells whether a message expects an answer, and under which id. */
 interface Envelope {
   id: Id | null;
   hasMethod: boolean;
   hasResult: boolean;
 }
 
-/** A response expects no answer: one would be taken for the answer to a request of the client with the same id. */
+/** A response gets no answer: the client would take it for the answer to its own request with the same id. */
 const idsFor = ({ id, hasMethod, hasResult }: Envelope): Ids => (hasResult && !hasMethod ? [] : [id]);
 
-/** In a batch, members without an id expect no answer; a batch that names nobody is answered to nobody in particular. */
+/** In a batch, members without an id expect no answer; a batch without any id is answered once, with the id null. */
 const ofBatch = (members: readonly Ids[]): Ids => {
   const ids = members.flat().filter((id) => id !== null);
   return ids.length === 0 ? [null] : ids;
@@ -52,7 +52,7 @@ const parseId = (found: string): Id | null => {
   }
 };
 
-const note = (envelope: Envelope, key: string, text: string, after: number): void => {
+const readMember = (envelope: Envelope, key: string, text: string, after: number): void => {
   if (key === "id") {
     const found = matchAt(ID_VALUE, text, after)?.[1];
     if (found !== undefined) envelope.id ??= parseId(found);
@@ -65,8 +65,8 @@ const note = (envelope: Envelope, key: string, text: string, after: number): voi
 const emptyEnvelope = (): Envelope => ({ id: null, hasMethod: false, hasResult: false });
 
 /**
- * The ids of a text that is not going to be parsed: it may be broken, cut off, or such that parsing it would cost more
- * memory than anyone should be given. Looks at keys on the outermost level only (in a batch, on the next one).
+ * The ids of a text that is not parsed, because it is broken, cut off, or parsing it would take too much memory. Only
+ * keys of the outermost object count (in a batch, those of its members).
  */
 export const idsIn = (text: string): Ids => {
   const isBatch = /^\s*\[/.test(text);
@@ -80,7 +80,7 @@ export const idsIn = (text: string): Ids => {
       if (char === '"') {
         const end = endOfString(text, i);
         // The longest key of interest has six letters.
-        if (depth === level && end - i <= 7) note(envelope, text.slice(i + 1, end), text, end + 1);
+        if (depth === level && end - i <= 7) readMember(envelope, text.slice(i + 1, end), text, end + 1);
         i = end;
       } else if (char === "{" || char === "[") {
         depth++;
@@ -93,7 +93,7 @@ export const idsIn = (text: string): Ids => {
       }
     }
   } catch {
-    // A string without an end: what was found before it counts.
+    // A string is not closed: what was found before it counts.
   }
   return isBatch ? ofBatch(members) : idsFor(envelope);
 };

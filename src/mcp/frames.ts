@@ -16,10 +16,10 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NEWLINE = 10;
 
-/** How much is kept of each end of an oversize frame, in bytes; ids stand near the start or at the very end. */
+/** Bytes that are kept of each end of an oversize frame: ids are near the start or at the very end. */
 const ID_WINDOW = 4096;
 
-/** `"id": …` as the last member. In valid JSON it cannot be a nested one. */
+/** `"id": …` as the last member. In valid JSON it cannot be nested there. */
 const TRAILING_ID =
   /(?<!\\)"id"\s*:\s*("[^"\\]{0,200}"|-?\d{1,15})\s*(?:,\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*)*\}\s*$/;
 
@@ -40,7 +40,7 @@ const refuse = (code: number, reason: string, ids: Ids): Refused => ({
 const parseFrame = (bytes: Buffer): Frame => {
   try {
     const value = parseGuardedBytes(bytes);
-    // JSON-RPC batches were removed from MCP; each member that expects an answer gets one.
+    // MCP no longer has JSON-RPC batches; each member that expects an answer gets an error.
     if (Array.isArray(value)) {
       return refuse(INVALID_REQUEST, "Batches are not part of MCP: send one message per line.", idsOf(value));
     }
@@ -56,8 +56,8 @@ const parseFrame = (bytes: Buffer): Frame => {
 };
 
 /**
- * Cuts a byte stream into frames, one per line. Memory is bounded: once a line passes the limit, only its two ends are
- * kept, for the id, and the rest is dropped as it arrives. The next line starts clean.
+ * Splits a byte stream into frames, one per line. Memory is bounded: once a line exceeds the limit, only its two ends are
+ * kept, for the id, and the rest is dropped as it arrives.
  */
 export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: Frame) => void) => {
   let parts: Buffer[] = [];
@@ -112,6 +112,6 @@ export const createFrameReader = (maxFrameBytes: () => number, onFrame: (frame: 
   };
 };
 
-/** A message that is JSON but no JSON-RPC. */
+/** The refusal of a message that is JSON but not JSON-RPC. */
 export const refuseShape = (value: unknown): Refused =>
   refuse(INVALID_REQUEST, "Not a JSON-RPC 2.0 message.", idsOf(value));

@@ -43,7 +43,7 @@ export const createMcpHttp = (parts: McpHttpParts) => {
         modern.fetch(request, options)
       );
     },
-    /** Ends the sessions of a token that is no longer in force, with everything that runs in them. */
+    /** Ends the sessions of a revoked token, with everything that runs in them. */
     dropSessionsOf: sessions.dropAllOf,
     close: async (): Promise<void> => {
       for (const stop of stops) stop();

@@ -2,7 +2,7 @@ import { fromJsonSchema, UriTemplate } from "@modelcontextprotocol/server";
 import type { ModuleKit } from "../core/custom-modules.ts";
 import type { MatchTemplate } from "../core/documents.ts";
 
-/** A hand-written JSON Schema as a schema of ours, validated by the MCP library's validator. */
+/** Wraps a JSON Schema as a schema of a tool; the MCP library validates against it. */
 export const jsonSchema: ModuleKit["jsonSchema"] = (schema) =>
   fromJsonSchema(schema as never) as ReturnType<ModuleKit["jsonSchema"]>;
 

@@ -10,10 +10,10 @@ import type { Caller, LogLevel, Question } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
 
-/** One connection, session or stateless request, as its door knows it. */
+/** One connection, session or stateless request. */
 export interface Connection {
   readonly transport: "stdio" | "http";
-  /** Whom everything belongs to that comes without a token's identity. */
+  /** The principal of requests that come without a token. */
   readonly principal: string;
   /** Identifies the session in logs where the transport has no session id of its own. */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface Connection {
   newCorrelationId(): string;
 }
 
-/** Said with each request in the 2026 revision, and once for the session before. */
+/** The 2026 revision sends the name with each request; before, it was sent once per session. */
 const clientNameOf = (context: ServerContext, ofSession: string | undefined): string | undefined => {
   const envelope: Readonly<Record<string, unknown>> | undefined = context.mcpReq.envelope;
   const info = envelope?.[CLIENT_INFO_META_KEY];
@@ -30,7 +30,7 @@ const clientNameOf = (context: ServerContext, ofSession: string | undefined): st
     : ofSession;
 };
 
-/** The token's principal, as the HTTP door has put it there: nothing that a client says of itself is asked. */
+/** The token's principal, which only the HTTP server sets: a client cannot choose it. */
 export const principalOf = (authInfo: AuthInfo | undefined): string | undefined => authInfo?.clientId;
 
 const labelOf = ({ extra, clientId }: AuthInfo): string => {
@@ -45,22 +45,24 @@ const callerOf = (
   clientName: string | undefined,
 ): Caller => {
   const { defaultAgentId, defaultModel } = core.settings();
-  const said = (name: string): string | undefined => {
+  const metaField = (name: string): string | undefined => {
     const value = context.mcpReq._meta?.[`llmc/${name}`];
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   const authInfo = context.http?.authInfo;
   return {
-    agentId: cleanName(said("agent_id") ?? clientNameOf(context, clientName) ?? defaultAgentId),
-    // One connection can carry several conversations; only the client can tell them apart. It is a label for logs.
+    agentId: cleanName(metaField("agent_id") ?? clientNameOf(context, clientName) ?? defaultAgentId),
+    // One connection can carry several conversations, which only the client can tell apart. It is a label for logs.
     sessionId: cleanName(
-      said("session_id") ?? context.sessionId ?? (authInfo === undefined ? connection.id : labelOf(authInfo)),
+      metaField("session_id") ??
+        context.sessionId ??
+        (authInfo === undefined ? connection.id : labelOf(authInfo)),
     ),
-    model: cleanName(said("model") ?? defaultModel),
+    model: cleanName(metaField("model") ?? defaultModel),
     transport: connection.transport,
     principal: principalOf(authInfo) ?? connection.principal,
     owner: principalOf(authInfo) ?? `${connection.transport}:${connection.id}`,
-    // Asked with every request: a session may outlive a change of what its token is good for.
+    // Read with every request, because the scopes of a token may change during a session.
     may: authInfo === undefined ? connection.may : new Set(authInfo.scopes),
   };
 };
@@ -72,7 +74,7 @@ const traceparentOf = (context: ServerContext): string | undefined => {
     : (context.http?.req?.headers.get("traceparent") ?? undefined);
 };
 
-/** Only well-formed ids are taken over from a caller. */
+/** Other ids are replaced by one of ours. */
 const CORRELATION_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 const correlationIdOf = (context: ServerContext, connection: Connection): string => {
@@ -95,7 +97,7 @@ const progressOf = (context: ServerContext): Origin["progress"] => {
     });
 };
 
-/** What the client can answer, said like its name. A bare `elicitation` means forms. */
+/** Which questions the client can answer, sent like its name. `elicitation` without details means forms. */
 const canAskOf = (context: ServerContext, ofSession: ClientCapabilities | undefined): Origin["canAsk"] => {
   const envelope: Readonly<Record<string, unknown>> | undefined = context.mcpReq.envelope;
   const declared = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? ofSession ?? {}) as ClientCapabilities;
@@ -108,7 +110,7 @@ const canAskOf = (context: ServerContext, ofSession: ClientCapabilities | undefi
   return (kind) => can[kind];
 };
 
-/** What the core needs to know about an MCP request, and its ways back. */
+/** What the core needs to know about an MCP request. */
 export const originOf = (
   core: Core,
   connection: Connection,

@@ -28,7 +28,7 @@ const mirroredIn = (schema: unknown, path: readonly string[] = []): readonly Mir
 const valueAt = (args: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
 
-/** The value that a header stands for, or undefined for Base64 that is none. */
+/** The value of a header; undefined if it is not valid Base64. */
 const decode = (value: string): string | undefined => {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
   if (encoded === undefined) return value;
@@ -52,8 +52,8 @@ const mismatchIn = (schema: unknown, args: unknown, headers: Headers): string | 
   })?.header;
 
 /**
- * Refuses a tool call whose mirrored arguments are not what its headers say: an intermediary may have let it pass for
- * what the headers say. The SDK checks this for its own registry of tools only, and we have our own.
+ * Refuses a tool call whose mirrored arguments differ from its headers, because an intermediary may have allowed it by
+ * its headers. The SDK checks this only for tools in its own registry, which we do not use.
  */
 export const refuseParamHeaders = (
   tools: () => readonly PublishedTool[],
@@ -65,7 +65,7 @@ export const refuseParamHeaders = (
   const tool = tools().find((candidate) => candidate.name === canonicalName(String(name)));
   const header = mismatchIn(tool?.inputSchema, args, headers);
   if (header === undefined) return undefined;
-  const message = `The header ${header} does not say what the argument says.`;
+  const message = `The header ${header} does not match the argument.`;
   return Response.json(
     { jsonrpc: "2.0", id: body["id"] ?? null, error: { code: HEADER_MISMATCH, message } },
     { status: 400 },

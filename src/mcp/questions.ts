@@ -29,30 +29,30 @@ const toRequest = (question: Question): InputRequest => {
 };
 
 /**
- * State that travels through the client comes back signed, and bound to the principal, the method and the tool (or
- * prompt, or resource) that it was made for: nobody else can send it, and not to anything else.
+ * State that travels through the client is signed and bound to the principal, the method and the tool (or prompt, or
+ * resource) it was made for, so that it cannot be used by anybody else or for anything else.
  */
 export type StateCodec = RequestStateCodec;
 
 const bindingOf = ({ mcpReq, http }: ServerContext): string =>
   `${mcpReq.method}\0${principalOf(http?.authInfo) ?? ""}`;
 
-/** The library binds state to its context, which does not name the tool: that goes along, signed as well. */
+/** The library binds state to its context, which does not name the tool, so the signed state names it. */
 interface Sealed {
   readonly of: string;
   readonly state: unknown;
 }
 
-/** What an earlier round of a request for the same tool, prompt or resource left with the client. */
+/** The state that an earlier round of the same request left with the client. */
 export const stateFor = (target: string | undefined, sealed: unknown): unknown => {
   if (sealed === undefined) return undefined;
   const { of, state } = sealed as Sealed;
   if (of !== target)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The state is of another request.");
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The state belongs to another request.");
   return state;
 };
 
-/** The key is asked for when there is a first state to sign or to verify. */
+/** The key is created when the first state is signed or verified. */
 export const createStateCodec = (makeKey: () => Uint8Array): RequestStateCodec => {
   let made: RequestStateCodec | undefined;
   const codec = () => {
@@ -65,7 +65,7 @@ export const createStateCodec = (makeKey: () => Uint8Array): RequestStateCodec =
   };
 };
 
-/** Questions of a tool, as the client understands them; on older protocol revisions the SDK asks them one by one. */
+/** The questions of a tool in the form of the protocol; in older revisions the SDK asks them one by one. */
 export const askClient = async (
   { questions, state }: { readonly questions: Readonly<Record<string, Question>>; readonly state: unknown },
   target: string,

@@ -20,14 +20,14 @@ export interface McpParts {
   readonly core: Core;
   readonly version: string;
   readonly codec: StateCodec;
-  /** For the log: something went wrong in the library, or where nobody expected it. */
+  /** For the log: errors of the library, and unexpected ones. */
   readonly onError: (error: Error) => void;
 }
 
-/** Lists change when the configuration does; then clients are told. Until then they may keep what they have. */
+/** Lists only change with the configuration, and then clients are notified; until then they may cache them. */
 const CACHE = { ttlMs: 300_000, cacheScope: "private" } as const;
 
-/** Subscriptions are kept for as long as the connection, so their number and size have bounds. */
+/** Subscriptions live as long as the connection, so their number and size are bounded. */
 const MAX_SUBSCRIPTIONS = 1024;
 const MAX_URI_CHARS = 2048;
 
@@ -46,7 +46,7 @@ const renderResult = (
   result: Exclude<CallResult, { kind: "questions" }>,
   withStructured: boolean,
 ): CallToolResult => {
-  // No structured content: clients check it against the tool's output schema even here, and an error fails that.
+  // Errors have no structured content: clients would check it against the output schema of the tool, and fail.
   if (result.kind === "error")
     return { isError: true, content: [{ type: "text", text: JSON.stringify(result.body) }] };
   return {
@@ -55,7 +55,7 @@ const renderResult = (
   };
 };
 
-/** Errors of requests that are no tool calls are protocol errors; tool failures are results that the model reads. */
+/** A failed tool call is a result that the model reads; other failed requests are protocol errors. */
 const toProtocolError = (error: LlmcError, correlationId: string, uri?: string): Error => {
   const text = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   if (error.code === "resource_not_found" && uri !== undefined) return new ResourceNotFoundError(uri, text);
@@ -72,6 +72,135 @@ const NOTIFY: Readonly<Record<ListKind, (server: Server) => Promise<void>>> = {
   tools: (server) => server.sendToolListChanged(),
   prompts: (server) => server.sendPromptListChanged(),
   resources: (server) => server.sendResourceListChanged(),
+};
+
+/** One server instance: what its request handlers share. */
+interface Instance {
+  readonly server: Server;
+  readonly core: Core;
+  readonly codec: StateCodec;
+  /** `target` is the tool, prompt or resource that the request is about. */
+  origin(context: ServerContext, target?: string): Origin;
+}
+
+/** Runs a request that is not a tool call: its failures become protocol errors. */
+const serve = async <T>(
+  { origin }: Instance,
+  context: ServerContext,
+  target: string | undefined,
+  work: (from: Origin) => Promise<T>,
+  uri?: string,
+): Promise<T> => {
+  const from = origin(context, target);
+  try {
+    return await work(from);
+  } catch (thrown) {
+    throw thrown instanceof LlmcError ? toProtocolError(thrown, from.correlationId, uri) : thrown;
+  }
+};
+
+/** The same for a request that may ask the client questions. */
+const serveAsking = async <T>(
+  instance: Instance,
+  context: ServerContext,
+  target: string,
+  work: (from: Origin) => Promise<T>,
+  uri?: string,
+): Promise<T> => {
+  try {
+    return await serve(instance, context, target, work, uri);
+  } catch (thrown) {
+    if (thrown instanceof QuestionsAsked) return askClient(thrown, target, instance.codec, context) as never;
+    throw thrown;
+  }
+};
+
+const addToolHandlers = ({ server, core, codec, origin }: Instance): void => {
+  server.setRequestHandler("tools/list", () => ({ tools: [...core.listTools()] }) as never);
+
+  server.setRequestHandler("tools/call", async ({ params }, context) => {
+    const from = origin(context, params.name);
+    const result = await core.call({ ...from, tool: params.name, args: params.arguments });
+    if (result.kind === "questions") return askClient(result, params.name, codec, context);
+    if (result.kind === "error" && result.error.code === "unknown_tool")
+      throw toProtocolError(result.error, from.correlationId);
+    return renderResult(result, core.sendsStructured());
+  });
+};
+
+/** Returns the URIs that the client is subscribed to. */
+const addResourceHandlers = (instance: Instance): ReadonlySet<string> => {
+  const { server, core, origin } = instance;
+  const subscribed = new Set<string>();
+
+  server.setRequestHandler("resources/list", async (_request, context) => ({
+    resources: (await core.resources(origin(context).caller)).map(({ read: _read, ...resource }) => resource),
+  }));
+
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: core.templates().map(({ read: _read, complete: _complete, ...template }) => template),
+  }));
+
+  server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
+    serveAsking(
+      instance,
+      context,
+      uri,
+      async (from) => ({ contents: [await core.readResource(uri, from)] }),
+      uri,
+    ),
+  );
+
+  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
+    if (subscribed.size >= MAX_SUBSCRIPTIONS || uri.length > MAX_URI_CHARS)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        "There are too many subscriptions, or the URI is too long.",
+      );
+    subscribed.add(uri);
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+    subscribed.delete(uri);
+    return {};
+  });
+  return subscribed;
+};
+
+const addPromptHandlers = (instance: Instance): void => {
+  const { server, core } = instance;
+
+  server.setRequestHandler("prompts/list", () => ({
+    prompts: core.prompts().map(({ get: _get, arguments: args, ...prompt }) => ({
+      ...prompt,
+      ...(args === undefined
+        ? {}
+        : { arguments: args.map(({ complete: _complete, ...argument }) => argument) }),
+    })),
+  }));
+
+  server.setRequestHandler("prompts/get", ({ params }, context) =>
+    serveAsking(instance, context, params.name, async (from) => ({
+      messages: [...(await core.getPrompt(params.name, params.arguments ?? {}, from))] as never,
+    })),
+  );
+
+  server.setRequestHandler("completion/complete", ({ params }, context) =>
+    serve(instance, context, undefined, (from) => complete(core, params, from)),
+  );
+};
+
+/** Passes changes of lists and resources on to the client until the connection closes. */
+const forwardChanges = ({ server, core }: Instance, isWanted: (uri: string) => boolean): void => {
+  const stops = [
+    core.onListChanged((kind) => void NOTIFY[kind](server).catch(() => {})),
+    core.onResourceUpdated((uri) => {
+      if (isWanted(uri)) void server.sendResourceUpdated({ uri }).catch(() => {});
+    }),
+  ];
+  server.onclose = () => {
+    for (const stop of stops) stop();
+  };
 };
 
 /** One MCP server instance over the core: for a connection (stdio), a session or a single request (HTTP). */
@@ -96,109 +225,22 @@ export const createMcpServer = (
     },
   );
   server.onerror = onError;
-  const subscribed = new Set<string>();
-  /** `target` is the tool, prompt or resource that the request is about. */
-  const origin = (context: ServerContext, target?: string): Origin => ({
-    ...originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities()),
-    state: stateFor(target, context.mcpReq.requestState()),
-  });
-
-  /** Runs a request that is no tool call: its failures become protocol errors. */
-  const serve = async <T>(
-    context: ServerContext,
-    target: string | undefined,
-    work: (from: Origin) => Promise<T>,
-    uri?: string,
-  ) => {
-    const from = origin(context, target);
-    try {
-      return await work(from);
-    } catch (thrown) {
-      throw thrown instanceof LlmcError ? toProtocolError(thrown, from.correlationId, uri) : thrown;
-    }
-  };
-
-  /** The same for one that may have questions to the client. */
-  const serveAsking = async <T>(
-    context: ServerContext,
-    target: string,
-    work: (from: Origin) => Promise<T>,
-    uri?: string,
-  ): Promise<T> => {
-    try {
-      return await serve(context, target, work, uri);
-    } catch (thrown) {
-      if (thrown instanceof QuestionsAsked) return askClient(thrown, target, codec, context) as never;
-      throw thrown;
-    }
-  };
-
-  server.setRequestHandler("tools/list", () => ({ tools: [...core.listTools()] }) as never);
-
-  server.setRequestHandler("tools/call", async ({ params }, context) => {
-    const from = origin(context, params.name);
-    const result = await core.call({ ...from, tool: params.name, args: params.arguments });
-    if (result.kind === "questions") return askClient(result, params.name, codec, context);
-    if (result.kind === "error" && result.error.code === "unknown_tool")
-      throw toProtocolError(result.error, from.correlationId);
-    return renderResult(result, core.sendsStructured());
-  });
-
-  server.setRequestHandler("resources/list", async (_request, context) => ({
-    resources: (await core.resources(origin(context).caller)).map(({ read: _read, ...resource }) => resource),
-  }));
-
-  server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: core.templates().map(({ read: _read, complete: _complete, ...template }) => template),
-  }));
-
-  server.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
-    serveAsking(context, uri, async (from) => ({ contents: [await core.readResource(uri, from)] }), uri),
-  );
-
-  server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => {
-    if (subscribed.size >= MAX_SUBSCRIPTIONS || uri.length > MAX_URI_CHARS)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Too many subscriptions, or too long a URI.");
-    subscribed.add(uri);
-    return {};
-  });
-  server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
-    subscribed.delete(uri);
-    return {};
-  });
-
-  server.setRequestHandler("prompts/list", () => ({
-    prompts: core.prompts().map(({ get: _get, arguments: args, ...prompt }) => ({
-      ...prompt,
-      ...(args === undefined
-        ? {}
-        : { arguments: args.map(({ complete: _complete, ...argument }) => argument) }),
-    })),
-  }));
-
-  server.setRequestHandler("prompts/get", ({ params }, context) =>
-    serveAsking(context, params.name, async (from) => ({
-      messages: [...(await core.getPrompt(params.name, params.arguments ?? {}, from))] as never,
-    })),
-  );
-
-  server.setRequestHandler("completion/complete", ({ params }, context) =>
-    serve(context, undefined, (from) => complete(core, params, from)),
-  );
-
-  // A server that lives for one request has nobody to tell; the handler that made it tells its subscribers itself.
-  if (connection.transport === "http" && era === "modern") return server;
-
-  // In the 2026 revision the SDK keeps the subscriptions and filters what is sent here.
-  const isWanted = (uri: string): boolean => era === "modern" || subscribed.has(uri);
-  const stops = [
-    core.onListChanged((kind) => void NOTIFY[kind](server).catch(() => {})),
-    core.onResourceUpdated((uri) => {
-      if (isWanted(uri)) void server.sendResourceUpdated({ uri }).catch(() => {});
+  const instance: Instance = {
+    server,
+    core,
+    codec,
+    origin: (context, target) => ({
+      ...originOf(core, connection, context, server.getClientVersion()?.name, server.getClientCapabilities()),
+      state: stateFor(target, context.mcpReq.requestState()),
     }),
-  ];
-  server.onclose = () => {
-    for (const stop of stops) stop();
   };
+  addToolHandlers(instance);
+  const subscribed = addResourceHandlers(instance);
+  addPromptHandlers(instance);
+
+  // An instance that serves a single request has no subscribers; the HTTP handler notifies its own.
+  if (connection.transport === "http" && era === "modern") return server;
+  // In the 2026 revision the SDK keeps the subscriptions and filters what is sent here.
+  forwardChanges(instance, (uri) => era === "modern" || subscribed.has(uri));
   return server;
 };

@@ -1,24 +1,24 @@
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 
 export interface Session {
-  /** The principal that opened it; nobody else finds it. */
+  /** The principal that opened it; others cannot use it. */
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   lastUsedMs: number;
-  /** Requests under way and streams open: such a session is not idle. */
+  /** Running requests and open streams; the session is idle if there are none. */
   active: number;
 }
 
-/** A client that went away without a word holds its session no longer than this. */
+/** Sessions that are idle for longer are ended: clients may leave without closing them. */
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 1000;
-/** Of one principal: at this bound its own longest-idle session makes room, never another's. */
+/** At this limit a principal loses its own longest-idle session, never that of another. */
 const MAX_SESSIONS_EACH = 64;
 
-/** The sessions that are open, bounded in all and for each principal. */
+/** The open sessions, limited in total and per principal. */
 export const createSessionTable = (now: () => number) => {
   const sessions = new Map<string, Session>();
-  /** Requests under way that open a session, by principal. */
+  /** Sessions that are being opened, by principal. */
   const opening = new Map<string, number>();
 
   const drop = (id: string): void => {
@@ -34,7 +34,7 @@ export const createSessionTable = (now: () => number) => {
 
   const sessionsOf = (owner: string) => [...sessions].filter(([, session]) => session.owner === owner);
 
-  /** Drops the session of this principal that has been idle longest; false where it has no idle one. */
+  /** Drops the session of this principal that has been idle longest; false if it has no idle one. */
   const dropLongestIdle = (owner: string): boolean => {
     const [longest] = sessionsOf(owner)
       .filter(([, { active }]) => active === 0)
@@ -52,7 +52,7 @@ export const createSessionTable = (now: () => number) => {
       const session = sessions.get(id);
       return session?.owner === owner ? session : undefined;
     },
-    /** Whether this principal may open one more. Sessions that are still being opened count. */
+    /** Whether this principal may open one more. Sessions that are being opened count as well. */
     makeRoom: (owner: string): boolean => {
       dropIdle();
       const own = sessionsOf(owner).length + (opening.get(owner) ?? 0);

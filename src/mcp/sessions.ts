@@ -14,20 +14,20 @@ interface SessionParts extends McpParts {
   readonly now: () => number;
 }
 
-/** Owner of what comes without an identity, which the HTTP door never lets happen. */
+/** Principal of requests without an identity, which the HTTP server never passes on. */
 export const NOBODY = "nobody";
-/** Suggested to clients whose stream was closed on purpose, in milliseconds. */
+/** After this time clients whose stream we closed should reconnect. */
 const RETRY_MS = 500;
 
 const refuse = (status: number, code: number, message: string): Response =>
   Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
 
-/** Headers leave with the first bytes of a body: a stream that has nothing to say yet starts with a comment. */
+/** Headers are sent with the first bytes of a body, so a stream starts with a comment. */
 const OPENING = new TextEncoder().encode(": open\n\n");
 
 /**
- * Passes the body on until it ends or the client is gone, and then says so. Left alone, the SDK notices a lost
- * connection at its next write only, and refuses the client that comes back before.
+ * Forwards the body and reports when it ends or the client is gone. The SDK by itself notices a lost connection only at
+ * its next write, and until then refuses the client that reconnects.
  */
 const follow = (response: Response, gone: AbortSignal, ended: () => void): Response => {
   if (response.body === null) {
@@ -71,7 +71,7 @@ export const createSessions = (parts: SessionParts) => {
     return session;
   };
 
-  /** Handles the request that a session begins with. */
+  /** Handles the first request of a session. */
   const begin = async (owner: string, request: Request, options: HandleRequestOptions): Promise<Response> => {
     if (!isInitializeRequest(options.parsedBody))
       return refuse(400, -32000, "A session id is required: send initialize first.");
@@ -80,7 +80,7 @@ export const createSessions = (parts: SessionParts) => {
     try {
       const session = await open(owner);
       const response = await handle(session, request, options);
-      // Refused by the SDK, which then has made no session: nobody could ever end it.
+      // The SDK refused the request and created no session, so nobody else would close the transport.
       if (session.transport.sessionId === undefined) void session.transport.close();
       return response;
     } finally {

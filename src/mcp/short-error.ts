@@ -11,7 +11,7 @@ const MAX_DATA_CHARS = 300;
 
 const fits = (data: unknown): boolean => (JSON.stringify(data) ?? "").length <= MAX_DATA_CHARS;
 
-/** An error never echoes a long input (FAIL-D10); the library quotes it in some messages and in their data. */
+/** Shortens errors of the library, some of which quote the input (FAIL-D10). */
 export const shortError = <E extends ProtocolFailure>({ code, message, data }: E): ProtocolFailure => ({
   code,
   message: ellipsize(message, MAX_MESSAGE_CHARS),

@@ -7,17 +7,17 @@ interface StdioParts {
   readonly input: Readable;
   readonly output: Writable;
   readonly maxFrameBytes: () => number;
-  /** How long answers may still be on their way after the input ended, in milliseconds. */
+  /** How long to wait for unfinished answers after the input has ended. */
   readonly graceMs: number;
   readonly onRefused: (reason: string) => void;
 }
 
-/** Input stops being read while this many bytes of answers wait for a client that does not read them. */
+/** The input is paused while more bytes of answers than this wait for a client that does not read them. */
 const MAX_UNSENT_BYTES = 16_777_216;
 
 /**
- * MCP over a pair of streams. The SDK's own transport closes the session on an oversize line and stays silent on a
- * malformed one; here both are answered, and the session lives on.
+ * MCP over a pair of streams. The SDK's own transport closes the session at an oversize line and ignores a malformed
+ * one; this one answers both with an error and goes on.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -67,7 +67,7 @@ export class StdioTransport implements Transport {
       this.#receive(refuseShape(frame.value));
       return;
     }
-    // A subscription is answered when it ends, so its answer is never on its way.
+    // A subscription is only answered when it ends, so nobody waits for its answer.
     if ("method" in message && "id" in message && message.method !== "subscriptions/listen")
       this.#unanswered.add(message.id);
     if ("method" in message && message.method === "notifications/cancelled")
@@ -83,7 +83,7 @@ export class StdioTransport implements Transport {
     return this.#closed ? false : this.#parts.output.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** One wait for all who wait: a client that does not read may leave thousands of answers behind. */
+  /** One promise for all: a client that does not read may leave thousands of answers waiting. */
   #drained(): Promise<void> {
     this.#draining ??= new Promise<void>((resolve) => {
       const { output } = this.#parts;
@@ -97,11 +97,11 @@ export class StdioTransport implements Transport {
     return this.#draining;
   }
 
-  /** `echo … | llmc serve --stdio` ends its input at once: what was asked before the end is still answered. */
+  /** `echo … | llmc serve --stdio` ends its input at once: requests before the end are still answered. */
   #onInputEnd(): void {
     this.#inputEnded = true;
     if (this.#unanswered.size === 0) void this.close();
-    // Not unref'd: with stdin gone, this timer may be all that keeps the program until its orderly end.
+    // Not unref'd: with stdin closed, this timer may be all that keeps the process alive until it is done.
     else setTimeout(() => void this.close(), this.#parts.graceMs);
   }
 
@@ -113,7 +113,7 @@ export class StdioTransport implements Transport {
     if (this.#inputEnded && this.#unanswered.size === 0) void this.close();
   }
 
-  /** What was written is on its way, not there yet: a reader that is slower than we are gets a little time. */
+  /** Waits until a slow reader has received what was written, for a limited time. */
   #flushed(): Promise<void> {
     const { output, graceMs } = this.#parts;
     return new Promise((resolve) => {

@@ -9,11 +9,11 @@ interface StdioDoorParts extends McpParts {
   readonly output: Writable;
   readonly maxFrameBytes: () => number;
   readonly newId: () => string;
-  /** Something was wrong with a message; the reason never quotes it. */
+  /** A message was malformed; the reason never quotes it. */
   readonly onRefused: (reason: string) => void;
 }
 
-/** After the client closed its end, answers that are on their way get this long. */
+/** How long unfinished answers are waited for after the client closed its end. */
 const GRACE_MS = 1000;
 
 /** The stdio door: whoever started the process may do everything that the configuration allows. */

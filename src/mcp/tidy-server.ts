@@ -15,9 +15,8 @@ interface Issue {
   readonly message?: string;
 }
 
-/** The library reports malformed parameters as the list of its validator, in JSON. */
+/** The library reports malformed parameters as the issues of its validator, in JSON. */
 const ISSUES = /^(?:Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/;
-/** More than this helps nobody. */
 const MAX_ISSUES = 3;
 
 const describeIssues = (message: string): string | undefined => {
@@ -33,7 +32,7 @@ const describeIssues = (message: string): string | undefined => {
   }
 };
 
-/** What a client is told: short, with the right code, and nothing of an exception that nobody foresaw. */
+/** The error for the client: short and with the right code; undefined for an unexpected exception. */
 const tidy = (thrown: unknown): ProtocolError | undefined => {
   if (!(thrown instanceof Error)) return undefined;
   const issues = describeIssues(thrown.message);
@@ -43,7 +42,7 @@ const tidy = (thrown: unknown): ProtocolError | undefined => {
   return new ProtocolError(code, message, data);
 };
 
-/** The library's server, except for how failures look from outside. */
+/** The library's server with tidier error messages. */
 export class TidyServer extends Server {
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const wrapped = super._wrapHandler(method, handler);
@@ -51,8 +50,8 @@ export class TidyServer extends Server {
       try {
         return await wrapped(request, context);
       } catch (thrown) {
-        const told = tidy(thrown);
-        if (told !== undefined) throw told;
+        const error = tidy(thrown);
+        if (error !== undefined) throw error;
         this.onerror?.(thrown instanceof Error ? thrown : new Error("not an error"));
         throw new ProtocolError(ProtocolErrorCode.InternalError, "An unexpected failure.");
       }
