@@ -9,7 +9,6 @@ interface CallOptions {
   readonly tool: string;
   readonly json: string;
   readonly structured: boolean;
-  /** Who calls, as far as the flags say. */
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
   readonly model?: string | undefined;
@@ -28,7 +27,7 @@ const parseArguments = async (json: string, io: Io): Promise<unknown> => {
   }
 };
 
-/** Calls one tool through the same pipe as any client. The result goes to stdout; a failure is thrown. */
+/** Calls one tool in the same way as any client does. The result goes to stdout; a failure is thrown. */
 export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
   const { defaultAgentId, defaultModel } = core.settings();
   const result = await core.call({
@@ -53,7 +52,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
   if (result.kind === "questions") {
     throw new LlmcError(
       "unavailable",
-      "This tool asks its client questions, which the command line cannot answer.",
+      "This tool asks its user questions, which the command line cannot do.",
       { hint: "Call it from an MCP client." },
     );
   }

@@ -21,8 +21,8 @@ export const validateConfig = (loaded: Loaded, io: Io): void => {
   if (loaded.waiting.length > 0) io.err(`note: ${describeWaiting(loaded.waiting)}\n`);
   io.out(
     loaded.file === undefined
-      ? `No config file at ${loaded.lookedAt}: the defaults are in force (hybrid mode).\n`
-      : `${loaded.file}: good.\n`,
+      ? `No config file at ${loaded.lookedAt}: the defaults apply (hybrid mode).\n`
+      : `${loaded.file} is valid.\n`,
   );
 };
 
@@ -38,12 +38,10 @@ interface InitDisk {
 /** Writes the commented configuration file; an existing one is never touched. */
 export const runInit = async (path: string, disk: InitDisk, io: Io): Promise<void> => {
   if (await disk.exists(path)) {
-    throw new LlmcError("invalid_args", `${path} exists already; nothing was written.`, {
+    throw new LlmcError("invalid_args", `${path} already exists; nothing was written.`, {
       hint: "Edit it, or remove it first.",
     });
   }
   await disk.writeText(path, configTemplate());
-  io.out(
-    `Wrote ${path}. Every key stands in it with its default; edits take effect while the server runs.\n`,
-  );
+  io.out(`Wrote ${path}. It lists every key with its default; edits take effect while the server runs.\n`);
 };

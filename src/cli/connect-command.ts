@@ -13,7 +13,7 @@ import type { Io } from "./io.ts";
 interface ConnectOptions {
   readonly request: ConnectionRequest;
   readonly remove: boolean;
-  /** Only show what to paste. */
+  /** Only print the entry. */
   readonly print: boolean;
   /** Write without asking. */
   readonly yes: boolean;
@@ -32,14 +32,18 @@ export const runConnect = async (
   }
   const plan = await (remove ? planRemoval({ ...request, disk }) : planConnection({ ...request, disk }));
   if (!plan.changed) {
-    io.out(`${plan.file}: nothing to change.\n`);
+    io.out(`${plan.file} needs no change.\n`);
     return;
   }
   io.out(renderDiff(plan.before, plan.after, plan.file, io.isTerminal));
   if (!yes && !io.isTerminal) {
-    throw new LlmcError("invalid_args", "Nothing was written: there is no terminal to ask on.", {
-      hint: "Add --yes to write, or --print to see the entry alone.",
-    });
+    throw new LlmcError(
+      "invalid_args",
+      "Nothing was written, because there is no terminal to ask for confirmation.",
+      {
+        hint: "Add --yes to write, or --print to print only the entry.",
+      },
+    );
   }
   if (!yes && !(await io.confirm(`Write this to ${plan.file}?`))) {
     io.out("Nothing was written.\n");

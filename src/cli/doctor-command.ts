@@ -1,19 +1,19 @@
 import { green, type Io, red, table, yellow } from "./io.ts";
 
-/** One thing that was looked at on this machine. */
+/** The result of one check of this machine. */
 export interface Finding {
   readonly name: string;
-  /** `bad` stops something that is needed now; `weak` works with less. */
+  /** `bad`: something that is needed does not work. `weak`: it works with restrictions. */
   readonly state: "good" | "weak" | "bad";
   readonly says: string;
-  /** The command or step that mends it. */
+  /** The command or step that fixes it. */
   readonly fix?: string | undefined;
 }
 
 const MARK = { good: "ok  ", weak: "weak", bad: "BAD " } as const;
 const PAINT = { good: green, weak: yellow, bad: red } as const;
 
-/** Shows what works here and what does not; false when something that is needed is missing. */
+/** Prints the findings; false if something that is needed does not work. */
 export const runDoctor = (
   findings: readonly Finding[],
   io: Io,
@@ -32,7 +32,7 @@ export const runDoctor = (
   io.out(
     healthy
       ? "\nEverything that is needed works.\n"
-      : "\nSomething that is needed is missing or does not hold: see the lines marked BAD.\n",
+      : "\nSomething that is needed is missing or does not work: see the lines marked BAD.\n",
   );
   return healthy;
 };

@@ -25,14 +25,14 @@ interface Indexer {
 }
 
 const WIDTH = 30;
-/** A terminal that is written to at every file is slower than the indexing. */
+/** Writing to the terminal for every file would be slower than the indexing. */
 const EVERY_MS = 50;
 
 const PHASES: Readonly<Record<Progress["phase"], string>> = {
   wait: "waiting for another process",
-  list: "looking for files",
+  list: "listing files",
   index: "indexing",
-  embed: "making vectors",
+  embed: "creating vectors",
 };
 
 const bar = ({ phase, done, total }: Progress): string => {
@@ -53,7 +53,7 @@ const summarize = ({ files, chunks, added, changed, removed, readBytes, tookMs }
   return `${plural(files, "file")}, ${plural(chunks, "chunk")}: ${changes.length === 0 ? "nothing changed" : changes.join(", ")}; ${megabytes} MB read in ${(tookMs / 1000).toFixed(2)} s`;
 };
 
-/** Brings the index up to date, with a bar on a terminal. */
+/** Updates the index and shows a progress bar on a terminal. */
 export const runIndex = async (
   indexer: Indexer,
   io: Io,

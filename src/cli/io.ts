@@ -1,13 +1,13 @@
-/** The terminal as commands see it; the program hands it in. */
+/** The terminal; the wiring provides it. */
 export interface Io {
   out(text: string): void;
-  /** What files and commands hold: on a terminal its control characters are made visible. */
+  /** Content of files and commands: on a terminal its control characters are made visible. */
   data(text: string): void;
   err(text: string): void;
   readonly isTerminal: boolean;
-  /** Whether a person can answer. */
+  /** Whether a person can answer questions. */
   readonly canAsk: boolean;
-  /** Asks on the terminal; false where there is none. */
+  /** Asks on the terminal; false if there is none. */
   confirm(question: string): Promise<boolean>;
   readInput(): Promise<string>;
 }
@@ -22,7 +22,7 @@ export const yellow = paint(33);
 export const red = paint(31);
 export const bold = paint(1);
 
-/** Columns padded to their widest cell; numbers of the last columns stand right where a column starts with a digit. */
+/** Pads the cells of each column, except the last, to the widest one. */
 export const table = (rows: readonly (readonly string[])[]): string => {
   const widths: number[] = [];
   for (const row of rows) {

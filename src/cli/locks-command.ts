@@ -9,12 +9,12 @@ interface HeldLock {
   readonly isDead: boolean;
 }
 
-/** A name may hold anything, and this goes to a terminal. */
+/** A name may hold control characters, which must not reach a terminal. */
 const plain = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
   text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 
-/** Shows who holds which file. */
+/** Shows which process holds which file. */
 export const runLocks = (
   locks: { list(): readonly HeldLock[] },
   io: Io,
@@ -40,7 +40,7 @@ export const runLocks = (
   io.out(`${bold(head, io.isTerminal)}\n`);
   lines.forEach((line, i) => {
     const note = held[i]?.isDead
-      ? yellow("  (the process is gone; the next writer takes over)", io.isTerminal)
+      ? yellow("  (the process has ended; the next writer takes over)", io.isTerminal)
       : "";
     io.out(`${line}${note}\n`);
   });

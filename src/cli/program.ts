@@ -2,7 +2,7 @@ import { Command, CommanderError, Option } from "commander";
 import { LlmcError } from "../base/error.ts";
 import { MODES } from "../core/options.ts";
 
-/** What every command takes. */
+/** Flags that every command accepts. */
 export interface CommonOptions {
   readonly root?: string;
   readonly config?: string;
@@ -57,7 +57,7 @@ export interface SearchFlags extends CommonOptions {
   readonly kind?: string;
 }
 
-/** What the commands do; the program that wires everything provides it. */
+/** What the commands do; the wiring provides it. */
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
   init(options: CommonOptions): Promise<void>;
@@ -91,21 +91,15 @@ const withCommon = (command: Command): Command =>
         .default([], "none"),
     );
 
-/** The command line. Help, usage errors and suggestions come from the definitions here. */
-export const createProgram = (actions: Actions, version: string): Command => {
-  const program = new Command("llmc")
-    .description("An MCP server with safe hands and a memory for any agent.")
-    .version(version, "-V, --version")
-    .showHelpAfterError("(llmc --help shows the commands)")
-    .exitOverride()
-    .configureOutput({ outputError: () => {} });
+type AddCommands = (program: Command, actions: Actions) => void;
 
+const addServeCommands: AddCommands = (program, actions) => {
   withCommon(program.command("serve").description("serve MCP over stdio or HTTP"))
     .option("--stdio", "speak MCP on stdin and stdout")
     .option("--http", "listen on HTTP, with MCP on /mcp")
     .option("--host <address>", "address to listen on")
     .option("--port <number>", "port to listen on; 0 picks a free one")
-    .option("--generate-token", "make an access token on first use and keep it in your state folder")
+    .option("--generate-token", "create an access token on first use and store it in your state folder")
     .action((options) => actions.serve(options));
 
   withCommon(program.command("init").description("write a commented llmc.toml")).action((options) =>
@@ -114,23 +108,45 @@ export const createProgram = (actions: Actions, version: string): Command => {
 
   withCommon(
     program
+      .command("connect")
+      .description("add llmc to a client's configuration, after showing the change")
+      .argument("<client>", "claude-desktop, claude-code, cursor, vscode, codex or zed"),
+  )
+    .addOption(
+      new Option("--scope <scope>", "the configuration of the project or of the user").choices([
+        "project",
+        "user",
+      ]),
+    )
+    .option("--name <name>", "name of the server entry")
+    .option("--remove", "remove the entry again")
+    .option("--print", "only print the entry")
+    .option("--yes", "write without asking")
+    .action((client, options) => actions.connect(client, options));
+};
+
+const addTrustCommands: AddCommands = (program, actions) => {
+  withCommon(
+    program
       .command("trust")
-      .description("show what a workspace's llmc.toml allows beyond your own, and grant it"),
+      .description("show what a workspace's llmc.toml allows beyond your own configuration, and grant it"),
   )
     .addOption(new Option("--yes", "grant without asking").conflicts(["revoke", "list"]))
-    .addOption(new Option("--revoke", "take back what was granted").conflicts("list"))
+    .addOption(new Option("--revoke", "revoke what was granted").conflicts("list"))
     .option("--list", "show the workspaces that are trusted")
     .option("--json", "as JSON")
     .action((options) => actions.trust(options));
 
-  const repo = program.command("repo").description("look at a workspace before you work in it");
-  withCommon(repo.command("validate").description("check its llmc.toml and say what it would widen"))
+  const repo = program.command("repo").description("check a workspace before you work in it");
+  withCommon(repo.command("validate").description("check its llmc.toml and show what it would allow"))
     .option("--json", "as JSON")
     .action((options) => actions.validateRepo(options));
+};
 
+const addConfigCommands: AddCommands = (program, actions) => {
   const config = program.command("config").description("show, check or explain the configuration");
   withCommon(config.command("show", { isDefault: true }).description("print the effective configuration"))
-    .option("--origin", "say where each value comes from")
+    .option("--origin", "show where each value comes from")
     .option("--json", "as JSON")
     .action((options) => actions.showConfig(options));
   withCommon(config.command("validate").description("check the file, the environment and the flags")).action(
@@ -139,10 +155,12 @@ export const createProgram = (actions: Actions, version: string): Command => {
   withCommon(config.command("explain").description("explain a key or a table").argument("<key>")).action(
     (key, options) => actions.explainConfig(key, options),
   );
+};
 
-  withCommon(program.command("doctor").description("say what works on this machine and how to mend the rest"))
+const addToolCommands: AddCommands = (program, actions) => {
+  withCommon(program.command("doctor").description("show what works on this machine and how to fix the rest"))
     .option("--json", "as JSON")
-    .option("--attack", "also attack a workspace made for it, harmlessly, and say what held")
+    .option("--attack", "also run harmless attacks against a temporary workspace and show which were stopped")
     .action((options) => actions.doctor(options));
 
   withCommon(
@@ -159,36 +177,27 @@ export const createProgram = (actions: Actions, version: string): Command => {
   )
     .option("--json <arguments>", "the arguments as a JSON object, or - to read them from stdin", "{}")
     .option("--structured", "print the structured result as JSON")
-    .option("--agent <name>", "who calls (default: mcp.session.default_agent_id)")
-    .option("--session <name>", "session that the call belongs to")
-    .option("--model <name>", "model that calls (default: mcp.session.default_model)")
+    .option("--agent <name>", "name of the calling agent (default: mcp.session.default_agent_id)")
+    .option("--session <name>", "name of the session")
+    .option("--model <name>", "name of the calling model (default: mcp.session.default_model)")
     .action((tool, options) => actions.call(tool, options));
 
   withCommon(
-    program.command("usage").description("show what commands have cost in tokens, and what te has saved"),
+    program
+      .command("usage")
+      .description("show how many tokens commands have cost, and how many te has saved"),
   )
     .option("--json", "as JSON")
-    .option("--days <number>", "only the last days")
+    .option("--days <number>", "only the last <number> days")
     .option("--session <name>", "only one session")
     .action((options) => actions.usage(options));
 
   withCommon(program.command("locks").description("show which process is writing which file"))
     .option("--json", "as JSON")
     .action((options) => actions.locks(options));
+};
 
-  withCommon(
-    program
-      .command("connect")
-      .description("put llmc into a client's configuration, after showing the change")
-      .argument("<client>", "claude-desktop, claude-code, cursor, vscode, codex or zed"),
-  )
-    .addOption(new Option("--scope <scope>", "whose configuration").choices(["project", "user"]))
-    .option("--name <name>", "name of the server entry")
-    .option("--remove", "take the entry out again")
-    .option("--print", "only print what to paste")
-    .option("--yes", "write without asking")
-    .action((client, options) => actions.connect(client, options));
-
+const addIndexCommands: AddCommands = (program, actions) => {
   withCommon(program.command("index").description("bring the index of the workspace up to date"))
     .option("--force", "read and parse every file again")
     .option("--json", "as JSON")
@@ -197,13 +206,13 @@ export const createProgram = (actions: Actions, version: string): Command => {
   withCommon(
     program.command("search").description("find code and documents by meaning or name").argument("<query>"),
   )
-    .addOption(new Option("--scope <scope>", "where to look").choices(["repo", "docs", "both"]))
-    .option("--k <number>", "most snippets (held to mcp.rag.top_k)")
-    .option("--budget <tokens>", "most tokens (held to mcp.rag.token_budget)")
+    .addOption(new Option("--scope <scope>", "which files to search").choices(["repo", "docs", "both"]))
+    .option("--k <number>", "maximum number of snippets (at most mcp.rag.top_k)")
+    .option("--budget <tokens>", "maximum number of tokens (at most mcp.rag.token_budget)")
     .option("--path <glob>", "only files that match")
     .option("--language <name>", "only this language")
     .addOption(new Option("--kind <kind>", "only this kind").choices(["code", "prose", "data", "text"]))
-    .option("--json", "as JSON, the same as the tool rag_search gives")
+    .option("--json", "as JSON, like the tool rag_search")
     .action((query, options) => actions.search(query, options));
 
   withCommon(
@@ -223,14 +232,27 @@ export const createProgram = (actions: Actions, version: string): Command => {
   )
     .option("--json", "as JSON")
     .action((target, options) => actions.inspect(target, options));
+};
 
-  for (const command of [program, ...program.commands, ...config.commands, ...repo.commands]) {
+/** The command line. Help, usage errors and suggestions are generated from these definitions. */
+export const createProgram = (actions: Actions, version: string): Command => {
+  const program = new Command("llmc")
+    .description("An MCP server with safe hands and a memory for any agent.")
+    .version(version, "-V, --version")
+    .showHelpAfterError("(llmc --help shows the commands)");
+  addServeCommands(program, actions);
+  addTrustCommands(program, actions);
+  addConfigCommands(program, actions);
+  addToolCommands(program, actions);
+  addIndexCommands(program, actions);
+  const nested = program.commands.flatMap(({ commands }) => commands);
+  for (const command of [program, ...program.commands, ...nested]) {
     command.exitOverride().configureOutput({ outputError: () => {} });
   }
   return program;
 };
 
-/** Runs the command line; usage errors come out as `invalid_args`, help and version end quietly. */
+/** Runs the command line. Usage errors become `invalid_args`; help and version are not errors. */
 export const runProgram = async (program: Command, argv: readonly string[]): Promise<void> => {
   try {
     await program.parseAsync(argv, { from: "user" });

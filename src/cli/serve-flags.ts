@@ -1,11 +1,11 @@
 import { MODES } from "../core/options.ts";
 import type { ServeOptions } from "./program.ts";
 
-const isMode = (word: string): word is (typeof MODES)[number] => MODES.some((mode) => mode === word);
+const isMode = (text: string): text is (typeof MODES)[number] => MODES.some((mode) => mode === text);
 
 /**
- * Reads `serve` and its flags; undefined for any other command and for anything unusual, which the whole command line
- * then explains. A test holds the two to the same answers.
+ * Parses `serve` and its flags without loading the whole command line, which would delay the start. Undefined for other
+ * commands and for usage errors, which the command line then reports. A test checks that both parse alike.
  */
 export const parseServe = (
   argv: readonly string[],

@@ -15,7 +15,7 @@ export interface ModeCost {
   readonly tools: readonly ToolCost[];
   /** Name, description and input schema of every tool, as a model pays for them. */
   readonly tokens: number;
-  /** `JSON.stringify` of the whole list, as it travels. */
+  /** Size of the whole list as JSON. */
   readonly bytes: number;
 }
 
@@ -48,7 +48,7 @@ export const runTools = async (
     return;
   }
   for (const { mode, tools, tokens, bytes } of costs) {
-    const current = mode === core.settings().mode ? " (in force)" : "";
+    const current = mode === core.settings().mode ? " (current)" : "";
     io.out(
       `${bold(`${mode}${current}`, io.isTerminal)}: ${tools.length} tools, ${tokens} tokens, ${bytes} bytes\n`,
     );

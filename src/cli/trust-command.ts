@@ -9,20 +9,20 @@ import { bold, type Io } from "./io.ts";
 interface ModuleFile {
   readonly file: string;
   readonly digest: string;
-  /** Whether this very content is granted already. */
+  /** Whether exactly this content is already granted. */
   readonly isGranted: boolean;
 }
 
 /** What trusting a workspace would grant. */
 export interface TrustPlan {
   readonly workspace: string;
-  /** The file that asks; undefined where there is none, or where it is the operator's own. */
+  /** The workspace's file; undefined if there is none or it is the operator's own. */
   readonly file: string | undefined;
   readonly values: readonly (Widening & { readonly isGranted: boolean })[];
   readonly modules: readonly ModuleFile[];
-  /** The folder of modules as the file names it, where not all of it can be read: nothing in it is granted. */
+  /** The folder of modules, if it cannot be read completely: then nothing in it is granted. */
   readonly unreadable?: { readonly folder: string; readonly reason: string };
-  /** Whether all of it is granted already. */
+  /** Whether all of it is already granted. */
   readonly isGranted: boolean;
 }
 
@@ -30,19 +30,19 @@ export interface TrustPlan {
 export interface Trust {
   plan(): Promise<TrustPlan>;
   grant(plan: TrustPlan): Promise<void>;
-  /** Whether there was something to take back. */
+  /** Whether there was something to revoke. */
   revoke(): Promise<boolean>;
   list(): Promise<readonly TrustRecord[]>;
 }
 
-/** A name may hold anything, and this goes to a terminal. */
+/** A name may hold control characters, which must not reach a terminal. */
 const plain = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, "?");
 
 const show = (value: unknown): string => tomlInline(redactUserinfo(value));
 
-/** Directories are granted by where they really lead. */
+/** Directories are granted by their real paths. */
 const leadsElsewhere = (asked: unknown, grant: unknown): boolean =>
   Array.isArray(grant) && !grant.every((item) => Array.isArray(asked) && asked.includes(item));
 
@@ -50,7 +50,7 @@ const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
   unreadable === undefined
     ? []
     : [
-        `  code in ${plain(unreadable.folder)} cannot be read, so cannot be trusted (${plain(unreadable.reason)}): none of it is loaded`,
+        `  code in ${plain(unreadable.folder)} cannot be read, so it cannot be trusted (${plain(unreadable.reason)}); none of it is loaded`,
       ];
 
 const describePlan = (plan: TrustPlan): string =>
@@ -58,7 +58,7 @@ const describePlan = (plan: TrustPlan): string =>
 
 const planLines = ({ values, modules }: TrustPlan): string[] => [
   ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
-    `  ${key}${isGranted ? " (granted already)" : ""}`,
+    `  ${key}${isGranted ? " (already granted)" : ""}`,
     `    without this file  ${show(without)}`,
     `    with it            ${show(asked)}`,
     ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
@@ -66,7 +66,7 @@ const planLines = ({ values, modules }: TrustPlan): string[] => [
   ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
   ...modules.map(
     ({ file, digest, isGranted }) =>
-      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (granted already)" : ""}`,
+      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : ""}`,
   ),
 ];
 
@@ -85,9 +85,9 @@ const jsonOf = ({ workspace, file, values, modules, unreadable, isGranted }: Tru
   ...(unreadable === undefined ? {} : { unreadable_modules: unreadable }),
 });
 
-/** Shows what would be granted and asks; true when it is granted in the end. */
+/** Shows what would be granted and asks for it; returns whether it was granted. */
 export const askForTrust = async (trust: Trust, plan: TrustPlan, io: Io): Promise<boolean> => {
-  io.out(`${bold(`${plan.file} asks for more than is in force without it:`, io.isTerminal)}\n`);
+  io.out(`${bold(`${plan.file} asks for more than your own configuration allows:`, io.isTerminal)}\n`);
   io.out(describePlan(plan));
   if (!(await io.confirm(`Trust ${plan.workspace} with this?`))) return false;
   await trust.grant(plan);
@@ -101,16 +101,16 @@ const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> =
   for (const { workspace, values, digests } of json ? [] : records) {
     const files = Object.values(digests).reduce((sum, folder) => sum + Object.keys(folder).length, 0);
     const keys = Object.keys(values);
-    io.out(`${plain(workspace)}\n  ${keys.length === 0 ? "nothing beyond your own" : keys.join(", ")}`);
+    io.out(
+      `${plain(workspace)}\n  ${keys.length === 0 ? "nothing beyond your own configuration" : keys.join(", ")}`,
+    );
     io.out(`${files === 0 ? "" : `; ${files} module files`}\n`);
   }
 };
 
 const revoke = async (trust: Trust, io: Io): Promise<void> => {
   const { workspace } = await trust.plan().catch(() => ({ workspace: "The workspace" }));
-  io.out(
-    (await trust.revoke()) ? `${workspace} is not trusted any more.\n` : `${workspace} was not trusted.\n`,
-  );
+  io.out((await trust.revoke()) ? `${workspace} is no longer trusted.\n` : `${workspace} was not trusted.\n`);
 };
 
 export const runTrust = async (
@@ -125,7 +125,7 @@ export const runTrust = async (
     io.out(
       options.json
         ? `${JSON.stringify(jsonOf(plan), null, 2)}\n`
-        : `${plan.workspace}: nothing waits for trust${plan.file === undefined ? "" : `; all that ${plan.file} asks for is in force`}.\n`,
+        : `${plan.workspace}: there is nothing to trust${plan.file === undefined ? "" : `; everything that ${plan.file} asks for is granted`}.\n`,
     );
     if (!options.json) for (const line of describeUnreadable(plan)) io.out(`${line}\n`);
     return;
@@ -142,12 +142,16 @@ export const runTrust = async (
     return;
   }
   io.out(options.json ? `${JSON.stringify(jsonOf(plan), null, 2)}\n` : describePlan(plan));
-  throw new LlmcError("forbidden", "Nothing was granted: there is no terminal to ask on.", {
-    hint: "Look at it, then run llmc trust --yes.",
-  });
+  throw new LlmcError(
+    "forbidden",
+    "Nothing was granted, because there is no terminal to ask for confirmation.",
+    {
+      hint: "Review it, then run llmc trust --yes.",
+    },
+  );
 };
 
-/** `llmc repo validate`: a bad file has been refused by the loader before. */
+/** `llmc repo validate`. The loader has already refused an invalid file. */
 export const validateRepo = async (
   loaded: Loaded,
   trust: Trust,
@@ -161,14 +165,15 @@ export const validateRepo = async (
   }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
   if (loaded.file === undefined) {
-    io.out(`${plan.workspace} has no llmc.toml: the defaults are in force.\n`);
+    io.out(`${plan.workspace} has no llmc.toml: the defaults apply.\n`);
     return;
   }
-  io.out(`${loaded.file}: good.\n`);
-  if (plan.values.length === 0 && plan.modules.length === 0) io.out("It widens nothing.\n");
+  io.out(`${loaded.file} is valid.\n`);
+  if (plan.values.length === 0 && plan.modules.length === 0)
+    io.out("It asks for nothing beyond your own configuration.\n");
   else {
     io.out(
-      `It ${plan.isGranted ? "widens, as you have granted" : "would widen, if you trust it (llmc trust)"}:\n`,
+      `It ${plan.isGranted ? "allows, as you have granted" : "would allow, if you trust it (llmc trust)"}:\n`,
     );
     io.out(describePlan(plan));
   }

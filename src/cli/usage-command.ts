@@ -10,12 +10,12 @@ const daysOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
   const days = Number(text);
   if (Number.isInteger(days) && days >= 1 && days <= 36_500) return days;
-  throw new LlmcError("invalid_args", "--days takes a whole number from 1 on.", {
+  throw new LlmcError("invalid_args", "--days takes a whole number of at least 1.", {
     hint: "For example --days 7.",
   });
 };
 
-/** Who spent what on commands, and what the envelope saved. */
+/** Shows the tokens that commands have cost and the Tool Envelope has saved. */
 export const runUsage = <S>(
   { summary, text }: UsageParts<S>,
   io: Io,

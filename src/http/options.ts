@@ -2,7 +2,7 @@ import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
 import { coversToken, TOKEN_ENTRY } from "./auth/scopes.ts";
 
 export const httpSections = [
-  section("mcp.server", "Where the HTTP door listens.", {
+  section("mcp.server", "The HTTP server.", {
     host: text("127.0.0.1", "any", "Address to listen on.", { restart: true }),
     port: whole(8080, 0, 65_535, "any", "Port to listen on; 0 picks a free one.", { restart: true }),
     tls_enabled: flag(false, "any", "Serve HTTPS.", { restart: true }),
@@ -19,7 +19,7 @@ export const httpSections = [
     allowed_hosts: list(
       [],
       "additions",
-      "Host names accepted in the Host and Origin headers, beside loopback names.",
+      "Host names accepted in the Host and Origin headers, in addition to loopback names.",
       {
         restart: true,
       },
@@ -27,7 +27,7 @@ export const httpSections = [
     trusted_proxies: list(
       [],
       "additions",
-      "Addresses or networks of reverse proxies that are believed about X-Forwarded-For. Empty: nobody is.",
+      "Addresses or networks of reverse proxies whose X-Forwarded-For header is trusted. If empty, none is.",
       { restart: true },
     ),
     max_connections: whole(
@@ -35,7 +35,7 @@ export const httpSections = [
       8,
       100_000,
       "more",
-      "Connections at the same time; a further one takes the place of the one that has been idle longest.",
+      "Maximum number of connections; one more closes the one that has been idle longest.",
       { restart: true },
     ),
     drain_timeout_seconds: whole(
@@ -43,15 +43,15 @@ export const httpSections = [
       0,
       3600,
       "more",
-      "How long requests under way may take once the server was told to stop; then they are ended.",
+      "How long running requests may take after the server was told to stop; then they are aborted.",
     ),
   }),
-  section("mcp.auth", "Who may use the HTTP door.", {
+  section("mcp.auth", "Who may use the HTTP server.", {
     mode: oneOf(
       ["token", "none"],
       "token",
       ["token", "none"],
-      "token: every request needs the token. none: nobody is asked, on loopback only.",
+      "token: every request needs a token. none: no token is needed; allowed on loopback only.",
       { restart: true },
     ),
     header: text(
@@ -59,7 +59,7 @@ export const httpSections = [
       "any",
       "Header that carries the token; Authorization: Bearer is accepted too.",
     ),
-    // A token pasted here by mistake would be printed with the configuration: only what can name a variable is taken.
+    // Only names of variables are accepted, because a token pasted here by mistake would be printed.
     token_env: text("LLMC_MCP_TOKEN", "any", "Name of the environment variable that holds the token.", {
       restart: true,
       shape: { pattern: /^[A-Za-z_]\w*$/, expected: "expected the name of a variable" },
@@ -67,7 +67,7 @@ export const httpSections = [
     tokens: list(
       [],
       "additions",
-      'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and where its secret is: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
+      'Further tokens by name, each with its scopes (read, write, execute, egress, metrics, admin) and the source of its secret: "ci read,execute env:CI_TOKEN" or "bot read sha256:DIGEST" (64 hex digits).',
       {
         covers: coversToken,
         shape: {
@@ -82,41 +82,54 @@ export const httpSections = [
     }),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
-    rate_limit_rps: whole(10, 1, 1_000_000, "more", "Requests a second that one token may send over time."),
+    rate_limit_rps: whole(
+      10,
+      1,
+      1_000_000,
+      "more",
+      "Requests per second that one token may send on average.",
+    ),
     rate_limit_burst: whole(20, 1, 1_000_000, "more", "Requests that one token may send at once."),
     concurrency_per_token: whole(
       8,
       1,
       100_000,
       "more",
-      "Calls of one token that run at the same time; further ones wait.",
+      "Maximum number of calls of one token that run at the same time; further ones wait.",
     ),
     queue_per_token: whole(
       32,
       0,
       100_000,
       "more",
-      "Calls of one token that may wait for a place; one more is refused as rate limited.",
+      "Maximum number of calls of one token that wait; one more is refused as rate limited.",
     ),
     wrong_tokens_per_minute: whole(
       30,
       1,
       1_000_000,
       "more",
-      "Different wrong tokens that one address may try in a minute; then it is refused for a while.",
+      "Different wrong tokens that one address may try per minute; then it is refused for a while.",
     ),
     state_url: text(
       "",
       "any",
-      "Address of a Redis (redis:// or rediss://) or PostgreSQL (postgres://) where several machines keep their rate limits together. Empty: in memory.",
+      "URL of a Redis (redis:// or rediss://) or PostgreSQL (postgres://) database in which several servers share their rate limits. If empty, they are kept in memory.",
       { restart: true },
     ),
-    max_request_bytes: whole(262_144, 1024, 104_857_600, "more", "Largest HTTP request body.", {
+    max_request_bytes: whole(262_144, 1024, 104_857_600, "more", "Maximum size of an HTTP request body.", {
       restart: true,
     }),
-    max_header_bytes: whole(16_384, 1024, 1_048_576, "more", "Largest HTTP request header block.", {
-      restart: true,
-    }),
+    max_header_bytes: whole(
+      16_384,
+      1024,
+      1_048_576,
+      "more",
+      "Maximum size of the headers of an HTTP request.",
+      {
+        restart: true,
+      },
+    ),
     header_timeout_seconds: whole(10, 1, 3600, "more", "Time for the headers of a request to arrive.", {
       restart: true,
     }),

@@ -6,7 +6,7 @@ export const linkSections = [
       restart: true,
       noEffect: true,
     }),
-    sandbox_enabled: flag(true, false, "Sandbox that front; true never starts without a sandbox.", {
+    sandbox_enabled: flag(true, false, "Sandbox that front; if true, the server does not start without a sandbox.", {
       restart: true,
       noEffect: true,
     }),

@@ -9,23 +9,23 @@ export interface ContextSnippet {
 
 interface AgentPromptParts {
   readonly role: Role;
-  /** Replaces the role's own words; empty: those. */
+  /** Replaces the built-in system prompt of the role, unless it is empty. */
   readonly replacement: string;
   readonly snippets: readonly ContextSnippet[];
-  /** Context that the caller brought along. */
+  /** Context that the caller sent. */
   readonly injected: string;
   readonly userMsg: string;
-  /** Unguessable, and new for each call: no file can hold the marker that ends its own block. */
+  /** Random for each call, so that no file can contain the marker that ends its own block. */
   readonly code: string;
 }
 
-/** A path may hold a line end, and then words that look like ours. */
+/** A path may contain a line break, followed by text that looks like ours. */
 const oneLine = (src: string): string => src.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?");
 
 const block = (title: string, body: string, code: string): string =>
   `--- context ${code}: ${title} ---\n${body}\n--- end of context ${code} ---`;
 
-/** Role, then context as data, then the message as it was written. */
+/** The role, then the context as data, then the unchanged message. */
 export const agentMessages = (parts: AgentPromptParts): readonly Message[] => {
   const { role, replacement, snippets, injected, userMsg, code } = parts;
   const found = snippets.map(({ src, text }) => `[${oneLine(src)}]\n${text}`).join("\n\n");

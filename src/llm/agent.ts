@@ -8,9 +8,9 @@ export interface AgentSettings {
   readonly maxOutputTokens: number;
   readonly maxInputTokens: number;
   readonly timeoutMs: number;
-  /** 0: none is looked for. */
+  /** 0: no context is retrieved. */
   readonly contextTokens: number;
-  /** Words that replace those of a role; empty: its own. */
+  /** System prompts that replace the built-in ones, unless they are empty. */
   readonly roles: Readonly<Record<Role, string>>;
 }
 
@@ -35,7 +35,7 @@ export interface AgentAnswer {
 interface AgentParts {
   readonly models: Models;
   readonly settings: () => AgentSettings;
-  /** The workspace's own retrieval, with its own bounds. */
+  /** The retrieval of the workspace, with its own limits. */
   readonly search: (
     query: string,
     budgetTokens: number,
@@ -43,35 +43,35 @@ interface AgentParts {
   ) => Promise<readonly ContextSnippet[]>;
   readonly countTokens: () => Promise<(text: string) => number>;
   readonly newCode: () => string;
-  /** Told of every answer, also of one that is of no use: it was paid for. */
+  /** Called for every answer, even for an unusable one, because it costs money. */
   readonly onGenerated: (model: string, generation: Generation) => void;
 }
 
-/** Retrieval takes no longer question; the head of a long message says what it is about. */
+/** The limit of retrieval. The beginning of a long message says what it is about. */
 const MAX_QUERY_CHARS = 20_000;
 
-/** Characters of the longest token there is: beyond so many for each, nothing needs to be counted. */
+/** Characters of the longest token. A text with more per allowed token is too long without counting. */
 const MAX_TOKEN_CHARS = 128;
 
-const tooLong = (most: number): LlmcError =>
-  new LlmcError("file_too_large", `The message and its context are longer than ${most} tokens.`, {
+const tooLong = (maxTokens: number): LlmcError =>
+  new LlmcError("file_too_large", `The message and its context are longer than ${maxTokens} tokens.`, {
     hint: "Send less; the operator's limit is mcp.llm.max_input_tokens.",
   });
 
-const nothingSaid = (model: string, finish: Generation["finish"]): LlmcError =>
-  new LlmcError("provider_error", `${model} ended without a word (${finish}).`, {
+const emptyAnswer = (model: string, finish: Generation["finish"]): LlmcError =>
+  new LlmcError("provider_error", `${model} returned an empty answer (${finish}).`, {
     hint:
       finish === "length"
-        ? "It spent its tokens before it answered: the operator raises mcp.llm.max_output_tokens."
-        : "Ask in other words, or try again.",
+        ? "It used up its tokens before it answered. The operator can raise mcp.llm.max_output_tokens."
+        : "Rephrase the message, or try again.",
     retryable: finish !== "length",
   });
 
-/** Asks the configured model in a role, with what the workspace has on the message beside it. */
+/** Asks the configured model in a role, with context of the workspace for the message. */
 export const createAgent = ({ models, settings, search, countTokens, newCode, onGenerated }: AgentParts) => ({
   ask: async ({ role, userMsg, injectContext, signal, onText }: AgentQuestion): Promise<AgentAnswer> => {
     const { model: name, maxOutputTokens, maxInputTokens, timeoutMs, contextTokens, roles } = settings();
-    // First, so that a refusal costs nothing and looks for nothing.
+    // Comes first, so that a refusal costs no retrieval.
     const model = await models.open(name);
     if (userMsg.length + injectContext.length > maxInputTokens * MAX_TOKEN_CHARS)
       throw tooLong(maxInputTokens);
@@ -93,7 +93,7 @@ export const createAgent = ({ models, settings, search, countTokens, newCode, on
     const generation = await model.generate({ messages, maxOutputTokens, timeoutMs, signal, onText });
     onGenerated(name, generation);
     const { text, finish, usage, costUsd } = generation;
-    if (text.trim() === "") throw nothingSaid(name, finish);
+    if (text.trim() === "") throw emptyAnswer(name, finish);
     return { text, model: name, finish, usage, costUsd, sources: snippets.map(({ src }) => src) };
   },
 });

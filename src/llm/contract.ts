@@ -10,20 +10,20 @@ export interface GenerateRequest {
   readonly timeoutMs: number;
   readonly temperature?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Given, the answer is streamed and each piece told as it comes. */
+  /** If given, the answer is streamed, and it receives each piece. */
   readonly onText?: ((piece: string) => void) | undefined;
 }
 
-/** As the provider counts; undefined where it does not say. */
+/** As the provider counts; undefined if it does not report it. */
 export interface Usage {
-  /** All of them, those that came from or went into a cache included. */
+  /** Includes those that were read from or written to a cache. */
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
   readonly cacheReadTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
 }
 
-/** Why the model stopped. `length`: at the limit, so the text is cut. `filtered`: the provider withheld the rest. */
+/** Why the model stopped. `length`: at the token limit, so the text is truncated. `filtered`: the provider withheld the rest. */
 export type Finish = "stop" | "length" | "filtered" | "other";
 
 export interface Generation {
@@ -34,15 +34,15 @@ export interface Generation {
   readonly costUsd: number | undefined;
 }
 
-/** A model that the egress policy allows, ready to be asked. Fails with an `LlmcError`, and is never tried twice. */
+/** A model that the egress policy allows. Fails with an `LlmcError`; calls are never retried. */
 export interface Model {
   readonly name: string;
   generate(request: GenerateRequest): Promise<Generation>;
-  /** What such a call costs, for whoever has to know before. */
+  /** The cost of a call with this usage, in US dollars. */
   costOf(usage: Usage): Promise<number | undefined>;
 }
 
 export interface Models {
-  /** Opens no connection. Refuses names that are malformed, not allowed, or without the key that they need. */
+  /** Opens no connection. Refuses names that are malformed, not allowed, or need a key that is missing. */
   open(name: string): Promise<Model>;
 }

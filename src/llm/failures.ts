@@ -1,13 +1,13 @@
 import { LlmcError } from "../base/error.ts";
 
-/** Where a failure happened, in words that a caller may read: no address, no key. */
-export interface FailurePlace {
+/** What a caller may know about where a failure happened: no URL and no key. */
+export interface FailureContext {
   readonly model: string;
   readonly urlKey: string;
   readonly keyVariable: string;
 }
 
-/** What the thrown thing was caused by, and that by, itself first. Ends, whatever was thrown. */
+/** The thrown value and its causes. Bounded, because causes may be circular. */
 const chainOf = (thrown: unknown): readonly object[] => {
   const chain: object[] = [];
   let current = thrown;
@@ -31,10 +31,10 @@ const headersOf = (one: object): Readonly<Record<string, unknown>> =>
     ? (one.responseHeaders as Readonly<Record<string, unknown>>)
     : {};
 
-/** A provider that asks for a day is answered with an hour: by then somebody has looked. */
+/** A provider may ask for a day; after an hour another try is reasonable. */
 const MAX_RETRY_MS = 3_600_000;
 
-/** Seconds, milliseconds or a date, as providers say it. */
+/** Providers use seconds, milliseconds or a date. */
 export const retryAfterMs = (headers: Readonly<Record<string, unknown>>, nowMs: number): number => {
   const exact = Number(headers["retry-after-ms"] ?? Number.NaN);
   const said = String(headers["retry-after"] ?? "");
@@ -44,33 +44,41 @@ export const retryAfterMs = (headers: Readonly<Record<string, unknown>>, nowMs: 
   return Math.min(MAX_RETRY_MS, Math.max(1, Math.ceil(found)));
 };
 
-const ofStatus = (status: number, place: FailurePlace, failure: object): LlmcError => {
+const ofStatus = (status: number, context: FailureContext, failure: object): LlmcError => {
   const error = (says: string, hint: string, retryable: boolean) =>
-    new LlmcError("provider_error", `${place.model}: ${says} (${status}).`, { hint, retryable });
+    new LlmcError("provider_error", `${context.model}: ${says} (${status}).`, { hint, retryable });
   if (status === 401 || status === 403) {
     return error(
       "the provider does not accept this server's key",
-      place.keyVariable === ""
-        ? `The operator names the key's variable beside mcp.llm.${place.urlKey}.`
-        : `The operator checks ${place.keyVariable}, and whether it is meant for this model.`,
+      context.keyVariable === ""
+        ? `The operator has to name the variable of the key next to mcp.llm.${context.urlKey}.`
+        : `The operator has to check ${context.keyVariable}, and whether the key is valid for this model.`,
       false,
     );
   }
   if (status === 404) {
-    return error("the provider has no such model", "The operator checks its name, or pulls it.", false);
+    return error(
+      "the provider has no such model",
+      "The operator has to check its name, or download it.",
+      false,
+    );
   }
   if (status === 429) {
-    return new LlmcError("rate_limited", `${place.model}: the provider asks for fewer calls.`, {
-      hint: "Wait and try again.",
-      details: { retry_after_ms: retryAfterMs(headersOf(failure), Date.now()) },
-    });
+    return new LlmcError(
+      "rate_limited",
+      `${context.model}: the provider refused the call because there are too many.`,
+      {
+        hint: "Wait and try again.",
+        details: { retry_after_ms: retryAfterMs(headersOf(failure), Date.now()) },
+      },
+    );
   }
   if (status >= 500 || status === 408 || status === 409) {
     return error("the provider failed", "Try again in a moment.", true);
   }
   return error(
     "the provider refused the request",
-    "It may be too long for this model, or the model may not take it.",
+    "It may be too long for this model, or not supported by it.",
     false,
   );
 };
@@ -85,45 +93,45 @@ const UNREACHABLE = new Set([
   "EADDRNOTAVAIL",
 ]);
 
-const ofSystem = (code: string, place: FailurePlace): LlmcError => {
+const ofSystem = (code: string, context: FailureContext): LlmcError => {
   if (UNREACHABLE.has(code)) {
-    return new LlmcError("unavailable", `${place.model}: its server cannot be reached (${code}).`, {
-      hint: `The operator starts it, or corrects mcp.llm.${place.urlKey}.`,
+    return new LlmcError("unavailable", `${context.model}: its server cannot be reached (${code}).`, {
+      hint: `The operator has to start it, or to correct mcp.llm.${context.urlKey}.`,
       retryable: true,
     });
   }
-  if (code === "ECONNRESET" || code === "EPIPE" || code.startsWith("HPE_")) return brokeOff(place);
-  return new LlmcError("unavailable", `${place.model}: the connection to its server failed (${code}).`, {
-    hint: `The operator checks mcp.llm.${place.urlKey} and the server's certificate.`,
+  if (code === "ECONNRESET" || code === "EPIPE" || code.startsWith("HPE_")) return cutOff(context);
+  return new LlmcError("unavailable", `${context.model}: the connection to its server failed (${code}).`, {
+    hint: `The operator has to check mcp.llm.${context.urlKey} and the certificate of the server.`,
   });
 };
 
-export const brokeOff = ({ model }: FailurePlace): LlmcError =>
-  new LlmcError("provider_error", `${model}: the provider's answer broke off.`, {
+export const cutOff = ({ model }: FailureContext): LlmcError =>
+  new LlmcError("provider_error", `${model}: the provider's answer was cut off.`, {
     hint: "Try again in a moment.",
   });
 
-export const notUnderstood = ({ model, urlKey }: FailurePlace): LlmcError =>
+export const notUnderstood = ({ model, urlKey }: FailureContext): LlmcError =>
   new LlmcError("provider_error", `${model}: the provider's answer cannot be understood.`, {
-    hint: `Does the server at mcp.llm.${urlKey} speak this provider's language?`,
+    hint: `The server at mcp.llm.${urlKey} may not support the API of this provider.`,
     retryable: false,
   });
 
 /**
- * A failure of a provider in our words. What the SDK throws holds the prompt, the answer and the key's header, and is let
- * go of here: neither its message nor the thing itself goes on.
+ * Translates a failure of a provider. The error of the SDK holds the prompt, the answer and the header with the key, so
+ * neither its message nor the error itself is passed on.
  */
-export const translateFailure = (thrown: unknown, place: FailurePlace): LlmcError => {
+export const translateFailure = (thrown: unknown, context: FailureContext): LlmcError => {
   const chain = chainOf(thrown);
   const ours = chain.find((one) => one instanceof LlmcError);
   if (ours !== undefined) return ours;
   for (const one of chain) {
     const status = statusOf(one);
-    if (status !== undefined && status >= 300) return ofStatus(status, place, one);
+    if (status !== undefined && status >= 300) return ofStatus(status, context, one);
   }
   for (const one of chain) {
     const code = systemCodeOf(one);
-    if (code !== undefined) return ofSystem(code, place);
+    if (code !== undefined) return ofSystem(code, context);
   }
-  return notUnderstood(place);
+  return notUnderstood(context);
 };

@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import type { Finish, GenerateRequest, Generation, Message, Usage } from "./contract.ts";
-import { brokeOff, type FailurePlace, notUnderstood, translateFailure } from "./failures.ts";
+import { cutOff, type FailureContext, notUnderstood, translateFailure } from "./failures.ts";
 import type { SdkModel } from "./providers.ts";
 
 type CallOptions = Parameters<SdkModel["doGenerate"]>[0];
@@ -21,7 +21,7 @@ const usageOf = ({ inputTokens, outputTokens }: SdkResult["usage"]): Usage => ({
   cacheWriteTokens: inputTokens.cacheWrite,
 });
 
-const finishOf = (reason: SdkFinish, place: FailurePlace): Finish => {
+const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {
   switch (reason) {
     case "stop":
     case "length":
@@ -30,22 +30,26 @@ const finishOf = (reason: SdkFinish, place: FailurePlace): Finish => {
       return "filtered";
     case "error":
     case "interrupted":
-      throw brokeOff(place);
+      throw cutOff(context);
     default:
       return "other";
   }
 };
 
-const generateWhole = async (sdk: SdkModel, options: CallOptions, place: FailurePlace): Promise<Outcome> => {
+const generateWhole = async (
+  sdk: SdkModel,
+  options: CallOptions,
+  context: FailureContext,
+): Promise<Outcome> => {
   const { content, finishReason, usage } = await sdk.doGenerate(options);
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
-  return { text, finish: finishOf(finishReason.unified, place), usage: usageOf(usage) };
+  return { text, finish: finishOf(finishReason.unified, context), usage: usageOf(usage) };
 };
 
 const generateStreamed = async (
   sdk: SdkModel,
   options: CallOptions,
-  place: FailurePlace,
+  context: FailureContext,
   onText: (piece: string) => void,
 ): Promise<Outcome> => {
   const { stream } = await sdk.doStream(options);
@@ -56,10 +60,10 @@ const generateStreamed = async (
       onText(part.delta);
     } else if (part.type === "error") throw part.error;
     else if (part.type === "finish") {
-      return { text, finish: finishOf(part.finishReason.unified, place), usage: usageOf(part.usage) };
+      return { text, finish: finishOf(part.finishReason.unified, context), usage: usageOf(part.usage) };
     }
   }
-  throw brokeOff(place);
+  throw cutOff(context);
 };
 
 const timedOut = (timeoutMs: number): LlmcError =>
@@ -70,40 +74,40 @@ const timedOut = (timeoutMs: number): LlmcError =>
 const cancelled = (reason: unknown): LlmcError =>
   reason instanceof LlmcError ? reason : new LlmcError("cancelled", "The call was cancelled.");
 
-/** One call, from request to answer, within its time and until its caller gives up. */
+/** One call, until the answer, the timeout or the caller's cancellation. */
 export const generate = async (
   sdk: SdkModel,
   request: GenerateRequest,
-  place: FailurePlace,
+  context: FailureContext,
 ): Promise<Outcome> => {
   const { messages, maxOutputTokens, timeoutMs, temperature, signal, onText } = request;
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(timedOut(timeoutMs)), timeoutMs);
-  const giveUp = () => over.abort(cancelled(signal?.reason));
-  if (signal?.aborted) giveUp();
-  else signal?.addEventListener("abort", giveUp, { once: true });
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(timedOut(timeoutMs)), timeoutMs);
+  const cancel = () => controller.abort(cancelled(signal?.reason));
+  if (signal?.aborted) cancel();
+  else signal?.addEventListener("abort", cancel, { once: true });
   const options: CallOptions = {
     prompt: promptOf(messages),
     maxOutputTokens,
-    abortSignal: over.signal,
+    abortSignal: controller.signal,
     ...(temperature === undefined ? {} : { temperature }),
   };
   try {
-    over.signal.throwIfAborted();
+    controller.signal.throwIfAborted();
     const outcome =
       onText === undefined
-        ? await generateWhole(sdk, options, place)
-        : await generateStreamed(sdk, options, place, onText);
-    // A document of another kind, which a library read as an answer with nothing in it.
-    if (outcome.text === "" && outcome.finish === "other") throw notUnderstood(place);
+        ? await generateWhole(sdk, options, context)
+        : await generateStreamed(sdk, options, context, onText);
+    // Another kind of document, which the library took for an empty answer.
+    if (outcome.text === "" && outcome.finish === "other") throw notUnderstood(context);
     return outcome;
   } catch (thrown) {
-    // Whatever an interrupted call throws, the reason is known better here.
-    throw over.signal.aborted ? cancelled(over.signal.reason) : translateFailure(thrown, place);
+    // An interrupted call may throw anything; the reason of the signal is the true one.
+    throw controller.signal.aborted ? cancelled(controller.signal.reason) : translateFailure(thrown, context);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", giveUp);
-    // Ends a connection whose answer was not read to its end.
-    over.abort();
+    signal?.removeEventListener("abort", cancel);
+    // Closes a connection whose answer was not read completely.
+    controller.abort();
   }
 };

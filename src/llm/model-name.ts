@@ -10,7 +10,7 @@ const PREFIXES = {
 
 export type ProviderName = (typeof PREFIXES)[keyof typeof PREFIXES];
 
-/** `PROVIDER/NAME`; the name may have slashes of its own, and ends up in addresses. */
+/** `PROVIDER/NAME`. The name may contain slashes and becomes part of URLs. */
 export const MODEL_NAME =
   /^(?<prefix>ollama_chat|ollama|openai|anthropic|gemini)\/(?<id>(?!.*(?:\.\.|\/\/))[A-Za-z0-9][\w.:/@+-]{0,199})$/;
 
@@ -19,14 +19,14 @@ export const MODEL_NAME_SHAPE =
 
 export interface ModelName {
   readonly provider: ProviderName;
-  /** As the provider knows it. */
+  /** The name that the provider uses. */
   readonly id: string;
 }
 
 export const parseModelName = (name: string): ModelName => {
   const { prefix, id } = MODEL_NAME.exec(name)?.groups ?? {};
   if (prefix === undefined || id === undefined) {
-    throw new LlmcError("invalid_args", `The model's name: ${MODEL_NAME_SHAPE}.`);
+    throw new LlmcError("invalid_args", `The name of the model is invalid: ${MODEL_NAME_SHAPE}.`);
   }
   return { provider: PREFIXES[prefix as keyof typeof PREFIXES], id };
 };

@@ -8,7 +8,7 @@ import { parseModelName } from "./model-name.ts";
 import { priceOf } from "./prices.ts";
 import { PROVIDERS, type Provider } from "./providers.ts";
 
-/** What the configuration says of models; asked anew each time, because it is hot. */
+/** The configuration of models, which may change at any time. */
 export interface ModelSettings {
   readonly profile: "restricted" | "unrestricted";
   readonly allowedModelPrefixes: readonly string[];
@@ -24,26 +24,26 @@ interface ModelsParts {
   readonly secret: (variable: string) => string | undefined;
 }
 
-/** Far beyond any answer in text; a server that never stops talking is cut here. */
+/** Far more than any answer in text; an endless response is cut off here. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 const missingKey = (model: string, variable: string, setting: string): LlmcError =>
-  new LlmcError("unavailable", `${model} needs a key, and the server has none.`, {
+  new LlmcError("unavailable", `${model} needs an API key, which is not configured.`, {
     hint:
       variable === ""
-        ? `The operator names the variable that holds it in mcp.llm.${setting}_key_env.`
-        : `The operator sets ${variable} in the server's environment and starts it again.`,
+        ? `The operator has to name the variable that holds it in mcp.llm.${setting}_key_env.`
+        : `The operator has to set ${variable} in the environment of the server and to restart it.`,
   });
 
-/** What no header can carry would be quoted by the library's own complaint. */
+/** The library's error for a key that cannot be a header would quote the key. */
 const checkKey = (key: string, variable: string): void => {
   if (/^[\x21-\x7e]+$/.test(key)) return;
-  throw new LlmcError("unavailable", `The key in ${variable} has characters that no key has.`, {
-    hint: "The operator looks for spaces, line ends and quotes around it.",
+  throw new LlmcError("unavailable", `The key in ${variable} has characters that are not allowed in a key.`, {
+    hint: "The operator has to remove spaces, line breaks or quotes around it.",
   });
 };
 
-/** Models by name: allowed, with their key, and loaded when they are first asked for. */
+/** Opens models by name, after checking the egress policy and the key. */
 export const createModels = ({ settings, secret }: ModelsParts): Models => ({
   open: async (name) => {
     const { provider: providerName, id } = parseModelName(name);
@@ -59,7 +59,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
     if (key !== undefined) checkKey(key, keyVariable);
 
     const { origin } = new URL(url);
-    const place = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
+    const context = { model: name, urlKey: `${provider.setting}_url`, keyVariable };
     const request = createOutbound({
       origin,
       loopbackOnly: decision.loopbackOnly,
@@ -73,8 +73,8 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
     };
     const sdk = await provider.load({ id, baseUrl: url, key, fetch: request }).catch((cause: unknown) => {
       if (provider.extra !== undefined) throw missingExtra(provider.extra, cause);
-      throw new LlmcError("unavailable", `What ${name} needs could not be loaded.`, {
-        hint: "Is the installation whole?",
+      throw new LlmcError("unavailable", `The package that ${name} needs could not be loaded.`, {
+        hint: "Check that the installation is complete.",
         cause,
       });
     });
@@ -82,7 +82,7 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
       name,
       costOf: (usage) => priceOf(priced, usage),
       generate: async (request) => {
-        const outcome = await generate(sdk, request, place);
+        const outcome = await generate(sdk, request, context);
         return { ...outcome, costUsd: await priceOf(priced, outcome.usage) };
       },
     };

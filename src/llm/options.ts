@@ -1,11 +1,11 @@
 import { flag, list, type Option, oneOf, section, text, whole } from "../base/option.ts";
 import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
 
-/** Where text is sent, by whom it is paid and who answers is the operator's choice: any change widens. */
+/** Where text is sent, who pays and who answers is the operator's choice, so any change widens. */
 const matching = (pattern: RegExp, expected: string, value: string, says: string): Option<string> =>
   text(value, "any", says, { shape: { pattern, expected } });
 
-/** Without a name or password, which would be printed with the configuration. */
+/** Without user name and password, which would be printed with the configuration. */
 const address = (value: string, says: string): Option<string> =>
   matching(
     /^https?:\/\/[^\s/?#@\\]+(?:\/[^\s?#@\\]*)?$/,
@@ -14,13 +14,13 @@ const address = (value: string, says: string): Option<string> =>
     says,
   );
 
-/** A key pasted here by mistake would be printed: only what can name a variable is taken. */
+/** Only names of variables are accepted, because a key pasted here by mistake would be printed. */
 const variable = (value: string, whose: string): Option<string> =>
   matching(
     /^(?:[A-Z_][A-Z0-9_]*)?$/,
     "expected the name of a variable, in capitals, or nothing",
     value,
-    `Name of the environment variable that holds the key ${whose}. Empty: no key is sent.`,
+    `Name of the environment variable that holds the key ${whose}. If empty, no key is sent.`,
   );
 
 const role = (name: string): Option<string> =>
@@ -32,34 +32,40 @@ export const llmSections = [
       new RegExp(`^$|${MODEL_NAME.source}`),
       MODEL_NAME_SHAPE,
       "",
-      "Model behind /invoke_agent: ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME. Empty: the endpoint acknowledges only.",
+      "Model behind /invoke_agent: ollama_chat/NAME, openai/NAME, anthropic/NAME or gemini/NAME. If empty, the endpoint only acknowledges messages.",
     ),
-    max_output_tokens: whole(2048, 1, 1_000_000, "more", "Most tokens of one answer of a model."),
+    max_output_tokens: whole(
+      2048,
+      1,
+      1_000_000,
+      "more",
+      "Maximum number of tokens in one answer of a model.",
+    ),
     max_input_tokens: whole(
       32_000,
       100,
       10_000_000,
       "more",
-      "Longest question to the agent with its context, in tokens; a longer one is refused before it is sent.",
+      "Maximum number of tokens in a message to the agent with its context; a longer one is refused before it is sent.",
     ),
     context_tokens: whole(
       600,
       1,
       200_000,
       "more",
-      "Tokens of retrieved context beside a question to the agent; never more than mcp.rag.token_budget.",
+      "Tokens of retrieved context for a message to the agent; at most mcp.rag.token_budget.",
     ),
-    timeout_seconds: whole(120, 1, 3600, "more", "Deadline of one call of a model."),
-    ollama_url: address("http://127.0.0.1:11434", "Where Ollama answers."),
-    ollama_key_env: variable("", "of an Ollama behind a proxy that asks for one"),
+    timeout_seconds: whole(120, 1, 3600, "more", "Timeout of one call of a model."),
+    ollama_url: address("http://127.0.0.1:11434", "URL of Ollama."),
+    ollama_key_env: variable("", "of an Ollama server behind a proxy that needs one"),
     openai_url: address(
       "https://api.openai.com/v1",
-      "Where openai/NAME is served: OpenAI, or any server that speaks its chat completions, up to and with /v1.",
+      "URL for openai/NAME, including /v1: OpenAI, or any server with its chat completions API.",
     ),
     openai_key_env: variable("OPENAI_API_KEY", "of the server at openai_url"),
-    anthropic_url: address("https://api.anthropic.com/v1", "Where anthropic/NAME is served."),
+    anthropic_url: address("https://api.anthropic.com/v1", "URL for anthropic/NAME."),
     anthropic_key_env: variable("ANTHROPIC_API_KEY", "of Anthropic"),
-    google_url: address("https://generativelanguage.googleapis.com/v1beta", "Where gemini/NAME is served."),
+    google_url: address("https://generativelanguage.googleapis.com/v1beta", "URL for gemini/NAME."),
     google_key_env: variable("GEMINI_API_KEY", "of Google"),
   }),
   section("mcp.llm.roles", "The agents that /invoke_agent knows.", {

@@ -5,19 +5,19 @@ interface Priced {
   readonly provider: ProviderName;
   readonly id: string;
   readonly baseUrl: string;
-  /** Runs on this machine, where nobody sends a bill. */
+  /** Runs on this machine. */
   readonly isFree: boolean;
 }
 
-/** Others are known by their address, if they are. */
+/** Other providers are identified by their URL. */
 const PRICE_LISTS: Partial<Readonly<Record<ProviderName, string>>> = {
   anthropic: "anthropic",
   google: "google",
 };
 
 /**
- * US dollars of a call by the price list that is part of the package `@pydantic/genai-prices`; it is never fetched anew.
- * Undefined where the model is not on it, or the usage is not known.
+ * The price of a call in US dollars, from the list in the package `@pydantic/genai-prices`, which is never updated over
+ * the network. Undefined if the list does not have the model or the usage is unknown.
  */
 export const priceOf = async (model: Priced, usage: Usage): Promise<number | undefined> => {
   if (model.isFree) return 0;
@@ -38,7 +38,7 @@ export const priceOf = async (model: Priced, usage: Usage): Promise<number | und
     );
     return price?.total_price;
   } catch {
-    // Counts that contradict each other, such as more cached tokens than tokens: no price is better than a wrong one.
+    // Contradictory counts, such as more cached tokens than tokens: no price is better than a wrong one.
     return undefined;
   }
 };

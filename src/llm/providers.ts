@@ -2,7 +2,7 @@ import type { AnthropicProvider } from "@ai-sdk/anthropic";
 import { EXTRAS, type Extra } from "../base/extras-table.ts";
 import type { ProviderName } from "./model-name.ts";
 
-/** A model as the AI SDK's provider packages make it. Their names end here. */
+/** A model of the AI SDK's provider packages, which only this room knows. */
 export type SdkModel = ReturnType<AnthropicProvider["languageModel"]>;
 
 export interface SdkParts {
@@ -14,21 +14,18 @@ export interface SdkParts {
 }
 
 export interface Provider {
-  /** Names the keys of its address and of its key's variable: `ollama_url`, `ollama_key_env`. */
+  /** Prefix of its options: `ollama_url`, `ollama_key_env`. */
   readonly setting: "ollama" | "openai" | "anthropic" | "google";
   needsKey(baseUrl: string): boolean;
-  /** The package that npm does not install by itself, where there is one. */
+  /** The package that has to be installed separately, if there is one. */
   readonly extra?: Extra;
-  /** Loads the provider's package, which a server without a model never does. */
+  /** Loads the provider's package, which a server without a model does not need. */
   load(parts: SdkParts): Promise<SdkModel>;
 }
 
 const OPENAI_HOST = "api.openai.com";
 
-/**
- * OpenAI's newer models refuse `max_tokens`; other servers know nothing else. Its own host is told by what it calls the
- * limit now.
- */
+/** OpenAI's newer models refuse `max_tokens`, but other servers only know that name. */
 const renameLimit = ({ max_tokens, ...rest }: Record<string, unknown>): Record<string, unknown> => ({
   ...rest,
   ...(max_tokens === undefined ? {} : { max_completion_tokens: max_tokens }),
@@ -50,7 +47,7 @@ export const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
   ollama: {
     setting: "ollama",
     needsKey: () => false,
-    // Its address is known without the path of the interface that is used here.
+    // The URL of Ollama is usually given without the path of its OpenAI-compatible API.
     load: (parts) =>
       loadCompatible({ ...parts, baseUrl: `${parts.baseUrl.replace(/(?:\/v1)?\/*$/, "")}/v1` }),
   },

@@ -15,7 +15,7 @@ export const mcpSections = [
       1024,
       10_000_000,
       "more",
-      "Largest single message on stdio; a larger one is answered with an error and the session lives on.",
+      "Maximum size of one message on stdio; a larger one is answered with an error, and the session goes on.",
     ),
   }),
 ] as const;

@@ -1,7 +1,7 @@
-/** Frames without the message: a message may quote a caller's argument or a file's text. */
+/** Type, code and stack frames without the message, which may quote arguments or content. */
 export const describeCause = (cause: unknown): Readonly<Record<string, unknown>> => {
   if (!(cause instanceof Error)) return {};
-  // The stack begins with the message, whose own lines may look like frames.
+  // The stack begins with the message, whose lines may look like frames.
   const stack = cause.stack ?? "";
   const start = stack.indexOf(cause.message);
   const frames = (start === -1 ? "" : stack.slice(start + cause.message.length))

@@ -1,10 +1,10 @@
 import { showControls } from "../base/text.ts";
 
-/** Fields that take work to put together may come as a function: it runs when the line is printed. */
+/** Fields that are expensive to build may be a function, which is called when the line is printed. */
 type Fields = Readonly<Record<string, unknown>> | (() => Readonly<Record<string, unknown>>);
 type Level = "debug" | "info" | "warn" | "error";
 
-/** The program's log, on stderr. Fields hold names, sizes and codes; content, arguments and keys have no place in it. */
+/** The program's log, on stderr. Fields hold names, sizes and codes, never content, arguments or keys. */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
@@ -18,9 +18,9 @@ export interface LogSettings {
 }
 
 export interface LiveLog extends Log {
-  /** Level and format are hot. */
+  /** Changes level and format while the program runs. */
   configure(settings: LogSettings): void;
-  /** Resolves when every line so far was handed to stderr. */
+  /** Resolves when all lines so far were written to stderr. */
   flush(): Promise<void>;
 }
 
@@ -43,15 +43,15 @@ const asText = (line: string): string => {
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
   const text = `${String(time)} ${String(level).toUpperCase()} ${String(msg)}${fields.length === 0 ? "" : ` ${fields.join(" ")}`}`;
-  // A value is never a line of its own.
+  // A value must not start a new line.
   return `${showControls(text).replaceAll(/\r?\n/g, "\u240a")}\n`;
 };
 
-/** JSON escapes the other control characters itself; a terminal may obey these, too. */
+/** JSON escapes the other control characters, but terminals interpret these as well. */
 const escapeC1 = (line: string): string =>
   line.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 
-/** Last line of defence: whatever is logged under these names is replaced. */
+/** Last line of defence: the values of these fields are replaced. */
 const REDACTED = ["token", "authorization", "password", "secret", "api_key"];
 
 const loadPrinter = async (
@@ -80,22 +80,21 @@ const loadPrinter = async (
   };
 };
 
-/** Lines wait this long to be written together: a write per call would wake the client once more for each answer. */
+/** Lines are written in batches, because a write per call would wake the client once more for each answer. */
 const BATCH_MS = 20;
-/** The library takes some 15 ms to load: a client that has just started us has its tool list before the first lines. */
+/** pino takes about 15 ms to load, which must not delay the first tool list. */
 const FIRST_MS = 250;
-/** As many are written at once, whatever the time. */
-const MAX_HELD = 256;
+/** A batch of this many lines is written at once. */
+const MAX_QUEUED = 256;
 
 /**
- * Lines are noted at once, with their time, and printed a little later, so that no call waits for its own log line, nor
- * the first answer for the logging library to load. Errors, and from then on warnings, go out as soon as the call that
- * made them ends.
+ * Lines are queued with their time and printed a little later, so that no call waits for its log line, and the first
+ * answer does not wait until pino is loaded. Errors are printed at once; so are warnings, once pino is loaded.
  */
 export const createLog = (settings: LogSettings, stderr: { write(text: string): void }): LiveLog => {
   let { format } = settings;
   let threshold = rankOf(settings.level);
-  let held: Line[] = [];
+  let queue: Line[] = [];
   let timer: NodeJS.Timeout | undefined;
   let isUrgent = false;
   let printer: Promise<Print> | undefined;
@@ -105,7 +104,7 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
     clearTimeout(timer);
     timer = undefined;
     isUrgent = false;
-    if (held.length === 0 && printer === undefined) return;
+    if (queue.length === 0 && printer === undefined) return;
     printer ??= loadPrinter(
       () => format,
       (text) => {
@@ -113,20 +112,19 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
       },
     );
     const print = await printer;
-    const lines = held;
-    held = [];
+    const lines = queue;
+    queue = [];
     for (const line of lines) print(line);
     const text = printed;
     printed = "";
-    // One write for all of them: each is a call into the kernel.
     if (text !== "") stderr.write(text);
   };
 
-  const note = (level: Level, fields: Fields, message: string): void => {
+  const enqueue = (level: Level, fields: Fields, message: string): void => {
     if (rankOf(level) < threshold) return;
-    held.push({ level, time: Date.now(), fields, message });
-    const isPressing = level === "error" || (level === "warn" && printer !== undefined);
-    if (!isUrgent && (isPressing || held.length >= MAX_HELD)) {
+    queue.push({ level, time: Date.now(), fields, message });
+    const isUrgentLine = level === "error" || (level === "warn" && printer !== undefined);
+    if (!isUrgent && (isUrgentLine || queue.length >= MAX_QUEUED)) {
       isUrgent = true;
       clearTimeout(timer);
       timer = setTimeout(() => void flush(), 0);
@@ -134,10 +132,10 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
   };
 
   return {
-    debug: (fields, message) => note("debug", fields, message),
-    info: (fields, message) => note("info", fields, message),
-    warn: (fields, message) => note("warn", fields, message),
-    error: (fields, message) => note("error", fields, message),
+    debug: (fields, message) => enqueue("debug", fields, message),
+    info: (fields, message) => enqueue("info", fields, message),
+    warn: (fields, message) => enqueue("warn", fields, message),
+    error: (fields, message) => enqueue("error", fields, message),
     configure: (next) => {
       ({ format } = next);
       threshold = rankOf(next.level);

@@ -11,7 +11,7 @@ export const observeSections = [
     ),
     metrics_enabled: flag(true, false, "Count calls, errors and latencies for get_metrics."),
     metrics_prometheus_enabled: flag(true, "any", "Serve the metrics in Prometheus format over HTTP."),
-    metrics_path: text("/metrics", "any", "Where the Prometheus metrics are served.", { restart: true }),
+    metrics_path: text("/metrics", "any", "Path of the Prometheus metrics.", { restart: true }),
     csv_token_audit_enabled: flag(
       false,
       "any",
@@ -23,21 +23,21 @@ export const observeSections = [
       "The token audit's file, relative to the workspace.",
       { path: true },
     ),
-    log_format: oneOf(["json", "text"], "json", "any", "How log lines look on stderr."),
-    log_level: oneOf(LOG_LEVELS, "info", "any", "Least severe level that is logged."),
+    log_format: oneOf(["json", "text"], "json", "any", "Format of log lines on stderr."),
+    log_level: oneOf(LOG_LEVELS, "info", "any", "Minimum severity that is logged."),
     retention_days: whole(
       0,
       0,
       36_500,
       "less",
-      "Days that token audit lines are kept; 0 keeps them for ever.",
+      "Days that token audit lines are kept; 0 keeps them forever.",
       { unlimited: 0 },
     ),
     include_correlation_id: flag(true, false, "Put the call's correlation id into its log lines."),
     otlp_endpoint: text(
       "",
       "any",
-      "OTLP/HTTP address that traces are sent to, such as http://127.0.0.1:4318/v1/traces. Empty: no traces.",
+      "OTLP/HTTP address that traces are sent to, such as http://127.0.0.1:4318/v1/traces. If empty, no traces are sent.",
       {
         restart: true,
       },
@@ -45,13 +45,13 @@ export const observeSections = [
   }),
   section(
     "mcp.logging",
-    "The same log, by the names of the isolation document; a key that is set here wins.",
+    "The same log under the names of the isolation document; a key that is set here wins.",
     {
       level: oneOf(
         LOG_LEVELS,
         "info",
         "any",
-        "Least severe level that is logged; when set, it wins over mcp.observability.log_level.",
+        "Minimum severity that is logged; when set, it wins over mcp.observability.log_level.",
       ),
       structured_output: flag(
         true,

@@ -1,4 +1,4 @@
-/** What is kept of a call. Sizes and names, never values. */
+/** What is recorded of a call: sizes and names, never values. */
 export interface CallRecord {
   readonly tool: string;
   readonly correlationId: string;
@@ -10,11 +10,11 @@ export interface CallRecord {
   readonly truncated: boolean;
   readonly errorCode: string | undefined;
   readonly traceId: string | undefined;
-  /** What lay behind an error; only its type, code and stack frames are logged. */
+  /** The cause of an error; only its type, code and stack frames are logged. */
   readonly cause: unknown;
 }
 
-/** The texts of a call, built only when something measures them. They are counted, never stored. */
+/** The texts of a call, built only if they are measured. They are counted, never stored. */
 export interface CallTexts {
   input(): string;
   output(): string;

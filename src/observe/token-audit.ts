@@ -3,7 +3,7 @@ import type { CallRecord, CallTexts } from "./records.ts";
 
 export interface TokenAudit {
   record(record: CallRecord, texts: CallTexts): void;
-  /** Drops lines older than the retention; 0 days keeps all. */
+  /** Deletes lines older than the retention; 0 days keeps all. */
   prune(retentionDays: number): Promise<void>;
   /** Resolves when every line so far is on disk. */
   flush(): Promise<void>;
@@ -29,7 +29,7 @@ interface AuditParts {
 export const AUDIT_HEADER =
   "timestamp,correlation_id,agent_id,session_id,model,tool,tokens_in,tokens_out,duration_ms,error_code";
 
-/** Names come from clients: quotes are doubled, and a leading sign that a spreadsheet would run as a formula is defused. */
+/** Names come from clients: quotes are doubled, and text that a spreadsheet would run as a formula is escaped. */
 const cell = (value: string | number): string => {
   if (typeof value === "number") return String(value);
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
@@ -38,7 +38,7 @@ const cell = (value: string | number): string => {
 
 const DAY_MS = 86_400_000;
 
-/** One CSV line per call, with exact token counts. Counting and writing happen after the reply, in order. */
+/** Writes one CSV line per call, with exact token counts, in order and after the reply. */
 export const createTokenAudit = ({
   tokenCounter,
   disk,

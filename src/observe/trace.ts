@@ -3,7 +3,7 @@ import type { CallTrace } from "./records.ts";
 
 export interface Tracer {
   startCall(traceparent: string | undefined): CallTrace;
-  /** Sends what is waiting; called at the end of the program. */
+  /** Sends what is queued; called at the end of the program. */
   flush(): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 export const traceIdOf = (traceparent: string | undefined): string | undefined =>
   traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1];
 
-/** Loads OpenTelemetry; only called when an endpoint is configured, so that nobody else pays for it. */
+/** Loads OpenTelemetry, so it is only called if an endpoint is configured. */
 export const createTracer = async (
   endpoint: string,
   version: string,

@@ -49,7 +49,7 @@ describe("the command line", () => {
     const root = tempWorkspace();
     const { out } = await llmc(root, ["tools"]);
     expect(out).toMatch(/^classic: \d+ tools, \d+ tokens, \d+ bytes$/m);
-    expect(out).toMatch(/^hybrid \(in force\): \d+ tools, \d+ tokens/m);
+    expect(out).toMatch(/^hybrid \(current\): \d+ tools, \d+ tokens/m);
     const costs = JSON.parse((await llmc(root, ["tools", "--json", "--mode", "classic"])).out);
     expect(costs).toMatchObject([
       { mode: "classic", tools: expect.arrayContaining([expect.objectContaining({ name: "stat" })]) },
@@ -85,14 +85,14 @@ describe("the command line", () => {
 
   test("REQ-C6: init writes a commented file once; config validates, shows and explains it", async () => {
     const root = tempWorkspace();
-    expect((await llmc(root, ["config", "validate"])).out).toContain("the defaults are in force");
+    expect((await llmc(root, ["config", "validate"])).out).toContain("the defaults apply");
     expect((await llmc(root, ["init"])).code).toBe(0);
     const written = readFileSync(join(root, "llmc.toml"), "utf8");
     expect(written).toContain('mode = "hybrid"');
     const again = await llmc(root, ["init"]);
     expect(again.code).toBe(2);
     expect(readFileSync(join(root, "llmc.toml"), "utf8")).toBe(written);
-    expect((await llmc(root, ["config", "validate"])).out).toContain("good");
+    expect((await llmc(root, ["config", "validate"])).out).toContain("is valid");
     expect((await llmc(root, ["config", "explain", "mcp.tools.allowed_roots"])).out).toContain(
       "LLMC_MCP_TOOLS_ALLOWED_ROOTS",
     );
@@ -132,7 +132,7 @@ describe("the command line", () => {
     expect(doctor.out).toContain("run_cmd_allowlist");
   });
 
-  test("doctor says what works and how to mend the rest", async () => {
+  test("doctor shows what works and how to fix the rest", async () => {
     const root = tempWorkspace();
     const { code, out } = await llmc(root, ["doctor"]);
     expect(code).toBe(0);
@@ -159,7 +159,7 @@ describe("the command line", () => {
     expect(after.mcpServers.other).toEqual({ command: "x" });
     expect(after.mcpServers.llmc).toMatchObject({ args: ["serve", "--stdio", "--root", root] });
     expect(existsSync(after.mcpServers.llmc.command)).toBe(true);
-    expect((await llmc(root, ["connect", "claude-code", "--yes"])).out).toContain("nothing to change");
+    expect((await llmc(root, ["connect", "claude-code", "--yes"])).out).toContain("needs no change");
     expect((await llmc(root, ["connect", "claude-code", "--yes", "--remove"])).code).toBe(0);
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(before));
     expect((await llmc(root, ["connect", "claude-cod"])).err).toContain("claude-code");

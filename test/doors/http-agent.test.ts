@@ -178,7 +178,7 @@ rem = "You are a parrot."`,
     };
     const text = await (await ask(door, {}, { accept: "text/event-stream" })).text();
     expect(text).toContain("event: error");
-    expect(text).toContain("broke off");
+    expect(text).toContain("was cut off");
     expect(text).not.toContain("event: result");
   });
 

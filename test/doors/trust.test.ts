@@ -77,7 +77,7 @@ test("REQ-C8 REQ-D22: modules that cannot be read are shown as what cannot be tr
     "llmc.toml": '[mcp.tools]\ncustom_modules = "mods"\n',
   });
   const { root } = workspace;
-  const SAID = "code in mods cannot be read, so cannot be trusted (it is over 8388608 bytes)";
+  const SAID = "code in mods cannot be read, so it cannot be trusted (it is over 8388608 bytes)";
   expect((await user.llmc(root, "trust")).out).toContain(SAID);
   const granted = await user.llmc(root, "trust", "--yes", "--json");
   expect(JSON.parse(granted.out)).toMatchObject({ modules: [], unreadable_modules: { folder: "mods" } });
@@ -128,7 +128,7 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     );
     expect(asked.out).toMatch(/[0-9a-f]{12} {2}evil\.mjs/);
     expect(asked.err).toContain("llmc trust --yes");
-    expect((await user.llmc(root, "repo", "validate")).out).toContain("would widen");
+    expect((await user.llmc(root, "repo", "validate")).out).toContain("would allow");
 
     // The running server takes it up.
     expect((await user.llmc(root, "trust", "--yes")).code).toBe(0);
@@ -165,7 +165,7 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     expect((await user.llmc(root, "tools", "--mode", "classic")).out).not.toContain("evil");
     expect((await user.llmc(root, "trust")).out).toContain("evil.mjs");
 
-    expect((await user.llmc(root, "trust", "--revoke")).out).toContain("is not trusted any more");
+    expect((await user.llmc(root, "trust", "--revoke")).out).toContain("is no longer trusted");
     expect((await user.llmc(root, "tools")).err).toContain(WAITING);
   });
 

@@ -4,10 +4,10 @@ import { nearest, quoteForMessage } from "../../base/text.ts";
 
 export type ClientName = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex" | "zed";
 
-/** `project`: a file inside the workspace, shared with it. `user`: a file of the person, for all workspaces. */
+/** `project`: a file in the workspace. `user`: a file of the user, for all workspaces. */
 export type Scope = "project" | "user";
 
-/** The machine as the caller sees it; nothing here asks the operating system. */
+/** Facts about the machine, so that nothing here asks the operating system. */
 export interface Machine {
   readonly home: string;
   readonly platform: NodeJS.Platform;
@@ -25,7 +25,7 @@ export interface Client {
   readonly serversKey: string;
   readonly hasType: boolean;
   readonly alwaysHasEnv: boolean;
-  /** What the client puts in place of the open workspace, in project files. */
+  /** The variable that the client replaces by the open workspace, in project files. */
   readonly workspaceVariable: string | undefined;
   /** The client replaces `${…}` in commands and arguments. */
   readonly expandsVariables: boolean;
@@ -35,13 +35,13 @@ export interface Client {
 
 export const pathsOf = (platform: NodeJS.Platform) => (platform === "win32" ? win32 : posix);
 
-/** A variable that names a folder; the clients, too, ignore a relative one. */
+/** The folder in a variable; a relative one is ignored, as the clients do. */
 const folder = ({ environment, platform }: Machine, variable: string): string | undefined => {
   const value = environment[variable];
   return value !== undefined && pathsOf(platform).isAbsolute(value) ? value : undefined;
 };
 
-/** Where desktop programs keep their settings: Electron's `appData`. */
+/** The folder of desktop programs' settings: Electron's `appData`. */
 const settingsFolder = (machine: Machine): string => {
   const { join } = pathsOf(machine.platform);
   if (machine.platform === "win32")
@@ -52,7 +52,7 @@ const settingsFolder = (machine: Machine): string => {
 
 const zedFolder = (machine: Machine): string => {
   const { join } = pathsOf(machine.platform);
-  // Zed looks into ~/.config on macOS as well, whatever XDG_CONFIG_HOME says there.
+  // On macOS Zed always uses ~/.config, whatever XDG_CONFIG_HOME is.
   if (machine.platform === "darwin") return join(machine.home, ".config", "zed");
   return join(settingsFolder(machine), machine.platform === "win32" ? "Zed" : "zed");
 };
@@ -60,7 +60,7 @@ const zedFolder = (machine: Machine): string => {
 const join = (machine: Machine, ...parts: readonly string[]): string =>
   pathsOf(machine.platform).join(...parts);
 
-/** VS Code's variable, which Cursor took over. */
+/** The variable of VS Code and Cursor. */
 const WORKSPACE_FOLDER = `\${workspaceFolder}`;
 
 export const CLIENTS: readonly Client[] = [

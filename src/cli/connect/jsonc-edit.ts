@@ -5,7 +5,7 @@ type Path = readonly [string, string];
 
 const BLANK = /[ \t]/;
 
-/** How the file is laid out, so that what is added looks like the rest of it. */
+/** The layout of the file, so that an added entry looks like the others. */
 interface Style {
   readonly eol: string;
   readonly unit: string;
@@ -35,10 +35,10 @@ const styleOf = (text: string, root: JsoncObject): Style => {
 const onLines = (value: unknown, indent: string, { unit, eol }: Style): string =>
   JSON.stringify(value, null, unit).replaceAll("\n", eol + indent);
 
-// JSON has no bare newline inside a string, so every one that stringify gives is layout.
+// In JSON a string has no bare newline, so all newlines of stringify are layout.
 const onOneLine = (value: unknown): string => JSON.stringify(value, null, 1).replaceAll(/\n */g, " ");
 
-/** After the comments that follow on the same line: they speak of what stands before them. */
+/** The end of the comments on the same line, which belong to what is before them. */
 const afterLineComments = (text: string, from: number): number => {
   let end = from;
   let at = from;
@@ -87,7 +87,7 @@ const addMember = (text: string, object: JsoncObject, key: string, value: unknow
   return `${head}${text.slice(valueEnd, tokenEnd)}${member}${after}${text.slice(tokenEnd)}`;
 };
 
-/** Programs differ in which of two equal keys they take: such a file is not touched. */
+/** Programs differ in which of two equal keys they use, so such a file is not changed. */
 const findMember = (
   text: string,
   file: string,
@@ -108,7 +108,7 @@ export const readJsonc = (text: string, file: string): unknown => parseRoot(text
 export const jsoncSnippet = ([outer, inner]: Path, value: unknown): string =>
   `${JSON.stringify({ [outer]: { [inner]: value } }, null, 2)}\n`;
 
-/** The text with the value at the path; every other byte that is not a needed comma stays. */
+/** Sets the value at the path. Nothing else changes, except for a comma that becomes necessary. */
 export const setJsonc = (text: string, file: string, path: Path, value: unknown): string => {
   const [outer, inner] = path;
   const root = parseRoot(text, file);
@@ -143,7 +143,7 @@ const removeMember = (text: string, object: JsoncObject, member: JsoncMember): s
     return `${text.slice(0, object.start)}{}${text.slice(object.end)}`;
 
   const previous = object.members[object.members.indexOf(member) - 1];
-  // The last one without a comma of its own leaves the one before it with a comma too many.
+  // If the last member has no comma, removing it leaves one too many after the member before it.
   const comma = member.comma ?? previous?.comma;
   const commaIsAdjacent =
     member.comma !== undefined && text.slice(member.node.end, member.comma).trim() === "";

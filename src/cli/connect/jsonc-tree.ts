@@ -1,6 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 
-/** JSON with comments and trailing commas, as VS Code and Zed write it, with the place of every part in the text. */
+/** JSON with comments and trailing commas, as VS Code and Zed use it, with the position of every part. */
 export interface JsoncNode {
   readonly start: number;
   readonly end: number;
@@ -11,10 +11,10 @@ export interface JsoncNode {
 
 export interface JsoncMember {
   readonly key: string;
-  /** Where the key's quote opens. */
+  /** Position of the key's opening quote. */
   readonly start: number;
   readonly node: JsoncNode;
-  /** Where the comma after the value is, if there is one. */
+  /** Position of the comma after the value, if there is one. */
   readonly comma: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export const refuseAt = (file: string, text: string, offset: number, reason: str
   });
 };
 
-/** Reads the one value of the text; undefined where there is none besides space and comments. */
+/** Parses the text; undefined if it holds nothing but white space and comments. */
 export const parseJsonc = (text: string, file: string): JsoncNode | undefined => {
   const fail = (offset: number, reason: string): never => refuseAt(file, text, offset, reason);
 
@@ -72,7 +72,7 @@ export const parseJsonc = (text: string, file: string): JsoncNode | undefined =>
     return leaf(start, at + 1, "the string has a character or an escape that JSON does not allow");
   };
 
-  /** What objects and arrays share: items, commas between them, perhaps one more at the end. */
+  /** The items of an object or array, with commas between them and perhaps one more at the end. */
   const parseItems = (start: number, close: string, parseItem: (at: number) => number): number => {
     let at = skipTrivia(start + 1);
     while (text[at] !== close) {

@@ -18,10 +18,7 @@ export interface ConnectDisk {
   readText(path: string): Promise<string | undefined>;
   writeText(path: string, text: string, mode?: number): Promise<void>;
   exists(path: string): Promise<boolean>;
-  /**
-   * The file behind links, and its mode. Without it a linked file is replaced by a plain one, and the mode is the
-   * careful guess of `defaultMode`.
-   */
+  /** The file behind links, and its mode. Without it, a link is replaced by a file with the mode `defaultMode`. */
   resolveFile?(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
 }
 
@@ -33,7 +30,7 @@ export interface ConnectionPlan {
   readonly changed: boolean;
   /** undefined: the plan removes it. */
   readonly entry: ServerEntry | undefined;
-  /** For a file that is new, or whose mode the disk cannot tell. */
+  /** For a file that is new or whose mode is unknown. */
   readonly defaultMode: number;
 }
 
@@ -49,7 +46,7 @@ const FORMATS = {
   toml: { read: readToml, set: setToml, remove: removeToml, snippet: tomlSnippet },
 } as const;
 
-/** User files hold tokens (~/.claude.json does); a project's file is shared with whoever shares the project. */
+/** User files may hold tokens (~/.claude.json does); a project's file is shared with the project. */
 const defaultMode = ({ scope }: Target): number => (scope === "user" ? 0o600 : 0o644);
 
 const BOM = "\uFEFF";
@@ -64,7 +61,7 @@ const refuse = (file: string, reason: string): never => {
 const systemCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-/** A file that the person may not open is theirs to see to, not an internal failure. */
+/** A file that may not be opened is a problem of the user's permissions, not an internal error. */
 const withFile = async <T>(file: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -79,7 +76,7 @@ const withFile = async <T>(file: string, work: () => Promise<T>): Promise<T> => 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** One settings value in two: the server at the path, and everything else. */
+/** Divides settings into the server at the path and everything else. */
 const divide = (settings: unknown, [outer, inner]: Target["path"]) => {
   const root = isRecord(settings) ? settings : {};
   const servers = Object.hasOwn(root, outer) ? root[outer] : undefined;
@@ -90,7 +87,7 @@ const divide = (settings: unknown, [outer, inner]: Target["path"]) => {
   const others = pick(root, outer);
   return {
     server: Object.hasOwn(servers, inner) ? servers[inner] : undefined,
-    // An empty holder and none at all are the same to every client.
+    // To every client an empty object of servers is the same as none.
     others:
       Object.keys(rest).length === 0
         ? others
@@ -98,7 +95,7 @@ const divide = (settings: unknown, [outer, inner]: Target["path"]) => {
   };
 };
 
-/** The proof that nothing else changed; a layout that the editor cannot handle does not pass. */
+/** Checks that nothing else changed; a layout that the editor cannot handle fails here. */
 const isOnlyChange = (
   others: unknown,
   entry: ServerEntry | undefined,
@@ -108,7 +105,7 @@ const isOnlyChange = (
     const now = readAgain();
     return isDeepStrictEqual(now.server, entry) && isDeepStrictEqual(now.others, others);
   } catch (error) {
-    // The edited text does not parse. Its line numbers are not those of the file, so the message is of no use.
+    // The edited text does not parse. The line numbers in the message are not those of the file.
     if (error instanceof LlmcError) return false;
     throw error;
   }
@@ -122,7 +119,7 @@ const planEdit = async (
   const { file, path } = target;
   const format = FORMATS[target.client.format];
   const before = await withFile(file, () => disk.readText(file));
-  // The reader puts this in place of bytes that are no UTF-8: writing it back would lose them.
+  // The reader replaces bytes that are not valid UTF-8 by this character: writing it back would lose them.
   if (before?.includes("\uFFFD") === true) refuse(file, "the file is not UTF-8 text");
   const mark = before?.startsWith(BOM) === true ? BOM : "";
   const text = (before ?? "").slice(mark.length);
@@ -137,7 +134,7 @@ const planEdit = async (
   return { ...plan, after: mark + edited, changed: true };
 };
 
-/** Reads the client's file and works out what it should say; writes nothing. */
+/** Reads the client's file and computes the change, without writing anything. */
 export const planConnection = async (
   request: ConnectionRequest & { readonly disk: Pick<ConnectDisk, "readText"> },
 ): Promise<ConnectionPlan> => planEdit(locateTarget(request), buildEntry(request), request.disk);
@@ -146,7 +143,7 @@ export const planRemoval = async (
   request: TargetRequest & { readonly disk: Pick<ConnectDisk, "readText"> },
 ): Promise<ConnectionPlan> => planEdit(locateTarget(request), undefined, request.disk);
 
-/** What to paste by hand. */
+/** The entry to paste by hand. */
 export const printEntry = (client: string, entry: ServerEntry, name = DEFAULT_SERVER_NAME): string => {
   const { format, serversKey } = findClient(client);
   return FORMATS[format].snippet([serversKey, name], entry);
@@ -155,7 +152,7 @@ export const printEntry = (client: string, entry: ServerEntry, name = DEFAULT_SE
 export const applyConnection = async (plan: ConnectionPlan, disk: ConnectDisk): Promise<ConnectionResult> => {
   const { file, before, after } = plan;
   if (!plan.changed) return { file, written: false, backup: undefined };
-  // Clients write their own settings, too, and a person takes a while to say yes.
+  // Clients write their settings as well, and a person takes a while to confirm.
   if ((await disk.readText(file)) !== before)
     throw new LlmcError("busy", `${file} has changed since the change was shown.`, {
       hint: "Nothing was written. Run the command again.",

@@ -25,7 +25,7 @@ export interface TargetRequest extends Machine {
 export interface ConnectionRequest extends TargetRequest {
   /** Absolute path of bin/llmc: clients started from a desktop do not have the shell's PATH. */
   readonly command: string;
-  /** Come after `serve --stdio --root WORKSPACE`, as they are. */
+  /** Added unchanged after `serve --stdio --root WORKSPACE`. */
   readonly extraArgs?: readonly string[];
   /** The server's environment, as the entry's `env`. */
   readonly env?: Readonly<Record<string, string>>;
@@ -44,11 +44,11 @@ const refuse = (message: string, hint?: string): never => {
 };
 
 const checkName = (name: string): string =>
-  // What every client takes, and no name that an object has by itself (`__proto__`).
+  // Accepted by every client, and never the name of an inherited property (`__proto__`).
   /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)
     ? name
     : refuse(
-        `The server name ${quoteForMessage(name)} does not fit.`,
+        `The server name ${quoteForMessage(name)} is not allowed.`,
         "Use up to 64 letters, digits, - and _, the first one a letter or digit.",
       );
 

@@ -12,7 +12,7 @@ const refuse = (file: string, line: number, reason: string): never => {
   });
 };
 
-/** Ordinary objects, so that tables compare equal with what this program builds. */
+/** Plain objects, so that tables can be compared with those that this program builds. */
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
@@ -50,7 +50,7 @@ const startsWith = (keys: readonly (string | number)[], path: readonly (string |
 
 interface Definitions {
   readonly tables: readonly Range[];
-  /** The same thing said with dotted or inline keys: `llmc.command = …`, `llmc = { … }`. */
+  /** The same with dotted or inline keys: `llmc.command = …`, `llmc = { … }`. */
   readonly pairs: readonly Range[];
 }
 
@@ -68,7 +68,7 @@ const findDefinitions = (tree: AST.TOMLTopLevelTable, path: Path): Definitions =
   return { tables, pairs };
 };
 
-/** Whole lines, but for a comment behind the last of them, which stays. */
+/** Whole lines, except for a comment after the last of them, which stays. */
 const toLines = (text: string, [start, end]: Range): Range => {
   let from = start;
   while (/[ \t]/.test(text[from - 1] ?? "")) from--;
@@ -81,7 +81,7 @@ const toLines = (text: string, [start, end]: Range): Range => {
 
 const BLANK_LINES_BEFORE = /(?:(?<=\n)|^)(?:[ \t]*\r?\n)+$/;
 
-/** Cuts from the back, so that the places in front stay true, and leaves no double blank line. */
+/** Removes from the end, so that earlier positions stay valid, and leaves no double blank line. */
 const cutLines = (text: string, ranges: readonly Range[]): string =>
   ranges
     .toSorted((a, b) => b[0] - a[0])
@@ -97,7 +97,7 @@ const append = (text: string, snippet: string, eol: string): string => {
   return (text.endsWith("\n") ? text : text + eol) + eol + snippet;
 };
 
-/** The text with the table at the path written anew in its old place, or at the end. The caller compares the values. */
+/** Writes the table at the path in its old position, or at the end. The caller checks the result. */
 export const setToml = (text: string, file: string, path: Path, value: object): string => {
   const { tables, pairs } = findDefinitions(parseTree(text, file), path);
   const eol = text.includes("\r\n") ? "\r\n" : "\n";

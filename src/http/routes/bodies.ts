@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The bodies of doc1 §5, which requests are checked against and the OpenAPI description is made from. */
+/** The bodies of doc1 §5: requests are validated against them, and the OpenAPI document is generated from them. */
 
 const sessionId = z
   .string()
@@ -18,9 +18,9 @@ const ROLES = ["Beatrice", "Otto", "Rem", "Grace"] as const;
 
 export const agentBody = z.strictObject({
   session_id: sessionId,
-  role: z.enum(ROLES).describe("The agent that is spoken to."),
-  user_msg: z.string().min(1).describe("What the user says."),
-  inject_context: z.string().default("").describe("Context to put before it."),
+  role: z.enum(ROLES).describe("The agent that answers."),
+  user_msg: z.string().min(1).describe("The message of the user."),
+  inject_context: z.string().default("").describe("Context to put before the message."),
 });
 
 export const agentAnswer = z.object({
@@ -30,28 +30,31 @@ export const agentAnswer = z.object({
       model: z.string(),
       finish_reason: z
         .enum(["stop", "length", "filtered", "other"])
-        .describe("length: the answer was cut at mcp.llm.max_output_tokens."),
+        .describe("length: the answer was truncated at mcp.llm.max_output_tokens."),
       usage: z
         .object({ input_tokens: z.int().optional(), output_tokens: z.int().optional() })
-        .describe("As the provider counted."),
-      cost_usd: z.number().optional().describe("Left out where the price is not known."),
+        .describe("As the provider counts."),
+      cost_usd: z.number().optional().describe("Omitted if the price is unknown."),
       sources: z.array(z.string()).describe("Where the context came from: path#Lx-Ly."),
     })
     .optional()
-    .describe("Only where a model answered."),
+    .describe("Only if a model answered."),
 });
 
 export type AgentAnswer = z.infer<typeof agentAnswer>;
 
 export const searchBody = z.strictObject({
-  q: z.string().min(1).describe("What is looked for, in plain words or names."),
-  scope: z.enum(["repo", "docs", "both"]).optional().describe("Where; left out, mcp.rag.default_scope."),
-  k: z.int().min(1).optional().describe("At most so many snippets; never more than mcp.rag.top_k."),
+  q: z.string().min(1).describe("The query: plain text or names."),
+  scope: z
+    .enum(["repo", "docs", "both"])
+    .optional()
+    .describe("The scope of the search; default: mcp.rag.default_scope."),
+  k: z.int().min(1).optional().describe("Maximum number of snippets; at most mcp.rag.top_k."),
   budget_tokens: z
     .int()
     .min(1)
     .optional()
-    .describe("At most so many tokens of text; never more than mcp.rag.token_budget."),
+    .describe("Maximum number of tokens of text; at most mcp.rag.token_budget."),
 });
 
 export const searchAnswer = z.object({
@@ -71,7 +74,7 @@ export const bootloadBody = z.strictObject({
     .string()
     .min(1)
     .max(4000)
-    .describe("The task that the session is about to start: its id, or in words."),
+    .describe("The task that the session is about to start: its id or a description."),
 });
 
 export const bootloadAnswer = z.object({
@@ -85,7 +88,7 @@ export type Bootload = z.infer<typeof bootloadAnswer>;
 export const healthAnswer = z.object({
   ok: z.boolean(),
   version: z.string(),
-  waiting: z.int().optional().describe("Keys of the workspace's file that wait for llmc trust."),
+  waiting: z.int().optional().describe("Number of keys of the workspace's file that wait for llmc trust."),
 });
 
 export const errorAnswer = z.object({

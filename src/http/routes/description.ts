@@ -9,7 +9,7 @@ interface DescriptionParts {
   readonly auth: () => AuthSettings;
 }
 
-/** `/openapi.json`, and at `/docs` a page to try what it describes. */
+/** `/openapi.json`, and at `/docs` a page to try the endpoints. */
 export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: DescriptionParts): void => {
   app.get("/openapi.json", async () => {
     const { mode, header } = parts.auth();
@@ -28,7 +28,7 @@ export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: Descrip
 
   app.get("/", { config: { open: true } }, async (_request, reply) => reply.redirect("docs"));
 
-  // Open: a browser that follows a link cannot send a token. The page holds none, and asks for it.
+  // Open, because a browser that follows a link cannot send a token. The page asks for it.
   app.get("/docs", { config: { open: true } }, async (_request, reply) =>
     reply
       .type("text/html; charset=utf-8")

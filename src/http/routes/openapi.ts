@@ -14,9 +14,9 @@ import {
 
 interface DescriptionFacts {
   readonly version: string;
-  /** What this mode offers at /tool. */
+  /** The tools of the current mode. */
   readonly tools: readonly PublishedTool[];
-  /** Output schemas by tool, which only some modes publish. */
+  /** Output schemas by tool; only some modes publish them. */
   readonly outputs: ReadonlyMap<string, unknown>;
   readonly header: string;
   readonly needsToken: boolean;
@@ -34,31 +34,31 @@ const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: Json): Json => ({ "application/json": { schema } });
 const answer = (description: string, schema: Json): Json => ({ description, content: json(schema) });
 
-const REFUSALS: Readonly<Record<string, string>> = {
+const ERRORS: Readonly<Record<string, string>> = {
   401: "AUTH_FAILED: the token is missing or wrong.",
   403: "FORBIDDEN: the token's scopes, the path or a policy do not allow it.",
-  404: "NOT_FOUND: no such tool, file or address.",
+  404: "NOT_FOUND: no such tool, file or path.",
   413: "TOO_LARGE: the body is larger than mcp.limits.max_request_bytes.",
   415: "BAD_ARGS: the body is not plain JSON.",
   422: "BAD_ARGS: a field is missing, unknown, of the wrong type or out of bounds.",
   429: "RATE_LIMITED: too many requests; Retry-After says when to try again.",
-  500: "INTERNAL: the log has the detail under the correlation id.",
+  500: "INTERNAL: the log has the details under the correlation id.",
   502: "INTERNAL: the model's provider answered with an error.",
-  503: "BUSY: too much is under way, the server is stopping, or something is switched off.",
-  504: "TIMEOUT: the call passed its deadline.",
+  503: "BUSY: too many calls are running, the server is stopping, or a feature is switched off.",
+  504: "TIMEOUT: the call exceeded its deadline.",
 };
 
-const refusals = (statuses: readonly number[]): Json =>
+const errorResponses = (statuses: readonly number[]): Json =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 
-const CALL_REFUSALS = [401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504];
+const CALL_ERRORS = [401, 403, 404, 413, 415, 422, 429, 500, 502, 503, 504];
 
 const post = (operationId: string, summary: string, request: string, success: Json): Json => ({
   post: {
     operationId,
     summary,
     requestBody: { required: true, content: json(ref(request)) },
-    responses: { 200: success, ...refusals(CALL_REFUSALS) },
+    responses: { 200: success, ...errorResponses(CALL_ERRORS) },
   },
 });
 
@@ -93,20 +93,20 @@ const toolAnswers = ({ tools, outputs }: DescriptionFacts): Json => {
 };
 
 const EVENTS =
-  "With `Accept: text/event-stream`: events `progress` ({done, total?, message?}), then one `result` (the same document) or `error` (the error envelope). A client that goes away ends the call.";
+  "With `Accept: text/event-stream`: events `progress` ({done, total?, message?}), then one `result` (the same document) or `error` (the error envelope). A client that disconnects ends the call.";
 
 const openGet = (operationId: string, summary: string, responses: Json): Json => ({
   get: { operationId, summary, security: [], responses },
 });
 
 const pathsOf = (facts: DescriptionFacts): Json => ({
-  "/health": openGet("health", "Whether the server is well.", {
-    200: answer("It is.", schemaOf(healthAnswer, "output")),
+  "/health": openGet("health", "Whether the server is healthy.", {
+    200: answer("It is healthy.", schemaOf(healthAnswer, "output")),
   }),
-  "/health/live": openGet("live", "Whether the process answers at all.", {
-    200: { description: "It does." },
+  "/health/live": openGet("live", "Whether the process is alive.", {
+    200: { description: "It is alive." },
   }),
-  "/health/ready": openGet("ready", "Whether it takes new work.", {
+  "/health/ready": openGet("ready", "Whether it accepts new requests.", {
     200: { description: "It does." },
     503: { description: "It is stopping." },
   }),
@@ -119,7 +119,7 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
   }),
   "/invoke_agent": post(
     "invoke_agent",
-    "Speak to an agent role. Answered by the model of mcp.llm.agent_model with context of the workspace, which needs the scope egress; acknowledged only where none is configured.",
+    "Send a message to an agent role. The model of mcp.llm.agent_model answers with context of the workspace, which needs the scope egress; without a model the message is only acknowledged.",
     "AgentRequest",
     answer(
       "The answer, or the acknowledgement. With a model and `Accept: text/event-stream`: events `progress` (pieces of the text as `message`), then one `result` or `error`.",
@@ -134,7 +134,7 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
   ),
   "/rag/bootload": post(
     "rag_bootload",
-    "What a session should look at before it starts on a task.",
+    "What a session should read before it starts a task.",
     "BootloadRequest",
     answer("Plan, scope and notes.", ref("BootloadAnswer")),
   ),
@@ -147,7 +147,7 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
             summary: "Metrics in the Prometheus text format; needs the scope metrics.",
             responses: {
               200: { description: "The metrics.", content: { "text/plain": { schema: { type: "string" } } } },
-              ...refusals([401, 403, 429]),
+              ...errorResponses([401, 403, 429]),
             },
           },
         },
@@ -159,20 +159,20 @@ const pathsOf = (facts: DescriptionFacts): Json => ({
       requestBody: { required: true, content: json({ type: "object" }) },
       responses: {
         200: { description: "A JSON-RPC answer, or a stream of them." },
-        ...refusals([401, 403, 413, 429, 503]),
+        ...errorResponses([401, 403, 413, 429, 503]),
       },
     },
   },
 });
 
-/** The OpenAPI 3.1 description of this server as it is now: its mode, its tools, its header. */
+/** The OpenAPI 3.1 document for the current mode, tools and token header. */
 export const describeApi = (facts: DescriptionFacts): Json => ({
   openapi: "3.1.0",
   info: {
     title: "llmc",
     version: facts.version,
     description:
-      "Tools, retrieval and MCP over HTTP. Every answer has an X-Correlation-Id; a well-formed one of the request is kept. WebSocket: /ws takes {id, session_id, name, args} and answers {id, event, data}; {id, cancel: true} ends a call.",
+      "Tools, retrieval and MCP over HTTP. Every response has an X-Correlation-Id header; that of the request is used if it is well-formed. WebSocket: /ws takes {id, session_id, name, args} and answers {id, event, data}; {id, cancel: true} ends a call.",
   },
   servers: [{ url: "/" }],
   security: facts.needsToken ? [{ token: [] }, { bearer: [] }] : [],
@@ -183,7 +183,7 @@ export const describeApi = (facts: DescriptionFacts): Json => ({
       bearer: { type: "http", scheme: "bearer" },
     },
     responses: Object.fromEntries(
-      Object.entries(REFUSALS).map(([status, says]) => [status, answer(says, ref("Error"))]),
+      Object.entries(ERRORS).map(([status, says]) => [status, answer(says, ref("Error"))]),
     ),
     schemas: {
       ToolRequest: toolVariants(facts.tools),

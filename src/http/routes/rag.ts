@@ -4,7 +4,7 @@ import { payloadOf } from "../requests/payload.ts";
 import { type Bootload, bootloadBody, searchAnswer, searchBody } from "./bodies.ts";
 import { asCall, type RouteContext } from "./context.ts";
 
-/** What a session should look at before it starts on a task. */
+/** What a session should read before it starts a task. */
 export type BootloadPort = (sessionId: string, taskId: string, signal: AbortSignal) => Promise<Bootload>;
 
 const snippetsOf = (payload: unknown): unknown => {
@@ -12,7 +12,7 @@ const snippetsOf = (payload: unknown): unknown => {
   return typeof data === "object" && data !== null && "snippets" in data ? data.snippets : data;
 };
 
-/** Fields that were left out stay out: the tool has its own defaults. */
+/** Omitted fields stay omitted, because the tool has its own defaults. */
 const withoutUndefined = (args: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
 
@@ -26,7 +26,7 @@ export const addRagRoutes = (context: RouteContext, bootload: BootloadPort): voi
     const result = await asCall(context, request, request.id, (origin) =>
       core.callInAnyMode({ ...origin, tool: "rag_search", args }),
     );
-    // The tool's snippets say more than this endpoint promises.
+    // The tool returns more fields than this endpoint promises.
     return searchAnswer.parse({ snippets: snippetsOf(payloadOf(result)), provenance: true });
   });
 

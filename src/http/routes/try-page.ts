@@ -15,7 +15,7 @@ pre { overflow: auto; max-height: 30rem; padding: .75rem; border: 1px solid curr
 [hidden] { display: none !important; }
 `;
 
-/** Written for browsers. Everything that comes from the server is shown as text, never as markup. */
+/** Runs in the browser. Everything from the server is shown as text, never as markup. */
 const SCRIPT = `
 "use strict";
 const at = (id) => document.getElementById(id);
@@ -109,13 +109,13 @@ const call = async () => {
     const ms = Math.round(performance.now() - startedAt);
     say(response.status + " in " + ms + " ms, correlation id " + response.headers.get("x-correlation-id"));
   } catch (error) {
-    say(error.name === "AbortError" ? "Stopped." : "No answer: " + error.message);
+    say(error.name === "AbortError" ? "Stopped." : "No response: " + error.message);
   }
   send.disabled = false;
   stop.disabled = true;
 };
 
-const failed = (error) => say("No answer: " + error.message);
+const failed = (error) => say("No response: " + error.message);
 at("login").addEventListener("submit", (event) => { event.preventDefault(); describe().catch(failed); });
 at("form").addEventListener("submit", (event) => { event.preventDefault(); call(); });
 stop.addEventListener("click", () => running && running.abort());
@@ -125,7 +125,7 @@ tool.addEventListener("change", showBody);
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** Nothing from elsewhere, nothing inline but the two texts above, and no page may hold this one in a frame. */
+/** Allows nothing from other origins, nothing inline except the two texts above, and no framing. */
 export const TRY_PAGE_POLICY = [
   "default-src 'none'",
   `script-src ${hashOf(SCRIPT)}`,
@@ -152,7 +152,7 @@ export const TRY_PAGE = `<!doctype html>
 <form id="login">
 <label>Token <small>It stays in this page.</small>
 <input id="token" type="password" autocomplete="off" spellcheck="false"></label>
-<button id="load">Load what there is</button>
+<button id="load">Load the endpoints</button>
 </form>
 <p id="status" role="status" aria-live="polite"></p>
 <form id="form">
