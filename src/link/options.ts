@@ -6,10 +6,15 @@ export const linkSections = [
       restart: true,
       noEffect: true,
     }),
-    sandbox_enabled: flag(true, false, "Sandbox that front; if true, the server does not start without a sandbox.", {
-      restart: true,
-      noEffect: true,
-    }),
+    sandbox_enabled: flag(
+      true,
+      false,
+      "Sandbox that front; if true, the server does not start without a sandbox.",
+      {
+        restart: true,
+        noEffect: true,
+      },
+    ),
     max_memory_mb: whole(512, 64, 1_048_576, "more", "Memory limit of that front.", {
       restart: true,
       noEffect: true,
