@@ -3,7 +3,8 @@ import type { Family, FileRecord } from "../project/family.ts";
 import type { ReferenceRow } from "../project/references.ts";
 import { attachedTo, isType } from "../project/shape.ts";
 import { fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
-import { createNames, type Named, type Names } from "./names.ts";
+import { createNames, type Names } from "./names.ts";
+import { symbolsOf } from "./types.ts";
 import { createValues, type Values } from "./values.ts";
 
 /** Scopes and imports decide. */
@@ -16,6 +17,9 @@ const ONLY_ONE = 0.7;
 const BY_NAME = 0.5;
 /** Several have it. */
 const AMBIGUOUS = 0.3;
+
+/** A name that more members have says nothing. */
+const MAX_CANDIDATES = 12;
 
 export interface Resolved {
   readonly symbols: readonly SymbolId[];
@@ -42,130 +46,143 @@ export interface Resolver {
   readonly names: Names;
   readonly values: Values;
   resolve(file: FileRecord, reference: ReferenceRow): Resolved;
-  /** All definitions that are one symbol for whoever uses it: overloads, merged declarations, prototype and body. */
+  /** All definitions that are one symbol to whoever uses it: overloads, merged declarations, prototype and body. */
   sameAs(symbol: SymbolId): readonly SymbolId[];
-  /** The one of them that stands for all. */
+  /** The one of them that represents all. */
   oneOf(symbol: SymbolId): SymbolId;
 }
+
+interface State {
+  readonly table: Table;
+  readonly names: Names;
+  readonly values: Values;
+  /** By family and name, of one generation of the table: for each symbol, those that are one with it. */
+  readonly groups: Map<string, ReadonlyMap<SymbolId, readonly SymbolId[]>>;
+  generation: number;
+}
+
+const ofFamily = ({ table }: State, name: string, family: Family): readonly SymbolId[] =>
+  table.named.get(name).filter((id) => table.file(fileOf(id))?.family === family);
+
+const groupsOf = (state: State, name: string, family: Family): ReadonlyMap<SymbolId, readonly SymbolId[]> => {
+  const { table, groups } = state;
+  if (state.generation !== table.generation) groups.clear();
+  state.generation = table.generation;
+  const key = `${family.name} ${name}`;
+  const known = groups.get(key);
+  if (known !== undefined) return known;
+  const byKey = new Map<string, SymbolId[]>();
+  const found = new Map<SymbolId, readonly SymbolId[]>();
+  for (const id of ofFamily(state, name, family)) {
+    const definition = table.definition(id);
+    if (definition === undefined) continue;
+    const spansFiles =
+      family.declaresAcrossFiles === true && definition.exported && definition.kind !== "field";
+    const group = `${spansFiles ? "" : fileOf(id)} ${definition.qualified}`;
+    const twins = byKey.get(group) ?? [];
+    twins.push(id);
+    byKey.set(group, twins);
+    found.set(id, twins);
+  }
+  groups.set(key, found);
+  return found;
+};
+
+const sameAs = (state: State, symbol: SymbolId): readonly SymbolId[] => {
+  const definition = state.table.definition(symbol);
+  const file = state.table.file(fileOf(symbol));
+  if (definition === undefined || file === undefined) return [symbol];
+  return groupsOf(state, definition.name, file.family).get(symbol) ?? [symbol];
+};
+
+const oneOf = (state: State, symbol: SymbolId): SymbolId => sameAs(state, symbol)[0] ?? symbol;
+
+const isOneSymbol = (state: State, symbols: readonly SymbolId[]): boolean =>
+  new Set(symbols.map((id) => oneOf(state, id))).size === 1;
+
+const nearest = (state: State, file: FileRecord, symbols: readonly SymbolId[]): Resolved => {
+  const beside = symbols.filter((id) => state.table.file(fileOf(id))?.folder === file.folder);
+  return isOneSymbol(state, beside)
+    ? { symbols: beside, confidence: BY_NAME }
+    : { symbols, confidence: AMBIGUOUS };
+};
+
+const memberByName = (state: State, file: FileRecord, name: string): Resolved => {
+  if (COMMON.has(name) || name.length < 3) return NOTHING;
+  const members = ofFamily(state, name, file.family).filter((id) => {
+    const definition = state.table.definition(id);
+    return (
+      definition !== undefined &&
+      (definition.parent >= 0 || attachedTo(definition) !== "") &&
+      /^(?:method|field)$/.test(definition.kind)
+    );
+  });
+  if (members.length === 0 || members.length > MAX_CANDIDATES) return NOTHING;
+  return { symbols: members, confidence: isOneSymbol(state, members) ? BY_NAME : AMBIGUOUS };
+};
+
+/** A member of the classes around a reference, which their code may name plainly. */
+const inheritedName = (
+  { table, values }: State,
+  file: FileRecord,
+  name: string,
+  inside: number,
+): readonly SymbolId[] => {
+  for (let around = values.classAround(file, inside); around !== undefined; ) {
+    const inherited = values.memberOfType(around, name);
+    if (inherited.length > 0) return inherited;
+    const outer = table.definition(around)?.parent ?? -1;
+    around = fileOf(around) === file.id && outer >= 0 ? values.classAround(file, outer) : undefined;
+  }
+  return [];
+};
+
+const plainName = (state: State, file: FileRecord, { name, inside }: ReferenceRow): Resolved => {
+  const found = state.names.lookup(file, name);
+  if (found === "foreign") return NOTHING;
+  const symbols = symbolsOf(found);
+  if (symbols.length > 0) return { symbols, confidence: CERTAIN };
+  const { reach } = file.family;
+  if (found.length > 0 || reach === "file") return NOTHING;
+  const inherited = inheritedName(state, file, name, inside);
+  if (inherited.length > 0) return { symbols: inherited, confidence: BY_TYPE };
+  if (reach !== "project") return NOTHING;
+  const all = ofFamily(state, name, file.family).filter((id) => {
+    const definition = state.table.definition(id);
+    return (
+      definition !== undefined &&
+      (definition.parent < 0 || isType(definition)) &&
+      attachedTo(definition) === "" &&
+      definition.exported
+    );
+  });
+  if (all.length === 0)
+    return file.family.callsMembersPlainly === true ? memberByName(state, file, name) : NOTHING;
+  return isOneSymbol(state, all) ? { symbols: all, confidence: ONLY_ONE } : nearest(state, file, all);
+};
+
+const resolve = (state: State, file: FileRecord, reference: ReferenceRow): Resolved => {
+  if (reference.target >= 0) return { symbols: [symbolId(file.id, reference.target)], confidence: CERTAIN };
+  if (reference.via === "") return plainName(state, file, reference);
+  const value = state.values.evaluate(file, reference.via, reference.inside);
+  const found = state.values.membersOf(value, reference.name);
+  if (found === undefined)
+    return file.family.ignoresNamespaces === true && /^\w+$/.test(reference.via)
+      ? plainName(state, file, reference)
+      : memberByName(state, file, reference.name);
+  if (found.length === 0) return NOTHING;
+  return { symbols: found, confidence: value.kind === "module" ? CERTAIN : BY_TYPE };
+};
 
 export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
   const names = createNames(table, config);
   const values = createValues(table, names);
-
-  const symbolsOf = (found: readonly Named[]): readonly SymbolId[] =>
-    found.flatMap((entry) => (entry.kind === "symbol" ? [entry.id] : []));
-
-  const ofFamily = (name: string, family: Family): readonly SymbolId[] =>
-    table.named.get(name).filter((id) => table.file(fileOf(id))?.family === family);
-
-  const groups = new Map<string, ReadonlyMap<SymbolId, readonly SymbolId[]>>();
-  let groupsAt = -1;
-
-  /** All symbols of a name, by which of them are one. */
-  const groupsOf = (name: string, family: Family): ReadonlyMap<SymbolId, readonly SymbolId[]> => {
-    if (groupsAt !== table.generation) {
-      groups.clear();
-      groupsAt = table.generation;
-    }
-    const key = `${family.name} ${name}`;
-    const known = groups.get(key);
-    if (known !== undefined) return known;
-    const byKey = new Map<string, SymbolId[]>();
-    const found = new Map<SymbolId, readonly SymbolId[]>();
-    for (const id of ofFamily(name, family)) {
-      const definition = table.definition(id);
-      if (definition === undefined) continue;
-      // A header declares what a source file defines.
-      const spansFiles =
-        family.declaresAcrossFiles === true && definition.exported && definition.kind !== "field";
-      const group = `${spansFiles ? "" : fileOf(id)} ${definition.qualified}`;
-      const twins = byKey.get(group) ?? [];
-      twins.push(id);
-      byKey.set(group, twins);
-      found.set(id, twins);
-    }
-    groups.set(key, found);
-    return found;
-  };
-
-  const sameAs = (symbol: SymbolId): readonly SymbolId[] => {
-    const definition = table.definition(symbol);
-    const file = table.file(fileOf(symbol));
-    if (definition === undefined || file === undefined) return [symbol];
-    return groupsOf(definition.name, file.family).get(symbol) ?? [symbol];
-  };
-
-  const oneOf = (symbol: SymbolId): SymbolId => sameAs(symbol)[0] ?? symbol;
-
-  /** How many different symbols these are. */
-  const distinct = (symbols: readonly SymbolId[]): number => new Set(symbols.map(oneOf)).size;
-
-  const plain = (file: FileRecord, { name, inside }: ReferenceRow): Resolved => {
-    const found = names.lookup(file, name);
-    if (found === "foreign") return NOTHING;
-    const symbols = symbolsOf(found);
-    if (symbols.length > 0) return { symbols, confidence: CERTAIN };
-    if (found.length > 0) return NOTHING;
-    const { reach } = file.family;
-    if (reach === "file") return NOTHING;
-    for (let around = values.classAround(file, inside); around !== undefined; ) {
-      const inherited = values.memberOfType(around, name);
-      if (inherited.length > 0) return { symbols: inherited, confidence: BY_TYPE };
-      const outer = table.definition(around)?.parent ?? -1;
-      around = fileOf(around) === file.id && outer >= 0 ? values.classAround(file, outer) : undefined;
-    }
-    if (reach !== "project") return NOTHING;
-    const all = ofFamily(name, file.family).filter((id) => {
-      const definition = table.definition(id);
-      return (
-        definition !== undefined &&
-        (definition.parent < 0 || isType(definition)) &&
-        attachedTo(definition) === "" &&
-        definition.exported
-      );
-    });
-    if (all.length === 0) return file.family.callsMembersPlainly === true ? byName(file, name) : NOTHING;
-    return distinct(all) === 1 ? { symbols: all, confidence: ONLY_ONE } : nearest(file, all);
-  };
-
-  const nearest = (file: FileRecord, symbols: readonly SymbolId[]): Resolved => {
-    const beside = symbols.filter((id) => table.file(fileOf(id))?.folder === file.folder);
-    return beside.length > 0 && distinct(beside) === 1
-      ? { symbols: beside, confidence: BY_NAME }
-      : { symbols, confidence: AMBIGUOUS };
-  };
-
-  const byName = (file: FileRecord, name: string): Resolved => {
-    if (COMMON.has(name) || name.length < 3) return NOTHING;
-    const members = ofFamily(name, file.family).filter((id) => {
-      const definition = table.definition(id);
-      return (
-        definition !== undefined &&
-        (definition.parent >= 0 || attachedTo(definition) !== "") &&
-        /^(?:method|field)$/.test(definition.kind)
-      );
-    });
-    if (members.length === 0 || members.length > 12) return NOTHING;
-    return { symbols: members, confidence: distinct(members) === 1 ? BY_NAME : AMBIGUOUS };
-  };
-
+  const state: State = { table, names, values, groups: new Map(), generation: -1 };
   return {
     names,
     values,
-    sameAs,
-    oneOf,
-    resolve: (file, reference) => {
-      if (reference.target >= 0)
-        return { symbols: [symbolId(file.id, reference.target)], confidence: CERTAIN };
-      if (reference.via === "") return plain(file, reference);
-      const value = values.evaluate(file, reference.via, reference.inside);
-      const found = values.membersOf(value, reference.name);
-      // `ns::open()`: namespaces are no symbols of the graph.
-      if (found === undefined && file.family.ignoresNamespaces === true && /^\w+$/.test(reference.via))
-        return plain(file, reference);
-      if (found === undefined) return byName(file, reference.name);
-      if (found.length === 0) return NOTHING;
-      return { symbols: found, confidence: value.kind === "module" ? CERTAIN : BY_TYPE };
-    },
+    sameAs: (symbol) => sameAs(state, symbol),
+    oneOf: (symbol) => oneOf(state, symbol),
+    resolve: (file, reference) => resolve(state, file, reference),
   };
 };
