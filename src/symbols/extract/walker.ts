@@ -1,14 +1,8 @@
 import type { FlatTree } from "../../syntax/flat-tree.ts";
 import { type Expression, FOREIGN, UNKNOWN } from "./expression.ts";
-import type {
-  Definition,
-  FileSymbols,
-  Import,
-  Reference,
-  ReferenceKind,
-  SymbolKind,
-} from "./file-symbols.ts";
+import type { FileSymbols, Import, ReferenceKind, SymbolKind } from "./file-symbols.ts";
 import { qualify } from "./file-symbols.ts";
+import { finishSymbols, type RawSymbols } from "./finish-symbols.ts";
 import { createScopes, type Scopes } from "./scopes.ts";
 
 export type Handler = (walker: Walker, node: number) => void;
@@ -63,30 +57,11 @@ export interface Walker {
   setModule(name: string): void;
 }
 
-interface RawDefinition extends Omit<Definition, "type" | "exported" | "parameters"> {
-  type: Expression;
-  parameters: readonly Expression[] | undefined;
-  exported: boolean;
-  typeScope: number;
-}
-
-interface RawReference {
-  readonly name: string;
-  readonly kind: ReferenceKind;
-  readonly line: number;
-  readonly via: Expression;
-  readonly inside: number;
-  readonly scope: number;
-}
-
-/** Of one file: what lies beyond is left out. */
+/** In one file; more are left out. */
 const MAX_REFERENCES = 400_000;
 const MAX_DEFINITIONS = 100_000;
 const MAX_NAME = 200;
-const MAX_RECEIVER = 40;
 const MAX_PARAMETERS = 12;
-/** Of one line: minified files are one line. */
-const MAX_COMPARED = 50;
 
 const tables = new WeakMap<Rules, WeakMap<readonly string[], readonly (Handler | undefined)[]>>();
 
@@ -101,62 +76,43 @@ const handlersFor = (rules: Rules, types: readonly string[]): readonly (Handler 
   return found;
 };
 
-export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
-  const scopes = createScopes(rules.membersVisible);
-  const handlers = handlersFor(rules, tree.types);
-  const definitions: RawDefinition[] = [];
-  const references: RawReference[] = [];
-  const imports: Import[] = [];
-  const members = new Map<string, number>();
-  let module = "";
-
-  const visit = (node: number): void => {
-    if (node < 0) return;
-    const handler = handlers[tree.typeIds[node] ?? 0];
-    if (handler === undefined) visitChildren(node);
-    else handler(walker, node);
-  };
-  const visitChildren = (node: number): void => {
+/** Nodes by number: what rules ask about the tree. */
+const nodesOf = (tree: FlatTree): Pick<Walker, "children" | "type" | "text" | "field" | "child"> => ({
+  children: (node) => {
+    const found: number[] = [];
     for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
-      visit(child);
-  };
-  const lineOf = (node: number): number => tree.line(tree.start[node] ?? 0);
+      found.push(child);
+    return found;
+  },
+  type: (node) => (node < 0 ? "" : tree.type(node)),
+  text: (node) => (node < 0 ? "" : tree.slice(node)),
+  field: (node, name) => (node < 0 ? -1 : tree.field(node, name)),
+  child: (node, ...types) => {
+    for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+      if (types.includes(tree.type(child))) return child;
+    return -1;
+  },
+});
 
-  const walker: Walker = {
-    tree,
-    scopes,
-    rules,
-    visit,
-    visitChildren,
-    visitField: (node, field) => visit(tree.field(node, field)),
-    children: (node) => {
-      const found: number[] = [];
-      for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
-        found.push(child);
-      return found;
-    },
-    type: (node) => (node < 0 ? "" : tree.type(node)),
-    text: (node) => (node < 0 ? "" : tree.slice(node)),
-    field: (node, name) => (node < 0 ? -1 : tree.field(node, name)),
-    child: (node, ...types) => {
-      for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
-        if (types.includes(tree.type(child))) return child;
-      return -1;
-    },
-    expression: (node) => {
-      if (node < 0) return UNKNOWN;
-      const found = rules.expression(walker, node);
-      return found === "" ? UNKNOWN : found;
-    },
+type Collector = Pick<
+  Walker,
+  "define" | "kindOf" | "parentOf" | "member" | "setType" | "setParameters" | "refer" | "import" | "setModule"
+>;
+
+/** Takes what rules find. */
+const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
+  const { scopes, definitions, references, imports } = raw;
+  const members = new Map<string, number>();
+  const lineOf = (node: number): number => tree.line(tree.start[node] ?? 0);
+  return {
     define: (name, kind, nameNode, whole, options = {}) => {
       if (name === "" || name.length > MAX_NAME || definitions.length >= MAX_DEFINITIONS) return -1;
       const owner = options.attachedTo === "" ? undefined : options.attachedTo;
       const parent = owner === undefined ? (options.parent ?? scopes.definition) : -1;
-      const above = definitions[parent];
       const index = definitions.length;
       definitions.push({
         name,
-        qualified: qualify(owner ?? above?.qualified, name),
+        qualified: qualify(owner ?? definitions[parent]?.qualified, name),
         kind,
         line: lineOf(nameNode),
         startLine: lineOf(whole),
@@ -182,8 +138,8 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
     },
     setParameters: (definition, parameters) => {
       const found = definitions[definition];
-      const tells = parameters.some((parameter) => parameter !== UNKNOWN && parameter !== FOREIGN);
-      if (found === undefined || !tells || parameters.length > MAX_PARAMETERS) return;
+      const isInformative = parameters.some((parameter) => parameter !== UNKNOWN && parameter !== FOREIGN);
+      if (found === undefined || !isInformative || parameters.length > MAX_PARAMETERS) return;
       found.parameters = parameters.map((parameter) => scopes.resolve(parameter, scopes.current, false));
     },
     refer: (name, node, kind, via = "", inside = scopes.definition) => {
@@ -196,64 +152,36 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
       if (source !== "" && local !== "" && local !== "*" && !exported) scopes.bindImport(local);
     },
     setModule: (name) => {
-      module = name;
+      raw.module = name;
     },
-  };
-
-  visit(0);
-
-  const named = new Set(
-    imports.flatMap((entry) => (entry.exported && entry.source === "" ? [entry.name] : [])),
-  );
-  for (const definition of definitions)
-    if (definition.parent < 0 && named.has(definition.name)) definition.exported = true;
-  const keepsOuter = rules.outerNames || imports.some(({ local }) => local === "*");
-  const finished: Reference[] = [];
-  /** Where those of the current line begin: the same use twice on a line is one. */
-  let lineFrom = 0;
-  for (const { name, kind, line, via, inside, scope } of references) {
-    let target = -1;
-    let resolved = "";
-    if (via === "") {
-      const meaning = scopes.meaning(name, scope);
-      if (meaning === "local" || (meaning === "unbound" && !keepsOuter)) continue;
-      if (typeof meaning === "object") target = meaning.definition;
-    } else {
-      resolved = scopes.resolve(via, scope, !keepsOuter);
-      if (resolved === "!") continue;
-    }
-    if (finished[lineFrom]?.line !== line) lineFrom = finished.length;
-    let isKnown = false;
-    for (
-      let at = Math.max(lineFrom, finished.length - MAX_COMPARED);
-      at < finished.length && !isKnown;
-      at++
-    ) {
-      const other = finished[at];
-      isKnown =
-        other?.name === name &&
-        other.kind === kind &&
-        other.via === resolved &&
-        other.inside === inside &&
-        other.target === target;
-    }
-    if (isKnown) continue;
-    const receiver = via.length > MAX_RECEIVER || via === UNKNOWN ? "" : via;
-    finished.push({ name, kind, line, receiver, inside, target, via: resolved });
-  }
-  return {
-    definitions: definitions.map(({ typeScope, parameters, ...definition }) => ({
-      ...definition,
-      parameters:
-        parameters === undefined
-          ? ""
-          : `(${parameters.map((type) => scopes.resolve(type, typeScope, !keepsOuter)).join(",")})`,
-      type: known(scopes.resolve(definition.type, typeScope, !keepsOuter)),
-    })),
-    references: finished,
-    imports,
-    module,
   };
 };
 
-const known = (type: Expression): Expression => (type === UNKNOWN ? "" : type);
+export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
+  const scopes = createScopes(rules.membersVisible);
+  const handlers = handlersFor(rules, tree.types);
+  const raw: RawSymbols = { scopes, definitions: [], references: [], imports: [], module: "" };
+  const visit = (node: number): void => {
+    if (node < 0) return;
+    const handler = handlers[tree.typeIds[node] ?? 0];
+    if (handler === undefined) visitChildren(node);
+    else handler(walker, node);
+  };
+  const visitChildren = (node: number): void => {
+    for (let child = tree.firstChild[node] ?? -1; child >= 0; child = tree.nextSibling[child] ?? -1)
+      visit(child);
+  };
+  const walker: Walker = {
+    tree,
+    scopes,
+    rules,
+    visit,
+    visitChildren,
+    visitField: (node, field) => visit(tree.field(node, field)),
+    ...nodesOf(tree),
+    expression: (node) => (node < 0 ? UNKNOWN : rules.expression(walker, node) || UNKNOWN),
+    ...collectorOf(raw, tree),
+  };
+  visit(0);
+  return finishSymbols(raw, rules.outerNames);
+};
