@@ -12,10 +12,9 @@ const SRC = resolve(import.meta.dirname, "../src");
  */
 const STILL_OPEN: Partial<Record<Wall, number>> = {
   modules: 1,
-  "folder cycles": 160,
   "long files": 1,
-  "long functions": 31,
-  dialect: 150,
+  "long functions": 21,
+  dialect: 113,
 };
 
 describe("the walls of the house", () => {
