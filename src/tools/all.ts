@@ -11,6 +11,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Tool>>> = {
   linux_fs_edit: async () => (await import("./linux-fs-edit.ts")).linuxFsEdit,
   linux_fs_list: async () => (await import("./linux-fs-list.ts")).linuxFsList,
   linux_fs_move: async () => (await import("./linux-fs-move.ts")).linuxFsMove,
+  linux_fs_copy: async () => (await import("./linux-fs-copy.ts")).linuxFsCopy,
   linux_fs_delete: async () => (await import("./linux-fs-delete.ts")).linuxFsDelete,
   linux_fs_mkdirs: async () => (await import("./linux-fs-mkdirs.ts")).linuxFsMkdirs,
   linux_search_files: async () => (await import("./linux-search-files.ts")).linuxSearchFiles,

@@ -83,6 +83,10 @@ const FILE_TOOLS: Readonly<Record<string, { readonly change?: Attempt; readonly 
     change: (writes, path) => writes.move(path, "moved"),
     create: (writes, path) => writes.move("src/a.txt", path),
   },
+  linux_fs_copy: {
+    change: (writes, path) => writes.copy("src/a.txt", path, { overwrite: true }),
+    create: (writes, path) => writes.copy("src/a.txt", path, { overwrite: false }),
+  },
   linux_fs_delete: { change: (writes, path) => writes.remove(path, { recursive: true }) },
   linux_fs_mkdirs: { create: (writes, path) => writes.makeDirs(`${path}/x`, { existOk: true }) },
   repo_write_patch: {

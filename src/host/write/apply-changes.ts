@@ -1,3 +1,4 @@
+import { fchmodSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
@@ -47,8 +48,12 @@ const layTemp = async (
   key: string,
   { context, layout }: Work,
 ): Promise<Temp> => {
-  const fill = (fd: number): Promise<void> => writeAll(fd, bytes);
-  const requestedPath = plan.change.path;
+  const { change, old } = plan;
+  const fill = async (fd: number): Promise<void> => {
+    await writeAll(fd, bytes);
+    if (change.kind === "put" && old === undefined) fchmodSync(fd, change.mode);
+  };
+  const requestedPath = change.path;
   const temp = await createTemp({ requestedPath, dir, key, like: plan.like, fill }, context.journal);
   layout.temps.push(temp);
   return temp;
@@ -84,7 +89,7 @@ const layOld = async (plan: Plan, work: Work): Promise<void> => {
   const { dir, name, stats, requestedPath, realPath } = old;
   const common = { dir: dir.realPath, name, old: idOf(stats) };
   const rest = { at: dir.at, dir, requestedPath, seen: stats };
-  if (change.kind !== "update") {
+  if (change.kind === "delete" || change.kind === "rename") {
     const backup = nameBackup(old, work);
     work.layout.jobs.push({ step: { kind: "delete", ...common, backup }, ...rest });
   } else if (bytes !== undefined) {
@@ -94,10 +99,17 @@ const layOld = async (plan: Plan, work: Work): Promise<void> => {
   }
 };
 
+const layDirectory = async ({ fresh }: Plan, { reach, lease, layout }: Work): Promise<void> => {
+  if (fresh === undefined) return;
+  const dir = await makeMissing(fresh, reach, lease, layout.made);
+  if (dir !== fresh.dir) layout.opened.push(dir);
+};
+
 const layOut = async (plans: readonly Plan[], work: Work, signal: AbortSignal | undefined): Promise<void> => {
   for (const plan of plans) {
     stopIfAborted(signal);
     try {
+      if (plan.change.kind === "directory") await layDirectory(plan, work);
       if (plan.bytes !== undefined) await layFresh(plan, plan.bytes, work);
       await layOld(plan, work);
     } catch (error) {

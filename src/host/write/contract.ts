@@ -7,6 +7,15 @@ export interface Written {
   readonly created: boolean;
 }
 
+export interface Copied {
+  readonly source: string;
+  readonly target: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** Links and special files in a directory, which are not copied. */
+  readonly skipped: number;
+}
+
 export interface Preconditions {
   /** Full hex, or a prefix of at least 12 digits. Not checked where there is no file (REQ-D6). */
   readonly expectedSha256?: string | undefined;
@@ -19,6 +28,15 @@ export interface Preconditions {
 export type FileChange =
   | { readonly kind: "update"; readonly path: string; readonly change: (text: string) => string }
   | { readonly kind: "create"; readonly path: string; readonly text: string }
+  /** `mode` is for a new file; a file that is replaced keeps its own. */
+  | {
+      readonly kind: "put";
+      readonly path: string;
+      readonly bytes: Buffer;
+      readonly mode: number;
+      readonly overwrite: boolean;
+    }
+  | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "delete"; readonly path: string; readonly check: (text: string) => void }
   | {
       readonly kind: "rename";
@@ -53,6 +71,13 @@ export interface FileWrites {
     target: string,
     signal?: AbortSignal,
   ): Promise<{ readonly source: string; readonly target: string }>;
+  /** Copies a file, or a directory with all its files; links in it are left out, and counted. All or nothing. */
+  copy(
+    source: string,
+    target: string,
+    options: { readonly overwrite: boolean },
+    signal?: AbortSignal,
+  ): Promise<Copied>;
   remove(
     path: string,
     options: { readonly recursive: boolean },

@@ -6,6 +6,7 @@ import type { Locks } from "../state/locks/locks.ts";
 import { appendToFile } from "./append-file.ts";
 import { applyChanges } from "./apply-changes.ts";
 import type { FileWrites } from "./contract.ts";
+import { planCopy } from "./copy-file.ts";
 import { createWriteJournal, type JournalLocation } from "./journal.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { moveThing } from "./move-file.ts";
@@ -58,6 +59,11 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
       const moved = await moveThing(context, source, target, signal);
       note(moved.target);
       return moved;
+    },
+    copy: async (source, target, how, signal) => {
+      const { changes, ...copied } = await planCopy(context, source, target, how, signal);
+      for (const { path } of await applyChanges(context, changes, { dryRun: false }, signal)) note(path);
+      return copied;
     },
     remove: (path, how, signal) => removeThing(context, path, how, signal),
     makeDirs: (path, how, signal) => noted(makeDirectories(context, path, how, signal)),

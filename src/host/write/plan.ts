@@ -7,7 +7,7 @@ import { sha256Of } from "./bytes.ts";
 import { decodeText, encodeRaw, encodeText } from "./content.ts";
 import type { FileChange, Written } from "./contract.ts";
 import { alreadyExists, notADirectory, translateWrite } from "./failure.ts";
-import { RETRY, type WriteContext } from "./write-context.ts";
+import { RETRY, refuseUnwritable, type WriteContext } from "./write-context.ts";
 import { findFile, readForChange } from "./write-file.ts";
 import type { WriteReach } from "./write-reach.ts";
 import {
@@ -20,7 +20,19 @@ import {
 
 // Each holds a descriptor or two, and its new content in memory until all are known to be good.
 const MAX_CHANGES = 1000;
-const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
+export const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
+
+export const refuseTooMany = (count: number): void => {
+  if (count <= MAX_CHANGES) return;
+  throw new LlmcError("invalid_args", `${count} files at once are over the limit of ${MAX_CHANGES}.`, {
+    hint: "Take a smaller part at a time.",
+  });
+};
+
+export const tooLarge = (): LlmcError =>
+  new LlmcError("file_too_large", `The files have over ${MAX_TOTAL_BYTES} bytes together.`, {
+    hint: "Take a smaller part at a time.",
+  });
 
 /** The places of one change. A new file may lack directories, which are made for it. */
 export interface ChangeTarget {
@@ -69,8 +81,18 @@ const findOld = async (change: FileChange, reach: WriteReach): Promise<WriteTarg
   throw isLink(change.path);
 };
 
+const findPut = async (change: FileChange & { kind: "put" }, reach: WriteReach): Promise<ChangeTarget> => {
+  const fresh = await findFresh(change.path, reach).catch((error: unknown) => {
+    if (change.overwrite && error instanceof LlmcError && error.code === "already_exists") return undefined;
+    throw error;
+  });
+  return { change, fresh, old: fresh === undefined ? await findOld(change, reach) : undefined };
+};
+
 const findChangeTarget = async (change: FileChange, reach: WriteReach): Promise<ChangeTarget> => {
-  if (change.kind === "create") return { change, old: undefined, fresh: await findFresh(change.path, reach) };
+  if (change.kind === "create" || change.kind === "directory")
+    return { change, old: undefined, fresh: await findFresh(change.path, reach) };
+  if (change.kind === "put") return findPut(change, reach);
   const old = await findOld(change, reach);
   try {
     if (change.kind === "update") return { change, old, fresh: undefined };
@@ -123,12 +145,7 @@ export const findChangeTargets = async (
   changes: readonly FileChange[],
   reach: WriteReach,
 ): Promise<ChangeTargets> => {
-  if (changes.length > MAX_CHANGES) {
-    throw new LlmcError(
-      "invalid_args",
-      `${changes.length} files at once are over the limit of ${MAX_CHANGES}.`,
-    );
-  }
+  refuseTooMany(changes.length);
   const all: ChangeTarget[] = [];
   const { share, close } = createSharing();
   try {
@@ -167,9 +184,16 @@ const planOne = async (
       created: fresh !== undefined,
     },
   });
+  if (change.kind === "directory") return result(undefined, "");
   if (change.kind === "create" || old === undefined) {
-    const bytes = encodeRaw(change.kind === "create" ? change.text : "", "utf-8");
+    const bytes =
+      change.kind === "put" ? change.bytes : encodeRaw("text" in change ? change.text : "", "utf-8");
     return result(bytes, sha256Of(bytes));
+  }
+  if (change.kind === "put") {
+    if (old.stats === undefined) return RETRY;
+    refuseUnwritable(old, old.stats, reach);
+    return result(change.bytes, sha256Of(change.bytes), old.stats);
   }
   const read = await readForChange(context, old, reach, signal);
   if (read === RETRY) return RETRY;
@@ -199,9 +223,7 @@ export const planAll = async (
     });
     if (plan === RETRY) return RETRY;
     total += plan.bytes?.length ?? 0;
-    if (total > MAX_TOTAL_BYTES) {
-      throw new LlmcError("file_too_large", `The changed files have over ${MAX_TOTAL_BYTES} bytes together.`);
-    }
+    if (total > MAX_TOTAL_BYTES) throw tooLarge();
     plans.push(plan);
   }
   return plans;
