@@ -56,12 +56,16 @@ const TIMING = [
   "src/host/search/ripgrep.test.ts",
   "src/host/search/search.test.ts",
   "src/host/state/locks/locks.test.ts",
-  "src/host/write/remove.test.ts",
+  "src/host/write/remove-file.test.ts",
   "test/doors/http-stop.test.ts",
   "test/escapes/{http-auth,lock-contention,protocol-loss,protocol-waiting,two-servers}.test.ts",
   "test/escapes/{command-tree,process-tree}.test.ts",
   "test/escapes/{read,search,write}-race.test.ts",
 ];
+
+for (const pattern of [...PURE, ...TIMING])
+  if (globSync(pattern, { cwd: import.meta.dirname }).length === 0)
+    throw new Error(`No test is called ${pattern}: was it moved?`);
 
 /** Groups run one after the other, in this order. */
 const [FIRST, LAST] = [0, 1];

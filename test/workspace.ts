@@ -10,10 +10,6 @@ const repository = fileURLToPath(new URL("..", import.meta.url));
 /** The program as clients start it. */
 export const launcher = join(repository, "bin/llmc");
 
-/** Rounds of a long test: its full form in `npm run test:long`, a short one in `npm test`. */
-export const rounds = (short: number, long: number): number =>
-  process.env["LLMC_TEST_LONG"] === undefined ? short : long;
-
 /** Nothing of the tester's environment reaches the program, except what it needs to start. */
 export const cleanEnv = (): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "",

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../../test/rounds.ts";
 import { LlmcError } from "./error.ts";
 import { parseGuarded, parseGuardedBytes } from "./json-guard.ts";
 
@@ -152,9 +153,9 @@ describe("keys given twice", () => {
           expect(refusalOf(() => parseGuarded(text)).message).toMatch(/twice/);
         } else expect(parseGuarded(text)).toEqual(JSON.parse(text));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
-    expect(found).toBeGreaterThan(100);
+    expect(found).toBeGreaterThan(rounds(40, 100));
   });
 });
 
@@ -180,7 +181,7 @@ describe("any text at all", () => {
         }
         expect(value).toEqual(JSON.parse(text));
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 

@@ -151,7 +151,7 @@ describe("FAIL-F5 REQ-R5 hostile sources", () => {
           expect(unpackSymbols(packSymbols(symbols))).toEqual(symbols);
         },
       ),
-      process.env["LLMC_TEST_LONG"] === undefined ? { numRuns: 300, seed: 20_261_115 } : { numRuns: 10_000 },
+      process.env["LLMC_TEST_LONG"] === undefined ? { numRuns: 120, seed: 20_261_115 } : { numRuns: 10_000 },
     );
   });
 

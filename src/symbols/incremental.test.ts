@@ -78,7 +78,7 @@ describe("REQ-R1 REQ-R5 the graph does not remember its past", () => {
           clean.put(path, languageOf(path), left.get(path) ?? new Uint8Array());
         expect(answers(edited)).toEqual(answers(clean));
       }),
-      process.env["LLMC_TEST_LONG"] === undefined ? { numRuns: 150, seed: 20_261_115 } : { numRuns: 3000 },
+      process.env["LLMC_TEST_LONG"] === undefined ? { numRuns: 60, seed: 20_261_115 } : { numRuns: 3000 },
     );
   });
 });

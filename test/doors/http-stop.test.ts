@@ -3,7 +3,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { rounds, toolModule } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { toolModule } from "../workspace.ts";
 import { type HttpDoor, openHttpDoor, openRaw, TOKEN, UNLIMITED } from "./http-door.ts";
 
 const MODULE = `

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { link, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 import { GIT, type Setting, sandboxes } from "./command-stand.ts";
 import { type CommandTools, commandTools } from "./command-tools.ts";
 

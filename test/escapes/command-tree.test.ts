@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
 import { createStand, PYTHON, processesWith, settings } from "./command-stand.ts";
 
 let lastTag = 0;
@@ -26,7 +26,7 @@ describe.each(tiers)("the tree of a command in $name", (setting) => {
     await stand.sh("true");
     const before = descriptors();
     const resident: number[] = [];
-    const perTier = rounds(8, 100);
+    const perTier = rounds(5, 100);
     let timeoutMs = 250;
     for (let round = 0; round < perTier; ) {
       const tag = newTag();

@@ -11,7 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 

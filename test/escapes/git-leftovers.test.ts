@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, rounds, type Workspace } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 

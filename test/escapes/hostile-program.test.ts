@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hostSections } from "../../src/host/options.ts";
-import { cleanEnv, createWorkspace, launcher, rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { cleanEnv, createWorkspace, launcher } from "../workspace.ts";
 import { GIT, sandboxes } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
@@ -47,7 +48,7 @@ describe.each(sandboxes)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in 
       "a/b/.ssh/id_rsa": SECRET,
       "plan.json": JSON.stringify({
         seed: Math.trunc(Math.random() * 1e9),
-        seconds: rounds(4, 60),
+        seconds: rounds(3, 60),
         names: NAMES,
         payload: [
           `#!/bin/sh\n${fire}\n`,

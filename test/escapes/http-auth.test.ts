@@ -3,7 +3,8 @@ import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openHttpDoor, openRaw, sendRaw, statusOf, TOKEN, UNLIMITED } from "../doors/http-door.ts";
-import { rounds, toolModule } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { toolModule } from "../workspace.ts";
 
 const get = (path: string, headers: readonly string[]): string =>
   [`GET ${path} HTTP/1.1`, "Host: localhost", ...headers, "Connection: close", "", ""].join("\r\n");

@@ -10,7 +10,7 @@ import {
   TOKEN,
   UNLIMITED,
 } from "../doors/http-door.ts";
-import { rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
 
 const HEAD = `Host: localhost\r\nX-LLMC-Token: ${TOKEN}\r\nContent-Type: application/json\r\n`;
 const BODY = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });

@@ -9,8 +9,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Database } from "../../src/host/state/database/database.ts";
 import { createLocks, type Locks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
+import { rounds } from "../rounds.ts";
 import { USER_STATE } from "../user-state.ts";
-import { rounds } from "../workspace.ts";
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 

@@ -9,8 +9,8 @@ import type { Database } from "../../src/host/state/database/database.ts";
 import { createHandles, type Handles, newHandleId } from "../../src/host/state/handles/handles.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
+import { rounds } from "../rounds.ts";
 import { USER_STATE } from "../user-state.ts";
-import { rounds } from "../workspace.ts";
 import { runOnMount } from "./mount-namespace.ts";
 
 const ME = { principal: "local" };

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { LlmcError } from "../../src/base/error.ts";
-import { createWorkspace, rounds } from "../workspace.ts";
+import { createWorkspace } from "../workspace.ts";
 import { sandboxes } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
-const SECONDS = rounds(5, 60);
+const SECONDS = rounds(3, 60);
 const OUTSIDE = "only outside";
 
 /** Exchanges a folder with a link as fast as it can, for so many seconds. */
@@ -31,6 +31,8 @@ for name in ("d2", "x"):
         try: open("work/" + name + "/" + file, "a").write("!")
         except OSError: pass
 `;
+
+import { rounds } from "../rounds.ts";
 
 /** Whichever of the two names is the folder at the moment: held, it stays the folder. */
 const putInFolder = async (root: string, file: string, text: string): Promise<void> => {

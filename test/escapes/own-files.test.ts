@@ -23,7 +23,8 @@ import { readOwnFile } from "../../src/host/own-files/read-own-file.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "../../src/host/own-files/workspace-files.ts";
 import { createTrackedFinder } from "../../src/host/run/git/tracked.ts";
 import { openTestApp } from "../app.ts";
-import { createWorkspace, rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace } from "../workspace.ts";
 
 let base: string;
 let workspace: string;

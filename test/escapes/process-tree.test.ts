@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Processes } from "../../src/host/processes/contract.ts";
-import { cleanEnv, createWorkspace, rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { cleanEnv, createWorkspace } from "../workspace.ts";
 import { processesWith, settings } from "./command-stand.ts";
 import { hostile, OWNER, processesIn } from "./process-stand.ts";
 
@@ -38,7 +39,7 @@ describe.each(tiers)("a process in $name", ({ tier }) => {
     const { processes, close } = processesIn(tier, workspace.root);
     const resident: number[] = [];
     let before = 0;
-    const many = rounds(6, 100);
+    const many = rounds(4, 100);
     for (let round = 0; round < many; round++) {
       const tag = newTag();
       const pty = round % 2 === 1;

@@ -9,7 +9,7 @@ import { locateByName } from "../../src/host/reach/locate-by-name.ts";
 import type { Locate } from "../../src/host/reach/located.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines } from "../../src/host/search/search.ts";
-import { rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
 
 const ME = { principal: "local" };
 

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createWorkspace, rounds, type Server, textOf } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace, type Server, textOf } from "../workspace.ts";
 
 const ROUNDS = rounds(100, 500);
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createFolderIndex } from "../../src/host/run/scan/folder-index.ts";
-import { createWorkspace, rounds } from "../workspace.ts";
+import { createWorkspace } from "../workspace.ts";
 import { PYTHON, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
@@ -37,6 +37,8 @@ def walk(fd):
         walk(inner); os.close(inner)
 walk(os.open(sys.argv[1], os.O_RDONLY))
 `;
+
+import { rounds } from "../rounds.ts";
 
 const namesBelow = (folder: string): string =>
   execFileSync(PYTHON, ["-c", LIST, folder], { encoding: "utf8" });

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, rounds } from "../workspace.ts";
+import { rounds } from "../rounds.ts";
+import { createWorkspace } from "../workspace.ts";
 import { settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { tokenCounter } from "../../host/os/token-counter.ts";
 import { estimateTokens } from "./token-estimate.ts";
 
-const repository = fileURLToPath(new URL("../..", import.meta.url));
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const file = (path: string): string => readFileSync(`${repository}/${path}`, "utf8");
 const said = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { cwd: repository, encoding: "utf8", maxBuffer: 1e8 }).slice(0, 60_000);

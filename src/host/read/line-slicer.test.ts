@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rounds } from "../../../test/rounds.ts";
 import { createLineSlicer, type LineSlice, type SliceBounds } from "./line-slicer.ts";
 
 /** Feeds pieces of a size until the slice is whole, as the reader of files does. */
@@ -87,7 +88,7 @@ describe("properties of slices", () => {
           expect(result.truncated).toBe(given.offsetLines < linesOf(text).length && end < text.length);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 
@@ -118,7 +119,7 @@ describe("properties of slices", () => {
           expect(result.lines).toBeLessThanOrEqual(given.maxLines);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rounds } from "../../../test/rounds.ts";
 import { LlmcError } from "../../base/error.ts";
 import { decodeText, encodeText, parseExpectation, sniffForm } from "./content.ts";
 
@@ -54,7 +55,7 @@ describe("FAIL-A14 text of a file", () => {
           return error instanceof LlmcError && error.code === "invalid_args";
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(400, 2000) },
     );
   });
 

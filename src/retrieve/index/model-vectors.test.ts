@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWordModel, dumpVectors } from "../../../test/embedding-model.ts";
 import { createIndexed, dumpCleanBuild, dumpIndex, request, SETTINGS } from "../../../test/retrieval.ts";
+import { rounds } from "../../../test/rounds.ts";
 import { USER_STATE } from "../../../test/user-state.ts";
-import { rounds } from "../../../test/workspace.ts";
 import { LlmcError } from "../../base/error.ts";
 
 const FILES = {
@@ -193,7 +193,7 @@ describe("vectors of a model", () => {
         expect(dumpVectors(indexed.path)).toEqual(await cleanVectors(Object.fromEntries(files)));
       };
       await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), runSteps), {
-        numRuns: rounds(6, 40),
+        numRuns: rounds(3, 40),
         ...(process.env["LLMC_TEST_LONG"] === undefined ? { seed: 20_261_115 } : {}),
       });
     },

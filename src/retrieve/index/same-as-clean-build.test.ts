@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createIndexed, dumpCleanBuild, dumpIndex, request, SETTINGS } from "../../../test/retrieval.ts";
+import { rounds } from "../../../test/rounds.ts";
 import { USER_STATE } from "../../../test/user-state.ts";
-import { rounds } from "../../../test/workspace.ts";
 
 const PATHS = ["a.ts", "b.py", "docs/c.md", "docs/d.txt", "src/e.ts", "src/deep/f.go"] as const;
 
@@ -105,7 +105,7 @@ describe("the index is that of a clean build", () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), (steps) => runSteps(steps, watch)),
         {
-          numRuns: rounds(8, 200),
+          numRuns: rounds(4, 200),
           ...(process.env["LLMC_TEST_LONG"] === undefined ? { seed: 20_261_115 } : {}),
         },
       );

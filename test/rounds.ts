@@ -1,0 +1,3 @@
+/** Rounds of a long test: its full form in `npm run test:long`, a short one in `npm test`. */
+export const rounds = (short: number, long: number): number =>
+  process.env["LLMC_TEST_LONG"] === undefined ? short : long;
