@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import { quoteForMessage } from "../../base/text.ts";
 import type { CommandGate } from "../run/commands.ts";
 import type { CommandStarter, StartedCommand } from "../run/runner.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
@@ -10,16 +9,16 @@ import { killPid } from "./kill-pid.ts";
 import { ManagedProcess } from "./managed-process.ts";
 import { createOrphanGuard } from "./orphan-guard.ts";
 import { openPipeChannel } from "./pipe-channel.ts";
+import {
+  findProcess,
+  forgetEnded,
+  ownedProcesses,
+  type ProcessRegistry,
+  type ProcessSettings,
+  reserveStart,
+  runningProcesses,
+} from "./process-registry.ts";
 import { openTerminalChannel } from "./terminal-channel.ts";
-
-export interface ProcessSettings {
-  readonly enabled: boolean;
-  readonly idleMs: number;
-  /** Running at once. */
-  readonly maxProcesses: number;
-  readonly maxPerSession: number;
-  readonly killForeign: boolean;
-}
 
 interface ProcessesOptions {
   readonly gate: CommandGate;
@@ -36,9 +35,6 @@ const CLOSE_GRACE_MS = 300;
 /** Output that pauses this long is taken for an answer that is complete. */
 const QUIET_MS = 100;
 const TICK_MS = 1000;
-/** Ended processes can still be read for a while: so many of each owner. */
-const KEPT_ENDED = 32;
-const KEPT_ENDED_MS = 600_000;
 
 const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 
@@ -46,162 +42,153 @@ const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 const newProcessId = (): string =>
   `p_${Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join("")}`;
 
-const notFound = (id: string): LlmcError =>
-  new LlmcError("resource_not_found", `There is no process ${quoteForMessage(id)}.`, {
-    hint: "linux_proc_list shows yours.",
-  });
+interface State extends ProcessesOptions {
+  readonly registry: ProcessRegistry;
+  readonly guard: ReturnType<typeof createOrphanGuard>;
+  timer: NodeJS.Timeout | undefined;
+  isClosed: boolean;
+}
 
-const tooMany = (limit: number, whose: string): LlmcError =>
-  new LlmcError("busy", `${limit} processes run already, which is the most ${whose} may have.`, {
-    hint: "Stop one of them first.",
-  });
+const tick = (state: State): void => {
+  const { settings, registry, now } = state;
+  const { enabled, idleMs } = settings();
+  for (const one of runningProcesses(registry)) {
+    if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
+    else if (now() - one.activeAt > idleMs)
+      void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
+    void one.inspect();
+  }
+  forgetEnded(registry, now());
+  if (registry.all.size > 0) return;
+  clearInterval(state.timer);
+  state.timer = undefined;
+};
 
-export const createProcesses = ({
-  gate,
-  runner,
-  settings,
-  now,
-}: ProcessesOptions): Processes & AsyncDisposable => {
-  const all = new Map<string, ManagedProcess>();
-  const starting = new Map<string, number>();
-  const guard = createOrphanGuard();
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
-
-  const running = (): readonly ManagedProcess[] => [...all.values()].filter(({ isRunning }) => isRunning);
-
-  const find = (id: string, { owner }: ProcessOwner): ManagedProcess => {
-    const found = all.get(id);
-    if (found === undefined || found.ownerId !== owner) throw notFound(id);
-    return found;
-  };
-
-  const forgetOld = (): void => {
-    const ended = [...all.values()].filter(({ isRunning }) => !isRunning);
-    for (const own of Map.groupBy(ended, ({ ownerId }) => ownerId).values()) {
-      const excess = own.length - KEPT_ENDED;
-      own
-        .sort((one, other) => (one.endedAt ?? 0) - (other.endedAt ?? 0))
-        .filter(({ endedAt }, index) => index < excess || now() - (endedAt ?? 0) > KEPT_ENDED_MS)
-        .forEach(({ id }) => void all.delete(id));
-    }
-  };
-
-  const tick = (): void => {
-    const { enabled, idleMs } = settings();
-    for (const one of running()) {
-      if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
-      else if (now() - one.activeAt > idleMs)
-        void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
-      void one.inspect();
-    }
-    forgetOld();
-    if (all.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
-  };
-
-  const reserve = (owner: string): (() => void) => {
-    const { maxProcesses, maxPerSession } = settings();
-    const waiting = [...starting.values()].reduce((sum, count) => sum + count, 0);
-    const own = starting.get(owner) ?? 0;
-    if (running().length + waiting >= maxProcesses) throw tooMany(maxProcesses, "this server");
-    if (running().filter(({ ownerId }) => ownerId === owner).length + own >= maxPerSession)
-      throw tooMany(maxPerSession, "one token or connection");
-    starting.set(owner, own + 1);
-    return () => {
-      const left = (starting.get(owner) ?? 1) - 1;
-      if (left === 0) starting.delete(owner);
-      else starting.set(owner, left);
-    };
-  };
-
-  const launch = (
-    { command, cwd, pty }: ProcessCall,
-    owner: ProcessOwner,
-    signal: AbortSignal | undefined,
-  ): Promise<ManagedProcess> =>
-    gate.pass(
-      { command, cwd, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
-      signal,
-      async ({ request, profile }) => {
-        const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
-        let started: StartedCommand | undefined;
-        try {
-          stopIfAborted(signal);
-          started = await runner.start({ ...request, terminal: pty }, profile, () => channel.childStdio());
-          const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
-          const made = new ManagedProcess(parts, started);
-          guard.watch(made.tree);
-          void made.gone.then(() => guard.forget(made.tree));
-          return made;
-        } catch (thrown) {
-          // Nobody would know of it.
-          await started?.tree.end(0);
-          channel.close();
-          throw thrown;
-        }
-      },
-    );
-
-  const settled = async (
-    one: ManagedProcess,
-    waitMs: number,
-    signal: AbortSignal | undefined,
-    since?: number,
-  ): Promise<void> => {
-    await one.settle(since, waitMs, QUIET_MS, signal);
-    stopIfAborted(signal);
-  };
-
-  return {
-    start: async (call, owner, waitMs, signal) => {
-      stopIfAborted(signal);
-      const release = reserve(owner.owner);
+const launch = (
+  { gate, runner, guard, now }: State,
+  { command, cwd, pty }: ProcessCall,
+  owner: ProcessOwner,
+  signal: AbortSignal | undefined,
+): Promise<ManagedProcess> =>
+  gate.pass(
+    { command, cwd, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
+    signal,
+    async ({ request, profile }) => {
+      const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
+      let started: StartedCommand | undefined;
       try {
-        const made = await launch(call, owner, signal);
-        try {
-          if (isClosed) throw new LlmcError("unavailable", "The server is ending.");
-          await made.tree.entered();
-          await settled(made, waitMs, signal);
-          if (made.failure !== undefined) throw made.failure;
-        } catch (thrown) {
-          // Nobody knows its id, so nobody could end it.
-          await made.end("its start was cancelled", 0);
-          throw thrown;
-        }
-        all.set(made.id, made);
-        timer ??= setInterval(tick, TICK_MS).unref();
-        return made.read({});
-      } finally {
-        release();
+        stopIfAborted(signal);
+        started = await runner.start({ ...request, terminal: pty }, profile, () => channel.childStdio());
+        const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
+        const made = new ManagedProcess(parts, started);
+        guard.watch(made.tree);
+        void made.gone.then(() => guard.forget(made.tree));
+        return made;
+      } catch (thrown) {
+        // Nobody would know of it.
+        await started?.tree.end(0);
+        channel.close();
+        throw thrown;
       }
     },
+  );
+
+/** Waits until the output pauses, so that an answer is read whole. */
+const settle = async (
+  one: ManagedProcess,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+  since?: number,
+): Promise<void> => {
+  await one.settle(since, waitMs, QUIET_MS, signal);
+  stopIfAborted(signal);
+};
+
+const start = async (
+  state: State,
+  call: ProcessCall,
+  owner: ProcessOwner,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ManagedProcess> => {
+  stopIfAborted(signal);
+  const release = reserveStart(state.registry, owner.owner, state.settings());
+  try {
+    const made = await launch(state, call, owner, signal);
+    try {
+      if (state.isClosed) throw new LlmcError("unavailable", "The server is ending.");
+      await made.tree.entered();
+      await settle(made, waitMs, signal);
+      if (made.failure !== undefined) throw made.failure;
+    } catch (thrown) {
+      // Nobody knows its id, so nobody could end it.
+      await made.end("its start was cancelled", 0);
+      throw thrown;
+    }
+    state.registry.all.set(made.id, made);
+    state.timer ??= setInterval(() => tick(state), TICK_MS).unref();
+    return made;
+  } finally {
+    release();
+  }
+};
+
+const sendInput = (one: ManagedProcess, request: Parameters<Processes["send"]>[1]): void => {
+  const actions = inputActions(request, one.pty);
+  if (!one.isRunning)
+    throw new LlmcError("unavailable", "The process has ended.", { hint: "linux_proc_read tells how." });
+  for (const action of actions) {
+    if (action.kind === "signal") one.tree.send(action.signal);
+    else if (action.kind === "eof") one.channel.endInput();
+    else if (!one.channel.write(action.bytes))
+      throw new LlmcError("busy", "The process does not read its input: too much waits already.", {
+        hint: "Read its output, or stop it.",
+      });
+  }
+};
+
+const killByPid = (
+  { registry, runner, settings }: State,
+  pid: number,
+  signal: NodeJS.Signals,
+  owner: string,
+): void => {
+  const treesOf = (isMeant: (ownerId: string) => boolean) =>
+    runningProcesses(registry).flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
+  killPid(pid, signal, {
+    own: treesOf((ownerId) => ownerId === owner),
+    others: [...treesOf((ownerId) => ownerId !== owner), ...runner.awaited()],
+    killForeign: settings().killForeign,
+  });
+};
+
+export const createProcesses = (options: ProcessesOptions): Processes & AsyncDisposable => {
+  const registry: ProcessRegistry = { all: new Map(), starting: new Map() };
+  const state: State = {
+    ...options,
+    registry,
+    guard: createOrphanGuard(),
+    timer: undefined,
+    isClosed: false,
+  };
+  const find = (id: string, { owner }: ProcessOwner): ManagedProcess => findProcess(registry, id, owner);
+
+  return {
+    start: async (call, owner, waitMs, signal) => (await start(state, call, owner, waitMs, signal)).read({}),
 
     read: async (id, { from, lines, waitMs }, owner, signal) => {
       const one = find(id, owner);
-      one.activeAt = now();
-      await settled(one, waitMs, signal, from);
+      one.activeAt = options.now();
+      await settle(one, waitMs, signal, from);
       return one.read({ from, lines });
     },
 
     send: async (id, request, owner, signal) => {
       const one = find(id, owner);
-      const actions = inputActions(request, one.pty);
-      if (!one.isRunning)
-        throw new LlmcError("unavailable", "The process has ended.", { hint: "linux_proc_read tells how." });
       const echo = one.pty && !one.hasUnread ? `${request.input ?? ""}\n` : "\n";
-      for (const action of actions) {
-        if (action.kind === "signal") one.tree.send(action.signal);
-        else if (action.kind === "eof") one.channel.endInput();
-        else if (!one.channel.write(action.bytes))
-          throw new LlmcError("busy", "The process does not read its input: too much waits already.", {
-            hint: "Read its output, or stop it.",
-          });
-      }
-      one.activeAt = now();
-      await settled(one, request.waitMs, signal);
+      sendInput(one, request);
+      one.activeAt = options.now();
+      await settle(one, request.waitMs, signal);
       const output = one.read({});
       // The caller knows what they typed.
       return echo.length > 1 && output.text.startsWith(echo)
@@ -217,13 +204,7 @@ export const createProcesses = ({
 
     kill: async (target, signal, owner) => {
       if ("pid" in target) {
-        const treesOf = (isMeant: (ownerId: string) => boolean) =>
-          running().flatMap(({ ownerId, tree }) => (isMeant(ownerId) ? [tree] : []));
-        killPid(target.pid, signal, {
-          own: treesOf((ownerId) => ownerId === owner.owner),
-          others: [...treesOf((ownerId) => ownerId !== owner.owner), ...runner.awaited()],
-          killForeign: settings().killForeign,
-        });
+        killByPid(state, target.pid, signal, owner.owner);
         return undefined;
       }
       const one = find(target.id, owner);
@@ -232,20 +213,19 @@ export const createProcesses = ({
       return one.view();
     },
 
-    list: async ({ owner }) =>
-      [...all.values()].filter(({ ownerId }) => ownerId === owner).map((one) => one.view()),
+    list: async ({ owner }) => ownedProcesses(registry, owner).map((one) => one.view()),
 
     endAll: async (owner, reason) => {
-      const own = [...all.values()].filter(({ ownerId }) => ownerId === owner);
+      const own = ownedProcesses(registry, owner);
       await Promise.all(own.map((one) => one.end(reason, CLOSE_GRACE_MS)));
-      for (const { id } of own) all.delete(id);
+      for (const { id } of own) registry.all.delete(id);
     },
 
     [Symbol.asyncDispose]: async () => {
-      isClosed = true;
-      clearInterval(timer);
-      await Promise.all(running().map((one) => one.end("the server ended", CLOSE_GRACE_MS)));
-      guard.close();
+      state.isClosed = true;
+      clearInterval(state.timer);
+      await Promise.all(runningProcesses(registry).map((one) => one.end("the server ended", CLOSE_GRACE_MS)));
+      state.guard.close();
     },
   };
 };

@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
+import { isInside } from "../../policy/paths.ts";
+import { deathSignalPrefix } from "../os/child-limits.ts";
+import { type MissingNames, watchMissing } from "./scan/protected-names.ts";
+import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
+import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import { landlockLaunch } from "./tiers/landlock.ts";
+import { plainLaunch } from "./tiers/plain.ts";
+import { createSandboxFileStore, type SandboxFileStore, type SandboxFiles } from "./tiers/sandbox-files.ts";
+import { type CommandGroup, type CommandGroups, createCommandGroups, entering } from "./tree/cgroup.ts";
+import { createMark } from "./tree/limits.ts";
+import type { Launch, ProcessTree } from "./tree/process-tree.ts";
+import { sealDescriptors } from "./tree/seal-descriptors.ts";
+import { type UsageWatch, watchUsage } from "./tree/usage-watch.ts";
+
+/** What all runs of one runner share. */
+export interface RunResources {
+  /** Treat Landlock as if the kernel were older. */
+  readonly maxLandlockAbi: number | undefined;
+  store: Promise<SandboxFileStore> | undefined;
+  groups: CommandGroups | undefined;
+  /** Control groups that are being removed. */
+  readonly removals: Set<Promise<void>>;
+}
+
+/** One run, with everything made that it needs; to be closed when every process of it is gone. */
+export interface PreparedRun {
+  launch(): Launch;
+  /** Renames what came into being and would be obeyed. */
+  setAside(when?: "after a long run"): Promise<readonly SetAside[]>;
+  /** Bounds what the tree uses, where no control group does. */
+  readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
+  /** The limit of its control group that it ran into. */
+  reachedLimit(): ReachedLimit | undefined;
+  close(): Promise<void>;
+}
+
+const openStore = (resources: RunResources): Promise<SandboxFileStore> => {
+  if (resources.store === undefined) sealDescriptors();
+  resources.store ??= createSandboxFileStore().catch((thrown: unknown) => {
+    resources.store = undefined;
+    throw thrown;
+  });
+  return resources.store;
+};
+
+/** Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. */
+const openGroup = (
+  resources: RunResources,
+  { limits, writable }: SandboxProfile,
+): CommandGroup | undefined => {
+  resources.groups ??= createCommandGroups();
+  const isGrouped = limits !== undefined && writable.length > 0;
+  return isGrouped ? resources.groups.open(randomBytes(8).toString("hex"), limits) : undefined;
+};
+
+/** The wanted profile, with our own files hidden where a root holds them, and limits for each process where it is watched. */
+const completeProfile = (wanted: SandboxProfile, base: string, isWatched: boolean): SandboxProfile => {
+  const { limits, writable, readable = [], hidden } = wanted;
+  const isExposed = [...writable, ...readable].some((root) => isInside(base, root));
+  return {
+    ...wanted,
+    ...(isExposed ? { hidden: [...hidden, base] } : {}),
+    ...(isWatched && limits !== undefined ? { limits: { ...limits, dataBytes: limits.memoryBytes } } : {}),
+  };
+};
+
+const launchIn = (
+  tier: Tier,
+  request: CommandRequest,
+  profile: SandboxProfile,
+  files: SandboxFiles,
+  maxLandlockAbi: number | undefined,
+): Launch => {
+  const mark = createMark();
+  if (tier === "bubblewrap") return bubblewrapLaunch(request, profile, files, mark);
+  if (tier === "landlock") return landlockLaunch(request, profile, files, mark, maxLandlockAbi);
+  return plainLaunch(request, profile, files, mark);
+};
+
+const setAsideBoth = async (
+  missing: MissingNames,
+  { inspect }: SandboxProfile,
+  when: "after a long run" | undefined,
+): Promise<readonly SetAside[]> => {
+  const [made, found] = await Promise.allSettled([missing.setAside(), inspect?.(when) ?? []]);
+  if (made.status === "rejected") throw made.reason;
+  if (found.status === "rejected") throw found.reason;
+  return [...made.value, ...found.value];
+};
+
+export const prepareRun = async (
+  resources: RunResources,
+  tier: Tier,
+  request: CommandRequest,
+  wanted: SandboxProfile,
+): Promise<PreparedRun> => {
+  const store = await openStore(resources);
+  const group = openGroup(resources, wanted);
+  const { limits } = wanted;
+  const isWatched = limits !== undefined && group === undefined;
+  const profile = completeProfile(wanted, store.base, isWatched);
+  const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
+  const [files, prefix, missing] = await Promise.all([
+    store.open(needsFolders),
+    deathSignalPrefix(),
+    watchMissing(profile),
+  ]).catch(async (thrown: unknown) => {
+    await group?.remove();
+    throw thrown;
+  });
+  return {
+    launch: () => {
+      const bare = launchIn(tier, request, profile, files, resources.maxLandlockAbi);
+      // The launchers of the other tiers see to it themselves.
+      const [wrapper, ...first] = tier === "plain" ? prefix : [];
+      const launch =
+        wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
+      return group === undefined ? launch : { ...launch, ...entering(group, launch) };
+    },
+    setAside: (when) => setAsideBoth(missing, profile, when),
+    watch: isWatched ? (tree) => watchUsage(tree, limits) : undefined,
+    reachedLimit: () => group?.hit(),
+    close: async () => {
+      // The kernel takes some milliseconds to notice that a group is empty; only the end of the server waits for that.
+      if (group !== undefined) {
+        const removal = group.remove().finally(() => resources.removals.delete(removal));
+        resources.removals.add(removal);
+      }
+      if (needsFolders) await store.close(files);
+    },
+  };
+};
