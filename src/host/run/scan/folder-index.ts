@@ -31,31 +31,31 @@ interface FolderIndexOptions<T> {
   readonly unknown: (path: string) => T;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
-  /** How many are kept in mind. */
+  /** How many are remembered. */
   readonly maxFolders?: number;
 }
 
 export interface FolderIndex<T> {
   /** Reads every folder that is new or has changed; the first time, that is all of them. */
   update(): Promise<void>;
-  /** The same for those that so many milliseconds suffice to look at, the shallowest first; whether they were all. */
+  /** The same for those that can be checked in this time, the shallowest first; says whether these were all. */
   updateWithin(maxMs: number): Promise<boolean>;
   /** The same list as long as nothing was read anew. */
   found(): readonly T[];
-  /** False where there are more folders than are kept in mind: those beyond were looked at once, if at all. */
+  /** False where there are more folders than are remembered: the others were read once, if at all. */
   isWhole(): boolean;
 }
 
 /** The kernel's clock of files moves in steps of up to 10 ms. */
 const FRESH_MS = 50;
 const READERS = 16;
-/** Looks between two turns of the event loop. */
-const LOOKS_AT_ONCE = 500;
-/** Looks between two looks at the clock. */
-const LOOKS_PER_GLANCE = 32;
-/** About 200 bytes each. The shallowest are known; of those beyond so many, the ones in which something was found. */
+/** Folders or entries that are checked before the event loop gets a turn. */
+const CHECKS_AT_ONCE = 500;
+/** Folders that are checked between two readings of the clock. */
+const CHECKS_PER_CLOCK = 32;
+/** About 200 bytes each. The shallowest are remembered, and beyond this number only those in which something was found. */
 const MAX_FOLDERS = 200_000;
-/** Where so many are left, there is room for those that were beyond: everything is looked at anew. */
+/** Below this share of the maximum there is room for folders that were left out, and everything is read again. */
 const ROOM_AGAIN = 0.9;
 /** Below what the system takes for a path (4,096), with room for a name in it. */
 const MAX_PATH_BYTES = 3800;
@@ -76,10 +76,10 @@ const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>
 
 /** Names that are not UTF-8 are read a second time, as bytes: decoded, they would name something else. */
 const readEntries = async (path: string): Promise<readonly Entry[]> => {
-  const place = systemPath(path);
-  const entries = await readdir(place, { withFileTypes: true });
+  const bytes = systemPath(path);
+  const entries = await readdir(bytes, { withFileTypes: true });
   if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
-  const exact = await readdir(place, { withFileTypes: true, encoding: "buffer" });
+  const exact = await readdir(bytes, { withFileTypes: true, encoding: "buffer" });
   return exact.map((entry) => ({
     name: nameOf(entry.name),
     isFile: () => entry.isFile(),
@@ -88,123 +88,149 @@ const readEntries = async (path: string): Promise<readonly Entry[]> => {
   }));
 };
 
-/** Things of some kind in some folders, kept up to date without reading all of them again. */
-export const createFolderIndex = <T>({
-  roots,
-  classifyFolder,
-  classify,
-  closed,
-  unknown,
-  skips,
-  maxFolders = MAX_FOLDERS,
-}: FolderIndexOptions<T>): FolderIndex<T> => {
-  const known = new Map<string, Folder<T>>();
-  let queue = [...roots];
-  let reading: Promise<void> | undefined;
-  let list: readonly T[] | undefined;
-  let isWhole = true;
+interface State<T> {
+  readonly options: FolderIndexOptions<T>;
+  readonly maxFolders: number;
+  readonly known: Map<string, Folder<T>>;
+  /** Folders to read. */
+  queue: string[];
+  reading: Promise<void> | undefined;
+  /** All that was found, until something is read again. */
+  list: readonly T[] | undefined;
+  isWhole: boolean;
+}
 
-  const forget = (path: string): void => {
-    for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
-  };
+const forget = ({ known }: State<unknown>, path: string): void => {
+  for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
+};
 
-  const remember = (path: string, folder: Stats, lookedAt: number, found: readonly T[]): void => {
-    if (known.size >= maxFolders && !known.has(path)) {
-      isWhole = false;
-      if (found.length === 0) return;
-    }
-    known.set(path, {
-      inode: folder.ino,
-      changedAt: folder.ctimeMs,
-      isFresh: folder.ctimeMs > lookedAt - FRESH_MS,
-      found: found.length === 0 ? NOTHING : found,
+const remember = <T>(
+  state: State<T>,
+  path: string,
+  folder: Stats,
+  lookedAt: number,
+  found: readonly T[],
+): void => {
+  if (state.known.size >= state.maxFolders && !state.known.has(path)) {
+    state.isWhole = false;
+    if (found.length === 0) return;
+  }
+  state.known.set(path, {
+    inode: folder.ino,
+    changedAt: folder.ctimeMs,
+    isFresh: folder.ctimeMs > lookedAt - FRESH_MS,
+    found: found.length === 0 ? NOTHING : found,
+  });
+};
+
+/** What the entries of a folder are; those to be entered are queued. */
+const classifyEntries = async <T>(
+  state: State<T>,
+  path: string,
+  entries: readonly Entry[],
+): Promise<readonly T[]> => {
+  const { classifyFolder, classify, unknown, skips } = state.options;
+  const own = classifyFolder(path, entries);
+  const found: T[] = own === undefined ? [] : [own];
+  for (const [at, entry] of entries.entries()) {
+    if (at % CHECKS_AT_ONCE === CHECKS_AT_ONCE - 1) await nextTurn();
+    const inner = posix.join(path, entry.name);
+    const { found: kinds, enter } = classify(inner, entry);
+    found.push(...kinds);
+    if (!enter || !entry.isDirectory() || state.known.has(inner) || skips(inner)) continue;
+    if (pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
+    else state.queue.push(inner);
+  }
+  return found;
+};
+
+const readFolder = async <T>(state: State<T>, path: string): Promise<void> => {
+  state.list = undefined;
+  const lookedAt = Date.now();
+  const entry = await lstat(systemPath(path)).catch(() => undefined);
+  // A link in its place leads to something that is found under its own name, or lies outside.
+  const folder = entry?.isDirectory() === true ? entry : undefined;
+  const entries = await readEntries(path).catch(() => undefined);
+  const before = state.known.get(path);
+  if (before !== undefined && before.inode !== folder?.ino) forget(state, path);
+  if (folder === undefined) return;
+  // Whoever owns a closed folder can open it again: nobody knows what is in it.
+  const found =
+    entries === undefined ? [state.options.closed(path)] : await classifyEntries(state, path, entries);
+  remember(state, path, folder, lookedAt, found);
+};
+
+const readQueue = async <T>(state: State<T>): Promise<void> => {
+  while (state.queue.length > 0) {
+    const level = state.queue.values();
+    state.queue = [];
+    // They share the one iterator, so that each folder is read by whoever is free.
+    const reader = async (): Promise<void> => {
+      for (const path of level) await readFolder(state, path);
+    };
+    await Promise.all(Array.from({ length: READERS }, reader));
+  }
+};
+
+/** One reading at a time; whoever comes meanwhile waits for the same. */
+const readAll = async <T>(state: State<T>): Promise<void> => {
+  while (state.queue.length > 0 || state.reading !== undefined) {
+    state.reading ??= readQueue(state).finally(() => {
+      state.reading = undefined;
     });
-  };
+    await state.reading;
+  }
+};
 
-  const read = async (path: string): Promise<void> => {
-    list = undefined;
-    const lookedAt = Date.now();
-    const entry = await lstat(systemPath(path)).catch(() => undefined);
-    // A link in its place leads to something that is found under its own name, or lies outside.
-    const folder = entry?.isDirectory() === true ? entry : undefined;
-    const entries = await readEntries(path).catch(() => undefined);
-    const before = known.get(path);
-    if (before !== undefined && before.inode !== folder?.ino) forget(path);
-    if (folder === undefined) return;
-    if (entries === undefined) {
-      // Whoever owns it can open it again: nobody knows what is in it.
-      remember(path, folder, lookedAt, [closed(path)]);
-      return;
+const update = async <T>(state: State<T>): Promise<void> => {
+  const { known, maxFolders } = state;
+  if (!state.isWhole && known.size < maxFolders * ROOM_AGAIN) {
+    known.clear();
+    state.queue = [...state.options.roots];
+    state.isWhole = true;
+  }
+  const paths = [...known.keys()];
+  for (let at = 0; at < paths.length; at += CHECKS_AT_ONCE) {
+    for (const path of paths.slice(at, at + CHECKS_AT_ONCE)) {
+      const folder = known.get(path);
+      if (folder !== undefined && hasChanged(path, folder)) state.queue.push(path);
     }
-    const own = classifyFolder(path, entries);
-    const found: T[] = own === undefined ? [] : [own];
-    for (const [at, entry] of entries.entries()) {
-      if (at % LOOKS_AT_ONCE === LOOKS_AT_ONCE - 1) await nextTurn();
-      const inner = posix.join(path, entry.name);
-      const { found: kinds, enter } = classify(inner, entry);
-      found.push(...kinds);
-      if (!enter || !entry.isDirectory() || known.has(inner) || skips(inner)) continue;
-      if (pathBytes(inner) > MAX_PATH_BYTES) found.push(unknown(inner));
-      else queue.push(inner);
-    }
-    remember(path, folder, lookedAt, found);
-  };
+    await nextTurn();
+  }
+  await readAll(state);
+};
 
-  const readQueue = async (): Promise<void> => {
-    while (queue.length > 0) {
-      const level = queue.values();
-      queue = [];
-      // They share the one iterator, so that each folder is read by whoever is free.
-      const reader = async (): Promise<void> => {
-        for (const path of level) await read(path);
-      };
-      await Promise.all(Array.from({ length: READERS }, reader));
-    }
-  };
+const updateWithin = async <T>(state: State<T>, maxMs: number): Promise<boolean> => {
+  const endsAt = performance.now() + maxMs;
+  let checks = 0;
+  for (const [path, folder] of state.known) {
+    if (checks % CHECKS_PER_CLOCK === 0 && performance.now() > endsAt) break;
+    if (hasChanged(path, folder)) state.queue.push(path);
+    checks++;
+  }
+  const isAll = checks === state.known.size;
+  await readAll(state);
+  return isAll;
+};
 
-  /** One at a time; whoever comes meanwhile waits for the same. */
-  const readAll = async (): Promise<void> => {
-    while (queue.length > 0 || reading !== undefined) {
-      reading ??= readQueue().finally(() => {
-        reading = undefined;
-      });
-      await reading;
-    }
+/** Things of some kind in some folders, kept up to date without reading all folders again. */
+export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderIndex<T> => {
+  const state: State<T> = {
+    options,
+    maxFolders: options.maxFolders ?? MAX_FOLDERS,
+    known: new Map(),
+    queue: [...options.roots],
+    reading: undefined,
+    list: undefined,
+    isWhole: true,
   };
-
   return {
-    update: async () => {
-      if (!isWhole && known.size < maxFolders * ROOM_AGAIN) {
-        known.clear();
-        queue = [...roots];
-        isWhole = true;
-      }
-      const paths = [...known.keys()];
-      for (let at = 0; at < paths.length; at += LOOKS_AT_ONCE) {
-        for (const path of paths.slice(at, at + LOOKS_AT_ONCE)) {
-          const folder = known.get(path);
-          if (folder !== undefined && hasChanged(path, folder)) queue.push(path);
-        }
-        await nextTurn();
-      }
-      await readAll();
-    },
-    updateWithin: async (maxMs) => {
-      const endsAt = performance.now() + maxMs;
-      let looks = 0;
-      for (const [path, folder] of known) {
-        if (looks % LOOKS_PER_GLANCE === 0 && performance.now() > endsAt) break;
-        if (hasChanged(path, folder)) queue.push(path);
-        looks++;
-      }
-      const isAll = looks === known.size;
-      await readAll();
-      return isAll;
-    },
+    update: () => update(state),
+    updateWithin: (maxMs) => updateWithin(state, maxMs),
     found: () => {
-      list ??= [...known.values()].flatMap(({ found }) => found);
-      return list;
+      state.list ??= [...state.known.values()].flatMap(({ found }) => found);
+      return state.list;
     },
-    isWhole: () => isWhole,
+    isWhole: () => state.isWhole,
   };
 };

@@ -23,21 +23,21 @@ export interface Finding {
 export interface WorkspaceScan {
   /** The same list as long as nothing changed. */
   current(): Promise<readonly Finding[]>;
-  /** After a command that may have written: every folder is looked at. */
+  /** After a command that may have written: every folder is checked. */
   again(): Promise<readonly Finding[]>;
-  /** False where the roots hold more folders than can be kept in mind. */
+  /** False where the roots hold more folders than can be remembered. */
   isWhole(): boolean;
 }
 
-/** How long a command waits until the whole workspace was looked through once. */
+/** How long a command waits for the first scan of the whole workspace. */
 const FIRST_MS = 8000;
-/** Before every command, about as long as 1,000 folders take to look at: what is new there is found at once. */
+/** Before every command: enough to check about 1,000 folders, so that what is new there is found at once. */
 const QUICK_UPDATE_MS = 3;
-/** A larger workspace is looked through as a whole when the last time is so long ago. */
+/** A larger workspace is scanned as a whole when the last whole scan is this long ago. */
 const WHOLE_EVERY_MS = 10_000;
 const WHOLE_MS = 1000;
 
-/** Not looked through, also where the whole machine is a root: every command sees them, or nothing of them. */
+/** Not scanned, even where the whole machine is a root: every command sees them, or nothing of them. */
 const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
 
 /** What package managers put there and replace: nobody opens it as a workspace. */
@@ -45,7 +45,7 @@ const isDependency = (path: string): boolean => path.includes("/node_modules/");
 
 const tooEarly = (): LlmcError =>
   new LlmcError("busy", "The workspace is still being scanned for secrets and protected files.", {
-    hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is looked through.",
+    hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is scanned.",
   });
 
 /** False where it took longer; it goes on. */
@@ -109,21 +109,21 @@ const indexFolders = ({ rules, reachRules, isWithheld }: Reach): FolderIndex<Fin
 
 /**
  * What lies in the roots that commands must not read or change, kept up to date without reading every folder each time.
- * `key` says when the rules have changed: then everything is looked at anew.
+ * When `key` changes, the rules have changed, and everything is scanned again.
  */
 export const createWorkspaceScan = (currentReach: () => Reach, key: () => string): WorkspaceScan => {
-  let census: FolderIndex<Finding> | undefined;
+  let index: FolderIndex<Finding> | undefined;
   let lastKey: string | undefined;
   let wholeAt: number | undefined;
 
   const open = (): FolderIndex<Finding> => {
     const now = key();
-    if (census === undefined || lastKey !== now) {
-      census = indexFolders(currentReach());
+    if (index === undefined || lastKey !== now) {
+      index = indexFolders(currentReach());
       lastKey = now;
       wholeAt = undefined;
     }
-    return census;
+    return index;
   };
 
   return {
@@ -136,10 +136,10 @@ export const createWorkspaceScan = (currentReach: () => Reach, key: () => string
         return opened.found();
       }
       let sawAll = false;
-      const glanced = opened.updateWithin(QUICK_UPDATE_MS).then((isAll) => {
+      const quick = opened.updateWithin(QUICK_UPDATE_MS).then((isAll) => {
         sawAll = isAll;
       });
-      await within(glanced, WHOLE_MS);
+      await within(quick, WHOLE_MS);
       if (!sawAll && now - wholeAt >= WHOLE_EVERY_MS) {
         wholeAt = now;
         await within(opened.update(), WHOLE_MS);

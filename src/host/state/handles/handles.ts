@@ -12,8 +12,8 @@ import { createFileChunks, type TextChunk, versionOf } from "./file.ts";
 import { storeLines } from "./put.ts";
 import { createPayloadReader } from "./read.ts";
 import type { Renderer } from "./render.ts";
-import { createHandleStore, type HandleRow } from "./store.ts";
-import { createSweeper } from "./sweep.ts";
+import { createHandleStore, type HandleRow, type HandleStore } from "./store.ts";
+import { createSweeper, type Sweeper } from "./sweep.ts";
 
 /** What lies behind a handle. */
 export type HandleKind = "file_content" | "fs_list" | "search_hits" | "output";
@@ -114,121 +114,147 @@ const infoOf = (row: HandleRow): HandleInfo => ({
   sizeBytes: row.bytes ?? 0,
 });
 
+/** Everything that the port works with. */
+interface Parts {
+  readonly options: HandlesOptions;
+  readonly store: HandleStore;
+  readonly sweeper: Sweeper;
+}
+
+const realPathOf = ({ workspace }: HandlesOptions, source: string): string =>
+  posix.resolve(workspace, source);
+
+const find = ({ options: { state }, store }: Parts, { principal }: HandleOwner, id: string): HandleRow => {
+  const row = state.exists() ? state.read(() => store.handle(principal, id)) : undefined;
+  if (row === undefined) throw notFound(id);
+  return row;
+};
+
+const sliceOf = (options: HandlesOptions, row: HandleRow, slice: TextChunk): HandleSlice => ({
+  info: infoOf(row),
+  text: slice.text,
+  firstLine: slice.firstLine,
+  lines: slice.lines,
+  totalLines: slice.totalLines,
+  truncated: slice.truncated,
+  stale: row.file_version !== null && versionOf(realPathOf(options, row.source)) !== row.file_version,
+});
+
+/** The caller may read what a payload was made from, now; what they could read then does not count. */
+const checkSource = async (
+  files: Files,
+  { kind, source }: HandleRow,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  // Of a command, which was judged when it ran.
+  if (kind === "output") return;
+  try {
+    const { type } = await files.stat(source, signal);
+    // The denylist withholds content and not names, so only a read asks it.
+    if (type === "file" && kind !== "fs_list") await files.readText(source, ONE_BYTE, signal);
+  } catch (error) {
+    // What is gone was inside the roots, or it would have been refused; a binary file may hold hits all the same.
+    if (!(error instanceof LlmcError && HARMLESS.has(error.code))) throw error;
+  }
+};
+
+const readPayload = async (
+  files: Files,
+  row: HandleRow,
+  signal: AbortSignal | undefined,
+  read: () => Promise<TextChunk | undefined>,
+): Promise<TextChunk> => {
+  stopIfAborted(signal);
+  await checkSource(files, row, signal);
+  const slice = await read();
+  if (slice === undefined) throw notFound(row.id);
+  return slice;
+};
+
+const insert = (
+  { options: { now, limits }, store, sweeper }: Parts,
+  handle: Pick<HandleRow, "id" | "principal" | "source" | "blob" | "file_version"> & { kind: HandleKind },
+): void => {
+  const created = now();
+  const { ttlSeconds, maxTotalBytes } = limits();
+  store.insert({ ...handle, created, expires: created + ttlSeconds * 1000 });
+  sweeper.evict(maxTotalBytes, handle.id);
+};
+
+const put = async (
+  parts: Parts,
+  { principal }: HandleOwner,
+  kind: HandleKind,
+  source: string,
+  lines: Parameters<Handles["put"]>[3],
+): Promise<string> => {
+  const { options, store, sweeper } = parts;
+  const id = options.newId();
+  const { maxBytesEach, maxTotalBytes } = options.limits();
+  const realPath = realPathOf(options, source);
+  const shown = kind === "output" ? source : shownPath(realPath, options.workspace);
+  const version = kind === "output" ? null : (versionOf(realPath) ?? null);
+  const maxBytes = Math.min(maxBytesEach, maxTotalBytes);
+  let isWaste = true;
+  try {
+    isWaste = await storeLines(options.state, store, lines, maxBytes, (blob) =>
+      insert(parts, { id, principal, kind, source: shown, blob, file_version: version }),
+    );
+  } finally {
+    if (isWaste) sweeper.expectGarbage();
+  }
+  await sweeper.sweep();
+  return id;
+};
+
+const putFile = async (parts: Parts, { principal }: HandleOwner, path: string): Promise<string> => {
+  const { options, store, sweeper } = parts;
+  // Whoever may not read it gets no handle either.
+  const { path: source } = await options.files.readText(path, ONE_BYTE);
+  const version = versionOf(realPathOf(options, source)) ?? "";
+  const made = await options.state.transactSoon(() => {
+    const known = store.findFile(principal, source, version);
+    const id = known ?? options.newId();
+    if (known === undefined)
+      insert(parts, { id, principal, kind: "file_content", source, blob: null, file_version: version });
+    else store.extend(id, options.now() + options.limits().ttlSeconds * 1000);
+    return id;
+  });
+  await sweeper.sweep();
+  return made;
+};
+
 export const createHandles = (options: HandlesOptions): Handles => {
-  const { state, files, workspace, limits, now, newId, renderers = {} } = options;
+  const { state, files, now, renderers = {} } = options;
   const owners = createOwners(options.pid);
   const store = createHandleStore(state, owners, now);
-  const sweeper = createSweeper(state, owners, now);
+  const parts: Parts = { options, store, sweeper: createSweeper(state, owners, now) };
   const readFileChunk = createFileChunks(files);
   const payloads = createPayloadReader(state, store, renderers);
 
-  const realPathOf = (source: string): string => posix.resolve(workspace, source);
-
-  const find = ({ principal }: HandleOwner, id: string): HandleRow => {
-    const row = state.exists() ? state.read(() => store.handle(principal, id)) : undefined;
-    if (row === undefined) throw notFound(id);
-    return row;
-  };
-
-  const sliceOf = (row: HandleRow, slice: TextChunk): HandleSlice => ({
-    info: infoOf(row),
-    text: slice.text,
-    firstLine: slice.firstLine,
-    lines: slice.lines,
-    totalLines: slice.totalLines,
-    truncated: slice.truncated,
-    stale: row.file_version !== null && versionOf(realPathOf(row.source)) !== row.file_version,
-  });
-
-  /** The caller may read what a payload was made from, now; what they could read then does not count. */
-  const checkSource = async ({ kind, source }: HandleRow, signal: AbortSignal | undefined): Promise<void> => {
-    // Of a command, which was judged when it ran.
-    if (kind === "output") return;
-    try {
-      const { type } = await files.stat(source, signal);
-      // The denylist withholds content and not names, so only a read asks it.
-      if (type === "file" && kind !== "fs_list") await files.readText(source, ONE_BYTE, signal);
-    } catch (error) {
-      // What is gone was inside the roots, or it would have been refused; a binary file may hold hits all the same.
-      if (!(error instanceof LlmcError && HARMLESS.has(error.code))) throw error;
-    }
-  };
-
-  const readPayload = async (
-    row: HandleRow,
-    signal: AbortSignal | undefined,
-    read: () => Promise<TextChunk | undefined>,
-  ): Promise<TextChunk> => {
-    stopIfAborted(signal);
-    await checkSource(row, signal);
-    const slice = await read();
-    if (slice === undefined) throw notFound(row.id);
-    return slice;
-  };
-
-  const insert = (
-    handle: Pick<HandleRow, "id" | "principal" | "source" | "blob" | "file_version"> & { kind: HandleKind },
-  ): void => {
-    const created = now();
-    const { ttlSeconds, maxTotalBytes } = limits();
-    store.insert({ ...handle, created, expires: created + ttlSeconds * 1000 });
-    sweeper.evict(maxTotalBytes, handle.id);
-  };
-
   return {
-    put: async ({ principal }, kind, source, lines) => {
-      const id = newId();
-      const { maxBytesEach, maxTotalBytes } = limits();
-      const shown = kind === "output" ? source : shownPath(realPathOf(source), workspace);
-      const version = kind === "output" ? null : (versionOf(realPathOf(source)) ?? null);
-      const maxBytes = Math.min(maxBytesEach, maxTotalBytes);
-      let isWaste = true;
-      try {
-        isWaste = await storeLines(state, store, lines, maxBytes, (blob) =>
-          insert({ id, principal, kind, source: shown, blob, file_version: version }),
-        );
-      } finally {
-        if (isWaste) sweeper.expectGarbage();
-      }
-      await sweeper.sweep();
-      return id;
-    },
-
-    putFile: async ({ principal }, path) => {
-      // Whoever may not read it gets no handle either.
-      const { path: source } = await files.readText(path, ONE_BYTE);
-      const version = versionOf(realPathOf(source)) ?? "";
-      const made = await state.transactSoon(() => {
-        const known = store.findFile(principal, source, version);
-        const id = known ?? newId();
-        if (known === undefined)
-          insert({ id, principal, kind: "file_content", source, blob: null, file_version: version });
-        else store.extend(id, now() + limits().ttlSeconds * 1000);
-        return id;
-      });
-      await sweeper.sweep();
-      return made;
-    },
+    put: (owner, kind, source, lines) => put(parts, owner, kind, source, lines),
+    putFile: (owner, path) => putFile(parts, owner, path),
 
     readLines: async (owner, id, bounds, signal) => {
-      const row = find(owner, id);
+      const row = find(parts, owner, id);
       const slice =
         row.blob === null
           ? { ...(await files.readText(row.source, bounds, signal)), firstLine: bounds.offsetLines }
-          : await readPayload(row, signal, () => payloads.lines(row, bounds, signal));
-      return sliceOf(row, slice);
+          : await readPayload(files, row, signal, () => payloads.lines(row, bounds, signal));
+      return sliceOf(options, row, slice);
     },
 
     readChunk: async (owner, id, chunk, signal) => {
       if (!Number.isSafeInteger(chunk) || chunk < 0) {
         throw new LlmcError("invalid_args", "Chunks are whole numbers, counted from 0.");
       }
-      const row = find(owner, id);
+      const row = find(parts, owner, id);
       const slice =
         row.blob === null
-          ? await readFileChunk(row.source, versionOf(realPathOf(row.source)) ?? "", chunk, signal)
-          : await readPayload(row, signal, () => payloads.chunk(row, chunk, signal));
-      return sliceOf(row, slice);
+          ? await readFileChunk(row.source, versionOf(realPathOf(options, row.source)) ?? "", chunk, signal)
+          : await readPayload(files, row, signal, () => payloads.chunk(row, chunk, signal));
+      return sliceOf(options, row, slice);
     },
 
     list: async ({ principal }) =>

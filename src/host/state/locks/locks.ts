@@ -5,10 +5,10 @@ import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { shownPath } from "../../../policy/paths.ts";
-import { createOwners } from "../../os/process-owner.ts";
+import { createOwners, type Owners } from "../../os/process-owner.ts";
 import type { Database } from "../database/database.ts";
-import { createFairness } from "./fairness.ts";
-import { type Claim, createLockTable, type LeaseRow } from "./table.ts";
+import { createFairness, type Fairness } from "./fairness.ts";
+import { type Claim, createLockTable, type LeaseRow, type LockTable } from "./table.ts";
 
 /** Who holds a lock now, for people to look at. */
 export interface LockInfo {
@@ -56,132 +56,161 @@ const ONE_AT_A_TIME = { maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY };
 const FIRST_PAUSE_MS = 2;
 const MAX_PAUSE_MS = 50;
 
-export const createLocks = ({ state, workspace, settings, now, pid }: LocksOptions): Locks => {
-  const owners = createOwners(pid);
-  const table = createLockTable(state, owners, now);
-  // Callers of this process that want the same key.
-  const queues = new Map<string, BoundedQueue>();
-  const fairness = createFairness();
+interface State extends LocksOptions {
+  readonly owners: Owners;
+  readonly table: LockTable;
+  readonly fairness: Fairness;
+  /** Callers of this process that want the same key. */
+  readonly queues: Map<string, BoundedQueue>;
+}
 
-  const busy = (key: string, why: string): LlmcError => {
-    const path = shownPath(key, workspace);
-    return new LlmcError("busy", `${quoteForMessage(path)} ${why}`, {
-      hint: "Try again in a moment.",
-      details: { path },
-    });
-  };
+const busy = ({ workspace }: State, key: string, why: string): LlmcError => {
+  const path = shownPath(key, workspace);
+  return new LlmcError("busy", `${quoteForMessage(path)} ${why}`, {
+    hint: "Try again in a moment.",
+    details: { path },
+  });
+};
 
-  const enter = async (key: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<void> => {
-    const queue = queues.get(key) ?? createBoundedQueue(() => ONE_AT_A_TIME);
-    queues.set(key, queue);
-    if (queue.tryEnter()) return;
-    const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - performance.now())));
+const enter = async (
+  state: State,
+  key: string,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  const queue = state.queues.get(key) ?? createBoundedQueue(() => ONE_AT_A_TIME);
+  state.queues.set(key, queue);
+  if (queue.tryEnter()) return;
+  const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - performance.now())));
+  try {
+    await queue.wait(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+  } catch {
+    stopIfAborted(signal);
+    throw busy(state, key, "is locked by another call.");
+  }
+};
+
+const leave = ({ queues }: State, key: string): void => {
+  const queue = queues.get(key);
+  queue?.release();
+  if (queue?.isIdle() === true) queues.delete(key);
+};
+
+const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
+  try {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    stopIfAborted(signal);
+    throw error;
+  }
+};
+
+/** A busy database is like a lease that stands in the way: worth another try until the time is up. */
+const tryTake = (
+  { table }: State,
+  claim: Claim,
+): { readonly fence: number } | { readonly blocker: LeaseRow | undefined } => {
+  try {
+    return table.take(claim);
+  } catch (error) {
+    if (error instanceof LlmcError && error.code === "busy") return { blocker: undefined };
+    throw error;
+  }
+};
+
+const take = async (
+  state: State,
+  claim: Claim,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  const stayAwayMs = state.fairness.pauseMs(claim.keys, performance.now());
+  if (stayAwayMs > 0) await pause(stayAwayMs, signal);
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)) {
+    const answer = tryTake(state, claim);
+    if ("fence" in answer) return answer.fence;
+    const leftMs = deadlineMs - performance.now();
+    if (leftMs <= 0) {
+      const { key = claim.keys[0] ?? "", pid: other } = answer.blocker ?? {};
+      throw busy(state, key, `is locked by another process${other === undefined ? "" : ` (${other})`}.`);
+    }
+    // Uneven pauses: two processes must not poll in step.
+    await pause(Math.min(leftMs, pauseMs * (0.75 + Math.random() / 4)), signal);
+  }
+};
+
+const release = ({ table, fairness }: State, claim: Claim, acquiredMs: number): void => {
+  try {
+    const nowMs = performance.now();
+    for (const key of table.release(claim)) fairness.released(key, acquiredMs, nowMs);
+  } catch {
+    // The work is done, and its outcome counts. The lease runs out by itself, or with this process.
+  }
+};
+
+const commitUnder = <R>(state: State, claim: Claim, step: () => R): R => {
+  const done = state.table.commit(claim, step);
+  if (done !== undefined) return done.value;
+  throw busy(
+    state,
+    claim.keys[0] ?? "",
+    "was locked by another process when this call was held up; nothing was written.",
+  );
+};
+
+const holdAll = async <T>(
+  state: State,
+  claim: Claim,
+  fence: number,
+  work: (lease: Lease) => Promise<T>,
+): Promise<T> => {
+  const acquiredMs = performance.now();
+  const renew = (): void => {
     try {
-      await queue.wait(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+      state.table.renew(claim);
     } catch {
-      stopIfAborted(signal);
-      throw busy(key, "is locked by another call.");
+      // There is another try before the lease runs out; and if it is lost, the commit finds out.
     }
   };
+  const timer = setInterval(renew, claim.leaseMs / 3).unref();
+  try {
+    return await work({ fence, commit: (step) => commitUnder(state, claim, step) });
+  } finally {
+    clearInterval(timer);
+    release(state, claim, acquiredMs);
+  }
+};
 
-  const leave = (key: string): void => {
-    const queue = queues.get(key);
-    queue?.release();
-    if (queue?.isIdle() === true) queues.delete(key);
-  };
-
-  const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
-    try {
-      await sleep(ms, undefined, signal === undefined ? {} : { signal });
-    } catch (error) {
-      stopIfAborted(signal);
-      throw error;
+const hold = async <T>(
+  state: State,
+  keys: readonly string[],
+  work: (lease: Lease) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> => {
+  stopIfAborted(signal);
+  const { waitMs, leaseMs } = state.settings();
+  const deadlineMs = performance.now() + waitMs;
+  const claim: Claim = { keys: [...new Set(keys)].sort(), holder: randomUUID(), leaseMs };
+  const entered: string[] = [];
+  try {
+    for (const key of claim.keys) {
+      await enter(state, key, deadlineMs, signal);
+      entered.push(key);
     }
-  };
+    return await holdAll(state, claim, await take(state, claim, deadlineMs, signal), work);
+  } finally {
+    for (const key of entered) leave(state, key);
+  }
+};
 
-  /** A database that is busy is like a lease that stands in the way: worth another try until the time is up. */
-  const tryTake = (claim: Claim): { readonly fence: number } | { readonly blocker: LeaseRow | undefined } => {
-    try {
-      return table.take(claim);
-    } catch (error) {
-      if (error instanceof LlmcError && error.code === "busy") return { blocker: undefined };
-      throw error;
-    }
-  };
-
-  const take = async (claim: Claim, deadlineMs: number, signal: AbortSignal | undefined): Promise<number> => {
-    const stayAwayMs = fairness.pauseMs(claim.keys, performance.now());
-    if (stayAwayMs > 0) await pause(stayAwayMs, signal);
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)) {
-      const answer = tryTake(claim);
-      if ("fence" in answer) return answer.fence;
-      const leftMs = deadlineMs - performance.now();
-      if (leftMs <= 0) {
-        const { key = claim.keys[0] ?? "", pid: other } = answer.blocker ?? {};
-        throw busy(key, `is locked by another process${other === undefined ? "" : ` (${other})`}.`);
-      }
-      // Uneven pauses: two processes must not poll in step.
-      await pause(Math.min(leftMs, pauseMs * (0.75 + Math.random() / 4)), signal);
-    }
-  };
-
-  const release = (claim: Claim, acquiredMs: number): void => {
-    try {
-      const nowMs = performance.now();
-      for (const key of table.release(claim)) fairness.released(key, acquiredMs, nowMs);
-    } catch {
-      // The work is done, and its outcome counts. The lease runs out by itself, or with this process.
-    }
-  };
-
-  const holdAll = async <T>(claim: Claim, fence: number, work: (lease: Lease) => Promise<T>): Promise<T> => {
-    const acquiredMs = performance.now();
-    const renew = (): void => {
-      try {
-        table.renew(claim);
-      } catch {
-        // There is another try before the lease runs out; and if it is lost, the commit finds out.
-      }
-    };
-    const timer = setInterval(renew, claim.leaseMs / 3).unref();
-    const commit = <R>(step: () => R): R => {
-      const done = table.commit(claim, step);
-      if (done === undefined) {
-        throw busy(
-          claim.keys[0] ?? "",
-          "was locked by another process when this call was held up; nothing was written.",
-        );
-      }
-      return done.value;
-    };
-    try {
-      return await work({ fence, commit });
-    } finally {
-      clearInterval(timer);
-      release(claim, acquiredMs);
-    }
-  };
-
+export const createLocks = (options: LocksOptions): Locks => {
+  const owners = createOwners(options.pid);
+  const table = createLockTable(options.state, owners, options.now);
+  const state: State = { ...options, owners, table, fairness: createFairness(), queues: new Map() };
   return {
-    hold: async (keys, work, signal) => {
-      stopIfAborted(signal);
-      const { waitMs, leaseMs } = settings();
-      const deadlineMs = performance.now() + waitMs;
-      const claim: Claim = { keys: [...new Set(keys)].sort(), holder: randomUUID(), leaseMs };
-      const entered: string[] = [];
-      try {
-        for (const key of claim.keys) {
-          await enter(key, deadlineMs, signal);
-          entered.push(key);
-        }
-        return await holdAll(claim, await take(claim, deadlineMs, signal), work);
-      } finally {
-        for (const key of entered) leave(key);
-      }
-    },
-
+    hold: (keys, work, signal) => hold(state, keys, work, signal),
     list: () =>
-      state.exists()
+      options.state.exists()
         ? table.rows().map((row) => ({
             key: row.key,
             pid: row.pid,
