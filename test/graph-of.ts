@@ -2,7 +2,7 @@ import type { FileSymbols } from "../src/symbols/extract/file-symbols.ts";
 import { extractSymbols } from "../src/symbols/extract-symbols.ts";
 import { createGraph, type Graph } from "../src/symbols/graph.ts";
 import { languageOf } from "../src/syntax/languages.ts";
-import { createParsers } from "../src/syntax/parsers.ts";
+import { createParsers, PARSER_LIMITS } from "../src/syntax/parsers.ts";
 
 export type SourceTexts = Readonly<Record<string, string>>;
 
@@ -10,7 +10,7 @@ let parsers: ReturnType<typeof createParsers> | undefined;
 
 /** What a text says about symbols, read as a file of that name. */
 export const symbolsOf = async (path: string, text: string): Promise<FileSymbols> => {
-  parsers ??= createParsers();
+  parsers ??= createParsers({ ...PARSER_LIMITS, timeoutMs: 60_000 });
   const language = languageOf(path, text);
   if (language.grammar === undefined) throw new Error(`No grammar reads ${path}.`);
   const { tree, reason } = await (await parsers).parse(language.grammar, text);

@@ -2,10 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { Tree, TreeCursor } from "web-tree-sitter";
 import { GRAMMARS, inTree, ODD_TEXT } from "../../test/parsed-trees.ts";
 import { SAMPLES } from "../../test/syntax-samples.ts";
-import { type FlatTree, toFlatTree } from "./flat-tree.ts";
+import { type FlatTree, readFlatTree } from "./flat-tree.ts";
 import type { Grammar } from "./language-table.ts";
 import { languageOf } from "./languages.ts";
-import { readColumns } from "./tree-columns.ts";
 
 /** A node with what is inside it: `type field start end` and its named children. */
 type Shown = readonly [string, readonly Shown[]];
@@ -37,7 +36,7 @@ const cutLike = ([own, children]: Shown, [, wanted]: Shown): Shown =>
 
 const compare = (tree: Tree, text: string): number => {
   const cursor = tree.walk();
-  const flat = toFlatTree(readColumns(tree, text.length), text);
+  const flat = readFlatTree(tree, text);
   const found = byMemory(flat, 0);
   expect(found).toEqual(cutLike(byCursor(cursor, true), found));
   cursor.delete();

@@ -9,16 +9,22 @@ export interface LanguageRow {
   readonly id: string;
   readonly grammar?: Grammar;
   /** `code` where none is given. */
-  readonly family?: ContentKind;
+  readonly kind?: ContentKind;
   /** Without the dot, in small letters. */
   readonly extensions?: string;
   /** Whole file names, in small letters. */
   readonly names?: string;
   /** Programs of a `#!` line, without version numbers. */
   readonly programs?: string;
+  /** Where a component keeps its script (first group), which is read as TypeScript instead of the whole. */
+  readonly script?: RegExp;
+  /** What the grammar cannot read, and is left out for it. */
+  readonly unreadable?: RegExp;
 }
 
-/** Extensions that several languages claim stand here once, under the most common; `languages.ts` looks at the text of those. */
+const SCRIPT_ELEMENT = /<script\b[^>]*>([\s\S]*?)<\/script\s*>/gi;
+
+/** An extension that several languages claim is listed under the most common one; `languages.ts` decides by the text. */
 export const LANGUAGE_TABLE: readonly LanguageRow[] = [
   {
     id: "python",
@@ -57,7 +63,14 @@ export const LANGUAGE_TABLE: readonly LanguageRow[] = [
     programs: "ruby jruby rake",
   },
   { id: "php", grammar: "php", extensions: "php phtml php3 php4 php5 php7 inc", programs: "php" },
-  { id: "swift", grammar: "swift", extensions: "swift", programs: "swift" },
+  {
+    id: "swift",
+    grammar: "swift",
+    extensions: "swift",
+    programs: "swift",
+    // The grammar knows conditional directives in few places, and takes the rest of the file for an error.
+    unreadable: /^[ \t]*#(?:if|elseif|else|endif)\b.*$/gm,
+  },
   { id: "scala", grammar: "scala", extensions: "scala sc sbt mill" },
   { id: "elixir", grammar: "elixir", extensions: "ex exs", programs: "elixir" },
   { id: "erlang", grammar: "erlang", extensions: "erl hrl", programs: "escript" },
@@ -144,50 +157,50 @@ export const LANGUAGE_TABLE: readonly LanguageRow[] = [
     extensions: "dockerfile containerfile",
     names: "dockerfile containerfile",
   },
-  { id: "vue", grammar: "vue", extensions: "vue" },
-  { id: "svelte", grammar: "svelte", extensions: "svelte" },
-  { id: "astro", grammar: "astro", extensions: "astro" },
+  { id: "vue", grammar: "vue", extensions: "vue", script: SCRIPT_ELEMENT },
+  { id: "svelte", grammar: "svelte", extensions: "svelte", script: SCRIPT_ELEMENT },
+  { id: "astro", grammar: "astro", extensions: "astro", script: /^\uFEFF?---\r?\n([\s\S]*?)^---/gm },
   { id: "razor", extensions: "razor cshtml" },
   {
     id: "template",
     extensions: "erb ejs eex heex leex hbs mustache twig jinja jinja2 j2 liquid haml slim pug tmpl",
   },
-  { id: "markdown", family: "prose", extensions: "md markdown mdx mkd mkdn qmd rmd mdc" },
-  { id: "rst", family: "prose", extensions: "rst rest" },
-  { id: "asciidoc", family: "prose", extensions: "adoc asciidoc asc" },
-  { id: "org", family: "prose", extensions: "org" },
-  { id: "html", family: "prose", extensions: "html htm xhtml" },
-  { id: "latex", family: "prose", extensions: "tex ltx sty cls" },
-  { id: "typst", family: "prose", extensions: "typ" },
-  { id: "pod", family: "prose", extensions: "pod" },
+  { id: "markdown", kind: "prose", extensions: "md markdown mdx mkd mkdn qmd rmd mdc" },
+  { id: "rst", kind: "prose", extensions: "rst rest" },
+  { id: "asciidoc", kind: "prose", extensions: "adoc asciidoc asc" },
+  { id: "org", kind: "prose", extensions: "org" },
+  { id: "html", kind: "prose", extensions: "html htm xhtml" },
+  { id: "latex", kind: "prose", extensions: "tex ltx sty cls" },
+  { id: "typst", kind: "prose", extensions: "typ" },
+  { id: "pod", kind: "prose", extensions: "pod" },
   {
     id: "text",
-    family: "prose",
+    kind: "prose",
     extensions: "txt text",
     names: "license licence copying readme changelog authors contributors notice news todo install",
   },
-  { id: "notebook", extensions: "ipynb" },
+  { id: "notebook", grammar: "json", extensions: "ipynb" },
   {
     id: "json",
     grammar: "json",
-    family: "data",
+    kind: "data",
     extensions: "json jsonc json5 geojson webmanifest code-workspace map har",
     names: ".babelrc .eslintrc .prettierrc .swcrc composer.lock pipfile.lock",
   },
-  { id: "jsonl", family: "data", extensions: "jsonl ndjson" },
-  { id: "yaml", family: "data", extensions: "yaml yml", names: ".clang-format .clang-tidy .clangd" },
-  { id: "toml", family: "data", extensions: "toml", names: "cargo.lock poetry.lock pipfile uv.lock" },
+  { id: "jsonl", kind: "data", extensions: "jsonl ndjson" },
+  { id: "yaml", kind: "data", extensions: "yaml yml", names: ".clang-format .clang-tidy .clangd" },
+  { id: "toml", kind: "data", extensions: "toml", names: "cargo.lock poetry.lock pipfile uv.lock" },
   {
     id: "ini",
-    family: "data",
+    kind: "data",
     extensions: "ini cfg conf properties editorconfig service desktop",
     names: ".gitconfig .gitmodules .npmrc .flake8 .pylintrc",
   },
   {
     id: "xml",
-    family: "data",
+    kind: "data",
     extensions: "xml xsd xsl xslt svg plist csproj vbproj fsproj props targets resx xaml pom wsdl",
   },
-  { id: "csv", family: "data", extensions: "csv tsv psv" },
-  { id: "diff", family: "text", extensions: "diff patch" },
+  { id: "csv", kind: "data", extensions: "csv tsv psv" },
+  { id: "diff", kind: "text", extensions: "diff patch" },
 ];

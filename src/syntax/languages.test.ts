@@ -29,8 +29,8 @@ test.each([
 });
 
 test("families say how a file is read", () => {
-  expect(languageOf("a.go").family).toBe("code");
-  expect(languageOf("a.md").family).toBe("prose");
-  expect(languageOf("a.yaml").family).toBe("data");
-  expect(languageOf("a.xyz").family).toBe("text");
+  expect(languageOf("a.go").kind).toBe("code");
+  expect(languageOf("a.md").kind).toBe("prose");
+  expect(languageOf("a.yaml").kind).toBe("data");
+  expect(languageOf("a.xyz").kind).toBe("text");
 });

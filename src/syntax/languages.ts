@@ -5,19 +5,21 @@ export interface Language {
   readonly id: string;
   /** The grammar that reads it, where there is one. */
   readonly grammar: Grammar | undefined;
-  readonly family: ContentKind;
+  readonly kind: ContentKind;
+  readonly script?: RegExp | undefined;
+  readonly unreadable?: RegExp | undefined;
 }
 
 /** How much of a file the guesses by content look at, in characters. */
 const GUESS_CHARS = 20_000;
 
-const index = (words: (row: LanguageRow) => string | undefined): ReadonlyMap<string, LanguageRow> =>
+const index = (list: (row: LanguageRow) => string | undefined): ReadonlyMap<string, LanguageRow> =>
   new Map(
     LANGUAGE_TABLE.flatMap((row) =>
-      (words(row) ?? "")
+      (list(row) ?? "")
         .split(" ")
         .filter(Boolean)
-        .map((word) => [word, row] as const),
+        .map((item) => [item, row] as const),
     ),
   );
 
@@ -26,7 +28,7 @@ const BY_EXTENSION = index((row) => row.extensions);
 const BY_NAME = index((row) => row.names);
 const BY_PROGRAM = index((row) => row.programs);
 
-const UNKNOWN: Language = { id: "text", grammar: undefined, family: "text" };
+const UNKNOWN: Language = { id: "text", grammar: undefined, kind: "text" };
 
 /** Extensions that more than one language uses: the first pattern that is found decides. */
 const AMBIGUOUS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
@@ -62,19 +64,19 @@ const AMBIGUOUS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>
 };
 
 const toLanguage = (row: LanguageRow | undefined): Language =>
-  row === undefined ? UNKNOWN : { id: row.id, grammar: row.grammar, family: row.family ?? "code" };
+  row === undefined ? UNKNOWN : { grammar: undefined, kind: "code", ...row };
 
 const byShebang = (start: string): LanguageRow | undefined => {
   if (!start.startsWith("#!") && !start.startsWith("\uFEFF#!")) return undefined;
   const line = start.slice(0, 200).split("\n", 1)[0] ?? "";
-  const words = line
+  const argv = line
     .replace(/^\uFEFF?#!\s*/, "")
     .trim()
     .split(/\s+/);
-  // `#!/usr/bin/env -S python3 -u`: the first word that is neither env, an option nor an assignment.
-  const program = words
-    .map((word) => word.split("/").pop() ?? "")
-    .find((word) => word !== "env" && !word.startsWith("-") && !word.includes("="));
+  // `#!/usr/bin/env -S python3 -u`: the first argument that is neither env, an option nor an assignment.
+  const program = argv
+    .map((argument) => argument.split("/").pop() ?? "")
+    .find((name) => name !== "env" && !name.startsWith("-") && !name.includes("="));
   return program === undefined ? undefined : BY_PROGRAM.get(program.toLowerCase().replace(/[\d.]+$/, ""));
 };
 

@@ -23,7 +23,7 @@ const cut = async (path: string, source: string, sizes: Sizes) => {
   try {
     return {
       language: language.id,
-      ...cutSyntax(readSyntaxTree(tree, source), grammar, source, language.family, sizes),
+      ...cutSyntax(readSyntaxTree(tree, source), grammar, source, language.kind, sizes),
     };
   } finally {
     tree.delete();

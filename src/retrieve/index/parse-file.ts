@@ -1,12 +1,10 @@
 import type { Tree } from "web-tree-sitter";
 import { type FileSymbols, NO_SYMBOLS } from "../../symbols/extract/file-symbols.ts";
 import { extractSymbols } from "../../symbols/extract-symbols.ts";
-import type { Grammar } from "../../syntax/language-table.ts";
 import { type Language, languageOf } from "../../syntax/languages.ts";
+import { parseInputOf } from "../../syntax/parse-input.ts";
 import type { Parsers } from "../../syntax/parsers.ts";
-import { scriptOnly } from "../../syntax/script-only.ts";
 import { readSyntaxTree, type SyntaxTree } from "../../syntax/syntax-tree.ts";
-import { withoutDirectives } from "../../syntax/without-directives.ts";
 import type { Chunk } from "../chunk/chunk.ts";
 import { cutKeyed } from "../chunk/keyed.ts";
 import { cutNotebook } from "../chunk/notebook.ts";
@@ -33,10 +31,10 @@ export interface ParsedFile {
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";
 
-/** By what a family or language is cut where no grammar is needed. */
-const cutPlain = (text: string, { id, family }: Language): Cut => {
+/** How a file is cut where no grammar is needed. */
+const cutPlain = (text: string, { id, kind }: Language): Cut => {
   if (id === "yaml" || id === "toml" || id === "ini") return cutKeyed(text, id);
-  return family === "prose" ? cutProse(text, id, family) : cutWindows(text, family);
+  return kind === "prose" ? cutProse(text, id, kind) : cutWindows(text, kind);
 };
 
 const parsed = (language: Language, cut: Cut, symbols: FileSymbols, reason?: string): ParsedFile => ({
@@ -64,24 +62,6 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
     : parsed(language, cut, NO_SYMBOLS);
 };
 
-/** What is given to a parser: the file itself, or what of it the grammar can read. */
-interface Input {
-  readonly grammar: Grammar;
-  readonly text: string;
-  /** What the symbols are read as. */
-  readonly syntax: Language;
-}
-
-const inputOf = (language: Language, text: string): Input | undefined => {
-  if (language.id === "notebook") return { grammar: "json", text, syntax: language };
-  const script = scriptOnly(text, language.id);
-  if (script !== undefined)
-    return { grammar: "typescript", text: script, syntax: { ...language, id: "typescript" } };
-  if (language.grammar === undefined) return undefined;
-  const read = language.id === "swift" ? withoutDirectives(text) : text;
-  return { grammar: language.grammar, text: read, syntax: language };
-};
-
 /** One file, parsed once: what it is, its chunks and what it says about symbols. Never fails: odd files are cut plainly. */
 export const parseFile = async (
   source: SourceFile,
@@ -90,22 +70,22 @@ export const parseFile = async (
 ): Promise<ParsedFile> => {
   const { text } = source;
   const language = languageOf(source.path, text);
-  const input = inputOf(language, text);
+  const input = parseInputOf(language, text);
   if (input === undefined) return parsed(language, cutPlain(text, language), NO_SYMBOLS);
   const { tree, reason } = await parsers.parse(input.grammar, input.text);
-  if (tree === undefined) return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, reason);
+  if (tree === undefined) return parsed(language, cutWindows(text, language.kind), NO_SYMBOLS, reason);
   try {
     const syntax = readSyntaxTree(tree, input.text);
     if (language.id === "notebook") return fromNotebook(syntax, language, text);
-    const cut = cutSyntax(syntax, input.grammar, text, language.family);
+    const cut = cutSyntax(syntax, input.grammar, text, language.kind);
     return parsed(
       language,
       cut,
-      symbolsOf(extract, tree, input.syntax, input.text),
+      symbolsOf(extract, tree, input.language, input.text),
       cut.broken ? BROKEN : undefined,
     );
   } catch {
-    return parsed(language, cutWindows(text, language.family), NO_SYMBOLS, "its syntax tree cannot be read");
+    return parsed(language, cutWindows(text, language.kind), NO_SYMBOLS, "its syntax tree cannot be read");
   } finally {
     tree.delete();
   }
