@@ -1,17 +1,17 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { IndexRun, IndexRunResult } from "./lib/index-run.ts";
+import { copyPackages } from "./lib/package-sources.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { type Document, findSets } from "./lib/retrieval-sets.ts";
 import { median, percentile, round } from "./lib/stats.ts";
 
 const DATA = process.env["LLMC_BENCH_DATA"] ?? fileURLToPath(new URL("../../shared/data", import.meta.url));
 const RUNNER = fileURLToPath(new URL("lib/index-run.ts", import.meta.url));
-const PACKAGES = fileURLToPath(new URL("../node_modules", import.meta.url));
 
 // Figures are for a machine with two cores, whatever this one has.
 const THREADS = 2;
@@ -44,23 +44,6 @@ const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => 
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-};
-
-/** Source files of the installed packages, which everybody has, up to so many lines. */
-const copyPackages = async (folder: string, maxLines: number): Promise<number> => {
-  let lines = 0;
-  const names = (await readdir(PACKAGES, { recursive: true })).toSorted();
-  for (const name of names) {
-    if (!/\.([cm]?[jt]s|json|md|c|h|cc)$/.test(name)) continue;
-    const from = join(PACKAGES, name);
-    const found = await stat(from).catch(() => undefined);
-    if (found?.isFile() !== true || found.size > 1.5 * MIB) continue;
-    const text = await readFile(from, "utf8").catch(() => "");
-    await write(folder, { path: name.replaceAll("node_modules", "packages"), text });
-    lines += text.split("\n").length;
-    if (lines >= maxLines) break;
-  }
-  return lines;
 };
 
 const msPerMb = ({ indexMs, bytes }: IndexRunResult): number => indexMs / (bytes / MIB);
@@ -113,7 +96,7 @@ export const index: Benchmark = {
 
     const lines = { count: 0 };
     const million = await inFolder(async (folder) => {
-      lines.count = await copyPackages(folder, quick ? MILLION / 10 : MILLION);
+      lines.count = await copyPackages(folder, { maxLines: quick ? MILLION / 10 : MILLION });
       return runIn({ workspace: folder, queries, edited: [] });
     });
 

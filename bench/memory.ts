@@ -1,6 +1,8 @@
 import { readdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { copyPackages } from "./lib/package-sources.ts";
 import type { Benchmark } from "./lib/report.ts";
-import { residentMb } from "./lib/resident.ts";
+import { peakMb, residentMb } from "./lib/resident.ts";
 import { llmc, type ServerProcess, startServer } from "./lib/server-process.ts";
 import { mean, round, slope } from "./lib/stats.ts";
 import { addNoopModule, createWorkspace } from "./lib/workspace.ts";
@@ -13,7 +15,7 @@ interface Sample {
 
 const FLAT_WITHIN = 0.1;
 
-const look = async (pid: number, calls: number): Promise<Sample> => {
+const sample = async (pid: number, calls: number): Promise<Sample> => {
   const [resident, descriptors] = await Promise.all([residentMb(pid), readdir(`/proc/${pid}/fd`)]);
   return { calls, residentMb: resident, descriptors: descriptors.length };
 };
@@ -38,23 +40,58 @@ const quarter = (samples: readonly Sample[], which: 1 | 2 | 3 | 4): number => {
   return mean(samples.filter(isInside).map(({ residentMb }) => residentMb));
 };
 
+/** What a server held after its first question on a repository of 4 MB at the end of step 6, on the same kind of machine. */
+const PREVIOUS = "387 to 430";
+const REPOSITORY_BYTES = 4 * 1024 * 1024;
+/** V8 keeps the memory of threads that have ended for about eight seconds. */
+const SETTLE_MS = 12_000;
+
+interface FirstQuestion {
+  readonly startMb: number;
+  readonly answeredMb: number;
+  readonly settledMb: number;
+  readonly peakMb: number;
+}
+
+/** Resident memory of a server before and after the first question whose answer covers all files. */
+const askFirstQuestion = async (program: string): Promise<FirstQuestion> => {
+  await using workspace = await createWorkspace();
+  const given = process.env["LLMC_BENCH_REPOSITORY"];
+  if (given === undefined) await copyPackages(workspace.path, { maxBytes: REPOSITORY_BYTES });
+  const server = startServer(llmc(program, given ?? workspace.path, "--mode", "classic"));
+  try {
+    await server.handshake();
+    await server.request("tools/list");
+    const startMb = await residentMb(server.pid);
+    const ask = () => server.ask("rag_search", { query: "where are the options of a request parsed" });
+    while (/index is being built/.test((await ask()).text)) await sleep(200);
+    const answeredMb = await residentMb(server.pid);
+    await sleep(SETTLE_MS);
+    const settledMb = await residentMb(server.pid);
+    return { startMb, answeredMb, settledMb, peakMb: await peakMb(server.pid) };
+  } finally {
+    await server.close();
+  }
+};
+
 export const memory: Benchmark = {
   name: "memory",
-  says: "resident memory and open descriptors over 20,000 calls (Linux)",
+  says: "resident memory at the start, after a first question and over 20,000 calls; open descriptors (Linux)",
   run: async ({ program, quick }) => {
     // The heap of the engine grows in steps until about 20,000 calls and stays there; measured from the middle of that.
+    const first = await askFirstQuestion(program);
     const [warmUp, total, step] = quick ? [500, 2000, 100] : [12_000, 20_000, 1000];
     await using workspace = await createWorkspace();
     const server = startServer(llmc(program, workspace.path, ...(await addNoopModule(workspace))));
     try {
       await server.handshake();
       await server.request("tools/list");
-      const atStart = await look(server.pid, 0);
+      const atStart = await sample(server.pid, 0);
       await run(server, 0, warmUp);
-      const samples: Sample[] = [await look(server.pid, 0)];
+      const samples: Sample[] = [await sample(server.pid, 0)];
       for (let done = 0; done < total; done += step) {
         await run(server, done, step);
-        samples.push(await look(server.pid, done + step));
+        samples.push(await sample(server.pid, done + step));
       }
       const second = quarter(samples, 2);
       const fourth = quarter(samples, 4);
@@ -67,6 +104,16 @@ export const memory: Benchmark = {
       const descriptors = samples.map((sample) => sample.descriptors);
       return {
         tables: [
+          {
+            head: ["first question on 4 MB", "resident MB"],
+            rows: [
+              ["after the start", first.startMb.toFixed(0)],
+              ["after the answer", first.answeredMb.toFixed(0)],
+              ["twelve seconds later", first.settledMb.toFixed(0)],
+              ["peak", first.peakMb.toFixed(0)],
+              ["after the answer, at the end of step 6", PREVIOUS],
+            ],
+          },
           {
             head: ["calls", "resident MB", "descriptors"],
             rows: [
@@ -86,6 +133,10 @@ export const memory: Benchmark = {
         ],
         figures: {
           calls: total,
+          first_question_start_mb: round(first.startMb, 0),
+          first_question_answered_mb: round(first.answeredMb, 0),
+          first_question_settled_mb: round(first.settledMb, 0),
+          first_question_peak_mb: round(first.peakMb, 0),
           start_mb: round(atStart.residentMb, 1),
           second_quarter_mb: round(second, 1),
           last_quarter_mb: round(fourth, 1),

@@ -71,7 +71,7 @@ const open = async ({
   const store = createStore(db);
   const createChunks = () => createChunkIndex({ dimensions, nearestRows });
   const loaded = createLoadedIndex({ store, dimensions, hasModel: model !== undefined, createChunks });
-  const files = createFileIndexer(workspace, embedderFiles);
+  const files = createFileIndexer(workspace, embedder);
   const batches = createBatchIndexer(workspace, embedderFiles, files);
   const lease = createBuildLease({ workspace, userState }, onWarning);
   const indexer = createIndexer({ workspace, settings, store, loaded, files, batches, lease, onWarning });

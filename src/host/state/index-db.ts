@@ -10,7 +10,8 @@ export interface IndexDbOptions extends DatabaseOptions {
   readonly version: number;
 }
 
-const CACHE_KIB = 16 * 1024;
+/** Questions are answered from memory; the database is read in order at the start, and written. */
+const CACHE_KIB = 2 * 1024;
 
 /**
  * The search index in `.llmc/index.db`. Everything in it can be made again from the files, so a database that is damaged

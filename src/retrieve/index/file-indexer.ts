@@ -1,8 +1,7 @@
-import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
 import { createSourceFiles, type SourceFiles } from "../../host/search/source-files.ts";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
-import { createStaticEmbedder } from "../embed/static-embedder.ts";
+import type { Embedder } from "../embed/embedder.ts";
 import { type FileEntry, makeEntry } from "./file-entry.ts";
 import { parseFile } from "./parse-file.ts";
 import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
@@ -45,8 +44,7 @@ const refuseToParse = (reason: string): Parsers => ({
   close: () => {},
 });
 
-export const createFileIndexer = (workspace: string, embedderFiles: EmbedderFiles): FileIndexer => {
-  const embedder = createStaticEmbedder(embedderFiles);
+export const createFileIndexer = (workspace: string, embedder: Embedder): FileIndexer => {
   let parsers: Promise<Parsers> | undefined;
   let source: { readonly reach: string; readonly files: SourceFiles } | undefined;
 

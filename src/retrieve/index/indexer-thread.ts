@@ -1,5 +1,6 @@
 import type { EmbedderFiles } from "../../host/os/assets.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
+import { createStaticEmbedder } from "../embed/static-embedder.ts";
 import { createFileIndexer, type FileRequest, type FileResult } from "./file-indexer.ts";
 import type { IndexSettings } from "./settings.ts";
 
@@ -23,7 +24,7 @@ export type IndexerThreadMethods = {
 };
 
 serveThread<IndexerThreadMethods>(({ workspace, embedderFiles }: IndexerThreadData) => {
-  const indexer = createFileIndexer(workspace, embedderFiles);
+  const indexer = createFileIndexer(workspace, createStaticEmbedder(embedderFiles));
   return {
     handlers: {
       index: async ({ requests, settings }, { signal }) => {
