@@ -149,16 +149,19 @@ const atOnce = async (port: number, count: number, args: object): Promise<readon
 };
 
 describe("REQ-H3: the default limits", () => {
-  test("a burst of 40 gives 20 to 22 successes, never more than 8 at a time, and well-formed 429s", async () => {
+  test("a burst of 40 gives 20 successes and what the bucket gets meanwhile, never more than 8 at a time, and well-formed 429s", async () => {
     await using door = await openHttpDoor({
       args: ["--mode", "classic", "--set", "mcp.tools.custom_modules=mods"],
       files: { "mods/m.mjs": MODULE },
     });
+    const startedAt = performance.now();
     const answers = await atOnce(door.port, 40, {});
+    // Ten more are allowed in each second that the burst takes, so a busy machine lets a few more in.
+    const refilled = Math.ceil((performance.now() - startedAt) / 100);
     const ok = answers.filter((answer) => statusOf(answer) === 200);
     const refused = answers.filter((answer) => statusOf(answer) === 429);
     expect(ok.length).toBeGreaterThanOrEqual(20);
-    expect(ok.length).toBeLessThanOrEqual(22);
+    expect(ok.length).toBeLessThanOrEqual(20 + refilled);
     expect(ok.length + refused.length).toBe(40);
     for (const answer of refused) {
       const [head = "", text = ""] = answer.split("\r\n\r\n");
