@@ -275,7 +275,7 @@ export const ERROR_TABLE = {
     500,
     1,
     false,
-    "An unexpected failure; the log has the detail under the correlation id.",
+    "An unexpected error; the log has the details under the correlation id.",
   ),
 } as const satisfies Record<string, ErrorRow>;
 

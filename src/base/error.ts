@@ -1,11 +1,11 @@
 import { ERROR_TABLE, type ErrorCode, type ErrorFamily, publishedCode } from "./error-table.ts";
 
 interface ErrorExtras {
-  /** A way out, in one sentence. Reaches the model, like the message. */
+  /** What the reader can do about it, in one sentence. Reaches the model, like the message. */
   readonly hint?: string;
   /** The field, limit or position concerned. Reaches the model; never holds content or secrets. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
-  /** Overrides the table where this one case differs. */
+  /** Overrides the table. */
   readonly retryable?: boolean;
   /** Reaches the log only. */
   readonly cause?: unknown;
@@ -28,7 +28,7 @@ export class LlmcError extends Error {
   }
 }
 
-/** The same error with a further way out, where there is one. */
+/** The same error with a further hint, if there is one. */
 export const withHint = (error: LlmcError, more: string | undefined): LlmcError =>
   more === undefined
     ? error
@@ -39,7 +39,7 @@ export const withHint = (error: LlmcError, more: string | undefined): LlmcError 
         cause: error.cause,
       });
 
-/** Out of descriptors or memory for now: not the caller's fault, and worth another try. */
+/** Out of descriptors or memory: temporary, and not the caller's fault. */
 const EXHAUSTED = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 
 const systemCode = (thrown: unknown): string | undefined =>
@@ -49,7 +49,7 @@ export const toLlmcError = (thrown: unknown): LlmcError => {
   if (thrown instanceof LlmcError) return thrown;
   const code = systemCode(thrown);
   if (code !== undefined && EXHAUSTED.has(code)) {
-    return new LlmcError("busy", `The machine is out of a resource for now (${code}).`, {
+    return new LlmcError("busy", `The machine has run out of a resource (${code}).`, {
       hint: "Try again in a moment.",
       cause: thrown,
     });
@@ -63,13 +63,13 @@ export const toLlmcError = (thrown: unknown): LlmcError => {
   if (code === "EROFS") {
     return new LlmcError("permission_denied", "The disk is read-only.", { cause: thrown });
   }
-  return new LlmcError("internal_error", "An unexpected failure.", {
-    hint: "The server's log has the detail under the correlation id.",
+  return new LlmcError("internal_error", "An unexpected error occurred.", {
+    hint: "The server's log has the details under the correlation id.",
     cause: thrown,
   });
 };
 
-/** MCP tool results (and anything that a model reads). */
+/** For MCP tool results and everything else that a model reads. */
 export const renderForModel = (error: LlmcError, family: ErrorFamily, correlationId: string) => ({
   error: error.hint === undefined ? error.message : `${error.message} ${error.hint}`,
   meta: {
@@ -80,7 +80,7 @@ export const renderForModel = (error: LlmcError, family: ErrorFamily, correlatio
   },
 });
 
-/** HTTP endpoints. */
+/** For HTTP endpoints. */
 export const renderForHttp = (error: LlmcError, correlationId: string) => ({
   code: ERROR_TABLE[error.code].http,
   message: error.message,
@@ -88,7 +88,7 @@ export const renderForHttp = (error: LlmcError, correlationId: string) => ({
   correlation_id: correlationId,
 });
 
-/** The Unix-socket link and `/invoke`. */
+/** For the Unix-socket link and `/invoke`. */
 export const renderForLink = (error: LlmcError, requestId: string, now: Date) => ({
   error: {
     code: publishedCode(error.code, "kb"),

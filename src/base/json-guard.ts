@@ -21,7 +21,7 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** Where the string ends that starts here; throws when it does not end. */
+/** The position of the closing quote; throws if there is none. */
 export const endOfString = (text: string, start: number): number => {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {
@@ -43,9 +43,9 @@ const parse = (text: string): unknown => {
 };
 
 /**
- * Looks over the text before it is parsed: nesting, and items of each array and object, which JSON.parse would accept
- * without end. Strings are skipped natively, so a long one costs little. Returns the colons outside of strings: in a text
- * that then parses, there is one for each key.
+ * Checks the nesting and the sizes of arrays and objects before the text is parsed, because JSON.parse has no limits.
+ * Strings are skipped by `indexOf`, so long ones cost little. Returns the number of colons outside of strings, which in
+ * valid JSON is the number of keys.
  */
 const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number => {
   /** Separators so far in each array and object that is open. */
@@ -71,7 +71,7 @@ const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number =>
         break;
       case COMMA: {
         const separators = (open.pop() ?? 0) + 1;
-        // Objects have the same bound: half a million keys in one of them take seconds to build.
+        // Objects have the same limit: one with half a million keys takes seconds to build.
         if (separators >= maxArrayLength) {
           refuse(`An array or object has more than ${maxArrayLength} items.`, { max_items: maxArrayLength });
         }
@@ -111,7 +111,7 @@ const checkValue = (value: unknown): number => {
 export const parseGuarded = (text: string, limits: JsonLimits = JSON_LIMITS): unknown => {
   const colons = scan(text, limits);
   const value = parse(text);
-  // JSON.parse keeps the last of two; another parser may read the first.
+  // JSON.parse keeps the last of two equal keys; another parser may use the first.
   if (checkValue(value) !== colons) refuse("A key appears twice in one object.");
   return value;
 };

@@ -1,36 +1,36 @@
 /**
- * Which change of a value gives a workspace, a client or a stranger more than before, or hides what they did
- * (REQ-D22). What an untrusted `llmc.toml` changes in that direction waits for the operator's word; the other
- * direction is in force at once. When in doubt, it is "any".
+ * Which change of a value gives a workspace, a client or anybody else more rights than before, or hides what they did
+ * (REQ-D22). Such a change in an untrusted `llmc.toml` waits for the operator's trust; any other change applies at once.
+ * When in doubt, it is "any".
  */
 export type Widens =
-  /** Of a flag: the wide value. */
+  /** Of a flag: this value. */
   | boolean
-  /** Every other value. */
+  /** Any other value. */
   | "any"
   | "never"
-  /** Of a number: a larger or a smaller one. */
+  /** A larger or smaller number. */
   | "more"
   | "less"
-  /** Of a list: entries that are added, or taken away. */
+  /** Entries that are added to or removed from a list. */
   | "additions"
   | "removals"
-  /** Directories: those outside the ones that are allowed anyway, by their real paths. */
+  /** Directories whose real path is outside of those that are already allowed. */
   | "roots"
-  /** Paths: those outside the workspace, by their letters; whoever opens them asks policy. */
+  /** Paths outside the workspace, judged lexically; policy decides again when they are opened. */
   | "outside"
-  /** A list that restricts once it has an entry: entries that are added, and emptying it. */
+  /** A list that restricts unless it is empty: adding entries, or removing all. */
   | "filter"
-  /** Of a choice: its values from narrow to wide. */
+  /** The values of a choice, from narrow to wide. */
   | readonly string[];
 
-/** What a text has to look like, and the words for one that does not. */
+/** The pattern of a text, and the message for one that does not match. */
 interface Shape {
   readonly pattern: RegExp;
   readonly expected: string;
 }
 
-/** What a key takes: messages, pages, parsers and the JSON Schema are derived from it. */
+/** The type of a key: messages, docs, parsers and the JSON Schema are derived from it. */
 export type Kind =
   | { readonly is: "flag" }
   /** A text, or a list of texts. */
@@ -41,24 +41,24 @@ export type Kind =
 /** One configuration key: its type, its default, and the sentence that every page and help text shows. */
 export interface Option<T = unknown> extends OptionExtras {
   readonly kind: Kind;
-  /** Null where the key is left out by default: TOML has no word for it. */
+  /** Null if the key is unset by default, because TOML has no null. */
   readonly default: T;
   readonly widens: Widens;
   readonly says: string;
 }
 
 interface OptionExtras {
-  /** Set while the feature it steers is still to come: the key is accepted and checked, and not shown (REQ-D26). */
+  /** The feature does not exist yet: the key is accepted and checked, but not shown (REQ-D26). */
   readonly planned?: boolean | undefined;
-  /** Would be taken for a protection that does not exist: written out, it stops the start (REQ-D26). */
+  /** Users would rely on a protection that does not exist: a file that sets it stops the start (REQ-D26). */
   readonly noEffect?: boolean | undefined;
-  /** Takes effect at the next start only; everything else is hot. */
+  /** Takes effect at the next start; all other keys take effect at once. */
   readonly restart?: boolean | undefined;
-  /** A path, or a list of paths: `~` at the start stands for the user's home. */
+  /** A path or a list of paths; a leading `~` is the home folder. */
   readonly path?: boolean | undefined;
-  /** Of a list's entries: whether one that is allowed allows the other as well; left out: where they are the same. */
+  /** Whether an allowed entry of a list includes another one. By default only if they are equal. */
   readonly covers?: ((allowed: string, asked: string) => boolean) | undefined;
-  /** The number that stands for no bound at all. */
+  /** The number that means "unlimited". */
   readonly unlimited?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 
-/** Deadlines and cancellations arrive as the signal's reason; the reason that is an error of ours is the one to tell. */
+/** Throws if the signal has fired: with its reason, if that is an error of ours (a deadline, a revoked token). */
 export const stopIfAborted = (signal: AbortSignal | undefined): void => {
   if (signal?.aborted !== true) return;
   const reason: unknown = signal.reason;

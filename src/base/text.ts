@@ -1,11 +1,11 @@
-/** Cuts at a code point, never inside one, and says that it cut. */
+/** Shortens the text at a code point and appends an ellipsis. */
 export const ellipsize = (text: string, maxChars: number): string => {
   if (text.length <= maxChars) return text;
   const end = /[\uD800-\uDBFF]$/.test(text.slice(0, maxChars)) ? maxChars - 1 : maxChars;
   return `${text.slice(0, end)}…`;
 };
 
-/** For showing a caller's own words back to them: short, on one line, without control characters. */
+/** Quotes a caller's text in a message: short, on one line, without control characters. */
 export const quoteForMessage = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point.
   `"${ellipsize(text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?"), 120)}"`;
@@ -23,15 +23,15 @@ const pictureOf = (control: string): string => {
 };
 
 /**
- * Text of a command or a file for whoever reads it on a screen, a model included: control characters become visible
- * (ESC is ␛), so that none of them moves a cursor, sets a title or hides what stands beside it. Colours are left out.
+ * Makes control characters in the text of a command or a file visible (ESC becomes ␛), so that none of them moves a
+ * cursor, sets a title or hides other text. Colours are removed.
  */
 export const showControls = (text: string): string =>
   text.search(CONTROLS) < 0 ? text : text.replace(COLOURS, "").replace(CONTROLS, pictureOf);
 
 const MAX_NAME_CHARS = 100;
 
-/** A name that a client gave itself goes into logs, the environment of commands and terminals: printable, and short. */
+/** A client's name for itself appears in logs, terminals and the environment of commands, so it is made printable and short. */
 export const cleanName = (name: string): string =>
   name.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_CHARS);
 
@@ -48,9 +48,9 @@ const distance = (a: string, b: string): number => {
   return previous[b.length] ?? a.length;
 };
 
-/** The candidate that was most likely meant, or nothing when none is close. */
-export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
-  const wanted = word.slice(0, 120);
+/** The most similar candidate by edit distance; undefined if none is close. */
+export const nearest = (text: string, candidates: Iterable<string>): string | undefined => {
+  const wanted = text.slice(0, 120);
   let best: string | undefined;
   let bestDistance = Math.min(wanted.length - 1, Math.max(2, Math.ceil(wanted.length / 3)));
   for (const candidate of candidates) {

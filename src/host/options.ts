@@ -1,5 +1,5 @@
 import { flag, list, oneOf, section, whole } from "../base/option.ts";
-import { POWERS } from "../base/powers.ts";
+import { POWERS } from "../policy/powers.ts";
 
 const STARTUP_GLOBS: readonly string[] = [
   // Editors and IDEs.

@@ -53,7 +53,7 @@ export class TidyServer extends Server {
         const error = tidy(thrown);
         if (error !== undefined) throw error;
         this.onerror?.(thrown instanceof Error ? thrown : new Error("not an error"));
-        throw new ProtocolError(ProtocolErrorCode.InternalError, "An unexpected failure.");
+        throw new ProtocolError(ProtocolErrorCode.InternalError, "An unexpected error occurred.");
       }
     };
   }

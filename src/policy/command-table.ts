@@ -1,7 +1,7 @@
-import type { Power } from "../base/powers.ts";
 import type { OptionShape } from "./command-options.ts";
+import type { Power } from "./powers.ts";
 
-export type { Power } from "../base/powers.ts";
+export type { Power } from "./powers.ts";
 
 /**
  * What an option can give a program beyond its plain work, granted by the operator as `program:power`:

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
-import { applyEdits, type TextEdit } from "../base/text-edit.ts";
+import { applyEdits, type TextEdit } from "./edits/text-edit.ts";
 import { shaInput, shortSha } from "./sha.ts";
 import { defineTool } from "./tool.ts";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { applyHunks } from "../base/apply-patch.ts";
 import { LlmcError } from "../base/error.ts";
-import { type FilePatch, parsePatch } from "../base/parse-patch.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { FileChange } from "../host/write/contract.ts";
+import { applyHunks } from "./edits/apply-patch.ts";
+import { type FilePatch, parsePatch } from "./edits/parse-patch.ts";
 import { defineTool } from "./tool.ts";
 
 const toChange = (patch: FilePatch): FileChange => {

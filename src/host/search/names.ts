@@ -1,4 +1,3 @@
-import { compareRanked, createNameRanker, type RankedName } from "../../base/fuzzy.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { compileGlob, isGlob } from "../../policy/globs.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
@@ -10,6 +9,7 @@ import { findBelow } from "./check.ts";
 import { createRealPath, putLines, refuseIfTroubled, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
 import { missingLine, nameLine } from "./lines.ts";
+import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
 import { createNameParser } from "./records.ts";
 import { runRipgrep } from "./ripgrep.ts";
 

@@ -216,7 +216,7 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     ["é[z-a]", "at character 3: é[z-a]"],
     ["*a", "repetition operator missing expression, at character 1: *a"],
     [`${"x".repeat(4000)}[z-a]${"y".repeat(3000)}`, "…"],
-    ["(?=a)b", "look-reach, including look-ahead and look-behind, is not supported, at character 1"],
+    ["(?=a)b", "look-around, including look-ahead and look-behind, is not supported, at character 1"],
     ["(a)\\1", "backreferences are not supported"],
     ["a\\nb", "newline"],
     ["a\nb", "newline"],

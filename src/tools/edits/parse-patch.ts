@@ -1,19 +1,19 @@
-import { LlmcError } from "./error.ts";
+import { LlmcError } from "../../base/error.ts";
 
 interface Hunk {
-  /** First line of the old text that the hunk speaks of, counted from 1; 0 for a new file. */
+  /** First line of the hunk in the old text, counted from 1; 0 for a new file. */
   readonly oldStart: number;
   /** Lines with their mark: " " context, "-" removed, "+" added. */
   readonly lines: readonly { readonly mark: " " | "-" | "+"; readonly text: string }[];
   /** The old or new text ends without a newline after its last line. */
-  readonly oldEndsBare: boolean;
-  readonly newEndsBare: boolean;
+  readonly oldLacksNewline: boolean;
+  readonly newLacksNewline: boolean;
 }
 
 export interface FilePatch {
   readonly kind: "update" | "create" | "delete" | "rename";
   readonly path: string;
-  /** Where a rename leads. */
+  /** The new path of a rename. */
   readonly target: string | undefined;
   readonly hunks: readonly Hunk[];
 }
@@ -71,13 +71,13 @@ const readHunk = (cursor: Cursor): Hunk => {
   let oldLeft = Number(header[2] ?? 1);
   let newLeft = Number(header[4] ?? 1);
   const lines: { mark: " " | "-" | "+"; text: string }[] = [];
-  let oldEndsBare = false;
-  let newEndsBare = false;
-  const noteBare = (): void => {
+  let oldLacksNewline = false;
+  let newLacksNewline = false;
+  const readNewlineMark = (): void => {
     if (!(cursor.lines[cursor.at] ?? "").startsWith("\\")) return;
     const mark = lines.at(-1)?.mark;
-    oldEndsBare ||= mark !== "+";
-    newEndsBare ||= mark !== "-";
+    oldLacksNewline ||= mark !== "+";
+    newLacksNewline ||= mark !== "-";
     cursor.at++;
   };
   while (oldLeft > 0 || newLeft > 0) {
@@ -86,16 +86,16 @@ const readHunk = (cursor: Cursor): Hunk => {
     // Mail programs and models strip the single space of an empty context line.
     const mark = line === "" || line === "\r" ? " " : line[0];
     if (mark !== " " && mark !== "-" && mark !== "+")
-      return refuse(cursor.at + 1, "a line of a hunk starts with neither a space, - nor +");
+      return refuse(cursor.at + 1, "a line of a hunk does not start with a space, - or +");
     if (mark !== "+") oldLeft--;
     if (mark !== "-") newLeft--;
     if (oldLeft < 0 || newLeft < 0)
       return refuse(cursor.at + 1, "a hunk has more lines than its header says");
     lines.push({ mark, text: line.slice(1) });
     cursor.at++;
-    noteBare();
+    readNewlineMark();
   }
-  return { oldStart: Number(header[1]), lines, oldEndsBare, newEndsBare };
+  return { oldStart: Number(header[1]), lines, oldLacksNewline, newLacksNewline };
 };
 
 const readHunks = (cursor: Cursor): Hunk[] => {
@@ -145,7 +145,7 @@ const readNames = (
   return { oldName, newName };
 };
 
-/** Reads a unified diff over any number of files. Text before and between the files is passed over. */
+/** Parses a unified diff of any number of files. Text before and between the files is ignored. */
 export const parsePatch = (patch: string): readonly FilePatch[] => {
   const lines = patch.split("\n");
   if (lines.at(-1) === "") lines.pop();
@@ -171,10 +171,10 @@ export const parsePatch = (patch: string): readonly FilePatch[] => {
       const names = readNames(cursor);
       if (names !== undefined) add(names.oldName, names.newName, readHunks(cursor));
       else if (line.startsWith("@@"))
-        refuse(cursor.at + 1, "a hunk stands before its file's --- and +++ lines");
+        refuse(cursor.at + 1, "a hunk comes before the --- and +++ lines of its file");
       else cursor.at++;
     }
   }
-  if (files.length === 0) refuse(1, "there is no file in it");
+  if (files.length === 0) refuse(1, "it contains no file");
   return files;
 };

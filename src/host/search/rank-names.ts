@@ -1,7 +1,4 @@
-/**
- * How well a path answers to a few letters of its name, from best to worst. The order of the list is the order of
- * results.
- */
+/** How a path matches a pattern, from best to worst; results come in this order. */
 const NAME_RANKS = [
   "exact",
   "stem",
@@ -9,7 +6,7 @@ const NAME_RANKS = [
   "word",
   "substring",
   "path",
-  // The letters in their order with others between them: only good where nothing else is found.
+  // The letters in order with others between them: used only if nothing else is found.
   "subsequence",
 ] as const;
 
@@ -18,18 +15,18 @@ export type NameRank = (typeof NAME_RANKS)[number];
 export interface RankedName {
   readonly path: string;
   readonly rank: NameRank;
-  /** The pattern has capitals, and here they are the same. */
+  /** The pattern has capitals, and the path has the same ones. */
   readonly isSameCase: boolean;
 }
 
 const SEPARATOR = /[\s_\-.,+@()[\]{}]/;
 
-const isLetterUp = (letter: string): boolean => letter !== letter.toLowerCase();
+const isUpperCase = (letter: string): boolean => letter !== letter.toLowerCase();
 
-/** After a separator, or at the hump of a camel: `service` in user-service and in UserService. */
+/** After a separator or at a capital: `service` in user-service and in UserService. */
 const startsWord = (path: string, at: number): boolean => {
   const before = path[at - 1] ?? "/";
-  return before === "/" || SEPARATOR.test(before) || (isLetterUp(path[at] ?? "") && !isLetterUp(before));
+  return before === "/" || SEPARATOR.test(before) || (isUpperCase(path[at] ?? "") && !isUpperCase(before));
 };
 
 const hasWordStart = (path: string, lower: string, needle: string, from: number): boolean => {
@@ -49,29 +46,29 @@ const isSubsequence = (needle: string, text: string, from: number): boolean => {
 };
 
 /**
- * Case never keeps a name from being found; where the pattern has capitals, names that have the same come first. A
- * pattern with a slash speaks of the end of the path, any other of the last name in it.
+ * Matching ignores case; if the pattern has capitals, names with the same capitals come first. A pattern with a slash is
+ * matched against the end of the path, any other against its last name.
  */
 export const createNameRanker = (pattern: string): ((path: string) => RankedName | undefined) => {
   const needle = pattern.toLowerCase().replace(/^\.?\/+/, "");
   const written = pattern.replace(/^\.?\/+/, "");
   const hasCapitals = written !== needle;
-  const speaksOfPath = needle.includes("/");
+  const matchesPath = needle.includes("/");
 
   const rankOf = (path: string, lower: string): NameRank | undefined => {
     const nameStart = lower.lastIndexOf("/") + 1;
-    const end = speaksOfPath ? lower.length - needle.length : nameStart;
+    const end = matchesPath ? lower.length - needle.length : nameStart;
     const isAtEnd =
-      speaksOfPath && end >= 0 && lower.endsWith(needle) && (end === 0 || lower[end - 1] === "/");
+      matchesPath && end >= 0 && lower.endsWith(needle) && (end === 0 || lower[end - 1] === "/");
     if (isAtEnd) return "exact";
-    const from = speaksOfPath ? 0 : nameStart;
+    const from = matchesPath ? 0 : nameStart;
     const at = lower.indexOf(needle, from);
     if (at < 0) {
-      if (!speaksOfPath && lower.includes(needle)) return "path";
+      if (!matchesPath && lower.includes(needle)) return "path";
       return isSubsequence(needle, lower, from) ? "subsequence" : undefined;
     }
     const after = at + needle.length;
-    if (at === from || (speaksOfPath && lower[at - 1] === "/")) {
+    if (at === from || (matchesPath && lower[at - 1] === "/")) {
       if (after === lower.length) return "exact";
       return lower[after] === "." && after === lower.lastIndexOf(".") ? "stem" : "prefix";
     }
@@ -84,7 +81,7 @@ export const createNameRanker = (pattern: string): ((path: string) => RankedName
   };
 };
 
-/** Better rank first, then the capitals asked for, then shorter paths, then by letters. */
+/** Better rank first, then the same capitals, then shorter paths, then alphabetically. */
 export const compareRanked = (a: RankedName, b: RankedName): number => {
   if (a.rank !== b.rank) return NAME_RANKS.indexOf(a.rank) - NAME_RANKS.indexOf(b.rank);
   if (a.isSameCase !== b.isSameCase) return a.isSameCase ? -1 : 1;

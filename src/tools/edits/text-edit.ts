@@ -1,16 +1,16 @@
-import { LlmcError } from "./error.ts";
-import { ellipsize } from "./text.ts";
+import { LlmcError } from "../../base/error.ts";
+import { ellipsize } from "../../base/text.ts";
 
 export interface TextEdit {
   readonly oldText: string;
   readonly newText: string;
-  /** How often the old text must be there; all of them are replaced. */
+  /** How often the old text must occur; all occurrences are replaced. */
   readonly expectedReplacements: number;
 }
 
-/** Places shown when a text is there more often than expected. */
-const MAX_PLACES = 10;
-/** Lines of the nearest place that are shown. */
+/** Positions listed when a text occurs more often than expected. */
+const MAX_POSITIONS = 10;
+/** Lines shown of the most similar text. */
 const MAX_SHOWN_LINES = 6;
 
 const lineAt = (text: string, position: number): number => {
@@ -34,7 +34,7 @@ const pairsOf = (line: string): Map<string, number> => {
   return pairs;
 };
 
-/** Share of letter pairs that two lines have in common, from 0 to 1. */
+/** The Dice coefficient of the letter pairs of two lines, from 0 to 1. */
 const similarity = (a: Map<string, number>, aLength: number, line: string): number => {
   const b = pairsOf(line);
   let common = 0;
@@ -42,13 +42,13 @@ const similarity = (a: Map<string, number>, aLength: number, line: string): numb
   return (2 * common) / Math.max(1, aLength - 1 + line.length - 1);
 };
 
-/** Lines longer than this are compared by their beginning. */
+/** Only the beginning of longer lines is compared. */
 const COMPARED_CHARS = 200;
-/** Below this a line is not worth showing. */
+/** Minimum similarity of a line that is shown. */
 const CLOSE_ENOUGH = 0.5;
 
-/** The place in the text that looks most like what was asked for, as line numbers and text; undefined when none does. */
-export const nearestPlace = (
+/** The part of the text that is most similar to the wanted one; undefined if nothing is similar enough. */
+export const nearestMatch = (
   text: string,
   wanted: string,
 ): { readonly line: number; readonly shown: string } | undefined => {
@@ -75,12 +75,12 @@ export const nearestPlace = (
 };
 
 const notFound = (text: string, wanted: string, label: string): LlmcError => {
-  const near = nearestPlace(text, wanted);
+  const near = nearestMatch(text, wanted);
   return new LlmcError("text_not_found", `${label}old_text is not in the file; nothing was written.`, {
     hint:
       near === undefined
         ? "Read the file again and copy the text exactly, with its spaces."
-        : `The nearest place, from line ${near.line}:\n${near.shown}`,
+        : `The most similar text, from line ${near.line}:\n${near.shown}`,
     ...(near === undefined ? {} : { details: { nearest_line: near.line } }),
   });
 };
@@ -91,11 +91,11 @@ const ambiguous = (
   expected: number,
   label: string,
 ): LlmcError => {
-  const places = positions.slice(0, MAX_PLACES).map((at) => lineAt(text, at));
-  const more = positions.length > MAX_PLACES ? ", …" : "";
+  const lines = positions.slice(0, MAX_POSITIONS).map((at) => lineAt(text, at));
+  const more = positions.length > MAX_POSITIONS ? ", …" : "";
   return new LlmcError(
     "text_ambiguous",
-    `${label}old_text is there ${positions.length} times (lines ${places.join(", ")}${more}), expected ${expected}; nothing was written.`,
+    `${label}old_text occurs ${positions.length} times (lines ${lines.join(", ")}${more}), expected ${expected}; nothing was written.`,
     {
       hint: "Add surrounding lines to old_text, or set expected_replacements.",
       details: { found: positions.length },
@@ -105,7 +105,7 @@ const ambiguous = (
 
 const toCrlf = (text: string): string => text.replace(/\r?\n/g, "\r\n");
 
-/** Models write `\n`; a file with `\r\n` throughout gets what it has. */
+/** Models write `\n`; in a file with `\r\n` the edit uses that as well. */
 const fitLineEndings = (text: string, edit: TextEdit): TextEdit => {
   if (!text.includes("\r\n") || text.includes(edit.oldText)) return edit;
   return { ...edit, oldText: toCrlf(edit.oldText), newText: toCrlf(edit.newText) };
@@ -114,7 +114,7 @@ const fitLineEndings = (text: string, edit: TextEdit): TextEdit => {
 const applyOne = (text: string, asked: TextEdit, label: string): string => {
   if (asked.oldText === "") {
     throw new LlmcError("invalid_args", `${label}old_text is empty.`, {
-      hint: "Name the text to replace; a whole file is written with linux_fs_write.",
+      hint: "Give the text to replace. To write a whole file, use linux_fs_write.",
     });
   }
   const edit = fitLineEndings(text, asked);
@@ -122,11 +122,11 @@ const applyOne = (text: string, asked: TextEdit, label: string): string => {
   if (positions.length === 0) throw notFound(text, asked.oldText, label);
   if (positions.length !== edit.expectedReplacements)
     throw ambiguous(text, positions, edit.expectedReplacements, label);
-  // A function, so that `$&` in the new text stays what it is.
+  // A function, so that `$&` in the new text is not interpreted.
   return text.replaceAll(edit.oldText, () => edit.newText);
 };
 
-/** Applies edits one after the other, each on the result of the one before; throws at the first that does not fit. */
+/** Applies edits one after the other, each to the result of the one before; throws at the first that does not match. */
 export const applyEdits = (text: string, edits: readonly TextEdit[]): string =>
   edits.reduce(
     (current, edit, i) => applyOne(current, edit, edits.length === 1 ? "" : `Edit ${i + 1}: `),

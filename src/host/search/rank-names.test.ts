@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { compareRanked, createNameRanker, type RankedName } from "./fuzzy.ts";
+import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
 
 it.each([
   ["user.ts", "src/user.ts", "exact"],

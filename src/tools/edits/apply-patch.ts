@@ -1,0 +1,104 @@
+import { LlmcError } from "../../base/error.ts";
+import { quoteForMessage } from "../../base/text.ts";
+import type { FilePatch } from "./parse-patch.ts";
+import { nearestMatch } from "./text-edit.ts";
+
+/** The lines of the text, and whether the last one lacks a newline. */
+const splitText = (text: string): { readonly lines: string[]; readonly lacksNewline: boolean } => {
+  if (text === "") return { lines: [], lacksNewline: false };
+  const lacksNewline = !text.endsWith("\n");
+  const lines = text.split("\n");
+  if (!lacksNewline) lines.pop();
+  return { lines, lacksNewline };
+};
+
+const sameLine = (a: string | undefined, b: string): boolean =>
+  a === b || (a !== undefined && a.replace(/\r$/, "") === b.replace(/\r$/, ""));
+
+const matchesAt = (lines: readonly string[], at: number, wanted: readonly string[]): boolean =>
+  at >= 0 && at + wanted.length <= lines.length && wanted.every((line, i) => sameLine(lines[at + i], line));
+
+const hunkMismatch = (
+  path: string,
+  number: number,
+  lines: readonly string[],
+  wanted: readonly string[],
+): LlmcError => {
+  const near = nearestMatch(lines.join("\n"), wanted.join("\n"));
+  return new LlmcError(
+    "text_not_found",
+    `Hunk ${number} of ${quoteForMessage(path)} does not match the file; nothing was written.`,
+    {
+      hint:
+        near === undefined
+          ? "Read the file again and create the patch from its current content."
+          : `The most similar text, from line ${near.line}:\n${near.shown}`,
+      details: { hunk: number, ...(near === undefined ? {} : { nearest_line: near.line }) },
+    },
+  );
+};
+
+/** The line of a hunk: its own (shifted by earlier hunks), or else the only other one where it matches exactly. */
+const locateHunk = (
+  lines: readonly string[],
+  expected: number,
+  from: number,
+  wanted: readonly string[],
+  path: string,
+  number: number,
+): number => {
+  if (matchesAt(lines, expected, wanted) && expected >= from) return expected;
+  const matches: number[] = [];
+  for (let at = from; at + wanted.length <= lines.length && matches.length < 2; at++)
+    if (matchesAt(lines, at, wanted)) matches.push(at);
+  const [only, another] = matches;
+  if (only === undefined) throw hunkMismatch(path, number, lines, wanted);
+  if (another !== undefined) {
+    throw new LlmcError(
+      "text_ambiguous",
+      `Hunk ${number} of ${quoteForMessage(path)} matches several positions (lines ${only + 1}, ${another + 1}, …) but not its own; nothing was written.`,
+      {
+        hint: "Correct the line numbers, or add context lines.",
+        details: { hunk: number },
+      },
+    );
+  }
+  return only;
+};
+
+/** Applies the hunks of one file. Every context and removed line must match exactly; line endings are kept. */
+export const applyHunks = (text: string, { path, hunks }: FilePatch): string => {
+  const { lines, lacksNewline } = splitText(text);
+  const ending = lines.length > 0 && lines.every((line) => line.endsWith("\r")) ? "\r" : "";
+  const out: string[] = [];
+  let taken = 0;
+  let drift = 0;
+  let bare = lacksNewline;
+  hunks.forEach((hunk, i) => {
+    const wanted = hunk.lines.filter(({ mark }) => mark !== "+").map((line) => line.text);
+    const stated = wanted.length === 0 ? hunk.oldStart : hunk.oldStart - 1;
+    const at =
+      wanted.length === 0
+        ? Math.min(lines.length, stated)
+        : locateHunk(lines, stated + drift, taken, wanted, path, i + 1);
+    drift = at - stated;
+    out.push(...lines.slice(taken, at));
+    let cursor = at;
+    for (const { mark, text: lineText } of hunk.lines) {
+      if (mark === "+") out.push(`${lineText.replace(/\r$/, "")}${ending}`);
+      else {
+        if (mark === " ") out.push(lines[cursor] ?? lineText);
+        cursor++;
+      }
+    }
+    taken = cursor;
+    if (cursor === lines.length) {
+      if (hunk.oldLacksNewline && !lacksNewline) throw hunkMismatch(path, i + 1, lines, wanted);
+      bare =
+        hunk.newLacksNewline || (lacksNewline && !hunk.oldLacksNewline && hunk.lines.at(-1)?.mark === " ");
+    }
+  });
+  out.push(...lines.slice(taken));
+  if (out.length === 0) return "";
+  return out.join("\n") + (bare ? "" : "\n");
+};
