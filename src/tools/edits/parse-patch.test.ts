@@ -121,7 +121,11 @@ describe("REQ-F11: unified diffs", () => {
     ["nothing at all", "hello", "no file"],
     ["a hunk without a file", "@@ -1 +1 @@\n-a\n+b\n", "comes before the ---"],
     ["a hunk that ends early", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n", "ends before"],
-    ["a foreign line in a hunk", "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n*b\n", "does not start with a space"],
+    [
+      "a foreign line in a hunk",
+      "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n*b\n",
+      "does not start with a space",
+    ],
     ["more lines than stated", "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-a\n-b\n+c\n", "more lines"],
     ["a binary patch", "diff --git a/x b/x\nGIT binary patch\n", "binary"],
   ])("%s is refused with its line", (_name, patch, why) => {
