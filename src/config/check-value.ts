@@ -2,7 +2,7 @@ import type { Kind, Option } from "../base/option.ts";
 import { nearest } from "../base/text.ts";
 import { describeKind } from "./kind.ts";
 
-/** Either the value, or what was expected and what came instead. `item` is the place in a list. */
+/** Either the value, or what was expected and what came instead. `item` is the index in a list. */
 export type Checked =
   | { readonly value: unknown }
   | { readonly complaint: string; readonly item?: number | undefined };

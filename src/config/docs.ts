@@ -5,7 +5,7 @@ import { tomlInline } from "./toml-text.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** Backticks around a value that may hold none itself. */
+/** Backticks around a value, which must not contain backticks. */
 const code = (text: string): string => `\`${cell(text)}\``;
 
 const rowOf = ({ name, option, variable }: Entry): string => {

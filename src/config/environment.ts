@@ -23,7 +23,7 @@ export const readEnvironment = (env: Environment): Layer => {
 
 const TOKEN_VARIABLE = String(ENTRIES.get("mcp.auth.token_env")?.option.default);
 
-/** A misspelt variable would otherwise leave a default in force without a word. */
+/** Without this, a misspelt variable would silently leave the default in force. */
 export const unknownVariables = (
   env: Environment,
   tokenVariable = TOKEN_VARIABLE,

@@ -14,7 +14,7 @@ export interface Loaded {
   readonly origins: ReadonlyMap<string, Origin>;
   /** The file that was read, if there was one. */
   readonly file: string | undefined;
-  /** Where a file was looked for: the place to watch. */
+  /** The path where a file was looked for, which is watched. */
   readonly lookedAt: string;
   /** Further files that a new configuration may come from: the user's own, and the record of trust. */
   readonly alsoFrom: readonly string[];
@@ -27,7 +27,7 @@ export interface Loaded {
 
 const FILE_NAME = "llmc.toml";
 const USER_FILE_NAME = "config.toml";
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 const displayName = (root: string, path: string): string => {
   const inside = relative(root, path);
@@ -36,8 +36,8 @@ const displayName = (root: string, path: string): string => {
 };
 
 const refuse = (problems: readonly string[], cause?: unknown): LlmcError => {
-  const more = problems.length - MOST_PROBLEMS;
-  const lines = problems.slice(0, MOST_PROBLEMS);
+  const more = problems.length - MAX_PROBLEMS;
+  const lines = problems.slice(0, MAX_PROBLEMS);
   if (more > 0) lines.push(`… and ${more} more ${more === 1 ? "problem" : "problems"}`);
   return new LlmcError("config_invalid", lines.join("\n"), {
     details: { problems: problems.length },

@@ -1,8 +1,8 @@
 import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
 import type { Option } from "../base/option.ts";
 
-/** What is known of the paths of a key: by what is written in the file, in what is granted, and in force without it. */
-export interface Places {
+/** Resolves the paths of a key, wherever they are written: in the file, in a grant, or in the defaults. */
+export interface PathContext {
   readonly workspace: string;
   /** The real path of a written one, or the one it will have once it is made. */
   readonly realOf: (written: string) => string;
@@ -44,7 +44,7 @@ const decideItems = (asked: readonly string[], isAllowed: (item: string) => bool
   return waits.length === 0 ? { inForce: asked } : wait(asked.filter(isAllowed), waits);
 };
 
-/** What leads out of the workspace by its letters. Whoever opens the path judges where it really leads. */
+/** Whether a path leaves the workspace by its text. Whoever opens it judges where it really leads. */
 const leavesWorkspace = (item: string, workspace: string): boolean =>
   isAbsolute(item) ? !isInside(normalize(item), workspace) : normalize(item).split(sep).includes("..");
 
@@ -57,7 +57,7 @@ const decideRoots = (
   base: readonly string[],
   asked: readonly string[],
   granted: readonly string[],
-  { workspace, realOf }: Places,
+  { workspace, realOf }: PathContext,
 ): Decision => {
   const wide = [...base.map(realOf), ...granted];
   const isAllowed = (item: string): boolean => wide.some((folder) => isInside(realOf(item), folder));
@@ -97,7 +97,7 @@ export const decide = (
   base: unknown,
   asked: unknown,
   granted: unknown,
-  places: Places,
+  paths: PathContext,
 ): Decision => {
   const rankOfNumber = (value: unknown): number => {
     if (typeof value !== "number") return Number.NaN;
@@ -122,12 +122,12 @@ export const decide = (
       return decideItems(
         textsOf(asked),
         (item) =>
-          [...textsOf(base), ...textsOf(granted)].includes(item) || !leavesWorkspace(item, places.workspace),
+          [...textsOf(base), ...textsOf(granted)].includes(item) || !leavesWorkspace(item, paths.workspace),
       );
     case "removals":
       return decideRemovals(textsOf(base), textsOf(asked), textsOf(granted));
     case "roots":
-      return decideRoots(textsOf(base), textsOf(asked), textsOf(granted), places);
+      return decideRoots(textsOf(base), textsOf(asked), textsOf(granted), paths);
     case "filter":
       return decideFilter(textsOf(base), textsOf(asked), granted);
     default:

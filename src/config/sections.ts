@@ -80,7 +80,7 @@ export type Config = Flat<
   Both<{ [Path in keyof Layout]: Nested<Path, Both<Values<Layout[Path][number]>>> }[keyof Layout]>
 >;
 
-/** One key with everything that is derived from its place. */
+/** One key with everything that is derived from its table and name. */
 export interface Entry {
   readonly key: string;
   readonly table: string;

@@ -58,7 +58,7 @@ const isSame = (one: Outcome, other: Outcome): boolean => {
 };
 
 const SETTLE_MS = 50;
-const MOST_READS = 20;
+const MAX_READS = 20;
 
 /**
  * A program that writes in place empties the file first, and an empty file is a valid one: taking it would put the
@@ -66,7 +66,7 @@ const MOST_READS = 20;
  */
 const readSettled = async (read: () => Promise<Outcome>): Promise<Outcome> => {
   let before = await read();
-  for (let reads = 1; reads < MOST_READS; reads++) {
+  for (let reads = 1; reads < MAX_READS; reads++) {
     await new Promise((done) => setTimeout(done, SETTLE_MS).unref());
     const after = await read();
     if (isSame(before, after)) return after;

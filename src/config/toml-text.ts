@@ -24,7 +24,7 @@ const tomlList = (items: readonly unknown[]): string[] => {
   return [...lines, `  ${line}`, "]"];
 };
 
-/** A value as the lines of a TOML file; nothing for null, which TOML cannot say. */
+/** A value as the lines of a TOML file; undefined for null, which TOML cannot express. */
 export const tomlLines = (value: unknown): readonly string[] | undefined => {
   if (value === null) return undefined;
   if (Array.isArray(value)) return tomlList(value);

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { Environment } from "./environment.ts";
 
-/** Folders of the user, outside every workspace: what lies there is the operator's word. */
+/** Folders of the user, outside every workspace: files there are trusted as the operator's own. */
 export interface UserFolders {
   readonly home: string;
   /** `config.toml` with personal defaults, and policies. */

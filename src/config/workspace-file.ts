@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from "node:path";
 import type { Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
-import { decide, isInside, isSame, type Places } from "./narrow.ts";
+import { decide, isInside, isSame, type PathContext } from "./narrow.ts";
 import { ENTRIES } from "./sections.ts";
 import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
 import type { Waiting } from "./waiting.ts";
@@ -61,10 +61,10 @@ const realOrFuture = async (disk: LoadRequest["disk"], path: string): Promise<st
   return dirname(path) === path ? path : join(await realOrFuture(disk, dirname(path)), basename(path));
 };
 
-const placesFor = async (
+const pathContextFor = async (
   { disk, root }: LoadRequest,
   written: readonly (readonly unknown[])[],
-): Promise<Places> => {
+): Promise<PathContext> => {
   const all = [...new Set(written.flat().map(String))];
   const real = new Map(
     await Promise.all(
@@ -86,7 +86,7 @@ const isOperators = async (request: LoadRequest, path: string, around: Around): 
     ...listOf(valueWithout(ROOTS, around)),
     ...listOf(baseOf(LINUX_ROOTS, around)),
   ];
-  const { realOf } = await placesFor(request, [roots, [path]]);
+  const { realOf } = await pathContextFor(request, [roots, [path]]);
   const zones = roots.flatMap((item) => [realOf(String(item)), resolve(request.root, String(item))]);
   return !zones.some((zone) => isInside(path, zone) || isInside(realOf(path), zone));
 };
@@ -102,7 +102,7 @@ export const judgeFile = async (
     return { settings: asked, waiting: [], workspaceFile: undefined, problems: [] };
   }
   const { record, problem } = await readTrust(request.trust, request.folders.state, request.root);
-  const places = await placesFor(request, [
+  const paths = await pathContextFor(request, [
     listOf(valueWithout(ROOTS, around)),
     listOf(baseOf(LINUX_ROOTS, around)),
     ...[...asked].flatMap(([key, { value }]) => (ENTRIES.get(key)?.option.path ? [listOf(value)] : [])),
@@ -114,13 +114,13 @@ export const judgeFile = async (
     const option = ENTRIES.get(key)?.option;
     if (option === undefined || around.above.has(key)) continue;
     const base = baseOf(key, around);
-    const { grant } = decide(option, base, setting.value, undefined, places);
+    const { grant } = decide(option, base, setting.value, undefined, paths);
     if (grant !== undefined) {
       widening.push({ key, without: base, asked: setting.value, grant: grant as Widening["grant"] });
     }
-    const { inForce, waits, grant: items } = decide(option, base, setting.value, record?.values[key], places);
+    const { inForce, waits, grant: items } = decide(option, base, setting.value, record?.values[key], paths);
     if (waits !== undefined) waiting.push({ key, items, asked: setting.value, inForce });
-    // Where both say the same, it stays the operator's word.
+    // If both say the same, the value keeps the operator as its origin.
     const saysNothing = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
     if (!saysNothing) settings.set(key, { ...setting, value: inForce });
   }

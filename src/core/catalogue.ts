@@ -23,8 +23,8 @@ export interface Catalogue extends Omit<Registered, "tools"> {
 }
 
 /**
- * The catalogue of a mode. With `only`, just the tool of that name is loaded and found, for a call that may name any of
- * them; an alias is known to its tool alone, so a name that is none has them all loaded.
+ * The catalogue of a mode. With `only`, just the tool of that name is loaded. Aliases are known to their tools only, so
+ * a name that matches no tool loads all of them.
  */
 export const createCatalogue = async (
   builtIn: Registered,

@@ -1,4 +1,4 @@
-/** The words of tools that doors need; doors never import tools themselves. */
+/** The types of tools that doors need; doors never import tools themselves. */
 
 export type {
   Caller,

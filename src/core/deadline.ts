@@ -1,10 +1,10 @@
 import { Chain, ChainLink } from "../base/chain.ts";
 import { LlmcError } from "../base/error.ts";
 
-/** What tells that a caller gives up; an AbortSignal is one, and a door may have one that costs less to make. */
+/** Tells that a caller has given up. An AbortSignal is one; a door may use something that costs less to create. */
 export interface CancelSignal {
   readonly aborted: boolean;
-  /** Where it is an error of ours, it says more than that the caller gave up. */
+  /** An error of ours here says more than that the caller gave up. */
   readonly reason?: unknown;
   addEventListener(type: "abort", listener: CancelListener): void;
   removeEventListener(type: "abort", listener: CancelListener): void;
@@ -78,7 +78,7 @@ class CallDeadline extends ChainLink implements Deadline, CancelListener {
   readonly expiresAt: number;
   readonly #timeoutMs: number;
   readonly #caller: CancelSignal | undefined;
-  /** Few tools look at their signal: it is made for those that do. */
+  /** Few tools use their signal, so it is created on first use. */
   #controller: AbortController | undefined;
   #reason: LlmcError | undefined;
   #stopRace: ((reason: LlmcError) => void) | undefined;

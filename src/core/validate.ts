@@ -16,7 +16,7 @@ const knownFields = (schema: Schema): readonly string[] => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
 };
 
-/** More than this helps nobody, and an adversary could ask for thousands. */
+/** More would not help, and an attacker could provoke thousands. */
 const MAX_ISSUES = 5;
 
 const accepted = (schema: Schema, result: SchemaResult<unknown>): unknown => {
@@ -35,7 +35,7 @@ const accepted = (schema: Schema, result: SchemaResult<unknown>): unknown => {
   );
 };
 
-/** The arguments as the schema reads them: at once, unless the schema itself has to wait for something. */
+/** The arguments as the schema parses them; a promise only if the schema itself is asynchronous. */
 export const validateArguments = (schema: Schema, args: unknown): unknown => {
   const checked = schema["~standard"].validate(args ?? {});
   return checked instanceof Promise

@@ -14,10 +14,10 @@ export interface Allowance {
 
 interface AllowanceOptions {
   readonly usage: Pick<Usage, "reserve"> | undefined;
-  /** 0: no cap. */
+  /** 0 means no limit. */
   readonly budgetTokens: number;
   readonly usualTokens: number;
-  /** A state that cannot be asked caps nobody, unless the operator wants to know. */
+  /** What happens if the state database fails: no limit, unless the operator wants the error. */
   readonly tolerate: (work: () => Promise<Grant>) => Promise<Grant | undefined>;
 }
 

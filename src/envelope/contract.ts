@@ -6,7 +6,7 @@ export interface Session {
   readonly model: string;
   /** Whose handles the output is kept behind. */
   readonly principal: string;
-  /** Whose budget it counts against; empty: nobody's. */
+  /** Whose budget it counts against; empty if there is no budget. */
   readonly owner: string;
 }
 
@@ -28,7 +28,7 @@ export interface EnvelopeDocument {
   readonly telemetry: {
     readonly latency_ms: number;
     readonly agent_id: string;
-    /** Null where the configuration sets no cap. */
+    /** Null if the configuration sets no limit. */
     readonly budget_remaining: number | null;
   };
 }

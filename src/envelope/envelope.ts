@@ -13,16 +13,16 @@ import { figuresOf, recordOf } from "./telemetry.ts";
 
 export interface EnvelopeParts {
   readonly launch: Launch;
-  /** Undefined where there is no place to keep anything. */
+  /** Undefined if nothing can be kept, as outside of a workspace. */
   readonly handles: Pick<Handles, "put"> | undefined;
   readonly usage: Pick<Usage, "reserve" | "record"> | undefined;
   readonly settings: () => EnvelopeSettings;
-  /** Something of the envelope's own failed, and the command went on without it. */
+  /** A part of the envelope failed, and the command went on without it. */
   readonly onFailure: (what: string, error: unknown) => void;
   readonly onDone?: ((mode: string, latencyMs: number) => void) | undefined;
 }
 
-/** Of an output that nobody summarizes, because the envelope is switched off. */
+/** Size of an answer while the envelope is switched off and nothing is summarized. */
 const UNSUMMARIZED_TOKENS = 5000;
 const RAW_AT_ONCE = 25;
 
@@ -32,7 +32,7 @@ interface Told {
 }
 
 export const createEnvelope = (parts: EnvelopeParts): Envelope => {
-  /** The envelope's own work: where it fails, the command's answer does not, unless the operator wants to know. */
+  /** Runs work of the envelope itself. If it fails, the command's answer does not, unless the operator wants the error. */
   const tolerate = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await work();
@@ -57,7 +57,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
     });
   };
 
-  /** The page that is shown, and the handle to the whole; without a place for the whole, as much as one answer holds. */
+  /** The page that is shown and a handle to the whole output; if nothing can be kept, as much as one answer holds. */
   const tell = async (
     argv: Argv,
     launched: Launched,
@@ -141,7 +141,7 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
     } catch (error) {
       const latencyMs = performance.now() - startedAt;
       const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
-      // What is recorded of a failure must not take the place of the failure itself.
+      // A failure to record must not hide the original failure.
       await record({ ...failed, latencyMs }, allowance.reserved).catch(() => {});
       throw error;
     } finally {

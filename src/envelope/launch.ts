@@ -27,7 +27,7 @@ export interface Launched {
   readonly limit?: "memory" | "processes" | undefined;
 }
 
-/** Runs the argv to their end: through the gate for a tool, as they are for a person. */
+/** Runs a command to its end: through the gate for a tool, directly for a person. */
 export type Launch = (call: LaunchCall, signal: AbortSignal | undefined) => Promise<Launched>;
 
 /** What a shell reports: 128 and the signal's number; 124 is what timeout(1) answers at the deadline. */

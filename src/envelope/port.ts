@@ -15,7 +15,7 @@ export interface EnvelopeCall {
 
 export interface EnvelopeResult {
   readonly document: EnvelopeDocument;
-  /** Of a test run, what it says of itself. */
+  /** The report of a test run. */
   readonly tests: Enriched["tests"];
   /** Null where nothing was started, as for `te --handle`, or nothing confines it. */
   readonly tier: Tier | null;
@@ -27,7 +27,7 @@ export interface EnvelopeResult {
   readonly limit?: "memory" | "processes" | undefined;
 }
 
-/** Runs commands and tells what came of them in few tokens. */
+/** Runs commands and summarizes their results in few tokens. */
 export interface Envelope {
   run(call: EnvelopeCall, session: Session, signal?: AbortSignal): Promise<EnvelopeResult>;
 }

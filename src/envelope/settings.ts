@@ -4,12 +4,12 @@ import type { envelopeSections } from "./options.ts";
 /** What the configuration says about the envelope. */
 export interface EnvelopeSettings {
   readonly enabled: boolean;
-  /** Deadline of a command that names none. */
+  /** Timeout of a command that sets none. */
   readonly timeoutSeconds: number;
   readonly passthroughOnFailure: boolean;
-  /** What the first answer about a command may cost; the whole is behind a handle. */
+  /** Maximum number of tokens of the first answer; the whole output is behind a handle. */
   readonly firstPageTokens: number;
-  /** What a session's commands may show in all; 0: no cap. */
+  /** Tokens that a session's commands may show in all; 0 means no limit. */
   readonly sessionTokenBudget: number;
   readonly logCommands: boolean;
   readonly keepOutput: boolean;

@@ -14,13 +14,13 @@ export interface Shown {
   readonly tests: Enriched["tests"];
 }
 
-/** Of output that goes out as it is, what one answer holds: about what a client takes at all. */
+/** Maximum number of tokens of unsummarized output in one answer: about what clients accept. */
 export const PLAIN_TOKENS = 50_000;
 
-/** They are told from their start, in which nothing may be missing; of anything else the end tells how it went. */
+/** Listings are shown from their start, without gaps. For other programs the end says how the run went. */
 const LISTINGS = new Set(["grep", "cat", "find", "ls", "tree", "git"]);
 
-/** The output as it is, from its beginning. Complaints come second and get what is left. */
+/** The output as it is, from its beginning. stderr comes second and gets the rest of the tokens. */
 export const plainPage = (output: Output, maxTokens: number, mode: Shown["mode"]): Shown => {
   const stdout = cutToTokens(output.stdout(false), maxTokens);
   const left = Math.max(Math.floor(maxTokens / 4), maxTokens - estimateTokens(stdout.text));

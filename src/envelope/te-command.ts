@@ -14,7 +14,7 @@ interface TeCommandParts {
   readonly handles: Pick<Handles, "readChunk" | "list">;
   readonly usage: Pick<Usage, "summary">;
   readonly isEnabled: () => boolean;
-  /** What stands where nobody said who runs a command. */
+  /** Names to use if nobody said who runs a command. */
   readonly defaults: () => { readonly agentId: string; readonly model: string };
   readonly version: string;
 }
@@ -58,7 +58,7 @@ const told = (command: string, stdout: string, session: Session, startedAt: numb
   };
 };
 
-/** Serves a command line whose program is `te` here: the command that it wraps goes the same way as any other. */
+/** Serves a command line whose program is `te` itself: the command that it wraps runs like any other. */
 export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
   run: async (call: EnvelopeCall, session: Session, signal?: AbortSignal) => {
     const [program, ...args] = argvOf(call.command);

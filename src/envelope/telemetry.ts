@@ -10,7 +10,7 @@ import { estimateTokens } from "./text/token-estimate.ts";
 
 const MAX_KEPT_OUTPUT_TOKENS = 16_384;
 
-/** What is remembered of a command before anything is known of how it went. */
+/** What is recorded of a command before its result is known. */
 export const recordOf = (
   argv: Argv,
   session: Session,
@@ -32,7 +32,7 @@ export const recordOf = (
   shownTokens: 0,
 });
 
-/** What the whole output would have cost; where only a part of it is at hand, as much more as it is longer. */
+/** Tokens of the whole output; if only a part was kept, extrapolated from it by size. */
 const rawTokensOf = (output: Output): number => {
   const stdout = output.stdout(false);
   const stderr = output.stderr();
@@ -41,7 +41,7 @@ const rawTokensOf = (output: Output): number => {
   return output.isLong && seen > 0 ? Math.round((tokens * output.bytes) / seen) : tokens;
 };
 
-/** What came of it. */
+/** The figures of its result. */
 export const figuresOf = (
   shown: Shown,
   output: Output,

@@ -7,7 +7,7 @@ import {
   judgeWritten,
   type PathRules,
   pathDenied,
-  resolveWords,
+  resolveRequestedPath,
   shownPath,
 } from "./paths.ts";
 
@@ -60,7 +60,7 @@ describe("insideRoots", () => {
   });
 });
 
-describe("resolveWords", () => {
+describe("resolveRequestedPath", () => {
   it.each([
     [".", "/w/app"],
     ["src/a.ts", "/w/app/src/a.ts"],
@@ -72,8 +72,8 @@ describe("resolveWords", () => {
     ["a/../../x", "/w/x"],
     ["/etc/passwd", "/etc/passwd"],
     ["/../../x", "/x"],
-  ])("REQ-D4 FAIL-A1 %j is %j", (words, path) => {
-    expect(resolveWords(words, "/w/app")).toBe(path);
+  ])("REQ-D4 FAIL-A1 %j is %j", (requested, path) => {
+    expect(resolveRequestedPath(requested, "/w/app")).toBe(path);
   });
 
   it.each([
@@ -90,12 +90,12 @@ describe("resolveWords", () => {
     "$HOME",
     "*",
     "-x",
-  ])("FAIL-A1 takes %j literally", (words) => {
-    expect(resolveWords(words, "/w/app")).toBe(`/w/app/${words}`);
+  ])("FAIL-A1 takes %j literally", (requested) => {
+    expect(resolveRequestedPath(requested, "/w/app")).toBe(`/w/app/${requested}`);
   });
 
   it("FAIL-A1 takes a file URL as names inside the workspace", () => {
-    expect(resolveWords("file:///etc/passwd", "/w/app")).toBe("/w/app/file:/etc/passwd");
+    expect(resolveRequestedPath("file:///etc/passwd", "/w/app")).toBe("/w/app/file:/etc/passwd");
   });
 
   it.each([
@@ -107,21 +107,23 @@ describe("resolveWords", () => {
     ["5,000 bytes", "a/".repeat(2500)],
     ["5,000 bytes that come to nothing", "./".repeat(2500)],
     ["4,096 bytes once resolved", `${"a/".repeat(2044)}a`],
-  ])("FAIL-A1 refuses %s", (_what, words) => {
-    expect(() => resolveWords(words, "/w/app")).toThrow(expect.objectContaining({ code: "path_denied" }));
+  ])("FAIL-A1 refuses %s", (_what, requested) => {
+    expect(() => resolveRequestedPath(requested, "/w/app")).toThrow(
+      expect.objectContaining({ code: "path_denied" }),
+    );
   });
 
   it("FAIL-A1 takes a name of 255 bytes", () => {
-    expect(resolveWords("a".repeat(255), "/w/app")).toBe(`/w/app/${"a".repeat(255)}`);
+    expect(resolveRequestedPath("a".repeat(255), "/w/app")).toBe(`/w/app/${"a".repeat(255)}`);
   });
 
-  it("FAIL-A1 gives a normal absolute path or a refusal, whatever the words", () => {
+  it("FAIL-A1 gives a normal absolute path or a refusal, whatever the requested", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("..", "/", "a", "\0", "~", ".") })),
-        (words) => {
+        (requested) => {
           try {
-            expect(insideRoots(resolveWords(words, "/w/app"), ["/"])).toBe(true);
+            expect(insideRoots(resolveRequestedPath(requested, "/w/app"), ["/"])).toBe(true);
           } catch (error) {
             expect(error).toBeInstanceOf(LlmcError);
           }
@@ -165,7 +167,7 @@ describe("judging a path", () => {
 });
 
 describe("what is told", () => {
-  it("names the caller's words, and the reason", () => {
+  it("names the caller's requested, and the reason", () => {
     const error = pathDenied("../x\n", "outside", rules());
     expect(error).toMatchObject({ code: "path_denied", message: '"../x?" is outside the allowed roots.' });
     expect(pathDenied("x", "denylist", rules()).message).toContain("mcp.tools.denylist_globs");

@@ -36,23 +36,23 @@ export const insideRoots = (realPath: string, roots: readonly string[]): boolean
   posix.normalize(realPath) === realPath &&
   roots.some((root) => isInside(realPath, root));
 
-const unusable = (requested: string, why: string): LlmcError =>
-  new LlmcError("path_denied", `${quoteForMessage(requested)} is not a usable path: ${why}.`);
+const unusable = (requestedPath: string, why: string): LlmcError =>
+  new LlmcError("path_denied", `${quoteForMessage(requestedPath)} is not a usable path: ${why}.`);
 
 /**
  * The absolute path that a caller's path stands for, by its text alone. Nothing is expanded or decoded: `~`,
  * `file://`, `%2e%2e`, backslashes, dots and spaces at the end are parts of names.
  */
-export const resolveWords = (requested: string, workspace: string): string => {
-  if (requested === "") throw unusable(requested, "it is empty");
-  if (requested.includes("\0")) throw unusable(requested, "it contains a NUL byte");
-  if (Buffer.byteLength(requested) > MAX_PATH_BYTES)
-    throw unusable(requested, `it is over ${MAX_PATH_BYTES} bytes`);
-  const path = posix.resolve(workspace, requested);
+export const resolveRequestedPath = (requestedPath: string, workspace: string): string => {
+  if (requestedPath === "") throw unusable(requestedPath, "it is empty");
+  if (requestedPath.includes("\0")) throw unusable(requestedPath, "it contains a NUL byte");
+  if (Buffer.byteLength(requestedPath) > MAX_PATH_BYTES)
+    throw unusable(requestedPath, `it is over ${MAX_PATH_BYTES} bytes`);
+  const path = posix.resolve(workspace, requestedPath);
   const bytes = Buffer.byteLength(path);
-  if (bytes >= MAX_PATH_BYTES) throw unusable(requested, `it is over ${MAX_PATH_BYTES} bytes`);
+  if (bytes >= MAX_PATH_BYTES) throw unusable(requestedPath, `it is over ${MAX_PATH_BYTES} bytes`);
   if (bytes > MAX_NAME_BYTES && path.split("/").some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) {
-    throw unusable(requested, `a name in it is over ${MAX_NAME_BYTES} bytes`);
+    throw unusable(requestedPath, `a name in it is over ${MAX_NAME_BYTES} bytes`);
   }
   return path;
 };
@@ -92,9 +92,9 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
 };
 
 /** Quotes the caller's own path only: the real path may reveal something outside the roots. */
-export const pathDenied = (requested: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
+export const pathDenied = (requestedPath: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
   const [message, hint] = REFUSALS[refusal];
-  return new LlmcError("path_denied", `${quoteForMessage(requested)} ${message}`, {
+  return new LlmcError("path_denied", `${quoteForMessage(requestedPath)} ${message}`, {
     hint: rules.roots.length === 0 ? "The configuration allows no roots, so nothing can be reached." : hint,
   });
 };

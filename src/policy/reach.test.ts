@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { judgeWrite as judge, judgeRemoval, NO_PLACES, type ReachRules, writeDenied } from "./reach.ts";
+import { judgeWrite as judge, judgeRemoval, NO_OBEYED_PATHS, type ReachRules, writeDenied } from "./reach.ts";
 
 const RULES: ReachRules = {
   workspace: "/w/app",
   roots: ["/w/app", "/data/shared"],
-  places: {
-    ...NO_PLACES,
+  obeyedPaths: {
+    ...NO_OBEYED_PATHS,
     user: ["/home/ada/.local/state/llmc"],
     config: ["/w/app/llmc.toml", "/w/app/conf/policies/main.cedar", "/etc/llmc.toml"],
     modules: ["/w/app/modules"],

@@ -119,16 +119,23 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
 };
 
 /** Entries that are known by where they lie. Absolute real paths, and the names that the operator wrote for them. */
-export type PlacedId = "user" | "program" | "config" | "modules" | "models" | "startup";
-export type Places = Readonly<Record<PlacedId, readonly string[]>>;
+export type ObeyedId = "user" | "program" | "config" | "modules" | "models" | "startup";
+export type ObeyedPaths = Readonly<Record<ObeyedId, readonly string[]>>;
 
-export const NO_PLACES: Places = { user: [], program: [], config: [], modules: [], models: [], startup: [] };
+export const NO_OBEYED_PATHS: ObeyedPaths = {
+  user: [],
+  program: [],
+  config: [],
+  modules: [],
+  models: [],
+  startup: [],
+};
 
 export interface ReachRules {
   /** Real ones, and the names the operator wrote for them. */
   readonly roots: readonly string[];
   readonly workspace: string;
-  readonly places: Places;
+  readonly obeyedPaths: ObeyedPaths;
   readonly isStartup: (realPath: string) => boolean;
   readonly isWithheld: (realPath: string) => boolean;
   /** What a directory holds under a name, as far as git cares; links count as what they are. */
@@ -182,14 +189,14 @@ const foldFor = ({ ignoreCase }: ReachRules) =>
 export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId[] => {
   const fold = foldFor(rules);
   const path = fold(realPath);
-  const isPlaced = (id: PlacedId): boolean => insideRoots(path, rules.places[id].map(fold));
+  const isObeyed = (id: ObeyedId): boolean => insideRoots(path, rules.obeyedPaths[id].map(fold));
   const found: ReachId[] = [];
   if (path.split("/").includes(STATE_DIR)) found.push("state");
   if (TEMP_NAME.test(posix.basename(path))) found.push("pending");
   for (const id of ["user", "program", "config", "modules", "models"] as const)
-    if (isPlaced(id)) found.push(id);
+    if (isObeyed(id)) found.push(id);
   if (isInGitDirectory(realPath, rules.entryKind)) found.push("git");
-  if (isPlaced("startup") || rules.isStartup(realPath)) found.push("startup");
+  if (isObeyed("startup") || rules.isStartup(realPath)) found.push("startup");
   if (rules.isWithheld(realPath)) found.push("secret");
   return found;
 };
@@ -216,9 +223,9 @@ export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules):
   if (path === "/" || holds(rules.workspace) || rules.roots.some(holds)) return "root";
   const refusal = judgeWrite(realPath, actor, rules, "create");
   if (refusal !== undefined) return refusal;
-  const isClosed = (id: PlacedId): boolean => !REACH[id].write.includes(actor);
-  const placed = (Object.keys(rules.places) as PlacedId[]).filter(isClosed);
-  return placed.some((id) => rules.places[id].some(holds)) ? "holds" : undefined;
+  const isClosed = (id: ObeyedId): boolean => !REACH[id].write.includes(actor);
+  const placed = (Object.keys(rules.obeyedPaths) as ObeyedId[]).filter(isClosed);
+  return placed.some((id) => rules.obeyedPaths[id].some(holds)) ? "holds" : undefined;
 };
 
 const OTHER_REFUSALS = {
@@ -237,9 +244,9 @@ const OTHER_REFUSALS = {
 } as const;
 
 /** Quotes the caller's own path only. `inside` is something below it that is the reason. */
-export const writeDenied = (requested: string, refusal: WriteRefusal, inside?: string): LlmcError => {
+export const writeDenied = (requestedPath: string, refusal: WriteRefusal, inside?: string): LlmcError => {
   const { message, hint } =
     refusal in REACH ? REACH[refusal as ReachId] : OTHER_REFUSALS[refusal as keyof typeof OTHER_REFUSALS];
   const where = inside === undefined ? "" : `${quoteForMessage(inside)} in `;
-  return new LlmcError("path_denied", `${where}${quoteForMessage(requested)} ${message}`, { hint });
+  return new LlmcError("path_denied", `${where}${quoteForMessage(requestedPath)} ${message}`, { hint });
 };

@@ -1,5 +1,5 @@
 /**
- * The words that tools and the pipe share: schemas, contexts, content, questions to the client. Custom modules are
+ * The types that tools and the pipe share: schemas, contexts, content, questions to the client. Custom modules are
  * written against these types, so a change here is a change for strangers.
  */
 
@@ -83,7 +83,7 @@ export interface CallContext {
   canAsk(kind: Question["kind"]): boolean;
   /** Ends this round with questions to the client; the tool runs again from the start when the answers are there. */
   ask(questions: Readonly<Record<string, Question>>, state?: unknown): never;
-  /** Closes the stream of this call, so that the client comes back for the rest. A no-op where there is none. */
+  /** Closes the stream of this call, so that the client comes back for the rest. Does nothing if there is no stream. */
   releaseStream(): void;
 }
 

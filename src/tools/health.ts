@@ -3,7 +3,7 @@ import { defineTool } from "./tool.ts";
 
 export const health = defineTool({
   name: "health",
-  description: "Whether the server is well, its version and mode.",
+  description: "Server health, version and mode.",
   effect: "read",
   input: z.strictObject({}),
   output: z.object({

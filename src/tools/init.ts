@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
 
-/** For clients that drop the server's instructions: the same words, as a tool. */
+/** For clients that ignore the server's instructions: the same text, as a tool. */
 export const init = defineTool({
   name: "00_INIT",
   description: "How to use this server; call once if you have no instructions.",

@@ -78,7 +78,7 @@ export const linuxFsList = defineTool({
     };
   },
   render: ({ entries, truncated, total, handle }) => {
-    if (total === 0) return "[nothing there]";
+    if (total === 0) return "[empty]";
     const rest = handle === null ? "" : `; all: handle:${handle}`;
     return [
       ...renderTree(entries),

@@ -12,5 +12,5 @@ export const linuxFsMkdirs = defineTool({
     ok: true as const,
     ...(await writes.makeDirs(path, { existOk: exist_ok }, signal)),
   }),
-  render: ({ created }) => (created ? "ok" : "ok: it was there"),
+  render: ({ created }) => (created ? "ok" : "ok: already exists"),
 });

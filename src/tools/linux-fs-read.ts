@@ -79,7 +79,7 @@ export const linuxFsRead = defineTool({
     const range = meta.truncated
       ? `lines ${meta.first_line + 1}-${meta.first_line + meta.lines} of ${total}`
       : "";
-    // The end of a file needs no note, and its hash none either: a tail is read to see what is new.
+    // The end of a file needs neither a note nor a hash: a tail is read to see what is new.
     const notes = [range, ...(meta.first_line === 0 ? [hash] : [])].filter((note) => note !== "");
     return notes.length === 0
       ? content

@@ -53,7 +53,7 @@ describe("linux_fs_list", () => {
     expect(await app.errorCode("linux_fs_list", { path: "link" })).toBe("INVALID_PATH");
     expect(await app.errorCode("linux_fs_list", { path: "a.txt" })).toBe("NOT_A_DIRECTORY");
     expect(await app.errorCode("linux_fs_list", { path: ".", depth: 11 })).toBe("INVALID_ARGS");
-    expect(await app.text("linux_fs_list", { path: ".", file_glob: "*.nothing" })).toBe("[nothing there]");
+    expect(await app.text("linux_fs_list", { path: ".", file_glob: "*.nothing" })).toBe("[empty]");
   });
 });
 
@@ -63,7 +63,7 @@ describe("move, delete, mkdirs", () => {
     expect(await app.ask("linux_fs_mkdirs", { path: "x/y/z" })).toMatchObject({
       structured: { ok: true, path: "x/y/z", created: true },
     });
-    expect(await app.text("linux_fs_mkdir", { path: "x/y/z" })).toBe("ok: it was there");
+    expect(await app.text("linux_fs_mkdir", { path: "x/y/z" })).toBe("ok: already exists");
     expect(await app.ask("linux_fs_move", { source: "a.txt", target: "x/b.txt" })).toMatchObject({
       structured: { ok: true, source: "a.txt", target: "x/b.txt" },
     });

@@ -71,6 +71,6 @@ export const linuxHandleRead = defineTool({
       ...(meta.stale ? [`${meta.source} has changed since`] : []),
     ];
     const text = content === "" || content.endsWith("\n") || notes.length === 0 ? content : `${content}\n`;
-    return notes.length === 0 ? text || "[nothing there]" : `${text}[${notes.join("; ")}]`;
+    return notes.length === 0 ? text || "[empty]" : `${text}[${notes.join("; ")}]`;
   },
 });

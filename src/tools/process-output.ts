@@ -58,7 +58,7 @@ export const describeOutput = async (
   };
 };
 
-/** How it ended, in a few words; nothing while it runs. */
+/** How it ended, briefly; nothing while it runs. */
 export const endNote = (view: {
   readonly state: string;
   readonly exit_code: number | null;

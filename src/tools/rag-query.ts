@@ -7,7 +7,7 @@ const DEFAULT_PLACES = 10;
 
 export const ragQuery = defineTool({
   name: "rag_query",
-  description: "Find places by meaning: locations only.",
+  description: "Find locations by meaning, without their text.",
   effect: "read",
   input: z.strictObject({
     query: z.string().min(1).max(20_000),

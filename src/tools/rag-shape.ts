@@ -3,7 +3,7 @@ import type { Answer } from "../retrieve/engine.ts";
 import type { Snippet } from "../retrieve/rank/search-request.ts";
 import type { SymbolAt } from "../symbols/graph.ts";
 
-/** The words that the retrieval tools share. */
+/** Schemas and texts that the retrieval tools share. */
 
 export const findInput = {
   query: z.string().min(1).max(20_000),

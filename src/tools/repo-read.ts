@@ -17,9 +17,9 @@ export const repoRead = defineTool({
     meta: z.object({ path: z.string(), length: z.int(), truncated: z.boolean() }),
   }),
   run: async ({ root, path, max_bytes }, { files }, { signal }) => {
-    const words = root === undefined ? path : `${root.replace(/\/+$/, "")}/${path}`;
+    const requestedPath = root === undefined ? path : `${root.replace(/\/+$/, "")}/${path}`;
     const slice = await files.readText(
-      words,
+      requestedPath,
       { offsetLines: 0, maxLines: 1_000_000, maxBytes: max_bytes },
       signal,
     );

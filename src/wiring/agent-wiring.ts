@@ -35,7 +35,7 @@ const agentSettingsOf = ({ llm, rag }: Config) => ({
   },
 });
 
-/** Failures of a model that whoever runs the server has to know of; the others are the caller's own. */
+/** Failures of a model that the operator has to know of; the others are the caller's own. */
 const OPERATORS_CODES = new Set([
   "provider_error",
   "unavailable",
@@ -130,7 +130,7 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
   };
 };
 
-/** Says at the start, and with each new configuration, what would otherwise be said to the first caller. */
+/** Checks the model at the start and after each change of the configuration, not only at the first call. */
 export const followAgentModel = (app: App, env: AppRequest["env"]): void => {
   const check = (): void => void checkAgentModel(app, env);
   check();

@@ -41,7 +41,7 @@ const io: Io = {
   readInput: () => text(process.stdin),
 };
 
-/** Commands for people: the log shows only what went wrong, unless they ask for more. */
+/** Commands for people log errors only, unless they ask for more. */
 const quiet = (request: AppRequest): AppRequest => ({
   ...request,
   overrides: {
@@ -53,7 +53,7 @@ const quiet = (request: AppRequest): AppRequest => ({
 
 const loadWith = async (options: CommonOptions) => loadFor(await requestOf(options));
 
-/** The app of a command for people; what the workspace's file does not get is said on stderr. */
+/** The app of a command for people. Settings that wait for trust are named on stderr. */
 const openQuietly = async (options: CommonOptions): Promise<App> => {
   const app = await createApp(quiet(await requestOf(options)));
   const { waiting } = app.config.current();
@@ -80,14 +80,14 @@ const callTool = async (
   }
 };
 
-/** A command that is a tool call with other words for its arguments. */
+/** A command that calls a tool, with its own names for the arguments. */
 const askTool = (
   { json, ...common }: CommonOptions & { readonly json?: true },
   tool: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<void> => callTool(common, { tool, json: JSON.stringify(args), structured: json ?? false });
 
-/** A number as typed; what is none is left for the tool to refuse, with its reasons. */
+/** A number as typed; other text is passed on, and the tool refuses it with a reason. */
 const numberOf = (typed: string | undefined): unknown =>
   typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
 

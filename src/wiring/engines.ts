@@ -127,7 +127,7 @@ export const createEngines = (parts: EngineParts) => {
     state,
     locks,
     runner,
-    places: () => obeyedPaths(parts),
+    obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
     ownWrites: createOwnWrites(),
     trustHint: parts.trustHint,

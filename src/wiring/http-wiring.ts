@@ -41,7 +41,7 @@ export const openTls = async (app: App, { tls_enabled, tls_cert_file, tls_key_fi
   return { keyPair: await readKeyPair(...files), follow };
 };
 
-/** Characters; what is shorter has been chosen by a person. */
+/** Characters. A shorter token was probably chosen by a person. */
 const SHORT_TOKEN = 16;
 
 /** The valid tokens. `mcp.auth.tokens` may change at any time; an entry with an error does not revoke other tokens. */

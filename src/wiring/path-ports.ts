@@ -21,7 +21,7 @@ export interface PathParts {
   readonly locks: Locks;
   readonly runner: Pick<CommandRunner, "tier">;
   readonly folders: UserFolders;
-  readonly places: NonNullable<ReachOptions["places"]>;
+  readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;
   readonly ownWrites: OwnWrites;
   /** What trust in the workspace would change about a refusal, in one sentence. */
@@ -40,7 +40,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     roots,
     denylist: () => tools().denylist_globs,
     startup: () => tools().startup_globs,
-    places: parts.places,
+    obeyedPaths: parts.obeyedPaths,
     withheldFiles: parts.withheldFiles,
     ownWrites: parts.ownWrites,
     outsideHint: (path: string) => trustHint?.(rootsKey, path),

@@ -21,14 +21,12 @@ export const untilSignal = (app: App): Promise<void> =>
     process.on("SIGHUP", () => void app.config.reload());
   });
 
-/** What a custom module lets slip in a timer or a forgotten promise must not take the session down; it is logged. */
+/** An error in a timer or an unawaited promise of a custom module is logged and does not end the session. */
 export const surviveStrays = ({ observer: { log } }: App): void => {
   process.on("unhandledRejection", (reason) =>
-    log.error(describeCause(reason), "a promise was rejected and nobody listened"),
+    log.error(describeCause(reason), "unhandled promise rejection"),
   );
-  process.on("uncaughtException", (error) =>
-    log.error(describeCause(error), "an exception was thrown and nobody caught it"),
-  );
+  process.on("uncaughtException", (error) => log.error(describeCause(error), "uncaught exception"));
 };
 
 export const refuseDisabled = (app: App): void => {
@@ -39,10 +37,10 @@ export const refuseDisabled = (app: App): void => {
   }
 };
 
-/** Once the client has its tool list there is time: the first call then finds everything loaded. */
+/** Milliseconds after the start, when the client has its tool list: the first call then finds the engines loaded. */
 const PRELOAD_MS = 300;
 
-/** Also looks after what a killed process left behind. */
+/** Loads the engines ahead of the first call, which also recovers what a killed process left behind. */
 export const preload = (app: App): void => {
   setTimeout(() => void app.engines().catch(() => {}), PRELOAD_MS).unref();
 };

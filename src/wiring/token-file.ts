@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { App, AppRequest } from "./app.ts";
 
-/** Where earlier versions kept the token; a repository can bring such a file along. */
+/** Where earlier versions kept the token; a cloned repository may contain such a file. */
 const FORMER = join(".llmc", "token");
 
 export interface FoundToken {

@@ -72,7 +72,7 @@ export const createTrust = (request: Request): Trust => {
   const path = trustFile(request.folders.state, request.root);
   return {
     plan: () => planFor(request),
-    // What was shown is what is recorded, whatever the files hold by now.
+    // Records what was shown, even if the files have changed since.
     grant: async (plan) => {
       try {
         await files.makeFolder(folder);
@@ -94,14 +94,14 @@ export const createTrust = (request: Request): Trust => {
   };
 };
 
-/** Asks once, where a person sits at the terminal and something waits. */
+/** Asks the person at the terminal, if something waits for trust. */
 export const offerTrust = async (request: Request, io: Io): Promise<void> => {
   const trust = createTrust(request);
   const plan = await trust.plan();
   if (!plan.isGranted) await askForTrust(trust, plan, io);
 };
 
-/** For a file that this program has just written for the operator. */
+/** Trusts a file that this program has just written for the operator. */
 export const trustOwn = async (request: Request): Promise<void> => {
   const trust = createTrust(request);
   const plan = await trust.plan();

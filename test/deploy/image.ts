@@ -17,7 +17,7 @@ export const instructionOf = (stage: Stage, name: string): string => {
 
 export const imageEnv: ReadonlyMap<string, string> = pairsOf(instructionOf(runtime, "ENV"));
 
-/** Places of the image that a COPY fills, with the place in the repository that it comes from (or `STAGE:PATH`). */
+/** ObeyedPaths of the image that a COPY fills, with the place in the repository that it comes from (or `STAGE:PATH`). */
 export const imagePlaces: ReadonlyMap<string, string> = new Map(
   runtime.instructions
     .filter(({ name }) => name === "COPY")

@@ -35,7 +35,7 @@ interface ToolsOptions {
   readonly powers: readonly string[];
   readonly denylist: readonly string[];
   readonly network?: boolean;
-  readonly places?: ReachOptions["places"];
+  readonly obeyedPaths?: ReachOptions["obeyedPaths"];
   readonly startup?: readonly string[];
   readonly timeoutSeconds?: number;
 }
@@ -49,7 +49,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     denylist: () => options.denylist,
     startup: () => options.startup ?? [],
     withheldFiles: createWithheldFiles(),
-    ...(options.places === undefined ? {} : { places: options.places }),
+    ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   };
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });

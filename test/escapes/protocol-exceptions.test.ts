@@ -95,7 +95,10 @@ describe("FAIL-D8 an internal exception", () => {
       await server.until(() => isLogged(server.stderr, id), `${method} in the log`);
     }
     expect(textOf(await server.call("stray_promise"))).toBe('"done"');
-    await server.until(() => server.stderr.includes("nobody listened"), "the stray promise in the log");
+    await server.until(
+      () => server.stderr.includes("unhandled promise rejection"),
+      "the stray promise in the log",
+    );
     expect((await server.call("health")).structuredContent).toMatchObject({ data: { ok: true } });
     await server.stop();
     expect(JSON.stringify(server.messages)).not.toContain(MARKER);

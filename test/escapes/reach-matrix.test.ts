@@ -34,7 +34,7 @@ const BESIDE_SECRETS = ["program/src/deep", "modules/lib", "model/onnx", ".vscod
 const SECRET = "the secret of this matrix";
 
 const RULES = {
-  places: () => ({
+  obeyedPaths: () => ({
     user: ["home/llmc"],
     program: ["program"],
     config: ["conf/policy.cedar"],
@@ -192,7 +192,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
       allowlist: ["python3", process.execPath],
       powers: [],
       denylist: RULES.denylist(),
-      places: RULES.places,
+      obeyedPaths: RULES.obeyedPaths,
       startup: RULES.startup(),
     });
     const before = new Map(IDS.map((id) => [id, contentOf(workspace, TARGETS[id].existing)]));

@@ -133,7 +133,7 @@ describe.each(WAYS)("what may not be written, %s", (_way, locate) => {
       linkSync(at("conf/real.toml"), at("hard"));
       const guarded = open({
         locate,
-        places: () => ({ modules: ["modules"], config: ["policies/main.cedar"] }),
+        obeyedPaths: () => ({ modules: ["modules"], config: ["policies/main.cedar"] }),
       });
       const paths = [
         "llmc.toml",

@@ -26,7 +26,7 @@ export const enrich = (ran: Ran, limits: EnrichLimits): Enriched | undefined => 
       const told = tell(ran, limits);
       return told === undefined ? undefined : settle(ran, told, limits);
     } catch {
-      // An output that surprises its enricher is still told like any other program's.
+      // Output that an enricher cannot read is shown like that of any other program.
       return undefined;
     }
   };

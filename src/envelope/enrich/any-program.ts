@@ -6,7 +6,7 @@ import { headAndTail } from "./head-and-tail.ts";
 const MATTERS =
   /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;
 
-/** How much of the budget complaints may take from what was asked for. */
+/** Share of the budget that stderr may take from stdout. */
 const STDERR_SHARE = 0.4;
 
 export const tellLongText = (text: string, limits: EnrichLimits): { text: string; truncated: boolean } => {
@@ -16,7 +16,7 @@ export const tellLongText = (text: string, limits: EnrichLimits): { text: string
   return headAndTail(splitLines(plainText(text)), limits, { head: 0.5, matters: MATTERS });
 };
 
-/** Complaints that take too much; undefined where they may stand. */
+/** A shorter stderr if it is too long; undefined if it can stay. */
 export const tellLongStderr = (stderr: string, limits: EnrichLimits): string | undefined => {
   const share = { ...limits, maxTokens: Math.floor(limits.maxTokens * STDERR_SHARE) };
   return fits(stderr, share) ? undefined : tellLongText(stderr, share).text;

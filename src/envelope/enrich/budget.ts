@@ -12,7 +12,7 @@ const estimateTokens = (text: string): number => {
 
 /** Past this, a count for comparison is estimated. */
 const MAX_COUNTED_CHARS = 100_000;
-/** A tokenizer needs time by the square of such a run's length. */
+/** A tokenizer takes quadratic time on such a run. */
 const HARD_RUN = /\S{2000}|\s{2000}/;
 
 export const countTokens = (text: string, limits: EnrichLimits): number =>
@@ -40,7 +40,7 @@ const takeWithin = (pieces: readonly string[], budget: number): number => {
 /** Rounds of guessing before giving up on a text that no estimate fits. */
 const MAX_ROUNDS = 6;
 
-/** How many pieces from the start, joined by line ends, stay within so many tokens. */
+/** How many pieces from the start, joined by line ends, fit into a number of tokens. */
 export const countFitting = (pieces: readonly string[], maxTokens: number, limits: EnrichLimits): number => {
   let budget = maxTokens;
   let best = 0;
@@ -51,7 +51,7 @@ export const countFitting = (pieces: readonly string[], maxTokens: number, limit
       best = Math.max(best, taken);
       if (taken === pieces.length || real >= maxTokens * 0.9 || taken === 0) break;
     }
-    // What the estimate turned out to be worth, on the safe side.
+    // Corrected by how far the estimate was off, rounded down.
     const next = Math.floor((budget * maxTokens * 0.95) / Math.max(1, real));
     if (real <= maxTokens && next <= budget) break;
     budget = next;

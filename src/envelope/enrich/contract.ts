@@ -2,7 +2,7 @@ import type { TestReport } from "../test-runners/contract.ts";
 
 /** A command that has ended, as an enricher sees it. */
 export interface Ran {
-  /** As the caller wrote it; the first word is the program's name without its folder. */
+  /** As the caller wrote it; the first argument is the program's name without its folder. */
   readonly argv: readonly [string, ...string[]];
   readonly stdout: string;
   readonly stderr: string;
@@ -12,7 +12,7 @@ export interface Ran {
 }
 
 export interface EnrichLimits {
-  /** The most that the summary may cost; the whole is behind a handle. */
+  /** Maximum number of tokens of the summary; the whole output is behind a handle. */
   readonly maxTokens: number;
   /** Counts tokens as clients are billed for them (o200k_base), or a close and cheap estimate. */
   readonly countTokens: (text: string) => number;
@@ -20,15 +20,15 @@ export interface EnrichLimits {
 
 /** What a model needs first. */
 export interface Enriched {
-  /** Takes the place of stdout. */
+  /** Replaces stdout. */
   readonly text: string;
-  /** Takes the place of stderr; left out, stderr stands. */
+  /** Replaces stderr; if left out, stderr stays as it is. */
   readonly stderr?: string;
   /** How many of what the command lists there are: matches, entries, commits, failing tests. */
   readonly matchCount: number | null;
   /** Something of the output is not in `text`, so a handle to the whole is needed. */
   readonly truncated: boolean;
-  /** Of a test run, what it says of itself. */
+  /** The report of a test run. */
   readonly tests?: TestReport;
 }
 
@@ -37,6 +37,6 @@ export interface Enricher {
   readonly name: string;
   /** Program names that it knows, such as `grep` and `rg`. */
   readonly programs: readonly string[];
-  /** Undefined: this call is none of its business, the output passes through as it is. */
+  /** Undefined: it does not handle this call, and the output passes through as it is. */
   enrich(ran: Ran, limits: EnrichLimits): Enriched | undefined;
 }

@@ -10,7 +10,7 @@ import { tellSearch } from "./grep.ts";
 import { headAndTail } from "./head-and-tail.ts";
 import { tellPaths } from "./path-list.ts";
 
-/** Options before the sub-command that take the next arg. */
+/** Options before the sub-command that take the next argument as their value. */
 const VALUED = new Set([
   "-C",
   "-c",

@@ -63,13 +63,13 @@ const readBlock = (block: readonly string[], form: GrepForm): Hit[] | undefined 
     if (path === undefined) continue;
     const hits = block.map((each) => readBeside(each, path, form));
     if (hits.every((hit) => hit !== undefined)) return hits;
-    // The first hit names the file; another try with each line would take time by the square.
+    // The first hit names the file; trying each line would take quadratic time.
     if (form.hasName) return undefined;
   }
   return undefined;
 };
 
-/** Lines that are no part of the form (`Binary file x matches`) are kept aside. */
+/** Lines in another form (`Binary file x matches`) are collected separately. */
 export interface GrepLines {
   readonly hits: readonly Hit[];
   readonly others: readonly string[];

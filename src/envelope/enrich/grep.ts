@@ -56,7 +56,7 @@ const byFile = (hits: readonly Hit[]): FileHits[] => {
   }));
 };
 
-/** Of the places where the same line stands, so many are named. */
+/** How many locations of a repeated line are named. */
 const MAX_PLACES = 8;
 
 const placesOf = (numbers: readonly string[]): string =>
@@ -106,7 +106,7 @@ const foldersOf = (files: readonly FileHits[]) =>
 
 /** The first files with their first hits, and where the others are. */
 const tellMany = (files: readonly FileHits[], head: string, limits: EnrichLimits): string => {
-  // A file costs some tokens at least, so that more of them need not be told.
+  // Each file costs some tokens, so further files need not be rendered.
   const told = files.slice(0, limits.maxTokens / 3).map((file) => tellFile(file, 3, 120));
   const room = limits.maxTokens - 50;
   const places = tellFolders(foldersOf(files), room * 0.3, limits);

@@ -56,7 +56,7 @@ export const headAndTail = (
 ): HeadAndTail => {
   const folded = foldRepeats(lines);
   const piecesOf = (some: readonly Folded[]): string[] => some.map((each) => unfold(each).join("\n"));
-  // A line costs a token at least, so that more of them need not be looked at.
+  // A line costs at least one token, so further lines need not be examined.
   if (folded.length <= limits.maxTokens) {
     const text = piecesOf(folded).join("\n");
     const isChanged = folded.length < lines.length || lines.some((line) => shorten(line) !== line);

@@ -35,7 +35,7 @@ interface LongListing {
   readonly entries: readonly LongEntry[];
 }
 
-/** Undefined where a line is no entry: then the output is not what the options promise. */
+/** Undefined if a line is not an entry: then the output does not have the form that the options promise. */
 const readLong = ({ folder, lines }: Listing): LongListing | undefined => {
   const entries: LongEntry[] = [];
   for (const line of lines) {

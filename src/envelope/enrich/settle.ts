@@ -3,7 +3,7 @@ import { tellLongStderr } from "./any-program.ts";
 import { countFitting, countTokens, fits } from "./budget.ts";
 import type { Enriched, EnrichLimits, Ran } from "./contract.ts";
 
-/** A summary that leaves something out brings the name of a handle along, which must pay for itself. */
+/** A summary that leaves something out also names a handle, whose tokens must be saved too. */
 const HANDLE_TOKENS = 40;
 
 const CUT = "[more left out]";
@@ -27,7 +27,7 @@ export const settle = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched
   const rawStderr = countTokens(ran.stderr, limits);
   const bounded = bound(told, limits);
   const cost = countTokens(bounded.text, limits) + (bounded.truncated ? HANDLE_TOKENS : 0);
-  // A summary that speaks for both streams is weighed against both.
+  // A summary of both streams is compared with the cost of both.
   const isCheaper =
     cost < raw + (told.stderr === undefined ? 0 : rawStderr - countTokens(told.stderr, limits));
   if (isCheaper) return boundStderr(ran, bounded, limits);

@@ -17,10 +17,10 @@ const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRepo
 };
 
 const tellFailure = ({ name, file, line, message }: TestFailure): string => {
-  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
-  // A pytest id begins with the file, which the place has said.
+  const location = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
+  // A pytest id begins with the file, which the location has said.
   const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
-  return `FAIL ${place}${short === file ? "" : short}\n${message}`.trimEnd();
+  return `FAIL ${location}${short === file ? "" : short}\n${message}`.trimEnd();
 };
 
 /** Failures first, passes only counted. */
@@ -75,7 +75,7 @@ export const tests: Enricher = {
       const report = parse(output);
       if (report === undefined) continue;
       const isTold = ran.exitCode === 0 || report.failed + report.errors > 0;
-      // It failed for a reason that is no test's: what was said is all there is to go by.
+      // It failed before any test ran: its output is all that is known.
       const said = isTold
         ? ""
         : `\n${tellLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;

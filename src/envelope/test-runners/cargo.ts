@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore, readPlace } from "./message.ts";
+import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const RESULT = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;/;
 const NEXTEST = /^\s*Summary \[\s*[\d.]+s\] .*\d+ tests? run: /;
@@ -11,14 +11,14 @@ const COMPILE_ERROR = /^error(?:\[E\d{4}\])?: (.{1,2000})$/;
 const readPanic = (name: string, body: readonly string[]): TestFailure => {
   const at = body.findIndex((line) => PANIC.test(line));
   const panic = at < 0 ? null : PANIC.exec(body[at] ?? "");
-  const place = readPlace(panic?.[2] ?? "");
+  const location = readLocation(panic?.[2] ?? "");
   const rest = body.slice(at + 1);
   const end = rest.findIndex((line) => /^(?:stack backtrace:|note: )/.test(line));
   const said = panic?.[1] === undefined ? [] : [panic[1]];
   return {
     name,
-    file: place?.file ?? null,
-    line: place?.line ?? null,
+    file: location?.file ?? null,
+    line: location?.line ?? null,
     message: clipMessage([...said, ...(end < 0 ? rest : rest.slice(0, end))]),
   };
 };
@@ -41,14 +41,16 @@ const readFailures = (lines: readonly string[]): TestFailure[] => {
   return [...failures.values()];
 };
 
-/** Code that does not compile: `error[E0308]: mismatched types`, the place on the line after it. */
+/** Code that does not compile: `error[E0308]: mismatched types`, the location on the line after it. */
 const readCompileErrors = (lines: readonly string[]): TestFailure[] =>
   lines.flatMap((line, at) => {
     const message = COMPILE_ERROR.exec(line)?.[1];
     const arrow = /^\s*--> (\S{1,1000})$/.exec(lines[at + 1] ?? "")?.[1];
-    const place = readPlace(arrow ?? "");
-    if (message === undefined || place === undefined) return [];
-    return [{ name: "does not compile", file: place.file, line: place.line, message: clipMessage([line]) }];
+    const location = readLocation(arrow ?? "");
+    if (message === undefined || location === undefined) return [];
+    return [
+      { name: "does not compile", file: location.file, line: location.line, message: clipMessage([line]) },
+    ];
   });
 
 /** `cargo test` and `cargo nextest run`; a workspace has several results, which are added up. */

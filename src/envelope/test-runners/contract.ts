@@ -10,7 +10,7 @@ export interface TestFailure {
   readonly message: string;
 }
 
-/** What a test run says of itself. */
+/** The result of a test run, as its runner reports it. */
 export interface TestReport {
   readonly runner: RunnerName;
   readonly passed: number;
@@ -23,5 +23,5 @@ export interface TestReport {
   readonly notes: readonly string[];
 }
 
-/** Undefined: this is no output of that runner. */
+/** Undefined if this is not output of that runner. */
 export type ParseTests = (output: string) => TestReport | undefined;

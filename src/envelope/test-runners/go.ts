@@ -9,7 +9,7 @@ interface GoEvent {
 }
 
 const END = /^( {0,400})--- (PASS|FAIL|SKIP): (\S{1,1000}) \(/;
-const PLACE = /^\s+([^\s:]{1,500}\.go):(\d{1,9}): ?(.*)$/;
+const LOCATION = /^\s+([^\s:]{1,500}\.go):(\d{1,9}): ?(.*)$/;
 const BUILD_ERROR = /^(?:vet: )?(?:\.\/)?([^\s:]{1,500}\.go):(\d{1,9}):\d{1,9}: (.{1,2000})$/;
 const PACKAGE = /^(ok|FAIL|\?|---) {0,2}\t(\S{1,1000})/;
 /** Lines that belong to no test. */
@@ -23,14 +23,14 @@ interface Tally {
 }
 
 const readFailure = (name: string, output: readonly string[]): TestFailure => {
-  const place = output.flatMap((line) => PLACE.exec(line) ?? []);
-  const found = output.map((line) => PLACE.exec(line)).find((each) => each !== null);
+  const location = output.flatMap((line) => LOCATION.exec(line) ?? []);
+  const found = output.map((line) => LOCATION.exec(line)).find((each) => each !== null);
   return {
     name,
     file: found?.[1] ?? null,
-    line: place.length === 0 ? null : Number(found?.[2]),
+    line: location.length === 0 ? null : Number(found?.[2]),
     message: clipMessage(
-      output.filter((line) => !CHROME.test(line)).map((line) => line.replace(PLACE, "$3")),
+      output.filter((line) => !CHROME.test(line)).map((line) => line.replace(LOCATION, "$3")),
     ),
   };
 };

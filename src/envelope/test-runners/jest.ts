@@ -1,23 +1,24 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore, readPlace } from "./message.ts";
+import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const TOTALS = /^Tests: {2,}.*\d+ total/;
 const FILE = /^(?:FAIL|PASS) {1,2}(\S.{0,1000}?)(?: \([\d.]+ m?s\))?$/;
 const TITLE = /^ {2}● (.{1,2000})$/;
-const PLACE = /^\s+at (?:.{0,500}\()?([^\s()]{1,1000}:\d+:\d+)\)?$/;
+const LOCATION = /^\s+at (?:.{0,500}\()?([^\s()]{1,1000}:\d+:\d+)\)?$/;
 const SOURCE = /^\s*>?\s*(?:\d+)? \|/;
 
 const isOurs = (file: string): boolean => !file.startsWith("node:") && !file.includes("node_modules/");
 
 const readFailure = (file: string, title: string, body: readonly string[]): TestFailure => {
-  const places = body
-    .flatMap((line) => readPlace(PLACE.exec(line)?.[1] ?? "") ?? [])
-    .filter((place) => isOurs(place.file));
-  const place = places.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? places[0];
+  const locations = body
+    .flatMap((line) => readLocation(LOCATION.exec(line)?.[1] ?? "") ?? [])
+    .filter((location) => isOurs(location.file));
+  const location =
+    locations.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? locations[0];
   return {
     name: title,
-    file: place?.file ?? (file === "" ? null : file),
-    line: place?.line ?? null,
+    file: location?.file ?? (file === "" ? null : file),
+    line: location?.line ?? null,
     message: clipMessage(body.filter((line) => !SOURCE.test(line) && !/^\s+at /.test(line))),
   };
 };

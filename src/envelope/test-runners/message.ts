@@ -20,7 +20,9 @@ export const numberBefore = (line: string, word: string): number =>
   Number(new RegExp(`(\\d{1,9}) ${word}\\b`).exec(line)?.[1] ?? 0);
 
 /** `src/a.test.ts:5:13`, with or without `file://` and a column. */
-export const readPlace = (place: string): { readonly file: string; readonly line: number } | undefined => {
-  const found = /^(?:file:\/\/)?([^\s:()][^\s:()]{0,1000}):(\d{1,9})(?::\d{1,9})?$/.exec(place);
+export const readLocation = (
+  location: string,
+): { readonly file: string; readonly line: number } | undefined => {
+  const found = /^(?:file:\/\/)?([^\s:()][^\s:()]{0,1000}):(\d{1,9})(?::\d{1,9})?$/.exec(location);
   return found === null ? undefined : { file: found[1] ?? "", line: Number(found[2]) };
 };

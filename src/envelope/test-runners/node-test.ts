@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, readPlace } from "./message.ts";
+import { clipMessage, MAX_FAILURES, readLocation } from "./message.ts";
 
 /** Both reporters end with the same totals: `ℹ pass 2` and `# pass 2`. */
 const totalOf = (lines: readonly string[], word: string): number | undefined => {
@@ -24,14 +24,14 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
     while (end < lines.length && !(lines[end] ?? "").startsWith("test at ")) end++;
     const body = lines.slice(i + 2, end);
     const stack = body.findIndex((line) => /^\s+at /.test(line));
-    const place = readPlace(at);
+    const location = readLocation(at);
     const frame = body
-      .flatMap((line) => readPlace(FRAME.exec(line)?.[1] ?? "") ?? [])
-      .find(({ file }) => place !== undefined && file.endsWith(place.file));
+      .flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? [])
+      .find(({ file }) => location !== undefined && file.endsWith(location.file));
     failures.push({
       name: title,
-      file: place?.file ?? null,
-      line: frame?.line ?? place?.line ?? null,
+      file: location?.file ?? null,
+      line: frame?.line ?? location?.line ?? null,
       message: clipMessage(stack < 0 ? body : body.slice(0, stack)),
     });
     i = end - 1;
@@ -77,14 +77,14 @@ const readTap = (lines: readonly string[]): TestFailure[] => {
     const value = readTapBlock(lines, at + 2, indent.length + 2);
     // Suites fail with their tests, which are told themselves.
     if (value("failureType")[0] === "subtestsFailed") continue;
-    const place = readPlace(value("location")[0] ?? "");
+    const location = readLocation(value("location")[0] ?? "");
     const frame = value("stack")
-      .flatMap((each) => readPlace(TAP_FRAME.exec(each)?.[1] ?? "") ?? [])
-      .find(({ file }) => file === place?.file);
+      .flatMap((each) => readLocation(TAP_FRAME.exec(each)?.[1] ?? "") ?? [])
+      .find(({ file }) => file === location?.file);
     failures.push({
       name,
-      file: place?.file ?? null,
-      line: frame?.line ?? place?.line ?? null,
+      file: location?.file ?? null,
+      line: frame?.line ?? location?.line ?? null,
       message: clipMessage(value("error")),
     });
   }

@@ -6,7 +6,7 @@ const TOTALS =
 const SECTION = /^=+ (.{1,200}) =+$/;
 const HEADING = /^_{2,} (.{1,1000}) _{2,}$/;
 const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
-const PLACE =
+const LOCATION =
   /^([^\s:][^:]{0,500}):(\d{1,9}): (?:in |[\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
 const NATIVE_PLACE = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
 
@@ -20,13 +20,13 @@ interface Place {
   readonly line: number;
 }
 
-const placesIn = (lines: readonly string[]): Place[] =>
+const locationsIn = (lines: readonly string[]): Place[] =>
   lines.flatMap((line) => {
-    const found = PLACE.exec(line) ?? NATIVE_PLACE.exec(line);
+    const found = LOCATION.exec(line) ?? NATIVE_PLACE.exec(line);
     return found === null ? [] : [{ file: found[1] ?? "", line: Number(found[2]) }];
   });
 
-/** The complaint has an E in front; without one (native tracebacks), the last lines tell it. */
+/** Error lines start with E; without them (native tracebacks), the last lines hold the error. */
 const messageIn = (lines: readonly string[]): string => {
   const complaint = lines
     .filter((line) => /^E(?: |$)/.test(line))
@@ -67,20 +67,20 @@ const bareName = (heading: string): string =>
 const readBlock = ({ heading, lines }: Block, ids: ReadonlyMap<string, string>): TestFailure => {
   const name = bareName(heading);
   const id = ids.get(name) ?? name;
-  const places = placesIn(lines);
+  const locations = locationsIn(lines);
   const ownFile = id.includes("::")
     ? id.slice(0, id.indexOf("::"))
     : heading.startsWith("ERROR collecting")
       ? name
       : "";
   // Where the test itself was when it failed; what it called may lie anywhere.
-  const place =
-    places.findLast(({ file }) => ownFile !== "" && (file === ownFile || file.endsWith(`/${ownFile}`))) ??
-    places.at(-1);
+  const location =
+    locations.findLast(({ file }) => ownFile !== "" && (file === ownFile || file.endsWith(`/${ownFile}`))) ??
+    locations.at(-1);
   return {
     name: id,
-    file: ownFile === "" ? (place?.file ?? null) : ownFile,
-    line: place?.line ?? null,
+    file: ownFile === "" ? (location?.file ?? null) : ownFile,
+    line: location?.line ?? null,
     message: messageIn(lines),
   };
 };

@@ -52,7 +52,7 @@ describe("pytest", () => {
           message: "RuntimeError: no fixture",
         },
         { name: "tests/test_a.py::test_eq", line: 7 },
-        // Where the test was, not where what it called was.
+        // The location of the test, not of the code that it called.
         {
           name: "tests/test_a.py::TestC::test_deep[1]",
           file: "tests/test_a.py",

@@ -1,9 +1,9 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore, readPlace } from "./message.ts";
+import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const TOTALS = /^\s*Tests\s+(?=.*\d)(?:\d+ \w+|no tests)/;
 const FAIL = /^\s*FAIL\s{1,4}(\S.{0,2000})$/;
-const PLACE = /^\s*❯ (?:.{0,500}\s)?\(?([^\s()]{1,1000}:\d+:\d+)\)?$/;
+const LOCATION = /^\s*❯ (?:.{0,500}\s)?\(?([^\s()]{1,1000}:\d+:\d+)\)?$/;
 /** Rules between failures, and lines of source with their numbers. */
 const RULE = /^⎯{5,}/;
 const SOURCE = /^\s*(?:\d+)?\s*\|/;
@@ -15,15 +15,16 @@ const readFailure = (title: string, body: readonly string[]): TestFailure => {
   // A project's name stands in front, between bars; of a file that does not load the name is written twice.
   const bare = title.replace(/^\|[^|]{0,100}\| /, "").replace(/ \[ .{0,1000} \]$/, "");
   const [file = "", ...names] = bare.split(" > ");
-  const places = body.flatMap((line) => readPlace(PLACE.exec(line)?.[1] ?? "") ?? []);
-  const place = places.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? places[0];
+  const locations = body.flatMap((line) => readLocation(LOCATION.exec(line)?.[1] ?? "") ?? []);
+  const location =
+    locations.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? locations[0];
   return {
     name: names.join(" > ") || file,
-    file: place?.file ?? file,
-    line: place?.line ?? null,
+    file: location?.file ?? file,
+    line: location?.line ?? null,
     message: clipMessage(
       body.filter(
-        (line) => !PLACE.test(line) && !SOURCE.test(line) && !/^(?:Serialized Error:|\s*FAIL )/.test(line),
+        (line) => !LOCATION.test(line) && !SOURCE.test(line) && !/^(?:Serialized Error:|\s*FAIL )/.test(line),
       ),
     ),
   };
@@ -36,7 +37,7 @@ const readFailures = (lines: readonly string[]): TestFailure[] => {
     if (title === undefined) continue;
     let end = i + 1;
     while (end < lines.length && !RULE.test(lines[end] ?? "") && !FAIL.test(lines[end] ?? "")) end++;
-    // Tests that failed in the same way share the text below the last of them.
+    // Tests that failed in the same way share the text after the last of them.
     let until = end;
     while (until < Math.min(lines.length, i + MAX_BODY_LINES) && !RULE.test(lines[until] ?? "")) until++;
     const body = lines.slice(i + 1, end);

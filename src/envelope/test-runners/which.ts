@@ -6,7 +6,7 @@ import { parseNodeTest } from "./node-test.ts";
 import { parsePytest } from "./pytest.ts";
 import { parseVitest } from "./vitest.ts";
 
-/** Programs that only start another, named after these args. */
+/** Programs that only start another program, whose name follows these arguments. */
 const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   npx: [""],
   bunx: [""],

@@ -1,6 +1,12 @@
 import { withHint } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import { judgeReal, judgeWritten, type PathRefusal, pathDenied, resolveWords } from "../../policy/paths.ts";
+import {
+  judgeReal,
+  judgeWritten,
+  type PathRefusal,
+  pathDenied,
+  resolveRequestedPath,
+} from "../../policy/paths.ts";
 import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
 import { explainFailure, translate } from "./explain-failure.ts";
 import type { Located } from "./located.ts";
@@ -19,7 +25,7 @@ export const createAccess = (options: ReachOptions): Access => {
     stopIfAborted(signal);
     const reach = currentReach();
     const { rules, locate } = reach;
-    const path = resolveWords(requestedPath, rules.workspace);
+    const path = resolveRequestedPath(requestedPath, rules.workspace);
     const deny = (reason: PathRefusal | undefined): void => {
       if (reason === undefined) return;
       const hint = reason === "outside" ? options.outsideHint?.(path) : undefined;

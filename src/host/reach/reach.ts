@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { compileDenylist } from "../../policy/denylist.ts";
 import type { PathRules } from "../../policy/paths.ts";
-import { NO_PLACES, type PlacedId, type Places, type ReachRules } from "../../policy/reach.ts";
+import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
@@ -18,7 +18,7 @@ export interface ReachOptions {
   /** Globs of names whose content is withheld. */
   readonly denylist: () => readonly string[];
   /** Files and folders that are obeyed, by entry of the table; relative to the workspace or absolute. */
-  readonly places?: () => Partial<Places>;
+  readonly obeyedPaths?: () => Partial<ObeyedPaths>;
   /** Globs of start-up files. */
   readonly startup?: () => readonly string[];
   readonly withheldFiles?: WithheldFiles;
@@ -61,7 +61,7 @@ const noGlobs = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): (() => Reach) => {
   const closed = (): readonly string[] =>
-    (options.places?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
+    (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
   const currentRules = createPathRules(options.workspace, options.roots, closed);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
   const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
@@ -69,8 +69,8 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
   // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
   const ignoreCase = options.ignoreCase ?? (process.platform === "darwin" || process.platform === "win32");
 
-  const placesFor = ({ workspace }: PathRules): Places => {
-    const given = { ...NO_PLACES, ...options.places?.() };
+  const obeyedPathsFor = ({ workspace }: PathRules): ObeyedPaths => {
+    const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
     const resolveAll = (paths: readonly string[]): readonly string[] => {
       const written = paths.map((path) => posix.resolve(workspace, path));
       // Each by its own name and by where it leads: a configuration file may be a link.
@@ -78,7 +78,7 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
     };
     const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
     const entries = Object.entries(withConfig).map(([id, paths]) => [id, resolveAll(paths)]);
-    return Object.fromEntries(entries) as Record<PlacedId, readonly string[]>;
+    return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
   };
 
   return () => {
@@ -86,7 +86,7 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
     const denies = currentDenylist();
     const isStartupName = currentStartup();
     const bases = [rules.workspace, ...rules.roots];
-    let places: Places | undefined;
+    let obeyedPaths: ObeyedPaths | undefined;
     const isWithheld: Reach["isWithheld"] = (realPath, file) =>
       denies(realPath, bases) || (file !== undefined && options.withheldFiles?.has(file) === true);
     return {
@@ -96,9 +96,9 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
       reachRules: {
         workspace: rules.workspace,
         roots: [...rules.roots, ...rules.writtenRoots],
-        get places() {
-          places ??= placesFor(rules);
-          return places;
+        get obeyedPaths() {
+          obeyedPaths ??= obeyedPathsFor(rules);
+          return obeyedPaths;
         },
         isStartup: (path) => isStartupName(path, bases),
         isWithheld,

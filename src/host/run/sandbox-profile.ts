@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { type PlacedId, REACH } from "../../policy/reach.ts";
+import { type ObeyedId, REACH } from "../../policy/reach.ts";
 import type { Reach } from "../reach/reach.ts";
 import { type GitRepository, hookFolders, obeyedParts } from "./git/repository.ts";
 import { coverFiles } from "./scan/cover-files.ts";
@@ -85,9 +85,9 @@ const projectOf = (cwd: string, roots: readonly string[], findings: readonly Fin
 
 /** Entries of the table that commands see and must not change. */
 const readOnlyPaths = ({ reachRules }: Reach): readonly string[] =>
-  (Object.keys(reachRules.places) as PlacedId[])
+  (Object.keys(reachRules.obeyedPaths) as ObeyedId[])
     .filter((id) => REACH[id].read.includes("commands") && !REACH[id].write.includes("commands"))
-    .flatMap((id) => reachRules.places[id]);
+    .flatMap((id) => reachRules.obeyedPaths[id]);
 
 const needsNamespaces = (): LlmcError =>
   new LlmcError(
@@ -144,7 +144,7 @@ export const buildProfile = (
       ? [...pathsOf(findings, "startup", roots), ...gitDirs.flatMap(hookFolders)]
       : [];
   const placed = readOnlyPaths(reach).filter(
-    (path) => request.git === undefined || !reach.reachRules.places.startup.includes(path),
+    (path) => request.git === undefined || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
   const guarded = [...new Set([...placed, ...startup, ...readOnlyGit(gitDirs, request)])].filter(inRoots);
   const own = request.git?.repository;

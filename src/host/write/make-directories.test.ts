@@ -54,7 +54,7 @@ describe.each(WAYS)("REQ-F4 making directories %s", (_way, locate) => {
     mkdirSync(at("modules"));
     const guarded = open({
       locate,
-      places: () => ({ modules: ["modules"], config: ["policies/main.cedar"] }),
+      obeyedPaths: () => ({ modules: ["modules"], config: ["policies/main.cedar"] }),
     });
     for (const path of [
       "llmc.toml",

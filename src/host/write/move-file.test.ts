@@ -129,7 +129,7 @@ describe.each(WAYS)("REQ-F4 moving %s", (_way, locate) => {
     mkdirSync(at(".llmc"), { recursive: true });
     const guarded = open({
       locate,
-      places: () => ({ modules: ["modules"], config: ["conf/policy.cedar", "policies/main.cedar"] }),
+      obeyedPaths: () => ({ modules: ["modules"], config: ["conf/policy.cedar", "policies/main.cedar"] }),
     });
     for (const path of ["llmc.toml", "modules", "conf", "conf/policy.cedar", ".llmc", "sub", "sub/.llmc"]) {
       await refused(guarded.move(path, "elsewhere"), "path_denied");

@@ -100,7 +100,10 @@ describe.each(WAYS)("REQ-F4 removing %s", (_way, locate) => {
     put("sub/deep/other", "");
     put("llmc.toml", "");
     mkdirSync(at(".llmc"), { recursive: true });
-    const guarded = open({ locate, places: () => ({ modules: ["modules"], config: ["conf/policy.cedar"] }) });
+    const guarded = open({
+      locate,
+      obeyedPaths: () => ({ modules: ["modules"], config: ["conf/policy.cedar"] }),
+    });
     for (const path of [
       "llmc.toml",
       ".llmc",

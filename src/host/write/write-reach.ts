@@ -57,7 +57,7 @@ export const createWriteReach = (options: ReachOptions): (() => WriteReach) => {
         ),
       isRoot: (path) => path === "/" || reachRules.roots.includes(path),
       isProtectedFile: (file) => {
-        const { config, modules, models } = reachRules.places;
+        const { config, modules, models } = reachRules.obeyedPaths;
         return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
       },
       refuseOutside,

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { judgeWritten, pathDenied, resolveWords } from "../../policy/paths.ts";
+import { judgeWritten, pathDenied, resolveRequestedPath } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
 import { explainFailure } from "../reach/explain-failure.ts";
 import type { Located } from "../reach/located.ts";
@@ -65,7 +65,7 @@ export const syncDirectory = async (dir: Located): Promise<void> => {
 };
 
 const resolvePath = (requestedPath: string, { rules }: WriteReach): string => {
-  const path = resolveWords(requestedPath, rules.workspace);
+  const path = resolveRequestedPath(requestedPath, rules.workspace);
   const refusal = judgeWritten(path, rules);
   if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
   return path;

@@ -58,7 +58,7 @@ export const createFileIndexer = (workspace: string, embedder: Embedder): FileIn
           workspace,
           roots: () => roots,
           denylist: () => denylist,
-          places: () => ({ user: closed }),
+          obeyedPaths: () => ({ user: closed }),
           withheldFiles: createWithheldFiles(withheldFiles),
           maxFiles: MAX_FILES,
         }),
