@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createReach } from "../src/host/reach/reach.ts";
 import { createCommandGate } from "../src/host/run/commands.ts";
 import { createCommandRunner } from "../src/host/run/runner.ts";
 import type { Tier } from "../src/host/run/tiers/contract.ts";
@@ -39,9 +40,11 @@ const bareSpawn = (cwd: string): Promise<void> =>
 const openTier = async (tier: Tier, workspace: string) => {
   const runner = createCommandRunner({ mode: () => "auto", tiers: [tier] });
   const gate = createCommandGate({
-    workspace,
-    roots: () => ["."],
-    denylist: () => ["**/.env", "**/*.key", "**/*token*"],
+    reach: createReach({
+      workspace,
+      roots: () => ["."],
+      denylist: () => ["**/.env", "**/*.key", "**/*token*"],
+    }),
     runner,
     settings: () => ({
       enabled: true,

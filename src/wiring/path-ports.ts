@@ -3,7 +3,7 @@ import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { createSystem } from "../host/os/system.ts";
 import type { OwnWrites } from "../host/reach/own-writes.ts";
-import type { ReachOptions } from "../host/reach/reach.ts";
+import { createReach, type ReachOptions } from "../host/reach/reach.ts";
 import type { WithheldFiles } from "../host/reach/withheld-files.ts";
 import { createFiles } from "../host/read/files.ts";
 import { createCommandGate } from "../host/run/commands.ts";
@@ -35,7 +35,7 @@ const MIB = 1024 * 1024;
 export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () => readonly string[]) => {
   const { root, config, locks, runner, trustHint } = parts;
   const tools = () => config().mcp.tools;
-  const reach: ReachOptions = {
+  const reach = createReach({
     workspace: root,
     roots,
     denylist: () => tools().denylist_globs,
@@ -44,7 +44,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     withheldFiles: parts.withheldFiles,
     ownWrites: parts.ownWrites,
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
-  };
+  });
   const files = createFiles(reach);
   const handles = createHandles({
     state: parts.state,
@@ -59,9 +59,9 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     pid: process.pid,
     renderers: { search_hits: renderHitLines(files) },
   });
-  const writing = { ...reach, userState: parts.folders.state, locks };
+  const writing = { reach, userState: parts.folders.state, locks };
   const gate = createCommandGate({
-    ...reach,
+    reach,
     runner,
     programHint: (program) =>
       trustHint?.("mcp.tools.run_cmd_allowlist", program) ?? trustHint?.("mcp.tools.command_powers", program),
@@ -84,7 +84,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     writing,
     gate,
     writes: createFileWrites(writing),
-    search: createSearch({ ...reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
+    search: createSearch({ reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
     system: createSystem({ roots: () => roots().map((shown) => ({ shown, path: resolve(root, shown) })) }),
   };
 };

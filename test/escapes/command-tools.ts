@@ -3,7 +3,7 @@ import { buildConfig } from "../../src/config/sections.ts";
 import { createEnvelope } from "../../src/envelope/envelope.ts";
 import { envelopeSettings } from "../../src/envelope/settings.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
-import type { ReachOptions } from "../../src/host/reach/reach.ts";
+import { createReach, type ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
@@ -43,18 +43,18 @@ interface ToolsOptions {
 /** Every tool that runs something, wired as the server wires it, over a tier that is forced. */
 export const commandTools = (setting: Setting, workspace: string, options: ToolsOptions): CommandTools => {
   const runner = runnerOf(setting);
-  const access: ReachOptions = {
+  const reach = createReach({
     workspace,
     roots: () => ["."],
     denylist: () => options.denylist,
     startup: () => options.startup ?? [],
     withheldFiles: createWithheldFiles(),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
-  };
+  });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
   const usage = createUsage({ state, retentionDays: () => 0, now: () => Date.now() });
   const gate = createCommandGate({
-    ...access,
+    reach,
     runner,
     settings: () => ({
       enabled: true,
@@ -89,7 +89,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64),
     onFailure: () => {},
   });
-  const files = createFiles(access);
+  const files = createFiles(reach);
   const ports = { files, handles, envelope, processes } as unknown as Ports;
   const call = {
     caller: {

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createMountCheck } from "../../src/host/reach/mounts.ts";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 
 /** Another process sees `from` at the place of `to`; its pid, or undefined where the machine has no such namespaces. */
@@ -47,7 +48,7 @@ it("FAIL-A3 refuses a link into another mount namespace whose paths look like ou
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside/file"), "OUTSIDE");
   try {
-    const files = createFiles({ workspace, roots: () => ["."], denylist: () => [] });
+    const files = createFiles(createReach({ workspace, roots: () => ["."], denylist: () => [] }));
     await mountElsewhere(join(base, "outside"), join(workspace, "dir"), async (pid) => {
       const target = `/proc/${pid}/root${join(workspace, "dir")}`;
       symlinkSync(target, join(workspace, "link"));

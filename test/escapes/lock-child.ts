@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createHandles, newHandleId } from "../../src/host/state/handles/handles.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
@@ -27,7 +28,7 @@ const locks = createLocks({
 const maxBytes = 512 * 1024 * 1024;
 const handles = createHandles({
   state,
-  files: createFiles({ workspace, roots: () => ["."], denylist: () => [] }),
+  files: createFiles(createReach({ workspace, roots: () => ["."], denylist: () => [] })),
   workspace,
   limits: () => ({ ttlSeconds: 86_400, maxTotalBytes: maxBytes, maxBytesEach: maxBytes }),
   now: Date.now,

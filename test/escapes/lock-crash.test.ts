@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import type { Database } from "../../src/host/state/database/database.ts";
 import { createHandles, type Handles, newHandleId } from "../../src/host/state/handles/handles.ts";
@@ -29,7 +30,7 @@ beforeEach(() => {
   state = createStateDb({ workspace, userState: USER_STATE, onWarning: (message) => expect.fail(message) });
   handles = createHandles({
     state,
-    files: createFiles({ workspace, roots: () => ["."], denylist: () => [] }),
+    files: createFiles(createReach({ workspace, roots: () => ["."], denylist: () => [] })),
     workspace,
     limits: () => ({ ttlSeconds: 86_400, maxTotalBytes: 512 * MIB, maxBytesEach: 64 * MIB }),
     now: Date.now,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { hostSections } from "../../src/host/options.ts";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
 
 const DENYLIST = hostSections[0].options.denylist_globs.default;
@@ -13,7 +14,7 @@ let files: Files;
 
 beforeAll(() => {
   workspace = mkdtempSync(join(tmpdir(), "llmc-denylist-"));
-  files = createFiles({ workspace, roots: () => ["."], denylist: () => DENYLIST });
+  files = createFiles(createReach({ workspace, roots: () => ["."], denylist: () => DENYLIST }));
 });
 
 afterAll(() => {

@@ -8,6 +8,7 @@ import { LlmcError } from "../../src/base/error.ts";
 import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descriptor.ts";
 import { locateByName } from "../../src/host/reach/locate-by-name.ts";
 import type { Locate } from "../../src/host/reach/located.ts";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 
 const ROUNDS = process.env["LLMC_TEST_LONG"] === undefined ? 3000 : 50_000;
@@ -50,12 +51,9 @@ describe.each(WAYS)("reading %s while links are swapped", (_way, locate) => {
   it(`FAIL-A3 REQ-D4 never gives anything of the outside in ${ROUNDS} rounds`, {
     timeout: 600_000,
   }, async () => {
-    const files = createFiles({
-      workspace: join(base, "workspace"),
-      roots: () => ["."],
-      denylist: () => [],
-      locate,
-    });
+    const files = createFiles(
+      createReach({ workspace: join(base, "workspace"), roots: () => ["."], denylist: () => [], locate }),
+    );
     const outcomes = new Map<string, number>();
 
     const attempt = async (what: string, work: () => Promise<unknown>): Promise<void> => {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { hostSections } from "../../src/host/options.ts";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines, type Search } from "../../src/host/search/search.ts";
 
@@ -33,15 +34,15 @@ beforeAll(() => {
     );
   }
   for (const [i, name] of SECRETS.entries()) symlinkSync(name, join(workspace, `link-${i}.md`));
-  const where = {
+  const reach = createReach({
     workspace,
     roots: () => ["."],
     denylist: () => hostSections[0].options.denylist_globs.default,
-  };
-  const files = createFiles(where);
+  });
+  const files = createFiles(reach);
   const render = renderHitLines(files);
   search = createSearch({
-    ...where,
+    reach,
     files,
     timeoutMs: () => 10_000,
     handles: {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch } from "../../src/host/search/search.ts";
 
@@ -22,11 +23,11 @@ afterAll(() => {
 });
 
 it("FAIL-B4 REQ-F6 a million hits: exact total, the first page, a handle, bounded memory", async () => {
-  const where = { workspace, roots: () => ["."], denylist: () => ["**/.env"] };
+  const reach = createReach({ workspace, roots: () => ["."], denylist: () => ["**/.env"] });
   const lines = { count: 0, last: "" };
   const search = createSearch({
-    ...where,
-    files: createFiles(where),
+    reach,
+    files: createFiles(reach),
     timeoutMs: () => 20_000,
     handles: {
       put: async (_owner, _kind, _source, all) => {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descriptor.ts";
 import { locateByName } from "../../src/host/reach/locate-by-name.ts";
 import type { Locate } from "../../src/host/reach/located.ts";
+import { createReach } from "../../src/host/reach/reach.ts";
 import { createFiles } from "../../src/host/read/files.ts";
 import { createSearch, renderHitLines } from "../../src/host/search/search.ts";
 import { rounds } from "../rounds.ts";
@@ -53,14 +54,19 @@ describe.each(WAYS)("searching %s while links are swapped", (_way, locate) => {
   it(`FAIL-A3 REQ-D4 never shows anything of the outside in ${ROUNDS} rounds`, {
     timeout: 900_000,
   }, async () => {
-    const where = { workspace: join(base, "workspace"), roots: () => ["."], denylist: () => [], locate };
-    const files = createFiles(where);
+    const reach = createReach({
+      workspace: join(base, "workspace"),
+      roots: () => ["."],
+      denylist: () => [],
+      locate,
+    });
+    const files = createFiles(reach);
     const render = renderHitLines(files);
     const shown: unknown[] = [];
     let fooled = 0;
     let inside = 0;
     const search = createSearch({
-      ...where,
+      reach,
       files,
       timeoutMs: () => 10_000,
       handles: {

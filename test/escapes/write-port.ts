@@ -1,4 +1,5 @@
 import { hostSections } from "../../src/host/options.ts";
+import { createReach, type ReachOptions } from "../../src/host/reach/reach.ts";
 import { createLocks, type Lease, type Locks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import type { FileWrites } from "../../src/host/write/contract.ts";
@@ -59,19 +60,21 @@ export const createRealLocks = (workspace: string): Locks =>
 
 const [tools] = hostSections;
 
+export type WritesChanges = Partial<ReachOptions & FileWritesOptions>;
+
 /** The port with the configuration's defaults, on a workspace of its own. */
-export const writesOptions = (
-  workspace: string,
-  changes: Partial<FileWritesOptions> = {},
-): FileWritesOptions => ({
-  workspace,
+export const writesOptions = (workspace: string, changes: WritesChanges = {}): FileWritesOptions => ({
+  reach: createReach({
+    workspace,
+    roots: () => ["."],
+    denylist: () => tools.options.denylist_globs.default,
+    startup: () => tools.options.startup_globs.default,
+    ...changes,
+  }),
   userState: USER_STATE,
-  roots: () => ["."],
-  denylist: () => tools.options.denylist_globs.default,
-  startup: () => tools.options.startup_globs.default,
   locks: createMemoryLocks(),
   ...changes,
 });
 
-export const openWrites = (workspace: string, changes: Partial<FileWritesOptions> = {}): FileWrites =>
+export const openWrites = (workspace: string, changes: WritesChanges = {}): FileWrites =>
   createFileWrites(writesOptions(workspace, changes));

@@ -17,8 +17,7 @@ import { createLocateByDescriptor } from "../../src/host/reach/locate-by-descrip
 import { locateByName } from "../../src/host/reach/locate-by-name.ts";
 import type { Locate } from "../../src/host/reach/located.ts";
 import type { FileWrites } from "../../src/host/write/contract.ts";
-import type { FileWritesOptions } from "../../src/host/write/file-writes.ts";
-import { openWrites } from "./write-port.ts";
+import { openWrites, type WritesChanges } from "./write-port.ts";
 
 /** Links are not followed: some lead back up. */
 const namesBelow = (folder: string): string[] =>
@@ -68,7 +67,7 @@ export const useStand = () => {
     strays,
     read: (path: string): string => readFileSync(at(path), "utf8"),
     put: (path: string, content: string | Uint8Array): void => writeFileSync(at(path), content),
-    open: (changes: Partial<FileWritesOptions> = {}): FileWrites => openWrites(at(), changes),
+    open: (changes: WritesChanges = {}): FileWrites => openWrites(at(), changes),
     /** Refused with that code, with nothing left behind, changed or told of the outside. Gives message and hint. */
     refused: async (work: Promise<unknown>, code: ErrorCode): Promise<string> => {
       const error: unknown = await work.then(

@@ -7,9 +7,9 @@ import {
   pathDenied,
   resolveRequestedPath,
 } from "../../policy/paths.ts";
-import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
 import { explainFailure, translate } from "./explain-failure.ts";
 import type { Located } from "./located.ts";
+import type { CallerReach, Reach } from "./reach.ts";
 
 /** The only way to read anything: what `use` gets was judged, and is held by a descriptor until it is done. */
 export type Access = <T>(
@@ -18,17 +18,16 @@ export type Access = <T>(
   use: (located: Located, reach: Reach) => T | Promise<T>,
 ) => Promise<T>;
 
-export const createAccess = (options: ReachOptions): Access => {
-  const currentReach = createReach(options);
-
-  return async (requestedPath, signal, use) => {
+export const createAccess =
+  (source: CallerReach): Access =>
+  async (requestedPath, signal, use) => {
     stopIfAborted(signal);
-    const reach = currentReach();
+    const reach = source.current();
     const { rules, locate } = reach;
     const path = resolveRequestedPath(requestedPath, rules.workspace);
     const deny = (reason: PathRefusal | undefined): void => {
       if (reason === undefined) return;
-      const hint = reason === "outside" ? options.outsideHint?.(path) : undefined;
+      const hint = reason === "outside" ? source.outsideHint?.(path) : undefined;
       throw withHint(pathDenied(requestedPath, reason, rules), hint);
     };
     deny(judgeWritten(path, rules));
@@ -47,4 +46,3 @@ export const createAccess = (options: ReachOptions): Access => {
       located.close();
     }
   };
-};

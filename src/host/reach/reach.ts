@@ -31,14 +31,32 @@ export interface ReachOptions {
   readonly ignoreCase?: boolean;
 }
 
-/** The rules of one call, as they are at its start. */
+/** What one call may reach, as it is at the call's start. */
 export interface Reach {
   readonly rules: PathRules;
   readonly reachRules: ReachRules;
   readonly locate: Locate;
   /** By its name or, where the file itself is known, because the last scan saw it under a withheld one. */
   readonly isWithheld: (realPath: string, file?: Stats) => boolean;
+  /**
+   * Withheld by more than a part of its name. A tree of packages always holds some `tokenizer.js.map`, and must still be
+   * removable; but not with an `.env` or a key in it.
+   */
+  readonly isSecret: (realPath: string) => boolean;
 }
+
+/** The one object that says what a caller may reach. Everything that takes a path asks it, at the start of each call. */
+export interface CallerReach extends Pick<ReachOptions, "workspace"> {
+  readonly withheldFiles: WithheldFiles | undefined;
+  readonly ownWrites: OwnWrites | undefined;
+  readonly outsideHint: ReachOptions["outsideHint"] | undefined;
+  current(): Reach;
+  /** Changes whenever the rules do. */
+  rulesKey(): string;
+}
+
+/** Globs such as `*token*`, which name a part of a name. */
+const PART_OF_NAME = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
 
 const entryKind: ReachRules["entryKind"] = (path) => {
   let found: Stats | undefined;
@@ -59,11 +77,14 @@ const CONFIG_FILE = "llmc.toml";
 
 const noGlobs = (): readonly string[] => [];
 
-export const createReach = (options: ReachOptions): (() => Reach) => {
+export const createReach = (options: ReachOptions): CallerReach => {
   const closed = (): readonly string[] =>
     (options.obeyedPaths?.().user ?? []).map((path) => posix.resolve(options.workspace, path));
   const currentRules = createPathRules(options.workspace, options.roots, closed);
   const currentDenylist = cacheByList(options.denylist, compileDenylist);
+  const currentSecrets = cacheByList(options.denylist, (globs) =>
+    compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
+  );
   const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
   // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
@@ -81,9 +102,10 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
     return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
   };
 
-  return () => {
+  const current = (): Reach => {
     const rules = currentRules();
     const denies = currentDenylist();
+    const isNamedSecret = currentSecrets();
     const isStartupName = currentStartup();
     const bases = [rules.workspace, ...rules.roots];
     let obeyedPaths: ObeyedPaths | undefined;
@@ -93,6 +115,7 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
       rules,
       locate,
       isWithheld,
+      isSecret: (realPath) => isNamedSecret(realPath, bases),
       reachRules: {
         workspace: rules.workspace,
         roots: [...rules.roots, ...rules.writtenRoots],
@@ -106,5 +129,14 @@ export const createReach = (options: ReachOptions): (() => Reach) => {
         ignoreCase,
       },
     };
+  };
+
+  return {
+    workspace: options.workspace,
+    withheldFiles: options.withheldFiles,
+    ownWrites: options.ownWrites,
+    outsideHint: options.outsideHint,
+    current,
+    rulesKey: () => JSON.stringify([options.roots(), options.denylist(), options.startup?.() ?? []]),
   };
 };

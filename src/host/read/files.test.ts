@@ -21,7 +21,7 @@ import type { ErrorCode } from "../../base/error-table.ts";
 import { translate } from "../reach/explain-failure.ts";
 import { createLocateByDescriptor } from "../reach/locate-by-descriptor.ts";
 import { locateByName } from "../reach/locate-by-name.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import { createReach, type ReachOptions } from "../reach/reach.ts";
 import { createFiles, type Files } from "./files.ts";
 
 const ALL = { offsetLines: 0, maxLines: 1000, maxBytes: 100_000 };
@@ -70,13 +70,15 @@ const WAYS = existsSync("/proc/self/fdinfo")
 
 describe.each(WAYS)("files %s", (_way, locate) => {
   const make = (changes: Partial<ReachOptions> = {}): Files =>
-    createFiles({
-      workspace,
-      roots: () => ["."],
-      denylist: () => ["**/.env", "**/*token*"],
-      locate,
-      ...changes,
-    });
+    createFiles(
+      createReach({
+        workspace,
+        roots: () => ["."],
+        denylist: () => ["**/.env", "**/*token*"],
+        locate,
+        ...changes,
+      }),
+    );
 
   const refusedEverywhere = async (
     files: Files,

@@ -5,7 +5,7 @@ import { quoteForMessage } from "../../base/text.ts";
 import { compileGlob } from "../../policy/globs.ts";
 import { pathDenied, shownPath } from "../../policy/paths.ts";
 import { createAccess } from "../reach/access.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
 import { type LineRange, readLineRanges } from "./line-ranges.ts";
 import { type ReadRequest, readContent } from "./read-content.ts";
@@ -92,8 +92,8 @@ const binary = (requestedPath: string, sizeBytes: number): LlmcError =>
     hint: "Use stat for its size and time.",
   });
 
-export const createFiles = (options: ReachOptions): Files => {
-  const withLocated = createAccess(options);
+export const createFiles = (reach: CallerReach): Files => {
+  const withLocated = createAccess(reach);
 
   const files: Files = {
     walk: (requestedPath, { fileGlob, ...request }, signal) =>

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
 import { LlmcError } from "../../base/error.ts";
+import { createReach } from "../reach/reach.ts";
 import { createFiles, type Files } from "./files.ts";
 import type { ReadRequest } from "./read-content.ts";
 
@@ -12,7 +13,7 @@ let files: Files;
 
 beforeAll(() => {
   workspace = mkdtempSync(join(tmpdir(), "llmc-slice-"));
-  files = createFiles({ workspace, roots: () => ["."], denylist: () => [] });
+  files = createFiles(createReach({ workspace, roots: () => ["."], denylist: () => [] }));
 });
 
 afterAll(() => {

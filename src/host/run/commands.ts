@@ -5,7 +5,7 @@ import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
 import type { CommandRunner } from "./contract.ts";
@@ -49,7 +49,8 @@ export interface CommandGate {
   ): Promise<T>;
 }
 
-interface GateOptions extends ReachOptions {
+interface GateOptions {
+  readonly reach: CallerReach;
   readonly runner: Pick<CommandRunner, "tier">;
   readonly settings: () => {
     readonly enabled: boolean;
@@ -91,7 +92,7 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
     : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
 
 export const createCommandGate = (options: GateOptions): CommandGate => {
-  const access = createAccess(options);
+  const access = createAccess(options.reach);
   const profileOf = createProfiler(options);
 
   return {

@@ -5,7 +5,7 @@ import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { followed } from "../reach/path-rules.ts";
-import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
+import type { CallerReach, Reach } from "../reach/reach.ts";
 import { refuseRecursive } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
@@ -25,7 +25,8 @@ import { beyondReach } from "./tiers/beyond-reach.ts";
 import type { SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
-interface ProfilerOptions extends ReachOptions {
+interface ProfilerOptions {
+  readonly reach: CallerReach;
   readonly settings: () => { readonly network: boolean; readonly limits: CommandLimits };
 }
 
@@ -57,10 +58,8 @@ interface Prepared {
 
 /** Makes the sandbox profile of a judged command from what lies in the roots right now. */
 export const createProfiler = (options: ProfilerOptions) => {
-  const currentReach = createReach(options);
-  const scan = createWorkspaceScan(currentReach, () =>
-    JSON.stringify([options.roots(), options.denylist(), options.startup?.() ?? []]),
-  );
+  const { reach: source } = options;
+  const scan = createWorkspaceScan(source);
   const findTracked = createTrackedFinder();
 
   return async (
@@ -70,7 +69,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     tier: Tier,
   ): Promise<Prepared> => {
     const { network, limits } = options.settings();
-    const reach = currentReach();
+    const reach = source.current();
     const { roots } = reach.rules;
     // `-C` moves git before it looks for its repository.
     const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), reach);
@@ -78,7 +77,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     if (repository !== undefined) checkRepository(repository, roots);
     const found = await scan.current();
     const secrets = found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
-    options.withheldFiles?.see(secrets);
+    source.withheldFiles?.see(secrets);
     const { kept, changed } =
       git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);
     if (tier === "plain" && git !== undefined) {
@@ -117,7 +116,7 @@ export const createProfiler = (options: ProfilerOptions) => {
         before: found,
         roots,
         own: reach.rules.privateDirs,
-        ownWrites: options.ownWrites,
+        ownWrites: source.ownWrites,
         isGit,
         isRunning: when === "running",
         isLong: when !== undefined,

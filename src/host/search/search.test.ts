@@ -16,6 +16,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocateByDescriptor } from "../reach/locate-by-descriptor.ts";
 import { locateByName } from "../reach/locate-by-name.ts";
+import { createReach, type ReachOptions } from "../reach/reach.ts";
 import { createFiles } from "../read/files.ts";
 import {
   type ContentQuery,
@@ -68,14 +69,14 @@ const WAYS = existsSync("/proc/self/fdinfo")
   ? [["by descriptor", createLocateByDescriptor()] as const, ["by name", locateByName] as const]
   : [["by name", locateByName] as const];
 
-const makeWith = (changes: Partial<SearchOptions>) => {
-  const where = {
+const makeWith = (changes: Partial<SearchOptions & ReachOptions>) => {
+  const reach = createReach({
     workspace,
     roots: () => ["."],
     denylist: () => ["**/.env", "**/*.pem", "**/*token*"],
     ...changes,
-  };
-  const files = createFiles(where);
+  });
+  const files = createFiles(reach);
   const search = createSearch({
     files,
     timeoutMs: () => 10_000,
@@ -87,14 +88,16 @@ const makeWith = (changes: Partial<SearchOptions>) => {
         return `h_${stored.length}`;
       },
     },
-    ...where,
+    ...changes,
+    reach,
   });
   return { files, search };
 };
 
 describe.each(WAYS)("search %s", (_way, locate) => {
-  const make = (changes: Partial<SearchOptions> = {}): Search => makeWith({ locate, ...changes }).search;
-  const content = (query: Partial<ContentQuery> = {}, changes: Partial<SearchOptions> = {}) =>
+  const make = (changes: Partial<SearchOptions & ReachOptions> = {}): Search =>
+    makeWith({ locate, ...changes }).search;
+  const content = (query: Partial<ContentQuery> = {}, changes: Partial<SearchOptions & ReachOptions> = {}) =>
     make(changes).content({ ...CONTENT, ...query }, ME);
   const names = (query: Partial<NameQuery> = {}) => make().names({ ...NAMES, ...query }, ME);
   const found = async (query: Partial<ContentQuery> = {}): Promise<string[]> =>
@@ -447,10 +450,10 @@ describe.each(WAYS)("search %s", (_way, locate) => {
 
   it("what changed while it was searched is shown as it is, or not at all", async () => {
     for (const path of ["also-short.txt", "gone.txt", "new.txt", "over.txt"]) put(path, "one\nneedle\n");
-    const where = { workspace, roots: () => ["."], denylist: () => [], locate };
-    const files = createFiles(where);
+    const reach = createReach({ workspace, roots: () => ["."], denylist: () => [], locate });
+    const files = createFiles(reach);
     const search = createSearch({
-      ...where,
+      reach,
       timeoutMs: () => 10_000,
       // An answer without a handle is better than none.
       handles: { put: () => Promise.reject(new Error("the disk is full")) },

@@ -1,5 +1,5 @@
 import { createAccess } from "../reach/access.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
 import type { HandleOwner, Handles } from "../state/handles/handles.ts";
 import { checkPattern } from "./args.ts";
@@ -11,8 +11,9 @@ import { findRipgrep } from "./ripgrep.ts";
 export type { ContentQuery, NameQuery, Search } from "./contract.ts";
 export { renderHitLines } from "./lines.ts";
 
-/** Roots, denylist and way to locate must be those of the files. */
-export interface SearchOptions extends ReachOptions {
+export interface SearchOptions {
+  /** The same as that of the files. */
+  readonly reach: CallerReach;
   /** All text comes through it: what ripgrep reads while directories are swapped for links is never shown. */
   readonly files: Pick<Files, "readLines">;
   readonly handles: Pick<Handles, "put">;
@@ -23,7 +24,7 @@ export interface SearchOptions extends ReachOptions {
 }
 
 export const createSearch = (options: SearchOptions): Search => {
-  const access = createAccess(options);
+  const access = createAccess(options.reach);
   const { files, handles, timeoutMs, rgPath } = options;
   const partsFor = (owner: HandleOwner): SearchParts => ({
     files,

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createReach, type ReachOptions } from "../reach/reach.ts";
 import { createSourceFiles, type SourceFilesOptions } from "./source-files.ts";
 
 describe("the files of an index", () => {
@@ -19,16 +20,15 @@ describe("the files of an index", () => {
     mkdirSync(dirname(join(workspace, path)), { recursive: true });
     writeFileSync(join(workspace, path), text);
   };
-  const open = (more: Partial<SourceFilesOptions> = {}) =>
+  const open = (more: Partial<SourceFilesOptions & ReachOptions> = {}) =>
     createSourceFiles({
-      workspace,
-      roots: () => ["."],
-      denylist: () => ["*.pem", ".env"],
-      maxFiles: 100,
-      ...more,
+      reach: createReach({ workspace, roots: () => ["."], denylist: () => ["*.pem", ".env"], ...more }),
+      maxFiles: more.maxFiles ?? 100,
     });
-  const pathsOf = async (more?: Partial<SourceFilesOptions>, under?: { path: string; deep: boolean }) =>
-    (await open(more).list(undefined, under)).files.map(({ path }) => path);
+  const pathsOf = async (
+    more?: Partial<SourceFilesOptions & ReachOptions>,
+    under?: { path: string; deep: boolean },
+  ) => (await open(more).list(undefined, under)).files.map(({ path }) => path);
 
   beforeEach(() => {
     workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-source-")));

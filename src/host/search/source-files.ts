@@ -3,7 +3,7 @@ import { lstatSync, readSync, type Stats } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
 import { createAccess } from "../reach/access.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import { sniff } from "../read/text-slice.ts";
 import { nameArgs } from "./args.ts";
 import { refuseIfTroubled } from "./content.ts";
@@ -57,7 +57,8 @@ export interface Listing {
   readonly isCut: boolean;
 }
 
-export interface SourceFilesOptions extends ReachOptions {
+export interface SourceFilesOptions {
+  readonly reach: CallerReach;
   readonly maxFiles: number;
 }
 
@@ -102,7 +103,7 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
 };
 
 export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
-  const access = createAccess(options);
+  const access = createAccess(options.reach);
 
   const listBelow = (
     requestedPath: string,
@@ -154,7 +155,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
       const known = new Map<string, ListedFile>();
       let isCut = false;
       // A root that is gone adds nothing.
-      for (const requestedPath of under === undefined ? options.roots() : [under.path])
+      for (const requestedPath of under === undefined ? options.reach.current().rules.roots : [under.path])
         isCut =
           (await orUndefined(listBelow(requestedPath, under?.deep ?? true, known, signal))) === true || isCut;
       const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
-import type { ReachOptions } from "../reach/reach.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import type { Locks } from "../state/locks/locks.ts";
 import { appendToFile } from "./append-file.ts";
 import { applyChanges } from "./apply-changes.ts";
@@ -14,9 +14,10 @@ import { type Recovered, recoverJournal } from "./recovery.ts";
 import { removeThing } from "./remove-file.ts";
 import type { WriteContext } from "./write-context.ts";
 import { rewriteFile, updateFile } from "./write-file.ts";
-import { createWriteReach } from "./write-reach.ts";
+import { writeReachOf } from "./write-reach.ts";
 
-export interface FileWritesOptions extends ReachOptions {
+export interface FileWritesOptions {
+  readonly reach: CallerReach;
   readonly locks: Locks;
   /** The user's own folder for state, which holds the key that the journal is signed with. */
   readonly userState: string;
@@ -27,17 +28,18 @@ export interface FileWritesOptions extends ReachOptions {
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const locationOf =
-  ({ workspace, userState }: FileWritesOptions) =>
+  ({ reach: { workspace }, userState }: FileWritesOptions) =>
   (): JournalLocation => ({ workspace, key: openSecretKey(userState) });
 
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
+  const { reach } = options;
   const context: WriteContext = {
-    currentReach: createWriteReach(options),
+    currentReach: () => writeReachOf(reach.current()),
     locks: options.locks,
     journal: createWriteJournal(locationOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
   };
-  const note = (shown: string): void => options.ownWrites?.note(posix.resolve(options.workspace, shown));
+  const note = (shown: string): void => reach.ownWrites?.note(posix.resolve(reach.workspace, shown));
   const noted = async <T extends { readonly path: string }>(writing: Promise<T>): Promise<T> => {
     const written = await writing;
     note(written.path);
@@ -73,9 +75,9 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
 /** Once at the start, before the first write: undoes or removes what a killed process left behind. */
 export const recoverWrites = (options: FileWritesOptions): Promise<Recovered> =>
   recoverJournal({
-    workspace: options.workspace,
+    workspace: options.reach.workspace,
     openLocation: locationOf(options),
-    reach: createWriteReach(options)(),
+    reach: writeReachOf(options.reach.current()),
     locks: options.locks,
     owners: createOwners(process.pid),
     nowMs: Date.now(),

@@ -12,12 +12,12 @@ import {
   utimesSync,
 } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createMemoryLocks, writesOptions } from "../../../test/escapes/write-port.ts";
+import { createMemoryLocks, type WritesChanges, writesOptions } from "../../../test/escapes/write-port.ts";
 import { useStand } from "../../../test/escapes/write-stand.ts";
 import { USER_STATE } from "../../../test/user-state.ts";
 import { createOwners, type Owner } from "../os/process-owner.ts";
 import { openSecretKey, type SecretKey } from "../own-files/secret-key.ts";
-import { type FileWritesOptions, recoverWrites } from "./file-writes.ts";
+import { recoverWrites } from "./file-writes.ts";
 import { createWriteJournal, signLine } from "./journal.ts";
 import { explainRefused } from "./recovery.ts";
 import { doAll, doStep, idOf, type Step } from "./steps.ts";
@@ -38,7 +38,7 @@ const idAt = (path: string) => {
   return idOf(stats);
 };
 
-const recover = (changes: Partial<FileWritesOptions> = {}) => recoverWrites(writesOptions(at(), changes));
+const recover = (changes: WritesChanges = {}) => recoverWrites(writesOptions(at(), changes));
 
 const journalOf = (owner: Owner) =>
   createWriteJournal(() => ({ workspace: at(), key: openSecretKey(USER_STATE) }), {

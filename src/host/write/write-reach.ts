@@ -1,9 +1,7 @@
 import { statSync } from "node:fs";
-import { compileDenylist } from "../../policy/denylist.ts";
 import { judgeReal, pathDenied } from "../../policy/paths.ts";
 import { entriesAt, judgeRemoval, judgeWrite, REACH, type ReachId, writeDenied } from "../../policy/reach.ts";
-import { cacheByList } from "../reach/path-rules.ts";
-import { createReach, type Reach, type ReachOptions } from "../reach/reach.ts";
+import type { Reach } from "../reach/reach.ts";
 
 /** The rules of one write, as they are at its start. The `refuse…` functions throw. */
 export interface WriteReach extends Reach {
@@ -14,62 +12,45 @@ export interface WriteReach extends Reach {
   /** Before something is moved away or removed. */
   refuseRemoval(requestedPath: string, realPath: string): void;
   isRoot(path: string): boolean;
-  /**
-   * Withheld by more than a word in its name. A tree of packages always holds some `tokenizer.js.map`, and must still be
-   * removable; but not with an `.env` or a key in it.
-   */
-  isSecret(realPath: string): boolean;
   /** The entry of the table that keeps the file tools from changing what lies at a real path; secrets aside. */
   protects(realPath: string): ReachId | undefined;
   /** One of the protected files by another name: a hard link, or other letters where case does not count. */
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
 }
 
-const BY_WORD = /^(?:\*\*\/)?\*\p{Letter}+\*$/u;
-
 const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: bigint }): boolean => {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found !== undefined && found.dev === file.dev && found.ino === file.ino;
 };
 
-export const createWriteReach = (options: ReachOptions): (() => WriteReach) => {
-  const currentReach = createReach(options);
-  const currentSecrets = cacheByList(options.denylist, (globs) =>
-    compileDenylist(globs.filter((glob) => !BY_WORD.test(glob))),
-  );
-
-  return () => {
-    const reach = currentReach();
-    const { rules, reachRules } = reach;
-    const isNamedSecret = currentSecrets();
-    const bases = [rules.workspace, ...rules.roots];
-    const refuseOutside: WriteReach["refuseOutside"] = (requestedPath, realPath) => {
-      const refusal = judgeReal(realPath, rules);
-      if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
-    };
-    return {
-      ...reach,
-      isSecret: (realPath) => isNamedSecret(realPath, bases),
-      protects: (realPath) =>
-        // Secrets have a rule of their own, and a write under way does not keep a directory alive.
-        entriesAt(realPath, reachRules).find(
-          (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
-        ),
-      isRoot: (path) => path === "/" || reachRules.roots.includes(path),
-      isProtectedFile: (file) => {
-        const { config, modules, models } = reachRules.obeyedPaths;
-        return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
-      },
-      refuseOutside,
-      refuseTarget: (requestedPath, realPath) => {
-        refuseOutside(requestedPath, realPath);
-        const refusal = judgeWrite(realPath, "tools", reachRules, "create");
-        if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
-      },
-      refuseRemoval: (requestedPath, realPath) => {
-        const refusal = judgeRemoval(realPath, "tools", reachRules);
-        if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
-      },
-    };
+/** What the file tools may write, within what the call may reach. */
+export const writeReachOf = (reach: Reach): WriteReach => {
+  const { rules, reachRules } = reach;
+  const refuseOutside: WriteReach["refuseOutside"] = (requestedPath, realPath) => {
+    const refusal = judgeReal(realPath, rules);
+    if (refusal !== undefined) throw pathDenied(requestedPath, refusal, rules);
+  };
+  return {
+    ...reach,
+    protects: (realPath) =>
+      // Secrets have a rule of their own, and a write under way does not keep a directory alive.
+      entriesAt(realPath, reachRules).find(
+        (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
+      ),
+    isRoot: (path) => path === "/" || reachRules.roots.includes(path),
+    isProtectedFile: (file) => {
+      const { config, modules, models } = reachRules.obeyedPaths;
+      return [...config, ...modules, ...models].some((path) => isSameThing(path, file));
+    },
+    refuseOutside,
+    refuseTarget: (requestedPath, realPath) => {
+      refuseOutside(requestedPath, realPath);
+      const refusal = judgeWrite(realPath, "tools", reachRules, "create");
+      if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
+    },
+    refuseRemoval: (requestedPath, realPath) => {
+      const refusal = judgeRemoval(realPath, "tools", reachRules);
+      if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
+    },
   };
 };

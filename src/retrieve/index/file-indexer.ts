@@ -1,3 +1,4 @@
+import { createReach } from "../../host/reach/reach.ts";
 import { createWithheldFiles } from "../../host/reach/withheld-files.ts";
 import { createSourceFiles, type SourceFiles } from "../../host/search/source-files.ts";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
@@ -55,11 +56,13 @@ export const createFileIndexer = (workspace: string, embedder: Embedder): FileIn
       source = {
         reach,
         files: createSourceFiles({
-          workspace,
-          roots: () => roots,
-          denylist: () => denylist,
-          obeyedPaths: () => ({ user: closed }),
-          withheldFiles: createWithheldFiles(withheldFiles),
+          reach: createReach({
+            workspace,
+            roots: () => roots,
+            denylist: () => denylist,
+            obeyedPaths: () => ({ user: closed }),
+            withheldFiles: createWithheldFiles(withheldFiles),
+          }),
           maxFiles: MAX_FILES,
         }),
       };

@@ -5,7 +5,7 @@ import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import { looksLikeGitDirectory } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
-import type { Reach } from "../../reach/reach.ts";
+import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
 
@@ -109,17 +109,17 @@ const indexFolders = ({ rules, reachRules, isWithheld }: Reach): FolderIndex<Fin
 
 /**
  * What lies in the roots that commands must not read or change, kept up to date without reading every folder each time.
- * When `key` changes, the rules have changed, and everything is scanned again.
+ * When the rules change, everything is scanned again.
  */
-export const createWorkspaceScan = (currentReach: () => Reach, key: () => string): WorkspaceScan => {
+export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {
   let index: FolderIndex<Finding> | undefined;
   let lastKey: string | undefined;
   let wholeAt: number | undefined;
 
   const open = (): FolderIndex<Finding> => {
-    const now = key();
+    const now = reach.rulesKey();
     if (index === undefined || lastKey !== now) {
-      index = indexFolders(currentReach());
+      index = indexFolders(reach.current());
       lastKey = now;
       wholeAt = undefined;
     }

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
+import { createReach } from "../../reach/reach.ts";
 import { createFiles } from "../../read/files.ts";
 import type { Database } from "../database/database.ts";
 import { createStateDb } from "../state-db.ts";
@@ -33,7 +34,7 @@ let denylist: string[];
 const make = (over: Partial<HandlesOptions> = {}): Handles =>
   createHandles({
     state,
-    files: createFiles({ workspace, roots: () => roots, denylist: () => denylist }),
+    files: createFiles(createReach({ workspace, roots: () => roots, denylist: () => denylist })),
     workspace,
     limits: () => ({ ttlSeconds: 86_400, maxTotalBytes: 256 * MIB, maxBytesEach: 64 * MIB }),
     now: () => clock,

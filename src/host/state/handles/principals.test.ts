@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
+import { createReach } from "../../reach/reach.ts";
 import { createFiles } from "../../read/files.ts";
 import { createStateDb } from "../state-db.ts";
 import { createHandles, newHandleId } from "./handles.ts";
@@ -22,7 +23,7 @@ const open = (maxTotalBytes = 1_000_000) => {
   const clock = { now: 1_000_000 };
   const handles = createHandles({
     state,
-    files: createFiles({ workspace, roots: () => ["."], denylist: () => [] }),
+    files: createFiles(createReach({ workspace, roots: () => ["."], denylist: () => [] })),
     workspace,
     limits: () => ({ ttlSeconds: 60, maxTotalBytes, maxBytesEach: maxTotalBytes }),
     now: () => clock.now,
