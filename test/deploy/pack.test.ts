@@ -68,6 +68,19 @@ describe("REQ-P2: the published package", () => {
     for (const name of extras) expect(manifest.peerDependenciesMeta[name]?.optional, name).toBe(true);
   });
 
+  test("brings at most 80 packages, itself included (`npm run bench -- install` measures a real install)", () => {
+    const { packages } = JSON.parse(readFromRoot("package-lock.json")) as {
+      packages: Readonly<Record<string, { dev?: boolean; os?: readonly string[]; cpu?: readonly string[] }>>;
+    };
+    const isHere = (wanted: readonly string[] | undefined, own: string) => wanted?.includes(own) !== false;
+    const installed = Object.entries(packages).filter(
+      ([path, { dev, os, cpu }]) =>
+        path !== "" && dev !== true && isHere(os, process.platform) && isHere(cpu, process.arch),
+    );
+    expect(installed.length).toBeGreaterThan(50);
+    expect(installed.length + 1).toBeLessThanOrEqual(80);
+  });
+
   test("doctor names the extras that are not installed, and one that is asked for as a fault", async () => {
     const args = ["doctor", "--root", folder];
     const quiet = await run(join(program, "bin/llmc"), args, { env: cleanEnv() });

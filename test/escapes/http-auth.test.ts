@@ -182,10 +182,10 @@ describe("REQ-H3: the default limits", () => {
           '[mcp]\nmode = "classic"\n[mcp.tools]\ncustom_modules = "mods"\n[mcp.limits]\nconcurrency_per_token = 1\nqueue_per_token = 2\nrate_limit_rps = 1000\nrate_limit_burst = 1000\n',
       },
     });
-    const answers = await atOnce(door.port, 6, { ms: 250 });
+    const answers = await atOnce(door.port, 6, { ms: 1000 });
     expect(answers.filter((answer) => statusOf(answer) === 200)).toHaveLength(3);
     expect(answers.filter((answer) => statusOf(answer) === 429)).toHaveLength(3);
-    const busy = atOnce(door.port, 3, { ms: 250 });
+    const busy = atOnce(door.port, 3, { ms: 1000 });
     await expect
       .poll(async () => (await door.tool("crowd", { ms: 1 }, SSE)).status, { interval: 1 })
       .toBe(429);
