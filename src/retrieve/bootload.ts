@@ -4,7 +4,7 @@ import type { Scope } from "./rank/search-request.ts";
 
 export interface BootloadRequest {
   readonly sessionId: string;
-  /** An id, or the task in words; words are looked up. */
+  /** An id, or a description of the task, which is then searched for. */
   readonly taskId: string;
 }
 
@@ -22,13 +22,13 @@ interface BootParts {
   readonly budgetTokens: number;
 }
 
-/** Where a repository says how to work in it; the first of each row that exists. */
+/** Files in which a repository says how to work in it; the first of each row that exists is used. */
 const GUIDES: readonly (readonly string[])[] = [
   ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"],
   ["CONTRACTS.md", "docs/CONTRACTS.md", "DOCS/contracts.env.min.md"],
 ];
 
-/** Of the budget, what the notes may take; the plan has the rest. */
+/** Share of the budget for the notes; the plan gets the rest. */
 const NOTES_SHARE = 0.7;
 const STARTING_POINTS = 3;
 
@@ -50,7 +50,7 @@ const findGuides = async (parts: BootParts, signal: AbortSignal | undefined): Pr
   return guides;
 };
 
-/** Rules are what a guide is read for: list items and short paragraphs, without code, tables and pictures. */
+/** The rules in a guide: its text without code, tables and images. */
 const rulesOf = (text: string): readonly string[] => {
   const rules: string[] = [];
   let isCode = false;
@@ -100,7 +100,7 @@ const scopeOf = ({ languages, chunks }: IndexStats): Scope => {
   return share > 0.8 ? "docs" : share < 0.2 ? "repo" : "both";
 };
 
-const isWords = (taskId: string): boolean => /\p{L}{3,}\P{L}+\p{L}{3,}/u.test(taskId);
+const isDescription = (taskId: string): boolean => /\p{L}{3,}\P{L}+\p{L}{3,}/u.test(taskId);
 
 const describeIndex = ({ index, files, languages }: IndexStats): string => {
   const main = languages
@@ -121,7 +121,7 @@ export const writeBootPlan = async (
 ): Promise<BootPlan> => {
   const [guides, stats] = await Promise.all([findGuides(parts, signal), parts.engine.stats(signal)]);
   const scope = scopeOf(stats);
-  const starts = isWords(taskId)
+  const starts = isDescription(taskId)
     ? (
         await parts.engine.search(
           { query: taskId, scope: "both", k: STARTING_POINTS, budgetTokens: 100_000 },
@@ -134,7 +134,7 @@ export const writeBootPlan = async (
     describeIndex(stats),
     ...(guides.length === 0 ? [] : [`Keep to the rules of ${guides.map(({ path }) => path).join(" and ")}.`]),
     ...(starts.length === 0
-      ? ["Find the place with rag_search before reading files."]
+      ? ["Search with rag_search before reading files."]
       : [
           "Start at:",
           ...starts.map(

@@ -31,12 +31,12 @@ export interface RetrievalOptions {
   readonly workspace: string;
   /** The user's own folder for state. */
   readonly userState: string;
-  /** Asked on every call: configuration is hot. */
+  /** Read on every call: the configuration can change while the server runs. */
   readonly settings: () => IndexSettings;
   readonly onWarning: (message: string) => void;
-  /** Left out: those that came with us. */
+  /** Left out: the built-in ones. */
   readonly embedderFiles?: EmbedderFiles;
-  /** Vectors of this model, in the place of the embedding that came with us. */
+  /** Computes the vectors instead of the built-in embedding. */
   readonly model?: EmbeddingModel | undefined;
 }
 
@@ -132,7 +132,7 @@ const open = async ({
   return { store, loaded, indexer, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
 };
 
-/** Vectors that are still being made count as an index that is. */
+/** While vectors are missing, the index counts as being built. */
 const stateOf = (state: IndexState, vectors: ModelVectors | undefined): IndexState => {
   const missing = vectors?.missing() ?? 0;
   return state.state === "ready" && missing > 0
@@ -144,20 +144,20 @@ const notesOnVectors = (state: IndexState, vectors: ModelVectors | undefined): r
   const missing = vectors?.missing() ?? 0;
   return state.state === "ready" && missing > 0
     ? [
-        `The vectors of ${count(missing)} of ${count(state.total)} files are still being made; until then these are found by their words only.`,
+        `The vectors of ${count(missing)} of ${count(state.total)} files are still being computed; until then these are found by their terms only.`,
       ]
     : [];
 };
 
-/** A model that is missing is told where the index is asked about. */
+/** The statistics of the index say why a model is missing. */
 const nameOf = (vectors: ModelVectors): Promise<string> =>
   vectors.open().then(
     ({ id }) => id,
     (error: unknown) => `missing: ${toLlmcError(error).message.replace(/\.$/, "")}`,
   );
 
-/** A database that turns out to be damaged is put aside; then once more is enough. */
-const orAgain = async <T>(work: () => Promise<T>): Promise<T> => {
+/** A database that turns out to be damaged is moved aside, so the second attempt succeeds. */
+const retryOnce = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
@@ -166,7 +166,7 @@ const orAgain = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** The whole engine in the calling thread, apart from parsing many files. Opens on first use. */
+/** The whole engine in the calling thread, apart from indexing many files. Opens on first use. */
 export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
   let opening: ReturnType<typeof open> | undefined;
   const opened = (): ReturnType<typeof open> => {
@@ -188,7 +188,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     signal: AbortSignal | undefined,
   ): Promise<Answer<T>> => {
     const { indexer, askGraph } = await opened();
-    return orAgain(async () => {
+    return retryOnce(async () => {
       await indexer.catchUp(signal);
       return answer(await askGraph(question, signal), indexer.state());
     });
@@ -197,10 +197,10 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
   return {
     index: async ({ force = false }, signal, onProgress) => {
       const { indexer, vectors } = await opened();
-      return orAgain(async () => {
+      return retryOnce(async () => {
         const build = () => indexer.build(force, signal, onProgress);
         if (vectors === undefined) return build();
-        // Before anything is read: what is missing is told at once.
+        // First, so that a missing model is reported at once.
         await vectors.open();
         const startedMs = performance.now();
         const report = await vectors.fillAfter(build, signal, onProgress);
@@ -209,7 +209,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     },
     search: async (request, signal) => {
       const { indexer, vectors, search, centrality } = await opened();
-      // Loaded while the index catches up; indexing itself needs no tokens.
+      // Loaded while the index catches up; indexing itself does not need it.
       void tokenCounter().catch(() => {});
       const find = async () => {
         if (vectors !== undefined) await vectors.open();
@@ -217,11 +217,11 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
         if (vectors !== undefined) await vectors.catchUp(signal);
         return answer(await search(request, signal), indexer.state(), vectors);
       };
-      return orAgain(() => centrality.giveWayTo(find));
+      return retryOnce(() => centrality.giveWayTo(find));
     },
     stats: async (signal) => {
       const { indexer, loaded, store, vectors, embedderId } = await opened();
-      await orAgain(() => indexer.catchUp(signal));
+      await retryOnce(() => indexer.catchUp(signal));
       return {
         ...statsOf(loaded.files),
         chunks: loaded.chunks.size,
@@ -234,7 +234,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     },
     whereUsed: (symbol, options, signal) => ask((graph) => graph.whereUsed(symbol, options), signal),
     lineage: (symbol, options, signal) => ask((graph) => graph.lineage(symbol, options), signal),
-    inspect: (word, signal) => ask((graph) => graph.inspect(word), signal),
+    inspect: (symbolOrPath, signal) => ask((graph) => graph.inspect(symbolOrPath), signal),
     close: async () => {
       const parts = await opening?.catch(() => undefined);
       opening = undefined;

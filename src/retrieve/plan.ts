@@ -12,18 +12,18 @@ export interface PlannedSpan {
   /** What is defined there, or the headings above it. */
   readonly name: string;
   readonly score: number;
-  /** Words of the question that it has. */
-  readonly words: readonly string[];
+  /** Terms of the question that occur in it, as written in the question. */
+  readonly matchedTerms: readonly string[];
 }
 
-/** Where to look for an answer, before anything is read. */
+/** Where the answer to a question probably is, before anything is read. */
 export interface RetrievalPlan {
   readonly spans: readonly PlannedSpan[];
-  /** Definitions whose names the question spells out. */
+  /** Definitions whose names occur in the question. */
   readonly symbols: readonly SymbolAt[];
   /** 0 to 1: how much of the question the spans cover. */
   readonly confidence: number;
-  /** Words of the question that no span has. */
+  /** Terms of the question that occur in no span. */
   readonly missing: readonly string[];
 }
 
@@ -37,24 +37,27 @@ interface PlanRequest {
 }
 
 const DEFAULT_SPANS = 8;
-/** Spans are named, not shown, so their text costs the caller nothing; it is read to see what it covers. */
+/** Spans are returned without text, so it costs the caller nothing; it is read to find the terms it contains. */
 const READ_TOKENS = 100_000;
 const MAX_SYMBOLS = 10;
 
-/** The best spans count most: a word that only the eighth has is hardly covered. */
+/** The best spans count most: a term that only the eighth contains is hardly covered. */
 const depthWeight = (rank: number): number => 1 / (1 + rank / 4);
 
-const wordsIn = ({ path, name, text }: Snippet, wanted: ReadonlyMap<string, string>): readonly string[] => {
+const matchedTermsOf = (
+  { path, name, text }: Snippet,
+  wanted: ReadonlyMap<string, string>,
+): readonly string[] => {
   const terms = new Set(tokenize(`${path} ${name} ${text}`));
-  return [...wanted].filter(([term]) => terms.has(term)).map(([, word]) => word);
+  return [...wanted].filter(([term]) => terms.has(term)).map(([, written]) => written);
 };
 
-/** The words of a question by the term that stands for each. */
-const wantedWords = (query: string): ReadonlyMap<string, string> => {
-  const { words } = shapeOf(query);
+/** The terms of a question, each with the word as written. */
+const queryTerms = (query: string): ReadonlyMap<string, string> => {
+  const { stems } = shapeOf(query);
   const wanted = new Map<string, string>();
-  for (const word of query.split(/[^\p{L}\p{N}_]+/u)) {
-    for (const term of tokenize(word)) if (words.has(term)) wanted.set(term, word);
+  for (const written of query.split(/[^\p{L}\p{N}_]+/u)) {
+    for (const term of tokenize(written)) if (stems.has(term)) wanted.set(term, written);
   }
   return wanted;
 };
@@ -66,17 +69,17 @@ const confidenceOf = (
   namesAsked: number,
 ): number => {
   if (spans.length === 0) return 0;
-  const words = [...new Set(wanted.values())];
-  const covered = words.map((word) => {
-    const rank = spans.findIndex((span) => span.words.includes(word));
+  const terms = [...new Set(wanted.values())];
+  const covered = terms.map((term) => {
+    const rank = spans.findIndex((span) => span.matchedTerms.includes(term));
     return rank < 0 ? 0 : depthWeight(rank);
   });
-  const coverage = words.length === 0 ? 0.5 : covered.reduce((sum, one) => sum + one, 0) / words.length;
+  const coverage = terms.length === 0 ? 0.5 : covered.reduce((sum, one) => sum + one, 0) / terms.length;
   const named = namesAsked === 0 ? coverage : namesFound / namesAsked;
   return Math.round(100 * (0.7 * coverage + 0.3 * named)) / 100;
 };
 
-/** Looks a question up and says where its answer should be: spans, symbols, and how sure that is. */
+/** Searches for a question and returns where its answer should be: spans, symbols, and how certain that is. */
 export const planRetrieval = async (
   { query, scope, k, pathGlob, language, kind }: PlanRequest,
   engine: Retrieval,
@@ -94,10 +97,10 @@ export const planRetrieval = async (
     },
     signal,
   );
-  const wanted = wantedWords(query);
+  const wanted = queryTerms(query);
   const spans = answer.value.map((snippet) => {
     const { path, startLine, endLine, name, score } = snippet;
-    return { path, startLine, endLine, name, score, words: wordsIn(snippet, wanted) };
+    return { path, startLine, endLine, name, score, matchedTerms: matchedTermsOf(snippet, wanted) };
   });
   const names = [...shapeOf(query).names.values()];
   const found: SymbolAt[] = [];
@@ -107,14 +110,14 @@ export const planRetrieval = async (
     if (candidates.length > 0) namesFound++;
     found.push(...candidates.slice(0, 3));
   }
-  const covered = new Set(spans.flatMap(({ words }) => words));
+  const covered = new Set(spans.flatMap(({ matchedTerms }) => matchedTerms));
   return {
     ...answer,
     value: {
       spans,
       symbols: found.slice(0, MAX_SYMBOLS),
       confidence: confidenceOf(spans, wanted, namesFound, names.length),
-      missing: [...new Set(wanted.values())].filter((word) => !covered.has(word)),
+      missing: [...new Set(wanted.values())].filter((term) => !covered.has(term)),
     },
   };
 };

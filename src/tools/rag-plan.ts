@@ -39,7 +39,7 @@ export const ragPlan = defineTool({
           src: srcOf(span),
           name: span.name,
           score: Math.round(span.score * 1000) / 1000,
-          words: [...span.words],
+          words: [...span.matchedTerms],
         })),
         symbols: symbols.map(toSymbol),
         confidence,

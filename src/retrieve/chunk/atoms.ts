@@ -1,12 +1,12 @@
 import type { Lines } from "./lines.ts";
 
-/** Rows that stay together. Atoms of a file are in order and leave out nothing but blank rows. */
+/** Rows that are never separated. The atoms of a file are in order and cover everything but blank rows. */
 export interface Atom {
   readonly from: number;
   readonly to: number;
-  /** What it costs to start a chunk here, beside the cost of sizes: 0 at a definition, 1 inside an expression. */
+  /** The cost of starting a chunk here, besides the cost of its size: 0 at a definition, 1 inside an expression. */
   readonly cut: number;
-  /** What it costs to have this in one chunk with what stands before. */
+  /** The cost of keeping it in one chunk with the atom before. */
   readonly join: number;
 }
 
@@ -23,14 +23,14 @@ export const CUT = {
 } as const;
 
 const CLOSING = /^[)\]}>]/;
-const CLOSING_WORD = /^(?:end|else|elif|elsif|except|finally|catch|done|fi|esac|rescue|ensure)\b/;
+const CLOSING_KEYWORD = /^(?:end|else|elif|elsif|except|finally|catch|done|fi|esac|rescue|ensure)\b/;
 
 const closes = (lines: Lines, row: number): boolean =>
-  CLOSING.test(lines.first(row)) || CLOSING_WORD.test(lines.slice(row, row).trimStart().slice(0, 8));
+  CLOSING.test(lines.first(row)) || CLOSING_KEYWORD.test(lines.slice(row, row).trimStart().slice(0, 8));
 
 /**
- * Each row by itself, cheap to cut at where blank rows and small indents say that something starts. `base` is the least a
- * cut costs here.
+ * One atom per row, cheap to cut where blank rows and a small indentation suggest that something starts. `base` is the minimum
+ * cost of a cut.
  */
 export const addRows = (atoms: Atom[], lines: Lines, from: number, to: number, base = 0): void => {
   let least = Number.POSITIVE_INFINITY;

@@ -10,7 +10,7 @@ export interface Heading {
   readonly title: string;
 }
 
-/** What is kept whole where it fits: fenced code, tables. */
+/** Fenced code or a table: kept in one chunk where it fits. */
 export interface Block {
   readonly from: number;
   readonly to: number;
@@ -23,13 +23,13 @@ export interface Structure {
 
 const MAX_TITLE_CHARS = 100;
 
-/** Longer rows are no headings, and patterns need not look at them. */
+/** Longer rows are not headings, and are not matched against patterns. */
 const MAX_ROW_CHARS = 400;
 
 export const rowText = (lines: Lines, row: number): string =>
   lines.chars(row, row) > MAX_ROW_CHARS ? "" : lines.slice(row, row).replace(/^\uFEFF/, "");
 
-/** Markup out, so that a title reads as it is shown. */
+/** Removes markup from a title. */
 export const plainTitle = (title: string): string =>
   title
     .replace(/<[^<>]*>/g, "")
@@ -39,7 +39,7 @@ export const plainTitle = (title: string): string =>
     .trim()
     .slice(0, MAX_TITLE_CHARS);
 
-/** Headings as an outline: each reaches to the next of its level or above, and is named with those above it. */
+/** Headings as an outline: each section ends before the next heading of its level or above, and its qualified name holds those above it. */
 export const headingOutline = (headings: readonly Heading[], rows: number): OutlineEntry[] => {
   const ends = new Array<number>(headings.length).fill(rows - 1);
   const open: number[] = [];

@@ -5,7 +5,7 @@ import type { OutlineEntry } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-/** How a row of the top level names what it starts. */
+/** A key or table at the start of a top-level row. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   yaml: /^(?:"([^"]+)"|'([^']+)'|([\w$./@-][^\s:#][^:#]*|[\w$./@-]))\s*:(?:\s|$)/,
   toml: /^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}/,
@@ -21,7 +21,7 @@ const keyAt = (lines: Lines, row: number, pattern: RegExp): string | undefined =
     ?.trim();
 };
 
-/** Configuration by its top-level keys or tables; comments stay with what follows them. */
+/** Cuts configuration at its top-level keys or tables; a comment stays with what follows it. */
 export const cutKeyed = (text: string, language: string, sizes: Sizes = SIZES): Cut => {
   const lines = toLines(text);
   const pattern = KEYS[language] ?? /^(?!)/;

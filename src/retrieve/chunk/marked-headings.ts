@@ -1,7 +1,7 @@
 import { type Block, type Heading, plainTitle, rowText, type Structure } from "./headings.ts";
 import type { Lines } from "./lines.ts";
 
-/** A row that is a heading by its own marks. */
+/** Headings that are marked within one row. */
 const byPattern =
   (pattern: RegExp, levelOf: (mark: string) => number) =>
   (lines: Lines): Structure => {
@@ -19,7 +19,7 @@ const LATEX_LEVELS = ["part", "chapter", "section", "subsection", "subsubsection
 
 const UNDERLINE = /^([=\-`:.'"~^_*+#<>])\1{2,}\s*$/;
 
-/** reStructuredText: the order in which marks come says which is above which. */
+/** reStructuredText: the level of an underline character is the order of its first use. */
 const rstStructure = (lines: Lines): Structure => {
   const headings: Heading[] = [];
   const blocks: Block[] = [];

@@ -10,7 +10,7 @@ import { outlineRules, syntaxOutline } from "./syntax-outline.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
 export interface SyntaxCut extends Cut {
-  /** The tree was of no use for boundaries: rows gave them. */
+  /** The tree was not usable, so the text was cut by rows. */
   readonly broken: boolean;
 }
 

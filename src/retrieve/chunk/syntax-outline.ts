@@ -20,16 +20,16 @@ export interface OutlineRules {
   readonly strayComment: string | undefined;
 }
 
-/** Definitions nest a few levels; more is hostile. */
+/** Definitions nest a few levels; deeper nesting is hostile input. */
 const MAX_DEPTH = 24;
-/** A file with more is generated, and the first say what it is. */
+/** A file with more is generated; the first ones are enough to describe it. */
 const MAX_ENTRIES = 20_000;
 
 const compiled = new WeakMap<Language, OutlineRules>();
 
-const words = (list: string | undefined): string[] => (list ?? "").split(" ").filter(Boolean);
+const splitList = (list: string | undefined): string[] => (list ?? "").split(" ").filter(Boolean);
 
-/** The table's row as numbers of the grammar: comparing numbers needs no strings out of WASM memory. */
+/** The table's row with the type ids of the grammar: comparing ids needs no strings from WASM memory. */
 export const outlineRules = (grammar: Grammar, language: Language): OutlineRules => {
   const known = compiled.get(language);
   if (known !== undefined) return known;
@@ -38,7 +38,7 @@ export const outlineRules = (grammar: Grammar, language: Language): OutlineRules
   const leading = new Set<number>();
   const idsOf = Map.groupBy(language.types.keys(), (id) => language.types[id] ?? "");
   const add = (list: string | undefined, rule: Omit<Rule, "name">): void => {
-    for (const type of words(list)) {
+    for (const type of splitList(list)) {
       const rest = { ...rule, name: row.names?.[type] ?? "default" };
       for (const id of idsOf.get(type) ?? []) if (language.nodeTypeIsNamed(id)) rules.set(id, rest);
     }
@@ -47,9 +47,9 @@ export const outlineRules = (grammar: Grammar, language: Language): OutlineRules
   add(row.top, { defines: true, scope: false, topOnly: true });
   add(row.defines, { defines: true, scope: false, topOnly: false });
   add(row.scopes, { defines: true, scope: true, topOnly: false });
-  // What stands inside of an error may be whole: macros that wrap a file make all of it one.
+  // The content of an error node may be intact: a macro around a whole file makes all of it one error.
   if (rules.size > 0) rules.set(ERROR_TYPE, { defines: false, scope: true, topOnly: false, name: "default" });
-  const lead = new Set(words(row.leading));
+  const lead = new Set(splitList(row.leading));
   language.types.forEach((name, id) => {
     if (lead.has(name) || /comment/.test(name)) leading.add(id);
   });
@@ -58,7 +58,7 @@ export const outlineRules = (grammar: Grammar, language: Language): OutlineRules
   return made;
 };
 
-/** The last row that a node has something on: one that ends with its line does not reach into the next. */
+/** The last row with text of a node: a node that ends with a line end does not reach into the next row. */
 export const lastRow = ({ startRow, endRow, endColumn }: SyntaxNode): number =>
   endColumn === 0 && endRow > startRow ? endRow - 1 : endRow;
 

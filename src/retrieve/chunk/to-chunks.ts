@@ -14,11 +14,11 @@ import {
 
 export interface Cut {
   readonly chunks: readonly Chunk[];
-  /** The file is larger than what is kept of one. */
+  /** The file is too large, and only its first part is kept. */
   readonly partial: boolean;
 }
 
-/** A line in pieces, cut after a character that ends something where there is one near, never inside a code point. */
+/** Splits a line into pieces, after punctuation where there is some near, and never inside a code point. */
 const pieces = (line: string, maxChars: number, maxPieces: number): string[] => {
   const found: string[] = [];
   const back = Math.min(200, Math.floor(maxChars / 2));
@@ -26,13 +26,13 @@ const pieces = (line: string, maxChars: number, maxPieces: number): string[] => 
     let end = Math.min(line.length, at + maxChars);
     if (end < line.length) {
       const near = line.slice(end - back, end);
-      const break_ = Math.max(
+      const boundary = Math.max(
         near.lastIndexOf(";"),
         near.lastIndexOf("}"),
         near.lastIndexOf(","),
         near.lastIndexOf(" "),
       );
-      if (break_ >= 0) end = end - back + break_ + 1;
+      if (boundary >= 0) end = end - back + boundary + 1;
       else if (/[\uD800-\uDBFF]/.test(line[end - 1] ?? "")) end -= 1;
     }
     found.push(line.slice(at, end));
@@ -56,12 +56,12 @@ export const toChunks = ({ lines, atoms, outline, kind, sizes, defining }: CutRe
   const chunks: Chunk[] = [];
   let ofLines = 0;
   let partial = false;
-  const most = lines.text.length > HUGE_FILE_CHARS ? MAX_CHUNKS_OF_HUGE : MAX_CHUNKS[kind];
+  const maxChunks = lines.text.length > HUGE_FILE_CHARS ? MAX_CHUNKS_OF_HUGE : MAX_CHUNKS[kind];
   for (const span of pack(lines, atoms, sizes)) {
     const { from } = span;
     let { to } = span;
     while (to > from && lines.blank(to)) to--;
-    if (chunks.length >= most) return { chunks, partial: true };
+    if (chunks.length >= maxChunks) return { chunks, partial: true };
     const { name, defines } = nameOf(from, to);
     const base = { startLine: from + 1, endLine: to + 1, kind, name, defines: defining ? defines : [] };
     const text = lines.slice(from, to);

@@ -4,7 +4,7 @@ import { toLines } from "./lines.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-/** Plain windows of lines, cut where blank lines and indents say that something starts: for what no parser reads. */
+/** Plain windows of lines, for text without a parser, cut where blank lines and indentation suggest that something starts. */
 export const cutWindows = (text: string, kind: ChunkKind, sizes: Sizes = SIZES): Cut => {
   const lines = toLines(text);
   const atoms = rowAtoms(lines, 0, lines.count - 1);

@@ -1,4 +1,4 @@
-/** Remembers what a function made of a text. Emptied when full, so that memory stays bounded. */
+/** Caches the results of a function of a text. The cache is cleared when it is full, so that memory stays bounded. */
 export const memoize = <T>(make: (text: string) => T, maxEntries: number): ((text: string) => T) => {
   const known = new Map<string, T>();
   return (text) => {

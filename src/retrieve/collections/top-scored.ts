@@ -4,14 +4,14 @@ export interface Scored {
 }
 
 export interface TopScored {
-  /** Would it be kept? Ask before anything that is slow. */
-  takes(id: number, score: number): boolean;
+  /** Whether it would be kept; to be asked before slow checks. */
+  accepts(id: number, score: number): boolean;
   add(id: number, score: number): void;
   /** Best first; of equal scores the smaller id, so that the answer does not depend on the order of adding. */
   sorted(): readonly Scored[];
 }
 
-/** Keeps the best of many in a heap whose root is the worst that is kept. */
+/** A bounded heap of the best results; its root is the worst of them. */
 export const topScored = (limit: number): TopScored => {
   const ids = new Float64Array(Math.max(0, limit));
   const scores = new Float64Array(Math.max(0, limit));
@@ -51,7 +51,7 @@ export const topScored = (limit: number): TopScored => {
   };
 
   return {
-    takes: (id, score) => limit > 0 && (size < limit || !isWorse(id, score, 0)),
+    accepts: (id, score) => limit > 0 && (size < limit || !isWorse(id, score, 0)),
     add: (id, score) => {
       if (limit <= 0) return;
       if (size < limit) siftUp(id, score);

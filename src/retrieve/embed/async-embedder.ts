@@ -1,6 +1,6 @@
 import type { Embedder } from "./embedder.ts";
 
-/** The port of embedders that take their time: a local model, an endpoint. Chunks go in batches, a query alone. */
+/** An embedder that answers asynchronously, such as a local model or an endpoint. */
 export interface AsyncEmbedder {
   /** Changes whenever vectors would: part of what an index is valid for. */
   readonly id: string;
@@ -13,9 +13,9 @@ export interface AsyncEmbedder {
   embedQuery(text: string, signal?: AbortSignal): Promise<Int8Array>;
 }
 
-/** An embedder that has to be found and loaded first. */
+/** An embedder that has to be loaded first. */
 export interface EmbeddingModel {
-  /** Refuses, with what is missing and how to get it, where it cannot be had. */
+  /** Rejects, with what is missing and how to get it, where it cannot be loaded. */
   open(): Promise<AsyncEmbedder>;
   close(): Promise<void>;
 }

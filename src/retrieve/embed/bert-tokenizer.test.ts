@@ -51,7 +51,7 @@ describe("the tokenizer of BERT models", () => {
     ["another kind", tokenizerJson({ model: { type: "BPE", vocab: {} } }), /not WordPiece/],
     ["no vocabulary", tokenizerJson({ model: { type: "WordPiece" } }), /not WordPiece/],
     ["marks missing", tokenizerJson({ model: { type: "WordPiece", vocab: { a: 0 } } }), /\[CLS\]/],
-    ["other words", tokenizerJson({ pre_tokenizer: { type: "ByteLevel" } }), /as BERT's/],
+    ["other words", tokenizerJson({ pre_tokenizer: { type: "ByteLevel" } }), /as BERT does/],
   ])("a tokenizer that it cannot be is refused: %s", (_, json, message) => {
     expect(() => createBertTokenizer(json)).toThrow(message);
   });

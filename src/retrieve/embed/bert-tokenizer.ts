@@ -2,15 +2,15 @@ import { LlmcError } from "../../base/error.ts";
 import { memoize } from "../collections/memoize.ts";
 
 /**
- * Text to the token numbers of a BERT model, as its `tokenizer.json` says. Marks such as `[SEP]` within a text are plain
- * text: a file must not be able to end itself.
+ * Converts text to the token ids of a BERT model, as its `tokenizer.json` says. Special tokens such as `[SEP]` within a text
+ * are plain text: the content of a file must not act as one.
  */
 export interface BertTokenizer {
-  /** With the marks of beginning and end, and no more than `maxTokens` of them all. */
+  /** With the special tokens at both ends, which count towards `maxTokens`. */
   encode(text: string, maxTokens: number): readonly number[];
 }
 
-/** What is read of `tokenizer.json`; the rest (padding, truncation, decoding) is decided elsewhere. */
+/** The parts of `tokenizer.json` that are used; padding, truncation and decoding are not. */
 interface TokenizerFile {
   readonly normalizer?: {
     readonly type?: unknown;
@@ -29,17 +29,17 @@ interface TokenizerFile {
   };
 }
 
-/** Beyond this a text has more tokens than any of these models takes, unless it is mostly blanks. */
+/** A longer text has more tokens than these models take, unless it is mostly white space. */
 const MAX_CHARS_PER_TOKEN = 32;
-const REMEMBERED_WORDS = 50_000;
+const MAX_CACHED_WORDS = 50_000;
 const MAX_WORD_CHARS = 100;
 
-// Every character that is not assigned, not printed or half of one, but for the blanks among them.
+// Control, unassigned and surrogate characters, except for white space.
 const UNPRINTABLE = /(?![\t\n\r])[\p{C}\uFFFD]/gu;
 const ACCENTS = /\p{Mn}/gu;
 const IDEOGRAPH =
   "\\u4E00-\\u9FFF\\u3400-\\u4DBF\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2B73F}\\u{2B740}-\\u{2B81F}\\u{2B820}-\\u{2CEAF}\\uF900-\\uFAFF\\u{2F800}-\\u{2FA1F}";
-// All signs of ASCII count, also those that Unicode calls symbols ($ + < = > ^ ` | ~).
+// All ASCII punctuation counts, also what Unicode calls symbols ($ + < = > ^ ` | ~).
 const PUNCTUATION = "!-\\/:-@\\[-`\\{-~\\p{P}";
 const IDEOGRAPHS = new RegExp(`[${IDEOGRAPH}]`, "gu");
 const WORDS = new RegExp(`[${PUNCTUATION}]|[^\\p{White_Space}${PUNCTUATION}]+`, "gu");
@@ -75,7 +75,7 @@ export const createBertTokenizer = (json: string): BertTokenizer => {
   if (model?.type !== "WordPiece" || typeof vocab !== "object" || vocab === null)
     throw unusable("it is not WordPiece");
   if (normalizer?.type !== "BertNormalizer" || pre_tokenizer?.type !== "BertPreTokenizer")
-    throw unusable("its words are not cut as BERT's are");
+    throw unusable("it does not split words as BERT does");
   const numbers = new Map(Object.entries(vocab));
   const special = (token: string): number => {
     const number = numbers.get(token);
@@ -104,7 +104,7 @@ export const createBertTokenizer = (json: string): BertTokenizer => {
     return pieces;
   };
 
-  const numbersOf = memoize(piecesOf, REMEMBERED_WORDS);
+  const numbersOf = memoize(piecesOf, MAX_CACHED_WORDS);
   const normalize = createNormalizer(normalizer);
   return {
     encode: (text, maxTokens) => {

@@ -1,6 +1,6 @@
 /**
- * The mean of the rows of a text's tokens, brought to length 1. `rows` holds one row of `dimensions` per token; rows after
- * `count` are padding and count for nothing.
+ * The mean of the rows of a text's tokens, normalised to length 1. `rows` holds one row of `dimensions` per token; rows after
+ * `count` are padding and ignored.
  */
 export const meanPool = (rows: ArrayLike<number>, count: number, dimensions: number): Float64Array => {
   const mean = new Float64Array(dimensions);
@@ -11,7 +11,7 @@ export const meanPool = (rows: ArrayLike<number>, count: number, dimensions: num
   let square = 0;
   for (let i = 0; i < dimensions; i++) square += (mean[i] ?? 0) ** 2;
   const length = Math.sqrt(square);
-  // The mean itself needs no division by the count: the length takes it out again.
+  // The sum need not be divided by the count: normalising to length 1 makes up for it.
   for (let i = 0; length > 0 && i < dimensions; i++) mean[i] = (mean[i] ?? 0) / length;
   return mean;
 };

@@ -1,6 +1,6 @@
 import { loadVectorSearch } from "../../host/os/bundled-files.ts";
 
-/** Finds the rows of the largest cosines by machine instructions that JavaScript has no words for. */
+/** Finds the rows with the largest cosines, with SIMD instructions, which JavaScript does not have. */
 export type NearestRows = (
   rows: Int8Array,
   query: Int8Array,
@@ -8,7 +8,7 @@ export type NearestRows = (
   count: number,
 ) => ArrayLike<bigint>;
 
-/** The package reads from the start of the memory behind an array, whatever part of it the array is. */
+/** The package ignores the offset of an array within its buffer. */
 const fromStart = (array: Int8Array): Int8Array =>
   array.byteOffset === 0 && array.buffer instanceof ArrayBuffer ? array : new Int8Array(array);
 

@@ -6,7 +6,7 @@ import { meanPool } from "./mean-pool.ts";
 import { pathSentence } from "./path-sentence.ts";
 import { toBytes } from "./to-bytes.ts";
 
-/** What is used of onnxruntime-node, which is nobody's dependency and so brings no types. */
+/** The part of onnxruntime-node that is used; it is not a dependency, so there are no types. */
 export interface OnnxRuntime {
   readonly Tensor: new (type: "int64", data: BigInt64Array, dims: readonly number[]) => unknown;
   readonly InferenceSession: {
@@ -25,10 +25,10 @@ interface OnnxTensor {
   readonly dims: readonly number[];
 }
 
-/** Changes with the way vectors are made of the model. */
+/** Changes with the way vectors are computed from the model. */
 const RECIPE = 1;
 
-/** What sentence models of this family were trained with. Twice as much costs more than twice the time. */
+/** What sentence models of this family were trained with. Twice as many take more than twice as long. */
 const MAX_TOKENS = 256;
 
 const unusable = (message: string, cause?: unknown): LlmcError =>
@@ -48,9 +48,9 @@ const openSession = async (
       executionProviders: ["cpu"],
       intraOpNumThreads: Math.max(1, threads),
       interOpNumThreads: 1,
-      // Its warnings go past us to the standard error; 3: errors only.
+      // It writes to standard error by itself; 3: errors only.
       logSeverityLevel: 3,
-      // Threads that wait by spinning take the cores from those who work.
+      // Threads that spin while they wait take the cores from others.
       extra: { session: { intra_op: { allow_spinning: "0" } } },
     });
   } catch (error) {
@@ -59,9 +59,8 @@ const openSession = async (
 };
 
 /**
- * A sentence model worked out by onnxruntime. Texts go through it one by one: quantised models measure a whole batch with
- * one scale, so that a vector would depend on its neighbours, and a batch is no faster on a CPU, only larger.
- * Blocks its thread while it works.
+ * A sentence model run by onnxruntime. Texts are embedded one by one: quantised models use one scale for a whole batch, so a
+ * vector would depend on its neighbours, and a batch is no faster on a CPU. Blocks its thread while it works.
  */
 export const createOnnxEmbedder = async (
   runtime: OnnxRuntime,
@@ -85,13 +84,14 @@ export const createOnnxEmbedder = async (
     };
     const feeds = session.inputNames.map((name) => {
       const data = inputs[name];
-      if (data === undefined) throw unusable(`The embedding model asks for ${name}, which no text gives.`);
+      if (data === undefined)
+        throw unusable(`The embedding model asks for ${name}, which cannot be made from text.`);
       return [name, new runtime.Tensor("int64", data, shape)] as const;
     });
     const found = (await session.run(Object.fromEntries(feeds)))[output];
     const dimensions = found?.dims.at(-1) ?? 0;
     if (found === undefined || !(dimensions > 0) || found.data.length % dimensions !== 0)
-      throw unusable("The embedding model gives no vectors.");
+      throw unusable("The embedding model returns no vectors.");
     return meanPool(found.data, found.data.length / dimensions, dimensions);
   };
 

@@ -7,15 +7,14 @@ import type { OnnxThreadData, OnnxThreadMethods } from "./onnx-thread.ts";
 /** Beside this file, and built like it. */
 const ENTRY = join(import.meta.dirname, `onnx-thread${extname(import.meta.filename)}`);
 
-/** A batch takes a second on a quiet core; on a crowded machine it may take many. */
+/** A batch takes a second on an idle core, and many on a busy machine. */
 const JOB_TIMEOUT_MS = 300_000;
-/** The model holds some hundred megabytes; loading it again takes a fifth of a second. */
+/** The model takes some hundred megabytes; loading it again takes a fifth of a second. */
 const IDLE_MS = 600_000;
 
 /**
- * The model in a thread of its own, which it blocks while it works: questions go on meanwhile. `threads` are those that
- * the runtime works with. Neither a question nor a batch is stopped half way, which would take the whole thread down:
- * they are short.
+ * The model in a thread of its own, which it blocks while it works. `threads` is the number of threads of the runtime. Calls
+ * are not aborted half way, since that would end the thread and unload the model; they are short.
  */
 export const createOnnxModel = (place: LocalModelPlace, threads: number): EmbeddingModel => {
   const data: OnnxThreadData = { place, threads };

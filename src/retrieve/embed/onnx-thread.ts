@@ -4,13 +4,13 @@ import { serveThread } from "../../host/threads/serve-thread.ts";
 import type { AsyncEmbedder } from "./async-embedder.ts";
 import { createOnnxEmbedder, type OnnxRuntime } from "./onnx-embedder.ts";
 
-/** What the thread is told at its start. */
+/** What the thread is given at its start. */
 export interface OnnxThreadData {
   readonly place: LocalModelPlace;
   readonly threads: number;
 }
 
-/** Every call but the first says which model it means. */
+/** Every call but the first names the model it is for. */
 type Method<Takes extends object, Gives> = {
   readonly takes: Takes & { readonly id: string };
   readonly gives: Gives;
@@ -42,12 +42,12 @@ serveThread<OnnxThreadMethods>(({ place, threads }: OnnxThreadData) => {
     });
     return opening;
   };
-  /** A thread that was started anew may find other files than the one before. */
-  const the = async (id: string): Promise<AsyncEmbedder> => {
+  /** A thread that was restarted may find other files than before. */
+  const embedderOf = async (id: string): Promise<AsyncEmbedder> => {
     const embedder = await opened();
     if (embedder.id === id) return embedder;
     throw new LlmcError("unavailable", "The embedding model was replaced by another one.", {
-      hint: "Ask again: the index goes over to it.",
+      hint: "Ask again: the index will use the new one.",
       retryable: true,
     });
   };
@@ -57,8 +57,8 @@ serveThread<OnnxThreadMethods>(({ place, threads }: OnnxThreadData) => {
         const { id, dimensions } = await opened();
         return { id, dimensions };
       },
-      embedChunks: async ({ id, chunks }, { signal }) => (await the(id)).embedChunks(chunks, signal),
-      embedQuery: async ({ id, text }) => (await the(id)).embedQuery(text),
+      embedChunks: async ({ id, chunks }, { signal }) => (await embedderOf(id)).embedChunks(chunks, signal),
+      embedQuery: async ({ id, text }) => (await embedderOf(id)).embedQuery(text),
     },
     close: async () => {},
   };

@@ -1,11 +1,11 @@
-import { splitWords } from "../terms/split-words.ts";
+import { splitSubtokens } from "../terms/subtokens.ts";
 
-/** The nearest folders and the name say what a file is about; a deep path must not take the place of its text. */
-const MAX_WORDS = 12;
+/** The last directories and the file name say most about a file; a deep path must not outweigh its text. */
+const MAX_SUBTOKENS = 12;
 
-/** A path as a sentence model reads it: its words, without numbers, single letters and the extension. */
+/** A path as text for a sentence model: its subtokens, without numbers, single letters and the extension. */
 export const pathSentence = (path: string): string =>
-  splitWords(path.replace(/(?<=[^/])\.[^./]*$/, ""))
-    .filter((word) => word.length > 1 && !/^\p{Nd}+$/u.test(word))
-    .slice(-MAX_WORDS)
+  splitSubtokens(path.replace(/(?<=[^/])\.[^./]*$/, ""))
+    .filter((subtoken) => subtoken.length > 1 && !/^\p{Nd}+$/u.test(subtoken))
+    .slice(-MAX_SUBTOKENS)
     .join(" ");

@@ -1,10 +1,10 @@
 import { numbersOfRuns, type TextNumbers } from "../terms/runs.ts";
-import { splitWords } from "../terms/split-words.ts";
+import { splitSubtokens } from "../terms/subtokens.ts";
 import type { Embedder } from "./embedder.ts";
 import { toBytes } from "./to-bytes.ts";
 import { createWordPieces } from "./word-pieces.ts";
 
-/** The table as it lies in assets/embedder; the arrays may be shared between threads. */
+/** The table in assets/embedder; the arrays may be shared between threads. */
 export interface EmbedderAssets {
   /** Rows of signed bytes, one per token. */
   readonly weights: Int8Array;
@@ -12,13 +12,13 @@ export interface EmbedderAssets {
   readonly scales: Float32Array;
   /** One token per line; `##` marks a continuation. */
   readonly vocabulary: string;
-  /** Short sum of the files: part of the embedder's id. */
+  /** Short hash of the files: part of the embedder's id. */
   readonly fingerprint: string;
 }
 
 const DIMENSIONS = 256;
 
-/** Changes with the way vectors are made of the table. */
+/** Changes with the way vectors are computed from the table. */
 const RECIPE = 2;
 
 /** All three from the configuration the table was trained with. */
@@ -26,29 +26,30 @@ const FREQUENCY_EXPONENT = 0.5;
 const PATH_WEIGHT = 4;
 const MAX_CHUNK_TOKENS = 1500;
 
-/** A query longer than this is a pasted text; its beginning says what it is about. */
+/** A longer query is a pasted text, of which the beginning is used. */
 const MAX_QUERY_TOKENS = 1500;
 
 const withoutExtension = (path: string): string => path.replace(/(?<=[^/])\.[^./]*$/, "");
 
-/** Numbers and single letters in paths are dates, ids and versions: at the weight of a path they would drown the text. */
-const isTellingInPath = (word: string): boolean => word.length > 1 && !/^\p{Nd}+$/u.test(word);
+/** Numbers and single letters in paths are dates, ids and versions: with the weight of a path they would outweigh the text. */
+const isSignificantInPath = (subtoken: string): boolean =>
+  subtoken.length > 1 && !/^\p{Nd}+$/u.test(subtoken);
 
 const chunkFactor = (count: number): number => (count === 1 ? 1 : count ** FREQUENCY_EXPONENT);
 const pathFactor = (count: number): number => PATH_WEIGHT * count;
 const queryFactor = (count: number): number => count;
 
-/** The sum of the rows of a text's tokens: no network, nothing to download, some tens of microseconds a chunk. */
+/** The sum of the table's rows of a text's tokens: no neural network, and some tens of microseconds per chunk. */
 export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
   const pieces = createWordPieces(assets.vocabulary.split("\n"));
-  const tokensOf = (words: readonly string[]): readonly number[] =>
-    words.flatMap((word) => pieces.split(word));
-  const tokensOfText = numbersOfRuns((run) => tokensOf(splitWords(run)));
-  const tokensOfPath = numbersOfRuns((run) => tokensOf(splitWords(run).filter(isTellingInPath)));
+  const tokensOf = (subtokens: readonly string[]): readonly number[] =>
+    subtokens.flatMap((subtoken) => pieces.split(subtoken));
+  const tokensOfText = numbersOfRuns((run) => tokensOf(splitSubtokens(run)));
+  const tokensOfPath = numbersOfRuns((run) => tokensOf(splitSubtokens(run).filter(isSignificantInPath)));
   const { weights, scales } = assets;
   const sum = new Float64Array(DIMENSIONS);
 
-  /** Four rows at once: what the sum is read and written for, once, takes as long as the rows do. */
+  /** Four rows at once: reading and writing the sum takes as long as reading a row. */
   const addRows = (tokens: Int32Array, factors: Float64Array, length: number): void => {
     for (let at = 0; at < length; at += 4) {
       const a = (tokens[at] ?? 0) * DIMENSIONS;
@@ -69,7 +70,7 @@ export const createStaticEmbedder = (assets: EmbedderAssets): Embedder => {
     }
   };
 
-  // Counts by token, and which of them are not 0: a Map made anew for each chunk took half of the time.
+  // Counts by token, and the tokens whose count is not 0: a new Map for each chunk took half of the time.
   const counts = new Uint32Array(scales.length);
   const counted = new Int32Array(Math.max(MAX_CHUNK_TOKENS, MAX_QUERY_TOKENS));
   const factors = new Float64Array(counted.length);

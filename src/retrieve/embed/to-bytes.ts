@@ -1,6 +1,6 @@
 /**
  * A vector as signed bytes, its largest number at 127: cosines divide by the length of the bytes, so each vector may use
- * the whole range of a byte. A vector of nothing stays nothing.
+ * the whole range of a byte. A zero vector stays zero.
  */
 export const toBytes = (vector: ArrayLike<number>): Int8Array => {
   let largest = 0;

@@ -12,7 +12,7 @@ export interface VectorIndex {
   score(query: Int8Array, chunkIds: readonly number[]): readonly number[];
 }
 
-/** Rows fetched per row asked for, in turn, since a filter drops some. After that all rows are looked at one by one. */
+/** Rows fetched per row wanted, in turn, since a filter drops some. After that all rows are compared one by one. */
 const FETCH_FACTORS = [1.5, 5];
 
 /** The native cosines are rounded to 24 bits. */
@@ -24,7 +24,7 @@ const squareOf = (vector: Int8Array, from: number, length: number): number => {
   return sum;
 };
 
-/** Exact search over all rows, in one piece of memory without holes. `native` speeds it up and changes no score. */
+/** Exact search over all rows, in one array without holes. `native` makes it faster and changes no score. */
 export const createVectorIndex = (dimensions: number, native?: NearestRows): VectorIndex => {
   let rows = new Int8Array(dimensions * 256);
   let lengths = new Float64Array(256);
@@ -103,7 +103,7 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
         const fetched = nearest(native, query, Math.ceil(limit * factor));
         const found = best(fetched);
         if (fetched.length === rowOf.size) return found;
-        // Rows that were not fetched are no nearer than the last that was: the answer is whole if it ends before that.
+        // Rows that were not fetched are no nearer than the last fetched one: the answer is complete if it ends before that.
         const horizon = cosine(query, queryLength, fetched.at(-1) ?? 0);
         if (found.length >= limit && (found.at(-1)?.score ?? 0) > horizon + ROUNDING) return found;
       }

@@ -1,8 +1,8 @@
-/** Longer words were cut here in training. */
+/** Longer words were cut to this length in training. */
 const MAX_WORD_CHARS = 40;
 
 export interface WordPieces {
-  /** Token numbers of a small-letter word: itself if it is known, else the longest pieces from the left; unknown letters are passed over. */
+  /** Token ids of a lower-case word: its own if it is known, otherwise those of the longest pieces from the left; unknown letters are skipped. */
   split(word: string): readonly number[];
 }
 

@@ -13,8 +13,8 @@ import type { VectorRow, VectorStore } from "./vector-store.ts";
 import { waitFor } from "./wait-for.ts";
 
 /**
- * The vectors of a model, which takes its time: files are indexed by their words at once, and their vectors come after.
- * What is stored is used again; what is missing is made from the files and the chunks that are known, without parsing.
+ * The vectors of a model, which is slow: the terms of files are indexed at once, and their vectors follow. Stored vectors are
+ * reused; missing ones are computed from the files and their known chunks, without parsing.
  */
 export interface ModelVectors {
   /** The embedder; refuses, with what is missing, where it cannot be had. */
@@ -138,7 +138,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
       const found = await embedFile(opened, path, file, signal);
       if (found === "changed" || embedder?.id !== opened.id) return;
       if (found === "failed") {
-        onWarning("the embedding model fails on a file, which is found by its words only");
+        onWarning("the embedding model fails on a file, which is found by its terms only");
         loaded.setVectors(path, file.chunkIds, []);
         return;
       }

@@ -19,7 +19,7 @@ export interface ChunkFacts extends Omit<Chunk, "text"> {
 
 export interface IndexedChunk extends ChunkFacts {
   readonly terms: PackedTerms;
-  /** Left out where it is still to be made: until then the chunk is found by its words alone. */
+  /** Left out where it is not computed yet: until then the chunk is found by its terms alone. */
   readonly vector?: Int8Array | undefined;
 }
 
@@ -46,14 +46,14 @@ export interface ChunkIndex {
   add(chunk: IndexedChunk): void;
   remove(id: number): void;
   get(id: number): ChunkFacts | undefined;
-  /** For a chunk that is there. */
+  /** Ignored for a chunk that is not in the index. */
   setVector(id: number, vector: Int8Array): void;
-  /** Forgets all vectors; those that come are of another embedder. */
+  /** Drops all vectors; the next ones are those of another embedder. */
   startVectors(dimensions: number): void;
   search(query: ChunkQuery): readonly RankedChunk[];
 }
 
-/** Plain text of no known kind belongs to both. */
+/** Plain text of no known kind belongs to both scopes. */
 const IN_SCOPE: Readonly<Record<Scope, readonly ChunkKind[]>> = {
   repo: ["code", "data", "text"],
   docs: ["prose", "text"],
@@ -87,7 +87,7 @@ interface Found extends Candidate {
   readonly facts: ChunkFacts;
 }
 
-/** Field by field: hundreds of them a query, and copying whole objects took half of its time. */
+/** Field by field: a query has hundreds of them, and copying whole objects took half of its time. */
 const toCandidate = (facts: ChunkFacts | undefined, lexical: number, similarity: number): Found[] =>
   facts === undefined
     ? []
@@ -104,11 +104,13 @@ const toCandidate = (facts: ChunkFacts | undefined, lexical: number, similarity:
         },
       ];
 
-/** Documents are no aside where documents are what is looked for. */
+/** Documents are not demoted in a search for documents. */
 const inScope = (shape: QueryShape, scope: Scope): QueryShape =>
-  scope === "docs" ? { ...shape, askedFor: new Set([...shape.askedFor, "docs" as const]) } : shape;
+  scope === "docs"
+    ? { ...shape, wantedCategories: new Set([...shape.wantedCategories, "docs" as const]) }
+    : shape;
 
-/** All that search needs, in memory: terms, vectors, names, and the ranking over them. */
+/** Everything that a search needs, in memory: terms, vectors, names, and the ranking over them. */
 export const createChunkIndex = ({
   dimensions,
   nearestRows,

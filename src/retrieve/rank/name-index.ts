@@ -1,6 +1,6 @@
 import { joinName } from "./query-shape.ts";
 
-/** Which chunks define a name, however it is written. */
+/** Finds the chunks that define a name, in any spelling (`user_name`, `userName`). */
 export interface NameIndex {
   add(chunkId: number, defines: readonly string[]): void;
   remove(chunkId: number, defines: readonly string[]): void;

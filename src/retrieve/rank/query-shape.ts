@@ -1,26 +1,26 @@
 import { runsOf } from "../terms/runs.ts";
-import { splitWords } from "../terms/split-words.ts";
 import { stem } from "../terms/stem.ts";
+import { splitSubtokens } from "../terms/subtokens.ts";
 import { tokenize } from "../terms/tokenize.ts";
-import { type Aside, asidesAskedFor } from "./asides.ts";
+import { categoriesAskedFor, type FileCategory } from "./file-category.ts";
 
-/** What a query asks for, worked out once. */
+/** What a query asks for, computed once. */
 export interface QueryShape {
-  /** Terms for the lexical index, with what each weighs. */
+  /** Terms for the lexical index, with their weights. */
   readonly terms: ReadonlyMap<string, number>;
-  /** Stems of the words that carry meaning. */
-  readonly words: ReadonlySet<string>;
-  /** Names it spells out: in one way of writing (`user_name` and `userName` are `username`), and as written. */
+  /** Stems of the terms that are not stop words. */
+  readonly stems: ReadonlySet<string>;
+  /** Identifiers in the query: normalised (`user_name` and `userName` are `username`), and as written. */
   readonly names: ReadonlyMap<string, string>;
-  /** What stands before the last part of a dotted name, in one way of writing: `store` of `Store.open`; empty for a plain one. */
+  /** What precedes the last part of a dotted name, normalised: `store` of `Store.open`; empty for a plain name. */
   readonly owner: string;
-  /** It is a name and nothing else. */
+  /** The query is an identifier and nothing else. */
   readonly isSymbol: boolean;
-  /** Kinds of files that are otherwise held back. */
-  readonly askedFor: ReadonlySet<Aside>;
+  /** Categories of files that would otherwise rank lower. */
+  readonly wantedCategories: ReadonlySet<FileCategory>;
 }
 
-/** Words of questions and of grammar: they are rare in code, so BM25 would take them for telling ones. */
+/** They are rare in code, so BM25 would give them a high weight. */
 const STOP_WORDS = new Set(
   `a an and any are as at be been but by can could did do does doing done for from had has have how i if in into is it its
   me my of on or our should so some such than that the their them then there these they this those to use used uses using
@@ -29,10 +29,10 @@ const STOP_WORDS = new Set(
   ),
 );
 
-/** A query longer than this is a pasted text: its beginning says what it is about. */
+/** A longer query is a pasted text, of which the beginning is used. */
 const MAX_QUERY_CHARS = 4000;
 
-/** No English word looks like it: two words in one, an underscore, a digit. */
+/** Camel case, an underscore or a digit: an identifier, not an English word. */
 const isCompound = (run: string): boolean =>
   /[a-z][A-Z]|[A-Za-z0-9]_|_[A-Za-z]|[A-Za-z]\d|[A-Z]{2}[a-z]/.test(run);
 
@@ -40,7 +40,7 @@ const isCompound = (run: string): boolean =>
 const SYMBOL =
   /^[@$#]?[\p{L}_][\p{L}\p{N}_$]*(?:(?:\.|::|->|#|\/|\\)[\p{L}_$][\p{L}\p{N}_$]*)*(?:\(\)|[!?])?$/u;
 
-export const joinName = (name: string): string => splitWords(name).join("");
+export const joinName = (name: string): string => splitSubtokens(name).join("");
 
 export const shapeOf = (query: string): QueryShape => {
   const text = query.slice(0, MAX_QUERY_CHARS).trim();
@@ -48,14 +48,14 @@ export const shapeOf = (query: string): QueryShape => {
   const runs = runsOf(text);
   const spelled = isSymbol ? runs.slice(-1) : runs.filter(isCompound);
   const kept = runs.filter((run) => !STOP_WORDS.has(run.toLowerCase()));
-  const telling = kept.length > 0 ? kept : runs;
-  const words = new Set(telling.flatMap(splitWords).map(stem));
+  const significant = kept.length > 0 ? kept : runs;
+  const stems = new Set(significant.flatMap(splitSubtokens).map(stem));
   return {
-    terms: new Map(tokenize(telling.join(" ")).map((term) => [term, 1])),
-    words,
+    terms: new Map(tokenize(significant.join(" ")).map((term) => [term, 1])),
+    stems,
     names: new Map(spelled.map((run) => [joinName(run), run] as const).filter(([name]) => name !== "")),
     owner: isSymbol ? joinName(runs.at(-2) ?? "") : "",
     isSymbol,
-    askedFor: asidesAskedFor(words),
+    wantedCategories: categoriesAskedFor(stems),
   };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asideOf } from "./asides.ts";
+import { categoryOf } from "./file-category.ts";
 import { shapeOf } from "./query-shape.ts";
 import { type Candidate, rankChunks } from "./rank-chunks.ts";
 
@@ -39,8 +39,8 @@ describe("the shape of a query", () => {
   });
 
   test("drops words of questions, unless there are no others", () => {
-    expect([...shapeOf("how does the router work").words]).toEqual(["router"]);
-    expect(shapeOf("how to?").words.size).toBe(2);
+    expect([...shapeOf("how does the router work").stems]).toEqual(["router"]);
+    expect(shapeOf("how to?").stems.size).toBe(2);
   });
 });
 
@@ -58,7 +58,7 @@ describe("files that are held back", () => {
     ["core/commonTest/src/Flow.kt", "test"],
     ["src/app.ts", undefined],
   ])("%s: %s", (path, aside) => {
-    expect(asideOf(path)).toBe(aside);
+    expect(categoryOf(path)).toBe(aside);
   });
 });
 

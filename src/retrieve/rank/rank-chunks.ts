@@ -1,14 +1,14 @@
 import type { ChunkKind } from "../chunk/chunk.ts";
 import { memoize } from "../collections/memoize.ts";
-import { type PathWords, pathWords } from "./path-words.ts";
+import { type PathTerms, pathTerms } from "./path-terms.ts";
 import { joinName, type QueryShape } from "./query-shape.ts";
 import {
-  COMPANY_CHUNKS,
   INNER_NAME,
   OTHER_CASE,
   OTHER_OWNER,
   RANK_WEIGHTS,
   type RankWeights,
+  SIBLING_CHUNKS,
 } from "./rank-weights.ts";
 
 export interface Candidate {
@@ -24,9 +24,9 @@ export interface Candidate {
 }
 
 export interface RankContext {
-  /** The least cosine among the nearest chunks: what counts as no likeness at all. */
+  /** The smallest cosine among the nearest chunks, which counts as a similarity of 0. */
   readonly leastSimilarity: number;
-  /** How much of the repository rests on a file, 0 to 1. Asked for only where several files define what the query names. */
+  /** How much of the repository depends on a file, 0 to 1. Called only where several files define what the query names. */
   readonly centrality?: ((path: string) => number) | undefined;
   readonly weights?: RankWeights;
 }
@@ -36,17 +36,17 @@ export interface Ranked<T extends Candidate = Candidate> {
   readonly score: number;
 }
 
-/** Paths come again with every query. */
-const factsOf = memoize(pathWords, 50_000);
+/** The same paths come with every query. */
+const factsOf = memoize(pathTerms, 50_000);
 
-/** Not `Math.max(...)`: a list of a million candidates is more arguments than a call takes. */
+/** Not `Math.max(...)`: a million candidates are more arguments than a call can take. */
 const largest = (values: readonly number[], least: number): number =>
-  values.reduce((most, value) => Math.max(most, value), least);
+  values.reduce((max, value) => Math.max(max, value), least);
 
-const shareOf = (wanted: ReadonlySet<string>, words: readonly string[]): number =>
-  words.length === 0 ? 0 : words.filter((word) => wanted.has(word)).length / words.length;
+const shareOf = (wanted: ReadonlySet<string>, stems: readonly string[]): number =>
+  stems.length === 0 ? 0 : stems.filter((stem) => wanted.has(stem)).length / stems.length;
 
-/** Vector and lexical score, each from 0 to 1, in the proportion that suits the kind of text. */
+/** Vector and lexical score, each from 0 to 1, weighted by the kind of text. */
 const fuse = (
   { isSymbol }: QueryShape,
   candidates: readonly Candidate[],
@@ -58,7 +58,7 @@ const fuse = (
       candidates.map(({ similarity }) => similarity),
       leastSimilarity,
     ) - leastSimilarity;
-  const mostLexical = largest(
+  const maxLexical = largest(
     candidates.map(({ lexical }) => lexical),
     0,
   );
@@ -66,11 +66,11 @@ const fuse = (
     const usual = kind === "prose" || kind === "text" ? weights.proseVectorShare : weights.vectorShare;
     const share = isSymbol ? Math.min(usual, weights.symbolVectorShare) : usual;
     const near = range > 0 ? Math.max(0, (similarity - leastSimilarity) / range) : 0;
-    return share * near + (1 - share) * (mostLexical > 0 ? lexical / mostLexical : 0);
+    return share * near + (1 - share) * (maxLexical > 0 ? lexical / maxLexical : 0);
   });
 };
 
-/** The class, module or file of that name holds the chunk. */
+/** Whether the chunk is in the class, module or file of that name. */
 const belongsTo = (owner: string, { name, defines, path }: Candidate): boolean =>
   name.split(/[^\p{L}\p{N}_$]+/u).some((part) => joinName(part) === owner) ||
   defines.some((defined) => joinName(defined) === owner) ||
@@ -88,30 +88,30 @@ const definesNamed = (shape: QueryShape, candidate: Candidate): number => {
   return best === 0 || shape.owner === "" || belongsTo(shape.owner, candidate) ? best : best * OTHER_OWNER;
 };
 
-/** Boosts of what defines a name of the query. Of several files that define what is asked for, the one that others rest on. */
+/** Boosts of chunks that define a name of the query; of several files that do, the more central one gets more. */
 const definitionBoosts = (
   shape: QueryShape,
   candidates: readonly Candidate[],
   weights: RankWeights,
   centrality: RankContext["centrality"],
 ): readonly number[] => {
-  const sure = candidates.map((candidate) => definesNamed(shape, candidate));
-  if (!shape.isSymbol) return sure.map((share) => share * weights.namedDefinition);
-  const rivals = new Set(candidates.flatMap(({ path }, at) => ((sure[at] ?? 0) > 0 ? [path] : [])));
+  const certainty = candidates.map((candidate) => definesNamed(shape, candidate));
+  if (!shape.isSymbol) return certainty.map((share) => share * weights.namedDefinition);
+  const rivals = new Set(candidates.flatMap(({ path }, at) => ((certainty[at] ?? 0) > 0 ? [path] : [])));
   return candidates.map(({ path }, at) => {
-    const share = sure[at] ?? 0;
+    const share = certainty[at] ?? 0;
     if (share === 0) return 0;
-    const restsOnIt = rivals.size > 1 ? (centrality?.(path) ?? 0) : 0;
-    return share * (weights.exactDefinition + weights.centrality * restsOnIt);
+    const central = rivals.size > 1 ? (centrality?.(path) ?? 0) : 0;
+    return share * (weights.exactDefinition + weights.centrality * central);
   });
 };
 
-const fileBoost = (shape: QueryShape, file: PathWords, weights: RankWeights): number => {
-  let onTheWay = 0;
-  for (const word of shape.words) if (file.folders.has(word)) onTheWay++;
+const fileBoost = (shape: QueryShape, file: PathTerms, weights: RankWeights): number => {
+  let inFolders = 0;
+  for (const stem of shape.stems) if (file.folderStems.has(stem)) inFolders++;
   return (
-    weights.stem * shareOf(shape.words, file.stem) +
-    weights.path * (shape.words.size === 0 ? 0 : onTheWay / shape.words.size)
+    weights.stem * shareOf(shape.stems, file.fileStems) +
+    weights.path * (shape.stems.size === 0 ? 0 : inFolders / shape.stems.size)
   );
 };
 
@@ -144,10 +144,10 @@ export const rankChunks = <T extends Candidate>(
   const files = [...Map.groupBy(scored, ({ candidate }) => candidate.path)].map(([path, chunks]) => {
     chunks.sort(byScore);
     const best = chunks[0]?.score ?? 0;
-    const company = chunks.slice(1, 1 + COMPANY_CHUNKS).reduce((sum, { score }) => sum + score, 0);
-    const { aside } = factsOf(path);
-    const factor = aside === undefined || shape.askedFor.has(aside) ? 1 : weights.aside;
-    const lift = (weights.company * company) / COMPANY_CHUNKS;
+    const siblings = chunks.slice(1, 1 + SIBLING_CHUNKS).reduce((sum, { score }) => sum + score, 0);
+    const { category } = factsOf(path);
+    const factor = category === undefined || shape.wantedCategories.has(category) ? 1 : weights.demotion;
+    const lift = (weights.siblings * siblings) / SIBLING_CHUNKS;
     return chunks.map(({ candidate, score }) => ({
       candidate,
       score: factor * (score + (best > 0 ? (lift * score) / best : 0)),

@@ -1,32 +1,32 @@
 /**
- * Every weight of the ranking. Boosts are shares of the best score before boosts. They were set by reason and looked at on
- * two halves of repositories: a change that moves the figures by less than 0.005 moves nothing.
+ * All weights of the ranking. Boosts are shares of the best score before boosts. They were chosen by reasoning and checked on
+ * two halves of the repositories, where differences below 0.005 are noise.
  */
 export interface RankWeights {
   /** Share of the vector score for code; the rest is the lexical score. Flat between 0.4 and 0.6. */
   readonly vectorShare: number;
-  /** The same for prose: the table was trained on code, and knows the words of prose badly. */
+  /** The same for prose, which the table, trained on code, represents badly. */
   readonly proseVectorShare: number;
-  /** The most for a query that is a name: what mentions it comes before what only resembles its parts. */
+  /** The maximum for a query that is an identifier: chunks that contain it come before those that only resemble its parts. */
   readonly symbolVectorShare: number;
-  /** The file is called what is asked for. */
+  /** The file name matches the query. */
   readonly stem: number;
-  /** Folders on the way to the file are. */
+  /** Directories of its path do. */
   readonly path: number;
-  /** The chunk defines a name that a sentence spells out (`how StaticModel encodes`). */
+  /** The chunk defines a name that occurs in a sentence (`how StaticModel encodes`). */
   readonly namedDefinition: number;
-  /** The query is a name, and the chunk defines it. More than all else together, also after `aside`: it comes first. */
+  /** The query is a name, and the chunk defines it. More than all else together, also after `demotion`: it comes first. */
   readonly exactDefinition: number;
-  /** Several good chunks in one file: it is about the matter, and does not only mention it. */
-  readonly company: number;
+  /** Several good chunks in one file: it is about the subject, and does not only mention it. */
+  readonly siblings: number;
   /**
-   * The query is a name that several files define, and all of the repository rests on this one. Less than `stem`: a file
-   * that is called what is asked for stays first. As a lift of every query it gained nothing (DEV 0.896 at 0.05 and 0.887 at
+   * The query is a name that several files define, and the whole repository depends on this one. Less than `stem`: a file
+   * whose name matches the query stays first. As a boost for every query it gained nothing (DEV 0.896 at 0.05 and 0.887 at
    * 0.4, beside 0.896 without).
    */
   readonly centrality: number;
-  /** What is left of the score of tests, examples, documents, vendored and generated files that nobody asked for. */
-  readonly aside: number;
+  /** Factor on the score of tests, examples, documents, vendored and generated files that the query does not ask for. */
+  readonly demotion: number;
 }
 
 export const RANK_WEIGHTS: RankWeights = {
@@ -37,9 +37,9 @@ export const RANK_WEIGHTS: RankWeights = {
   path: 0.12,
   namedDefinition: 0.6,
   exactDefinition: 3.5,
-  company: 0.15,
+  siblings: 0.15,
   centrality: 0.2,
-  aside: 0.6,
+  demotion: 0.6,
 };
 
 /**
@@ -49,10 +49,10 @@ export const RANK_WEIGHTS: RankWeights = {
  */
 export const MODEL_RANK_WEIGHTS: RankWeights = { ...RANK_WEIGHTS, proseVectorShare: 0.4 };
 
-/** Chunks of a file beyond the best that lift it: with more of them long files would win by their length. */
-export const COMPANY_CHUNKS = 3;
+/** How many chunks besides its best one boost a file: with more, long files would win by their length. */
+export const SIBLING_CHUNKS = 3;
 
-/** How many of the nearest and of the best-matching chunks are looked at: the ones asked for lie among them or are named. */
+/** How many of the nearest and of the best-matching chunks are candidates. */
 export const CANDIDATES = 200;
 
 /**

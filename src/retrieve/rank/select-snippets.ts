@@ -13,10 +13,10 @@ export interface SnippetBounds {
   readonly budgetTokens: number;
 }
 
-/** Fewer tokens than this show nothing worth reading; a snippet is not cut to less. */
+/** A snippet is not cut to fewer tokens: it would show nothing worth reading. */
 const MIN_CUT_TOKENS = 24;
 
-/** The most whole lines that fit. Tokens join over line ends, so the count of the cut text itself decides. */
+/** As many whole lines as fit. A token may span a line end, so the cut text itself is counted. */
 const cutToFit = (
   text: string,
   budgetTokens: number,
@@ -35,7 +35,7 @@ const cutToFit = (
 
 /**
  * The best chunks, whole, within the budget; the first one that does not fit is cut at a line, and ends the answer.
- * `textOf` gives nothing for a chunk that is gone from the disk: it is passed over.
+ * A chunk that is gone from the disk, for which `textOf` returns undefined, is skipped.
  */
 export const selectSnippets = (
   ranked: Iterable<RankedChunk>,

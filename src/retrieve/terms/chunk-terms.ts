@@ -4,22 +4,22 @@ import { numbersOfRuns } from "./runs.ts";
 import { createTermTable } from "./term-table.ts";
 import { termsOfRun } from "./tokenize.ts";
 
-/** A word of the path says what the whole file is about: one there weighs as much as several in the body. */
+/** A term in the path says what the whole file is about, so it weighs as much as several in the body. */
 const PATH_WEIGHT = 3;
 
-/** What a chunk defines is what it is about. */
+/** The names that a chunk defines say what it is about. */
 const NAME_WEIGHT = 2;
 
-/** Chunks longer than this are data; their first part stands for them. */
+/** Longer chunks are data; only their first part is indexed. */
 const MAX_BODY_CHARS = 200_000;
 
 /** Changes whenever the terms of a text would: part of what an index is valid for. */
 export const TERMS_VERSION = 3;
 
-/** Then the numbers of terms start anew, so that memory stays bounded. */
+/** With more terms the counter is replaced, so that memory stays bounded. */
 const MAX_TERMS = 500_000;
 
-/** A hash and a count side by side in one number: sorting those sorts the hashes, and nothing is looked up after. */
+/** A hash and a count are combined in one number: sorting these sorts the hashes and keeps the counts with them. */
 const COUNTS = MAX_COUNT + 1;
 
 const createCounter = () => {
@@ -74,7 +74,7 @@ let counter = createCounter();
 export const chunkTerms = (path: string, chunk: Pick<Chunk, "text" | "name" | "defines">): PackedTerms => {
   if (counter.isFull()) counter = createCounter();
   counter.add(path, 1);
-  // Numbers in paths are dates, ids and versions: found by, but not what the file is about.
+  // Numbers in paths are dates, ids and versions: they can be searched, but do not say what the file is about.
   counter.add(path.replace(/\d+/g, " "), PATH_WEIGHT - 1);
   counter.add(chunk.name, NAME_WEIGHT);
   for (const name of chunk.defines) counter.add(name, NAME_WEIGHT);

@@ -2,7 +2,7 @@ import { type Scored, topScored } from "../collections/top-scored.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
 
-/** How soon more of the same term stops counting, and how much long chunks are held back: the usual values, of Robertson and Zaragoza, 2009. */
+/** Term frequency saturation and length normalisation: the usual values, from Robertson and Zaragoza, 2009. */
 export const BM25_K1 = 1.2;
 export const BM25_B = 0.75;
 
@@ -11,13 +11,13 @@ export interface LexicalIndex {
   /** Replaces a chunk of the same id. Ids are whole numbers. */
   add(chunkId: number, terms: PackedTerms): void;
   remove(chunkId: number): void;
-  /** The best chunks, best first, ties by id. Each query term weighs as often as it is given, or what `weights` say. */
+  /** The best chunks, best first, ties by id. A query term weighs as often as it is given, or what its value in the map says. */
   search(
     queryTerms: readonly string[] | ReadonlyMap<string, number>,
     limit: number,
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
-  /** The same best chunks, and after them those of `others` that are not among them; 0 for one without any of the terms. */
+  /** The same best chunks, and after them those of `others` that are not among them; the score of a chunk without any of the terms is 0. */
   searchWith(
     queryTerms: readonly string[] | ReadonlyMap<string, number>,
     limit: number,
@@ -33,7 +33,7 @@ const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): Rea
   return counts;
 };
 
-/** Exact BM25 in memory: what it answers depends on the chunks in it, never on the order they came or went. */
+/** Exact BM25 in memory. Answers depend on the chunks in it, never on the order in which they were added or removed. */
 export const createLexicalIndex = (): LexicalIndex => {
   const postings = createPostings();
   const slotOf = new Map<number, number>();
@@ -57,10 +57,10 @@ export const createLexicalIndex = (): LexicalIndex => {
     if (slot === undefined) return;
     slotOf.delete(chunkId);
     totalLength -= lengths[slot] ?? 0;
-    postings.bury(slot);
+    postings.remove(slot);
   };
 
-  /** Slots of removed chunks are given out again only here, when no posting names them any more. */
+  /** Slots of removed chunks are reused only here, when no posting refers to them any more. */
   const compact = (): void => {
     const moved = new Int32Array(slots).fill(-1);
     const kept = [...slotOf].sort(([, a], [, b]) => a - b);
@@ -75,7 +75,7 @@ export const createLexicalIndex = (): LexicalIndex => {
   };
 
   const scoreAll = (queryTerms: readonly string[] | ReadonlyMap<string, number>): number[] => {
-    if (postings.isUntidy()) compact();
+    if (postings.needsCompaction()) compact();
     if (scores.length < slots) scores = new Float64Array(Math.max(slots, 1024) * 2);
     const count = slotOf.size;
     const averageLength = Math.max(1, totalLength / Math.max(1, count));
@@ -86,9 +86,9 @@ export const createLexicalIndex = (): LexicalIndex => {
       for (let i = 0; i < found.length; i++) {
         const slot = found.slots[i] ?? 0;
         const frequency = found.counts[i] ?? 0;
-        const held = BM25_K1 * (1 - BM25_B + (BM25_B * (lengths[slot] ?? 0)) / averageLength);
+        const normalisation = BM25_K1 * (1 - BM25_B + (BM25_B * (lengths[slot] ?? 0)) / averageLength);
         if (scores[slot] === 0) touched.push(slot);
-        scores[slot] = (scores[slot] ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + held);
+        scores[slot] = (scores[slot] ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + normalisation);
       }
     }
     return touched;
@@ -100,7 +100,7 @@ export const createLexicalIndex = (): LexicalIndex => {
     for (const slot of touched) {
       const id = idOf[slot] ?? 0;
       const score = scores[slot] ?? 0;
-      if (top.takes(id, score) && (isWanted === undefined || isWanted(id))) top.add(id, score);
+      if (top.accepts(id, score) && (isWanted === undefined || isWanted(id))) top.add(id, score);
     }
     const found = [...top.sorted()];
     const ids = new Set(found.map(({ id }) => id));

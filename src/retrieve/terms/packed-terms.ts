@@ -1,13 +1,13 @@
 /**
- * How often each term is in a chunk, as it is stored and sent between threads: first the hashes (four bytes each, little
- * endian, ascending), then the counts (one byte each). A hash of 32 bits takes the place of the term: in a vocabulary of
- * 300,000 terms one in 14,000 shares its hash with another, and what that costs is a wrong hit among the weak ones.
+ * How often each term occurs in a chunk, as it is stored and sent between threads: first the hashes (four bytes each, little
+ * endian, ascending), then the counts (one byte each). A hash of 32 bits stands for the term: in a vocabulary of 300,000
+ * terms, one in 14,000 shares its hash with another, which costs at most a wrong result among the weak ones.
  */
 export type PackedTerms = Uint8Array;
 
 export const BYTES_PER_TERM = 5;
 
-/** More of one term tells nothing more; BM25 levels off long before. */
+/** More occurrences than this say nothing more; BM25 saturates long before. */
 export const MAX_COUNT = 255;
 
 /** FNV-1a over UTF-16 units, with the final mix of MurmurHash3: the low bits serve as a table index. */
@@ -19,11 +19,11 @@ export const hashTerm = (term: string): number => {
   return (hash ^ (hash >>> 16)) >>> 0;
 };
 
-/** By place, from 0: the hashes must be distinct and ascending, the counts at most `MAX_COUNT`. */
+/** The hashes must be distinct and ascending, the counts at most `MAX_COUNT`. */
 export const packTerms = (
   size: number,
-  hashAt: (place: number) => number,
-  countAt: (place: number) => number,
+  hashAt: (at: number) => number,
+  countAt: (at: number) => number,
 ): PackedTerms => {
   const packed = new Uint8Array(size * BYTES_PER_TERM);
   for (let at = 0; at < size; at++) {
@@ -37,7 +37,7 @@ export const packTerms = (
   return packed;
 };
 
-/** What was packed, for looking at. */
+/** For tests and debugging. */
 export const unpackTerms = (packed: PackedTerms): ReadonlyMap<number, number> => {
   const size = Math.floor(packed.byteLength / BYTES_PER_TERM);
   const view = new DataView(packed.buffer, packed.byteOffset);

@@ -1,8 +1,8 @@
 import { BYTES_PER_TERM, type PackedTerms } from "./packed-terms.ts";
-import { createTermTable } from "./term-table.ts";
+import { createTermTable, type TermTable } from "./term-table.ts";
 
-/** The chunks that hold one term. The arrays are reused by the next call. */
-export interface Found {
+/** The chunks that contain one term. The arrays are reused by the next call. */
+export interface PostingList {
   readonly slots: Uint32Array;
   readonly counts: Uint8Array;
   readonly length: number;
@@ -11,194 +11,224 @@ export interface Found {
 export interface Postings {
   /** Returns the length of the chunk: the sum of its counts. */
   add(slot: number, terms: PackedTerms): number;
-  /** The slot's postings are dead from now on. */
-  bury(slot: number): void;
-  find(hash: number): Found;
-  /** Enough of it is new or dead that putting it in order pays. */
-  isUntidy(): boolean;
-  /** Puts postings in the order of terms; `moved` says where each slot went, -1 for a dead one. */
+  /** Marks the postings of a slot as dead; they are dropped by the next compaction. */
+  remove(slot: number): void;
+  find(hash: number): PostingList;
+  /** So many postings are new or dead that a compaction pays. */
+  needsCompaction(): boolean;
+  /** Sorts the postings by term; `moved` holds the new number of each slot, -1 for a dead one. */
   compact(moved: Int32Array): void;
 }
 
 /** An edit of a few files stays in the tail; a tail this small costs a search nothing. */
 const MIN_TAIL = 65_536;
 
-/** The share of the whole above which new or dead postings are worth a compaction: it then costs each posting a constant. */
-const MAX_UNTIDY = 0.25;
+/** The share of new or dead postings above which a compaction pays: its cost per posting is then constant. */
+const MAX_LOOSE_SHARE = 0.25;
 
-const NONE = 0xffffffff;
+const TAIL_CAPACITY = 4096;
+const NO_ENTRY = 0xffffffff;
 
-const grown = (array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> => {
-  const larger = new Uint32Array(array.length * 2);
+/** Sorted by term: the postings of a term are those from `start[term]` to `start[term + 1]`. */
+interface Base {
+  readonly start: Uint32Array;
+  readonly slot: Uint32Array;
+  readonly count: Uint8Array;
+}
+
+/** In the order of insertion, linked by term: `head` of a term is its last posting, `previous` the one before. */
+interface Tail {
+  length: number;
+  /** How many of them are linked. */
+  linked: number;
+  term: Uint32Array<ArrayBuffer>;
+  slot: Uint32Array<ArrayBuffer>;
+  count: Uint8Array<ArrayBuffer>;
+  previous: Uint32Array<ArrayBuffer>;
+  head: Uint32Array<ArrayBuffer>;
+}
+
+interface Index {
+  readonly terms: TermTable;
+  base: Base;
+  readonly tail: Tail;
+  isDead: Uint8Array<ArrayBuffer>;
+  readonly sizeOfSlot: Map<number, number>;
+  deadPostings: number;
+}
+
+const growWords = (array: Uint32Array<ArrayBuffer>, size: number, fill = 0): Uint32Array<ArrayBuffer> => {
+  const larger = new Uint32Array(size);
+  if (fill !== 0) larger.fill(fill);
   larger.set(array);
   return larger;
 };
 
+const growBytes = (array: Uint8Array<ArrayBuffer>, size: number): Uint8Array<ArrayBuffer> => {
+  const larger = new Uint8Array(size);
+  larger.set(array);
+  return larger;
+};
+
+const emptyTail = (): Tail => ({
+  length: 0,
+  linked: 0,
+  term: new Uint32Array(TAIL_CAPACITY),
+  slot: new Uint32Array(TAIL_CAPACITY),
+  count: new Uint8Array(TAIL_CAPACITY),
+  previous: new Uint32Array(TAIL_CAPACITY),
+  head: new Uint32Array(TAIL_CAPACITY).fill(NO_ENTRY),
+});
+
+const reserve = ({ tail }: Index, more: number): void => {
+  let capacity = tail.slot.length;
+  while (tail.length + more > capacity) capacity *= 2;
+  if (capacity === tail.slot.length) return;
+  tail.term = growWords(tail.term, capacity);
+  tail.slot = growWords(tail.slot, capacity);
+  tail.previous = growWords(tail.previous, capacity);
+  tail.count = growBytes(tail.count, capacity);
+};
+
+/** Only when something is searched: a tail that is compacted before needs no links. */
+const linkTail = ({ terms, tail }: Index): void => {
+  if (terms.size > tail.head.length) tail.head = growWords(tail.head, terms.size * 2, NO_ENTRY);
+  const { term: termOf, previous, head } = tail;
+  for (; tail.linked < tail.length; tail.linked++) {
+    const term = termOf[tail.linked] ?? 0;
+    previous[tail.linked] = head[term] ?? NO_ENTRY;
+    head[term] = tail.linked;
+  }
+};
+
+const addPostings = (index: Index, slot: number, packed: PackedTerms): number => {
+  const { terms, tail, sizeOfSlot } = index;
+  const size = Math.floor(packed.byteLength / BYTES_PER_TERM);
+  reserve(index, size);
+  while (slot >= index.isDead.length) index.isDead = growBytes(index.isDead, index.isDead.length * 2);
+  sizeOfSlot.set(slot, size);
+  let length = 0;
+  for (let i = 0; i < size; i++) {
+    const at = i * 4;
+    const hash =
+      ((packed[at] ?? 0) |
+        ((packed[at + 1] ?? 0) << 8) |
+        ((packed[at + 2] ?? 0) << 16) |
+        ((packed[at + 3] ?? 0) << 24)) >>>
+      0;
+    const count = packed[size * 4 + i] ?? 0;
+    tail.term[tail.length] = terms.idOf(hash);
+    tail.slot[tail.length] = slot;
+    tail.count[tail.length] = count;
+    tail.length++;
+    length += count;
+  }
+  return length;
+};
+
+/** Collects the live postings of a term, from the base and the tail. */
+const createFinder = (index: Index): Postings["find"] => {
+  let slots = new Uint32Array(1024);
+  let counts = new Uint8Array(1024);
+  let length = 0;
+  const push = (slot: number, count: number): void => {
+    if (index.isDead[slot] === 1) return;
+    if (length === slots.length) {
+      slots = growWords(slots, length * 2);
+      counts = growBytes(counts, length * 2);
+    }
+    slots[length] = slot;
+    counts[length++] = count;
+  };
+  return (hash) => {
+    linkTail(index);
+    const { base, tail } = index;
+    const term = index.terms.find(hash);
+    length = 0;
+    if (term >= 0) {
+      const end = base.start[term + 1] ?? 0;
+      for (let i = base.start[term] ?? end; i < end; i++) push(base.slot[i] ?? 0, base.count[i] ?? 0);
+      for (let i = tail.head[term] ?? NO_ENTRY; i !== NO_ENTRY; i = tail.previous[i] ?? NO_ENTRY)
+        push(tail.slot[i] ?? 0, tail.count[i] ?? 0);
+    }
+    return { slots, counts, length };
+  };
+};
+
+const eachLive = (
+  { base, tail }: Index,
+  moved: Int32Array,
+  visit: (term: number, slot: number, count: number) => void,
+): void => {
+  for (let term = 0; term + 1 < base.start.length; term++)
+    for (let i = base.start[term] ?? 0; i < (base.start[term + 1] ?? 0); i++) {
+      const to = moved[base.slot[i] ?? 0] ?? -1;
+      if (to >= 0) visit(term, to, base.count[i] ?? 0);
+    }
+  for (let i = 0; i < tail.length; i++) {
+    const to = moved[tail.slot[i] ?? 0] ?? -1;
+    if (to >= 0) visit(tail.term[i] ?? 0, to, tail.count[i] ?? 0);
+  }
+};
+
+/** A counting sort of all live postings by term. */
+const sortedBase = (index: Index, moved: Int32Array): Base => {
+  const { size } = index.terms;
+  const start = new Uint32Array(size + 1);
+  let live = 0;
+  eachLive(index, moved, (term) => {
+    start[term + 1] = (start[term + 1] ?? 0) + 1;
+    live++;
+  });
+  for (let term = 0; term < size; term++) start[term + 1] = (start[term + 1] ?? 0) + (start[term] ?? 0);
+  const slot = new Uint32Array(live);
+  const count = new Uint8Array(live);
+  const next = start.slice();
+  eachLive(index, moved, (term, to, occurrences) => {
+    const at = next[term] ?? 0;
+    next[term] = at + 1;
+    slot[at] = to;
+    count[at] = occurrences;
+  });
+  return { start, slot, count };
+};
+
+const compact = (index: Index, moved: Int32Array): void => {
+  index.base = sortedBase(index, moved);
+  Object.assign(index.tail, emptyTail());
+  const sizes = [...index.sizeOfSlot];
+  index.sizeOfSlot.clear();
+  for (const [slot, size] of sizes) index.sizeOfSlot.set(moved[slot] ?? -1, size);
+  index.isDead.fill(0);
+  index.deadPostings = 0;
+};
+
 /**
- * Postings in two parts: a base ordered by term, and a tail in the order it came, chained by term. Six to thirteen bytes
- * a posting, and no object for a term.
+ * Postings in two parts: a base sorted by term, and a tail in the order of insertion. Six to thirteen bytes per posting, and
+ * no object per term.
  */
 export const createPostings = (): Postings => {
-  const terms = createTermTable();
-  let baseStart = new Uint32Array(1);
-  let baseSlot = new Uint32Array(0);
-  let baseCount = new Uint8Array(0);
-  let tailTerm = new Uint32Array(4096);
-  let tailSlot = new Uint32Array(4096);
-  let tailPrevious = new Uint32Array(4096);
-  let tailCount = new Uint8Array(4096);
-  let tailHead = new Uint32Array(4096).fill(NONE);
-  let tailLength = 0;
-  let chained = 0;
-  let isDead = new Uint8Array(1024);
-  const sizeOfSlot = new Map<number, number>();
-  let deadPostings = 0;
-  let foundSlots = new Uint32Array(1024);
-  let foundCounts = new Uint8Array(1024);
-
-  const makeRoom = (wanted: number): void => {
-    while (tailLength + wanted > tailSlot.length) {
-      tailTerm = grown(tailTerm);
-      tailSlot = grown(tailSlot);
-      tailPrevious = grown(tailPrevious);
-      const counts = new Uint8Array(tailCount.length * 2);
-      counts.set(tailCount);
-      tailCount = counts;
-    }
+  const index: Index = {
+    terms: createTermTable(),
+    base: { start: new Uint32Array(1), slot: new Uint32Array(0), count: new Uint8Array(0) },
+    tail: emptyTail(),
+    isDead: new Uint8Array(1024),
+    sizeOfSlot: new Map(),
+    deadPostings: 0,
   };
-
-  /** Only when something is looked for: a tail that is compacted first needs no chains. */
-  const chain = (): void => {
-    if (terms.size > tailHead.length) {
-      const larger = new Uint32Array(terms.size * 2).fill(NONE);
-      larger.set(tailHead);
-      tailHead = larger;
-    }
-    for (; chained < tailLength; chained++) {
-      const term = tailTerm[chained] ?? 0;
-      tailPrevious[chained] = tailHead[term] ?? NONE;
-      tailHead[term] = chained;
-    }
-  };
-
-  const slotRoom = (slot: number): void => {
-    while (slot >= isDead.length) {
-      const larger = new Uint8Array(isDead.length * 2);
-      larger.set(isDead);
-      isDead = larger;
-    }
-  };
-
   return {
-    add: (slot, packed) => {
-      const size = Math.floor(packed.byteLength / BYTES_PER_TERM);
-      makeRoom(size);
-      slotRoom(slot);
-      sizeOfSlot.set(slot, size);
-      let length = 0;
-      for (let i = 0; i < size; i++) {
-        const at = i * 4;
-        const hash =
-          ((packed[at] ?? 0) |
-            ((packed[at + 1] ?? 0) << 8) |
-            ((packed[at + 2] ?? 0) << 16) |
-            ((packed[at + 3] ?? 0) << 24)) >>>
-          0;
-        const term = terms.idOf(hash);
-        const count = packed[size * 4 + i] ?? 0;
-        tailTerm[tailLength] = term;
-        tailSlot[tailLength] = slot;
-        tailCount[tailLength] = count;
-        tailLength++;
-        length += count;
-      }
-      return length;
+    add: (slot, packed) => addPostings(index, slot, packed),
+    remove: (slot) => {
+      index.isDead[slot] = 1;
+      index.deadPostings += index.sizeOfSlot.get(slot) ?? 0;
+      index.sizeOfSlot.delete(slot);
     },
-
-    bury: (slot) => {
-      isDead[slot] = 1;
-      deadPostings += sizeOfSlot.get(slot) ?? 0;
-      sizeOfSlot.delete(slot);
+    find: createFinder(index),
+    needsCompaction: () => {
+      const { base, tail, deadPostings } = index;
+      const limit = Math.max(MIN_TAIL, MAX_LOOSE_SHARE * (base.slot.length + tail.length));
+      return tail.length + deadPostings > limit;
     },
-
-    find: (hash) => {
-      chain();
-      const term = terms.find(hash);
-      let length = 0;
-      if (term < 0) return { slots: foundSlots, counts: foundCounts, length };
-      const room = (): void => {
-        if (length < foundSlots.length) return;
-        foundSlots = grown(foundSlots);
-        const counts = new Uint8Array(foundCounts.length * 2);
-        counts.set(foundCounts);
-        foundCounts = counts;
-      };
-      const end = baseStart[term + 1] ?? 0;
-      for (let i = baseStart[term] ?? end; i < end; i++) {
-        const slot = baseSlot[i] ?? 0;
-        if (isDead[slot] === 1) continue;
-        room();
-        foundSlots[length] = slot;
-        foundCounts[length++] = baseCount[i] ?? 0;
-      }
-      for (let i = tailHead[term] ?? NONE; i !== NONE; i = tailPrevious[i] ?? NONE) {
-        const slot = tailSlot[i] ?? 0;
-        if (isDead[slot] === 1) continue;
-        room();
-        foundSlots[length] = slot;
-        foundCounts[length++] = tailCount[i] ?? 0;
-      }
-      return { slots: foundSlots, counts: foundCounts, length };
-    },
-
-    isUntidy: () =>
-      tailLength + deadPostings > Math.max(MIN_TAIL, MAX_UNTIDY * (baseSlot.length + tailLength)),
-
-    compact: (moved) => {
-      const start = new Uint32Array(terms.size + 1);
-      const oldTerms = baseStart.length - 1;
-      const eachLive = (visit: (term: number, slot: number, count: number) => void): void => {
-        for (let term = 0; term < oldTerms; term++)
-          for (let i = baseStart[term] ?? 0; i < (baseStart[term + 1] ?? 0); i++) {
-            const to = moved[baseSlot[i] ?? 0] ?? -1;
-            if (to >= 0) visit(term, to, baseCount[i] ?? 0);
-          }
-        for (let i = 0; i < tailLength; i++) {
-          const to = moved[tailSlot[i] ?? 0] ?? -1;
-          if (to >= 0) visit(tailTerm[i] ?? 0, to, tailCount[i] ?? 0);
-        }
-      };
-      let live = 0;
-      eachLive((term) => {
-        start[term + 1] = (start[term + 1] ?? 0) + 1;
-        live++;
-      });
-      for (let term = 0; term < terms.size; term++)
-        start[term + 1] = (start[term + 1] ?? 0) + (start[term] ?? 0);
-      const slots = new Uint32Array(live);
-      const counts = new Uint8Array(live);
-      const next = start.slice();
-      eachLive((term, slot, count) => {
-        const at = next[term] ?? 0;
-        next[term] = at + 1;
-        slots[at] = slot;
-        counts[at] = count;
-      });
-      const sizes = [...sizeOfSlot];
-      sizeOfSlot.clear();
-      for (const [slot, size] of sizes) sizeOfSlot.set(moved[slot] ?? -1, size);
-      baseStart = start;
-      baseSlot = slots;
-      baseCount = counts;
-      tailTerm = new Uint32Array(4096);
-      tailSlot = new Uint32Array(4096);
-      tailPrevious = new Uint32Array(4096);
-      tailCount = new Uint8Array(4096);
-      tailHead.fill(NONE);
-      tailLength = 0;
-      chained = 0;
-      isDead.fill(0);
-      deadPostings = 0;
-    },
+    compact: (moved) => compact(index, moved),
   };
 };

@@ -1,7 +1,7 @@
 /**
- * Runs are the identifiers, words and numbers of a text, whole, as written. The same few thousand make up most of a
- * repository, so each gets a number, and what is made of it is worked out once per number. A text is read letter by
- * letter, without cutting strings out of it: that is a third of the time of a regular expression and a Map.
+ * A run is an unbroken sequence of letters, digits and underscores: an identifier, a word or a number as written. The same
+ * few thousand runs make up maxNumbers of a repository, so each gets a number, and its terms are computed once per number. A text
+ * is read character by character without creating strings, in a third of the time of a regular expression and a Map.
  */
 interface RunTable {
   readonly generation: number;
@@ -10,13 +10,13 @@ interface RunTable {
   textOf(run: number): string;
 }
 
-/** The longest run that is looked at: longer ones are base64, keys and minified text, which nobody asks for by their end. */
+/** The rest of a longer run is ignored: it is Base64, a key or minified text, which nobody searches by its end. */
 const MAX_RUN_CHARS = 128;
 
-/** Then the table starts anew, so that memory stays bounded. */
+/** A table with more is cleared, so that memory stays bounded. */
 const MAX_RUNS = 200_000;
 
-/** Letters, digits, the underscore; everything outside ASCII is looked at more closely when the run is taken apart. */
+/** Letters, digits, the underscore; characters outside ASCII are classified when the run is split into terms. */
 const IS_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
@@ -43,8 +43,8 @@ const createRunTable = (): RunTable => {
     numbers.fill(-1);
   };
 
-  /** Two hashes of 32 bits stand for the run: two of a table are taken for one in a case of 10^9 tables. */
-  const place = (hash: number, other: number): number => {
+  /** Two hashes of 32 bits identify a run: two runs of one table collide in one of 10^9 tables. */
+  const slotOf = (hash: number, other: number): number => {
     const mask = numbers.length - 1;
     let at = (hash ^ (hash >>> 15)) & mask;
     while (numbers[at] !== -1 && (first[at] !== hash || second[at] !== other)) at = (at + 1) & mask;
@@ -60,7 +60,7 @@ const createRunTable = (): RunTable => {
       if (number === -1) return;
       const hash = old.first[from] ?? 0;
       const other = old.second[from] ?? 0;
-      const at = place(hash, other);
+      const at = slotOf(hash, other);
       first[at] = hash;
       second[at] = other;
       numbers[at] = number;
@@ -68,7 +68,7 @@ const createRunTable = (): RunTable => {
   };
 
   const numberOf = (text: string, start: number, end: number, hash: number, other: number): number => {
-    const at = place(hash, other);
+    const at = slotOf(hash, other);
     const found = numbers[at] ?? -1;
     if (found !== -1) return found;
     first[at] = hash;
@@ -82,7 +82,7 @@ const createRunTable = (): RunTable => {
   };
 
   const scan: RunTable["scan"] = (text) => {
-    // Terms and vector of a chunk are made one after the other, of the same text.
+    // Terms and vector of a chunk are computed one after the other, from the same text.
     if (text === scanned) return { runs, length: scannedLength };
     if (texts.length > MAX_RUNS) clear();
     let length = 0;
@@ -124,21 +124,21 @@ export const runsOf = (text: string): readonly string[] => {
   return Array.from(runs.subarray(0, length), table.textOf);
 };
 
-/** Numbers that a text stands for; the array is used again by the next call. */
+/** The numbers of a text; the array is reused by the next call. */
 export interface TextNumbers {
   readonly numbers: Int32Array;
   readonly length: number;
 }
 
 /**
- * Numbers of a text, made of its runs: worked out once for each run, and kept one after the other in one array, so that
- * reading them jumps from place to place no more than the runs do.
+ * Maps the runs of a text to numbers (of terms, or of tokens). They are computed once per run, and kept one after the other in
+ * one array, which keeps memory accesses local.
  */
 export const numbersOfRuns = (
   make: (run: string) => readonly number[],
-): ((text: string, most?: number) => TextNumbers) => {
+): ((text: string, maxNumbers?: number) => TextNumbers) => {
   let generation = table.generation;
-  // Where the numbers of a run begin, with their count; 0 for a run that was not met yet.
+  // Where the numbers of a run start, with their count before them; 0 for a run that was not seen yet.
   let starts = new Int32Array(1 << 12);
   let pool = new Int32Array(1 << 14);
   let used = 1;
@@ -155,7 +155,7 @@ export const numbersOfRuns = (
     return start;
   };
 
-  return (text, most = Number.POSITIVE_INFINITY) => {
+  return (text, maxNumbers = Number.POSITIVE_INFINITY) => {
     const { runs, length: count } = table.scan(text);
     if (generation !== table.generation) {
       generation = table.generation;
@@ -163,11 +163,11 @@ export const numbersOfRuns = (
       used = 1;
     }
     let length = 0;
-    for (let i = 0; i < count && length < most; i++) {
+    for (let i = 0; i < count && length < maxNumbers; i++) {
       const run = runs[i] ?? 0;
       const known = starts[run] ?? 0;
       const start = known === 0 ? add(run) : known;
-      const size = Math.min(pool[start] ?? 0, most - length);
+      const size = Math.min(pool[start] ?? 0, maxNumbers - length);
       if (length + size > numbers.length) numbers = grown(numbers, length + size);
       for (let j = 1; j <= size; j++) numbers[length++] = pool[start + j] ?? 0;
     }

@@ -1,23 +1,23 @@
 export interface TermTable {
   readonly size: number;
-  /** The number of a hash, given out in order from 0. */
+  /** The id of a hash; new hashes get the next number, from 0. */
   idOf(hash: number): number;
-  /** -1 for a hash without a number. */
+  /** -1 for an unknown hash. */
   find(hash: number): number;
   hashOf(id: number): number;
 }
 
-/** Half empty, so that a probe seldom needs a second look. */
+/** Half empty, so that a probe seldom collides. */
 const MAX_FILL = 0.5;
 
-/** Numbers for hashes, by open addressing: a Map takes ten times the memory and five times the time to fill. */
+/** Ids of hashes, by open addressing: a Map takes ten times the memory, and five times as long to fill. */
 export const createTermTable = (): TermTable => {
   let hashes = new Uint32Array(1 << 16);
   let ids = new Int32Array(1 << 16).fill(-1);
   let byId = new Uint32Array(1 << 15);
   let size = 0;
 
-  const place = (hash: number): number => {
+  const slotOf = (hash: number): number => {
     const mask = ids.length - 1;
     let at = hash & mask;
     while (ids[at] !== -1 && hashes[at] !== hash) at = (at + 1) & mask;
@@ -31,7 +31,7 @@ export const createTermTable = (): TermTable => {
     ids = new Int32Array(oldIds.length * 2).fill(-1);
     oldIds.forEach((id, from) => {
       if (id === -1) return;
-      const at = place(oldHashes[from] ?? 0);
+      const at = slotOf(oldHashes[from] ?? 0);
       hashes[at] = oldHashes[from] ?? 0;
       ids[at] = id;
     });
@@ -42,7 +42,7 @@ export const createTermTable = (): TermTable => {
       return size;
     },
     idOf: (hash) => {
-      const at = place(hash);
+      const at = slotOf(hash);
       const found = ids[at] ?? -1;
       if (found !== -1) return found;
       hashes[at] = hash;
@@ -56,7 +56,7 @@ export const createTermTable = (): TermTable => {
       if (size > ids.length * MAX_FILL) grow();
       return size - 1;
     },
-    find: (hash) => ids[place(hash)] ?? -1,
+    find: (hash) => ids[slotOf(hash)] ?? -1,
     hashOf: (id) => byId[id] ?? 0,
   };
 };

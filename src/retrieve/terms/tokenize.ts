@@ -1,8 +1,8 @@
 import { runsOf } from "./runs.ts";
-import { isAscii, splitWords } from "./split-words.ts";
 import { stem } from "./stem.ts";
+import { isAscii, splitSubtokens } from "./subtokens.ts";
 
-/** Scripts that put no space between words: a pair of neighbours stands for a word. */
+/** Scripts without spaces between words: each pair of neighbouring characters becomes a term. */
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]+$/u;
 
 const pairs = (word: string): readonly string[] => {
@@ -18,23 +18,24 @@ const plain = (run: string): string =>
     .replace(/[\u0300-\u036f]+/g, "")
     .normalize("NFC");
 
-/** The rule of `splitWords` for the letters of all scripts, which the embedding table does not know. */
+/** The rule of `splitSubtokens` for the letters of all scripts. The embedding table does not know these terms. */
 const ANY_WORD =
   /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{M}]+|\p{Nd}+|[[\p{L}\p{M}\p{Nl}\p{No}]--[\p{Lu}\p{Ll}]]+/gv;
 
 const termsOfWord = (word: string): readonly string[] =>
   UNSPACED.test(word) ? pairs(word) : [stem(word.toLowerCase())];
 
-/** The terms of one identifier, word or number. */
+/** The terms of one run. */
 export const termsOfRun = (run: string): readonly string[] => {
   if (!isAscii(run)) return plain(run).match(ANY_WORD)?.flatMap(termsOfWord) ?? [];
-  const words = splitWords(run);
-  // The whole identifier besides its words; `user_name` and `userName` are the same one.
-  return words.length > 1 ? [...words.map(stem), words.join("")] : words.map(stem);
+  const subtokens = splitSubtokens(run);
+  // The whole identifier besides its subtokens; `user_name` and `userName` are the same term.
+  const stems = subtokens.map(stem);
+  return subtokens.length > 1 ? [...stems, subtokens.join("")] : stems;
 };
 
 /**
- * The terms of a text, in its order: identifiers whole and split, words stemmed, numbers. Nothing in it is syntax:
+ * The terms of a text, in its order: identifiers whole and split, stems, numbers. A query has no syntax:
  * `NEAR(`, quotes and stars are punctuation, and punctuation separates.
  */
 export const tokenize = (text: string): readonly string[] => runsOf(text).flatMap(termsOfRun);

@@ -1,10 +1,10 @@
 import { stem } from "../terms/stem.ts";
 
-/** Files that mention much and answer little. */
-export type Aside = "test" | "example" | "docs" | "vendored" | "generated";
+/** Files that mention many things and answer few questions, so they rank lower unless the query asks for them. */
+export type FileCategory = "test" | "example" | "docs" | "vendored" | "generated";
 
-/** Folders of the way to a file and names of files that say so, in small letters. */
-const FOLDERS: Readonly<Record<Aside, RegExp>> = {
+/** Directories and file names that say so, in lower case. */
+const FOLDERS: Readonly<Record<FileCategory, RegExp>> = {
   test: /(?:^|[-_./])(?:tests?|specs?|unittests?)\/|(?:^|\/)(?:__tests__|testing|testdata|fixtures?|__mocks__|mocks?|e2e|testutils?)\//,
   example:
     /(?:^|\/)(?:examples?|samples?|demos?|tutorials?|playgrounds?|benchmarks?|bench|benches|docs_src)\//,
@@ -14,7 +14,7 @@ const FOLDERS: Readonly<Record<Aside, RegExp>> = {
   generated: /(?:^|\/)(?:generated|__generated__|dist|gen|autogen|\.next|out)\//,
 };
 
-const FILES: Readonly<Record<Aside, RegExp>> = {
+const FILES: Readonly<Record<FileCategory, RegExp>> = {
   test: /(?:^tests?[-_.]|[-_.]tests?\.|[-_.]spec\.|_test$|^conftest\.|^tests?\.)/,
   example: /(?:^examples?[-_.]|[-_.]examples?\.|[-_.]bench(?:mark)?\.)/,
   docs: /(?:\.(?:md|mdx|rst|adoc|txt)$|^changelog|^readme|^license|^contributing)/,
@@ -22,23 +22,23 @@ const FILES: Readonly<Record<Aside, RegExp>> = {
   generated: /(?:\.(?:generated|g|pb|designer)\.[a-z]+$|_pb2(?:_grpc)?\.pyi?$|\.lock$|-lock\.(?:json|yaml)$)/,
 };
 
-const ASIDES: readonly Aside[] = ["test", "example", "docs", "vendored", "generated"];
+const CATEGORIES: readonly FileCategory[] = ["test", "example", "docs", "vendored", "generated"];
 
-/** `FooTest.java`, `FooTests.cs`, `FooSpec.scala`: only with the capital, since `latest` is no test. */
+/** `FooTest.java`, `FooTests.cs`, `FooSpec.scala`: only with the capital, since `latest` is not a test. */
 const CAPITAL_TEST = /(?:Tests?|Spec|TestCase|[a-z]IT)\.[a-z]+$|^Test[A-Z]/;
 
 /** `commonTest`, `androidTest`. */
 const CAPITAL_TEST_FOLDER = /[a-z]Tests?\//;
 
-export const asideOf = (path: string): Aside | undefined => {
+export const categoryOf = (path: string): FileCategory | undefined => {
   const file = path.slice(path.lastIndexOf("/") + 1);
   if (CAPITAL_TEST.test(file) || CAPITAL_TEST_FOLDER.test(path)) return "test";
-  const small = path.toLowerCase();
-  const smallFile = file.toLowerCase();
-  return ASIDES.find((aside) => FILES[aside].test(smallFile) || FOLDERS[aside].test(small));
+  const lowerPath = path.toLowerCase();
+  const lowerFile = file.toLowerCase();
+  return CATEGORIES.find((category) => FILES[category].test(lowerFile) || FOLDERS[category].test(lowerPath));
 };
 
-const ASKING: Readonly<Record<Aside, readonly string[]>> = {
+const QUERY_TERMS: Readonly<Record<FileCategory, readonly string[]>> = {
   test: ["test", "tests", "spec", "specs", "fixture", "mock", "mocks", "testing"],
   example: ["example", "examples", "sample", "demo", "tutorial", "benchmark", "benchmarks"],
   docs: ["docs", "documentation", "readme", "changelog", "guide", "license", "contributing"],
@@ -46,5 +46,5 @@ const ASKING: Readonly<Record<Aside, readonly string[]>> = {
   generated: ["generated"],
 };
 
-export const asidesAskedFor = (stems: ReadonlySet<string>): ReadonlySet<Aside> =>
-  new Set(ASIDES.filter((aside) => ASKING[aside].some((word) => stems.has(stem(word)))));
+export const categoriesAskedFor = (stems: ReadonlySet<string>): ReadonlySet<FileCategory> =>
+  new Set(CATEGORIES.filter((category) => QUERY_TERMS[category].some((term) => stems.has(stem(term)))));
