@@ -13,8 +13,8 @@ const SRC = resolve(import.meta.dirname, "../src");
 const STILL_OPEN: Partial<Record<Wall, number>> = {
   modules: 1,
   "long files": 1,
-  "long functions": 21,
-  dialect: 113,
+  "long functions": 9,
+  dialect: 42,
 };
 
 describe("the walls of the house", () => {

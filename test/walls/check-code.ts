@@ -107,8 +107,11 @@ const partsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
+/** A word of the dialect may be part of a term that the field knows. */
+const KNOWN_TERMS = /stop_?words/i;
+
 const dialectIn = (name: string): string | undefined =>
-  partsOf(name).find((part) => Object.hasOwn(DIALECT, part));
+  partsOf(name.replace(KNOWN_TERMS, "")).find((part) => Object.hasOwn(DIALECT, part));
 
 const DECLARES: Readonly<Record<string, readonly string[]>> = {
   id: [
