@@ -29,7 +29,7 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
   const failures: string[] = [];
   const envelope = createEnvelope({
     launch: async ({ argv, onOutput }) => {
-      const outcome = await runDirect({ words: argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
+      const outcome = await runDirect({ argv: argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
       return { ...outcome, timedOut: false, tier: null, setAside: [] };
     },
     handles: {

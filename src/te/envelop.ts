@@ -33,7 +33,7 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
         held[stream].push(chunk);
         onOutput(stream, chunk);
       };
-      const outcome = await runDirect({ words: argv, env: commandEnvironment(context), onOutput: take });
+      const outcome = await runDirect({ argv: argv, env: commandEnvironment(context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
       return { ...outcome, timedOut: false, tier: null, setAside: [] };
     },

@@ -26,7 +26,7 @@ export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext
   const sample: Buffer[] = [];
   let sampled = 0;
   let bytes = 0;
-  const outcome = await runThrough({ words: argv, env: commandEnvironment(context) }, (chunk) => {
+  const outcome = await runThrough({ argv: argv, env: commandEnvironment(context) }, (chunk) => {
     bytes += chunk.length;
     if (sampled >= SAMPLE_BYTES) return;
     sample.push(Buffer.from(chunk.subarray(0, SAMPLE_BYTES - sampled)));

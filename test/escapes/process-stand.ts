@@ -20,7 +20,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
       return work({
         request: { ...request, argv: ["/bin/sh", "-c", script] },
         profile: { writable: [root], readOnly: [], hidden: [], network: false },
-        words: ["sh", "-c", script],
+        requestedArgv: ["sh", "-c", script],
       });
     },
   };

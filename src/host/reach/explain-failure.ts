@@ -7,7 +7,7 @@ import { judgeReal, judgeWritten, pathDenied } from "../../policy/paths.ts";
 import type { Locate, Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 
-/** The system's error in our words, for a path that is known to be inside. */
+/** Translates an error of the system, for a path that is known to be inside the roots. */
 export const translate = (error: unknown, requestedPath: string, hint?: string): LlmcError => {
   const quoted = quoteForMessage(requestedPath);
   const lookAround = hint ?? "List the directory to see what is there.";

@@ -40,7 +40,7 @@ export interface TextSlice {
   readonly sha256: string | undefined;
 }
 
-/** A caller's files: every method takes the caller's own words for a path and asks policy on the opened descriptor. */
+/** A caller's files: every method takes a path as the caller wrote it, and asks policy about the opened descriptor. */
 export interface Files {
   readText(path: string, request: ReadRequest, signal?: AbortSignal): Promise<TextSlice>;
   list(

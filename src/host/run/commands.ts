@@ -35,8 +35,8 @@ export interface CommandSession {
 export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
-  /** As the caller wrote it, split into words. */
-  readonly words: readonly [string, ...string[]];
+  /** As the caller wrote it, split into the program and its arguments. */
+  readonly requestedArgv: readonly [string, ...string[]];
 }
 
 /** The one gate for every way of running something. */
@@ -76,12 +76,12 @@ const refuseClosed = (): LlmcError =>
     details: { field: "cwd" },
   });
 
-const wordsOf = (command: CommandCall["command"]): readonly [string, ...string[]] => {
+const argvOf = (command: CommandCall["command"]): readonly [string, ...string[]] => {
   if (typeof command === "string") return parseCommandLine(command);
   const [program, ...rest] = command;
   if (program === undefined || program === "")
     throw new LlmcError("invalid_args", "The command has no program.", { details: { field: "args" } });
-  if (command.some((word) => word.includes("\0")))
+  if (command.some((argument) => argument.includes("\0")))
     throw new LlmcError("invalid_args", "The command has a NUL character.", { details: { field: "args" } });
   return [program, ...rest];
 };
@@ -99,23 +99,23 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
     pass: async ({ command, cwd = ".", timeoutSeconds, maxOutputBytes, session }, signal, work) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
-      const words = wordsOf(command);
+      const requestedArgv = argvOf(command);
       const explain = (thrown: unknown): never => {
         const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
-        throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(words[0]))) : thrown;
+        throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(requestedArgv[0]))) : thrown;
       };
       return access(cwd, signal, async (located, reach) => {
         if (!located.stats.isDirectory()) {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
         }
         const { roots } = reach.rules;
-        const { executable, startPath, name } = await resolveProgram(words[0], {
+        const { executable, startPath, name } = await resolveProgram(requestedArgv[0], {
           allowlist: settings.allowlist,
           dirs: SYSTEM_PATH,
           writableRoots: roots,
-          ...(words[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
+          ...(requestedArgv[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         }).catch(explain);
-        const [, ...rest] = words;
+        const [, ...rest] = requestedArgv;
         refuseSecrets(rest, located.realPath, reach);
         const tier = await options.runner.tier();
         if (tier === "plain") refuseOutside(rest, located.realPath, reach);
@@ -147,7 +147,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           env,
           git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
-        return work({ request, profile, words });
+        return work({ request, profile, requestedArgv });
       });
     },
   };

@@ -6,7 +6,7 @@ import { isatty } from "node:tty";
 import { openFifos } from "./tree/fifo.ts";
 
 export interface DirectCall {
-  readonly words: readonly [string, ...string[]];
+  readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Takes the output; left out, it goes where ours goes. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
@@ -15,7 +15,7 @@ export interface DirectCall {
 export interface DirectOutcome {
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
-  /** What could not be started, in a shell's words. */
+  /** Why it could not be started, as a shell would say it. */
   readonly failure?: string;
 }
 
@@ -69,7 +69,7 @@ interface Started {
 
 /** Descriptors 1 and 2 become pipes where they are to be read; the others are ours. */
 const start = async (
-  { words: [program, ...args], env }: DirectCall,
+  { argv: [program, ...args], env }: DirectCall,
   piped: readonly number[],
 ): Promise<Started> => {
   const pipes = piped.length === 0 ? [] : openFifos(piped.length);
@@ -143,7 +143,7 @@ export const runDirect = async (call: DirectCall): Promise<DirectOutcome> => {
   try {
     started = await start(call, onOutput === undefined ? [] : [1, 2]);
   } catch (error) {
-    return explain(call.words[0], error);
+    return explain(call.argv[0], error);
   }
   const { child, exited, streams, stop } = started;
   streams.forEach((stream, i) => {
@@ -170,7 +170,7 @@ export const runThrough = async (
   try {
     started = await start(call, [1]);
   } catch (error) {
-    return { ...explain(call.words[0], error), isCounted };
+    return { ...explain(call.argv[0], error), isCounted };
   }
   const { child, exited, streams, stop } = started;
   for (const stream of streams) {

@@ -64,7 +64,7 @@ export const createProfiler = (options: ProfilerOptions) => {
 
   return async (
     { writes, git }: Allowed,
-    words: readonly string[],
+    args: readonly string[],
     cwd: string,
     tier: Tier,
   ): Promise<Prepared> => {
@@ -72,7 +72,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const reach = source.current();
     const { roots } = reach.rules;
     // `-C` moves git before it looks for its repository.
-    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(words), reach);
+    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(args), reach);
     const repository = git === undefined ? undefined : findRepository(folder, roots);
     if (repository !== undefined) checkRepository(repository, roots);
     const found = await scan.current();
@@ -82,7 +82,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);
     if (tier === "plain" && git !== undefined) {
       const untracked = secrets.length > kept.size + changed.size;
-      if (gitShowsSecrets(words, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+      if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
     }
     const nestedIn = (top: string): readonly string[] =>
       found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
@@ -106,7 +106,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     };
     const profile = buildProfile(request, reach, found);
     // These make a repository, or find one of their own.
-    const handed = MAKES_REPOSITORY.has(subcommandOf(words) ?? "") ? undefined : repository;
+    const handed = MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : repository;
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const isBeyondReach = beyondReach(tier, profile);

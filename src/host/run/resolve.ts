@@ -47,56 +47,56 @@ const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramSearch): boo
   return insideRoots(path, roots) || insideRoots(real, roots);
 };
 
-const findByName = async (name: string, places: ProgramSearch): Promise<Found | undefined> => {
-  for (const dir of places.dirs) {
+const findByName = async (name: string, search: ProgramSearch): Promise<Found | undefined> => {
+  for (const dir of search.dirs) {
     const found = posix.isAbsolute(dir) ? await findAt(posix.join(dir, name)) : undefined;
-    if (found !== undefined && !isPlanted(found, places)) return found;
+    if (found !== undefined && !isPlanted(found, search)) return found;
   }
-  return name === "rg" && places.ripgrepPath !== undefined ? findAt(places.ripgrepPath) : undefined;
+  return name === "rg" && search.ripgrepPath !== undefined ? findAt(search.ripgrepPath) : undefined;
 };
 
 /** Entries that are whole paths come first: there the operator vouches for the file itself, wherever it lies. */
-const findListed = async (name: string, places: ProgramSearch): Promise<readonly Found[]> => {
-  const entries = places.allowlist.filter(
+const findListed = async (name: string, search: ProgramSearch): Promise<readonly Found[]> => {
+  const entries = search.allowlist.filter(
     (entry) => posix.isAbsolute(entry) && posix.basename(entry) === name,
   );
   const found = [
     ...(await Promise.all(entries.map(findAt))),
-    places.allowlist.includes(name) ? await findByName(name, places) : undefined,
+    search.allowlist.includes(name) ? await findByName(name, search) : undefined,
   ];
   return found.filter((each) => each !== undefined);
 };
 
-const notFound = (word: string): LlmcError =>
-  new LlmcError("file_not_found", `There is no program ${quoteForMessage(word)} on this machine.`, {
+const notFound = (program: string): LlmcError =>
+  new LlmcError("file_not_found", `There is no program ${quoteForMessage(program)} on this machine.`, {
     hint: "Only programs in the system's own folders are found.",
   });
 
 /**
- * Finds the one file that a word stands for. The name decides what is looked for, and the list decides by name, since
+ * Finds the one file that a program name stands for. The name decides what is looked for, and the list decides by name, since
  * a program with several names (busybox) is a shell under one of them. A path is only another way to say the name: it
  * must lead to the very file that the name leads to, and the file that is started is found by the name.
  */
-export const resolveProgram = async (word: string, places: ProgramSearch): Promise<ResolvedProgram> => {
-  const name = posix.basename(word);
-  const isPath = word.includes("/");
+export const resolveProgram = async (program: string, search: ProgramSearch): Promise<ResolvedProgram> => {
+  const name = posix.basename(program);
+  const isPath = program.includes("/");
   // The list speaks first: whether the machine has a program that is not on it is nobody's business (FAIL-C6).
   // Looking a relative path up would mean trusting the working directory, which callers write.
   if (
-    word === "" ||
-    word.includes("\0") ||
-    !isListed(name, places.allowlist) ||
-    name !== word.split("/").at(-1) ||
-    (isPath && !posix.isAbsolute(word))
+    program === "" ||
+    program.includes("\0") ||
+    !isListed(name, search.allowlist) ||
+    name !== program.split("/").at(-1) ||
+    (isPath && !posix.isAbsolute(program))
   ) {
-    throw commandDenied(notListed(word, places.allowlist));
+    throw commandDenied(notListed(program, search.allowlist));
   }
-  const candidates = await findListed(name, places);
-  const said = isPath ? await findAt(word) : candidates[0];
+  const candidates = await findListed(name, search);
+  const said = isPath ? await findAt(program) : candidates[0];
   const found = candidates.find((each) => each.real === said?.real);
   if (found !== undefined) {
     const keepsName = posix.basename(found.real) === posix.basename(found.path);
     return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
   }
-  throw isPath ? commandDenied(notListed(word, places.allowlist)) : notFound(word);
+  throw isPath ? commandDenied(notListed(program, search.allowlist)) : notFound(program);
 };

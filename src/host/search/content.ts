@@ -46,7 +46,7 @@ export const putLines = async (
   }
 };
 
-/** Of a search that found nothing. Trouble with single files is no trouble; a complaint is, and so is time that ran out. */
+/** Throws where a search that found nothing has failed: ripgrep complained, or time ran out. Single unreadable files are ignored. */
 export const refuseIfTroubled = async (
   end: { readonly code: number | null; readonly stderr: string },
   pattern: string,

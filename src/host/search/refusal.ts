@@ -57,7 +57,7 @@ const explainRegex = (complaint: string, pattern: string): LlmcError => {
   return invalid("pattern", `The pattern is not a valid regex: ${why}${pointAt(pattern, position)}`, hint);
 };
 
-/** What ripgrep complained about before it searched anything, in our words and without paths. */
+/** Translates ripgrep's complaint, made before it searched anything, into an error without paths. */
 export const explainComplaint = (stderr: string, pattern: string): LlmcError => {
   const complaint = stderr.replace(/^rg: /, "").trim();
   if (complaint.startsWith("regex parse error")) return explainRegex(complaint, pattern);

@@ -3,7 +3,7 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { translate } from "../reach/explain-failure.ts";
 
-/** For what was there a moment ago and is not what it was: worth another try. */
+/** For something that was replaced or changed a moment ago; another try may succeed. */
 export const changedMeanwhile = (requestedPath: string): LlmcError =>
   new LlmcError("busy", `${quoteForMessage(requestedPath)} was changed by somebody else at the same time.`, {
     hint: "Nothing was changed; try again.",
@@ -37,7 +37,7 @@ const refused = (requestedPath: string, why: string, hint: string, cause: unknow
 const failed = (requestedPath: string, why: string, cause: unknown): LlmcError =>
   new LlmcError("write_failed", `${quoteForMessage(requestedPath)} could not be written: ${why}.`, { cause });
 
-/** The system's error in our words, for a change of a path that is known to be inside. */
+/** Translates an error of the system, for a change of a path that is known to be inside the roots. */
 export const translateWrite = (error: unknown, requestedPath: string): LlmcError => {
   switch (systemErrorCode(error)) {
     case "EACCES":
@@ -49,7 +49,7 @@ export const translateWrite = (error: unknown, requestedPath: string): LlmcError
         error,
       );
     case "EROFS":
-      return refused(requestedPath, "is on a read-only disk", "Use another place.", error);
+      return refused(requestedPath, "is on a read-only disk", "Use another path.", error);
     case "ENOSPC":
     case "EDQUOT":
       return failed(requestedPath, "no space is left on the disk", error);

@@ -146,7 +146,7 @@ const moveFile = async (move: Move, context: WriteContext): Promise<void> => {
   }
 };
 
-/** A new place must not make readable what was withheld, nor into a command what was not, nor take ours away. */
+/** A move must not make withheld files readable, turn a file into something that is obeyed, or take our own files away. */
 const judgeInside = ({ from, to, reach }: Move, entry: TreeEntry): void => {
   const old = posix.join(from.realPath, entry.path);
   const next = posix.join(to.realPath, entry.path);

@@ -34,7 +34,7 @@ export const tooLarge = (): LlmcError =>
     hint: "Take a smaller part at a time.",
   });
 
-/** The places of one change. A new file may lack directories, which are made for it. */
+/** The targets of one change. A new file may lack directories, which are made for it. */
 export interface ChangeTarget {
   readonly change: FileChange;
   /** Of the file as it is. */

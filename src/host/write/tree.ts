@@ -33,7 +33,7 @@ const MAX_PASSES = 16;
 
 /** One thing below a directory. */
 export interface TreeEntry {
-  /** Relative to the top; for judging and for words, not for system calls. */
+  /** Relative to the top; for judging and for messages, not for system calls. */
   readonly path: string;
   readonly isDirectory: boolean;
   readonly isFile: boolean;

@@ -19,15 +19,15 @@ export interface WriteContext {
   readonly maxTextBytes: number;
 }
 
-/** Says that things changed between a look and a step, with nothing done: look again. */
+/** Something changed between the check and the step, and nothing was done: check again. */
 export const RETRY: unique symbol = Symbol("again");
 
-// More often only where somebody else writes without pause.
+// More are needed only where another program writes without pause.
 const MAX_TRIES = 8;
 
 /**
- * The way of every change: find out what to lock, lock it, find it again, since waiting takes time, and only then work.
- * What it throws is an error of ours that names the caller's words.
+ * Every change goes this way: find out what to lock, lock it, find it again, since waiting takes time, and then work.
+ * What it throws is an error of ours that names the requested path.
  */
 export const underLock = async <F extends Lockable, T>(
   context: WriteContext,
@@ -66,7 +66,7 @@ export const underLock = async <F extends Lockable, T>(
 
 type Existing = NonNullable<WriteTarget["stats"]>;
 
-/** Before something there is changed, moved or removed by name: its content must be the caller's to know. */
+/** Before a file is changed, moved or removed by name: the caller must be allowed to read it. */
 export const refuseHidden = (
   { requestedPath, realPath }: WriteTarget,
   stats: Existing,
@@ -83,7 +83,7 @@ export const refuseUnwritable = (target: WriteTarget, stats: Existing, reach: Wr
   if (stats.isDirectory()) throw isDirectory(requestedPath, "Name a file in it.");
   if (!stats.isFile()) throw pathDenied(requestedPath, "kind", reach.rules);
   refuseHidden(target, stats, reach);
-  // The superuser may write anything, but whoever took the bits away meant it.
+  // The superuser may write anything, but whoever made the file read-only meant it.
   if ((stats.mode & 0o222n) === 0n) {
     throw new LlmcError("permission_denied", `${quoteForMessage(requestedPath)} is read-only by its mode.`, {
       hint: "The user has to make it writable first.",

@@ -49,7 +49,7 @@ export const differs = (requestedPath: string): LlmcError =>
 export const replacedMeanwhile = (requestedPath: string): LlmcError =>
   shaMismatch(requestedPath, "was changed by somebody else in the same moment");
 
-/** The words of a file to be: a slash at the end means a directory. */
+/** The target of a file that is to be written: a slash at the end of the path means a directory. */
 export const findFile = async (requestedPath: string, reach: WriteReach): Promise<WriteTarget> => {
   const target = await findTarget(requestedPath, reach, true);
   if (!requestedPath.endsWith("/")) return target;
@@ -65,7 +65,7 @@ interface Installation {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Puts a whole new file in the place of the old one, or where there is none. */
+/** Replaces the old file, or creates one where there is none, with a whole new file. */
 export const install = async (
   { target, bytes, mustBeSame, signal }: Installation,
   lease: Lease,

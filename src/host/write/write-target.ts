@@ -88,7 +88,7 @@ const openDirectory = async (requestedPath: string, path: string, reach: WriteRe
   throw notADirectory(requestedPath);
 };
 
-/** The place of a name in a directory that is already held; closing it closes the directory. */
+/** The target of a name in a directory that is already held; closing it closes the directory. */
 const targetIn = async (
   requestedPath: string,
   dir: Located,
@@ -139,7 +139,7 @@ const leadsTo = async ({ requestedPath, at, realPath }: WriteTarget, reach: Writ
 // A real path has no link in it, so a second one means that somebody swaps them.
 const MAX_HOPS = 8;
 
-/** The place that the words stand for. `follow`: of what a link at that name leads to, otherwise of the link. */
+/** The target of a requested path. With `follow` it is what a link at that name leads to, otherwise the link itself. */
 export const findTarget = async (
   requestedPath: string,
   reach: WriteReach,
@@ -158,7 +158,7 @@ export const findTarget = async (
   throw changedMeanwhile(requestedPath);
 };
 
-/** Why there is nothing at a place, with a name that was likely meant. */
+/** Why there is nothing at a target, with a name that was likely meant. */
 export const explainMissing = (
   { requestedPath, realPath }: WriteTarget,
   reach: WriteReach,

@@ -167,7 +167,7 @@ const bubblewrapArgs = (
   ];
 };
 
-/** The first process of the sandbox, from bubblewrap's first words. */
+/** The first process of the sandbox, from the beginning of bubblewrap's report. */
 const initFrom = (report: string): number | undefined => {
   const pid = /"child-pid": (\d+)/.exec(report)?.[1];
   return pid === undefined ? undefined : Number(pid);

@@ -51,7 +51,7 @@ const foldersChanged = (cause: string): LlmcError =>
     cause,
   });
 
-/** What a launcher left behind: its own words, and those of the first process on stderr. */
+/** What a launcher left behind: its report, and what the first process wrote to stderr. */
 interface Launched {
   readonly report: string;
   readonly errors: Buffer;
@@ -79,7 +79,7 @@ export const checkStarted = (
   }
 };
 
-/** What the system says about a program that it cannot start, in our words. */
+/** Translates the error of the system about a program that it cannot start. */
 export const explainStart = (thrown: unknown): unknown => {
   const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
   const errno = code === "ENOENT" ? ENOENT : code === "EACCES" ? EACCES : undefined;

@@ -67,7 +67,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
     await tree.exited;
     const endedAt = performance.now();
     clearTimeout(deadline);
-    // The launcher's words may still be in the pipe, and they name what is to be ended.
+    // The launcher's report may still be in the pipe, and it names what has to be ended.
     if (tree.hasNamespace) await tree.reported(DRAIN_MS);
     if (timedOut || limits.signal?.aborted === true) await tree.end(GRACE_MS);
     await tree.sweep();
