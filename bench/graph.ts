@@ -1,4 +1,5 @@
 import { javaOracle } from "./graph/java-oracle.ts";
+import { luaOracle } from "./graph/lua-oracle.ts";
 import type { OracleAnswer, Project } from "./graph/oracle.ts";
 import { corpusProject, graphOf, ownSources } from "./graph/projects.ts";
 import { pythonOracle } from "./graph/python-oracle.ts";
@@ -50,13 +51,19 @@ const ENTRIES: readonly Entry[] = [
   ofPython("fastapi"),
   ofPython("model2vec"),
   ofPython("pydantic"),
+  {
+    name: "mini.nvim",
+    compiler: "text (Lua)",
+    project: () => corpusProject("mini.nvim", /\.lua$/),
+    oracle: luaOracle,
+  },
 ];
 
 /** Nobody looked at what differs in these while resolution was improved. */
 const HELD_BACK = new Set(["model2vec", "pydantic"]);
 
 /** To see that it works: one small project of each compiler. */
-const QUICK = new Set(["redux", "gson", "requests"]);
+const QUICK = new Set(["redux", "gson", "requests", "mini.nvim"]);
 
 const shown = (value: number): string => value.toFixed(3);
 const isMet = ({ precision, recall }: Score): boolean => precision >= MIN_PRECISION && recall >= MIN_RECALL;
@@ -80,7 +87,7 @@ const measure = async (entry: Entry, project: Project) => {
 /** Where-used and lineage beside what a compiler says about every name of real projects. */
 export const graph: Benchmark = {
   name: "graph",
-  says: "where-used and lineage against the TypeScript and the Java compiler, and pyright",
+  says: "where-used and lineage against the TypeScript and the Java compiler, pyright, and the text of a Lua project",
   needs: "the code search set for more than this repository, and a JDK for Java",
   run: async ({ quick }) => {
     const rows: (string | number)[][] = [];
@@ -126,6 +133,7 @@ export const graph: Benchmark = {
       `targets: precision at least ${MIN_PRECISION}, recall at least ${MIN_RECALL}, for uses and for call edges of every project: ${allMet ? "met" : "MISSED"}`,
       "counted are functions, methods, classes, interfaces, types and enums that the project defines; a use is a path and a line; overloads are one symbol; answers of confidence 0.5 and more",
       "pyright is asked without an interpreter, so what a machine has installed does not count; where it does not know a value, an answer of ours counts as wrong",
+      "no compiler knows the members of Lua's tables: the text of a project that names them all in full does",
       `kept back while resolution was improved: ${[...HELD_BACK].join(", ")}`,
     );
     return {

@@ -170,14 +170,61 @@ const CASES: readonly Case[] = [
     uses: ["b/App.scala:3"],
   },
   {
+    name: "Lua: a module is the table that its file returns",
+    files: {
+      "lua/app/store.lua": "local M = {}\nfunction M.open(path) return path end\nreturn M\n",
+      "lua/app/main.lua":
+        'local store = require("app.store")\nstore.open(1)\nlocal function go() return require("app.store").open(2) end\nlocal open = 1\nprint(open)\n',
+    },
+    symbol: "M.open",
+    uses: ["lua/app/main.lua:2", "lua/app/main.lua:3"],
+  },
+  {
+    name: "Lua: what a returned table lists, from a folder's init file",
+    files: {
+      "lib/init.lua": "local function open_all() end\nreturn { open = open_all, shut = function() end }\n",
+      "main.lua": 'local lib = require "lib"\nlib.open()\n',
+    },
+    symbol: "open_all",
+    uses: ["lib/init.lua:2", "main.lua:2"],
+  },
+  {
+    name: "Lua: tables of one name in two files are two tables",
+    files: {
+      "a.lua": "local H = {}\nH.check = function() end\nH.check()\n",
+      "b.lua": "local H = {}\nfunction H.check() end\nH.check()\n",
+    },
+    symbol: "a.lua:H.check",
+    uses: ["a.lua:3"],
+  },
+  {
+    name: "Lua: methods through self, instances and metatables",
+    files: {
+      "base.lua": "local Base = {}\nfunction Base:flush_all() end\nreturn Base\n",
+      "store.lua":
+        'local Base = require("base")\nlocal Store = setmetatable({}, { __index = Base })\nfunction Store.new()\n  local self = setmetatable({}, Store)\n  return self\nend\nfunction Store:close() self:flush_all() end\nlocal s = Store.new()\ns:flush_all()\nreturn Store\n',
+    },
+    symbol: "Base.flush_all",
+    uses: ["store.lua:7", "store.lua:9"],
+  },
+  {
+    name: "Lua: globals, fields of tables, and locals that hide them",
+    files: {
+      "a.lua": "Config = { depth = 1 }\nlocal function f(Config) return Config.depth end\n",
+      "b.lua": "print(Config.depth)\nlocal depth = 2\nprint(depth)\n",
+    },
+    symbol: "Config",
+    uses: ["b.lua:1"],
+  },
+  {
     name: "others: by plain name within one language",
     files: {
-      "a.lua": "function open_all(a) return a end\n",
-      "b.lua": "open_all(1)\n",
+      "a.gd": "func open_all(a):\n\treturn a\n",
+      "b.gd": "func go():\n\topen_all(1)\n",
       "c.sh": "open_all 1\n",
     },
     symbol: "open_all",
-    uses: ["b.lua:1"],
+    uses: ["b.gd:2"],
   },
 ];
 

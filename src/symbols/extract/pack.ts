@@ -8,8 +8,8 @@ import type {
 } from "./file-symbols.ts";
 import { NO_SYMBOLS, qualify } from "./file-symbols.ts";
 
-/** Raised whenever the layout or the meaning of a field changes: older bytes are then read as empty. */
-export const SYMBOLS_VERSION = 5;
+/** Raised whenever the layout, the meaning of a field or what is extracted changes: older indexes are then built anew. */
+export const SYMBOLS_VERSION = 6;
 
 /** Order is part of the format: append only. */
 const SYMBOL_KINDS: readonly SymbolKind[] = [

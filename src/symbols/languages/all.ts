@@ -11,6 +11,7 @@ import { go } from "./go.ts";
 import { groovy } from "./groovy.ts";
 import { java } from "./java.ts";
 import { kotlin } from "./kotlin.ts";
+import { lua } from "./lua/language.ts";
 import { php } from "./php.ts";
 import { python, starlark } from "./python/language.ts";
 import { ruby } from "./ruby.ts";
@@ -28,6 +29,7 @@ const LANGUAGES: readonly SymbolLanguage[] = [
   groovy,
   java,
   kotlin,
+  lua,
   objc,
   php,
   python,

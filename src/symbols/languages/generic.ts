@@ -2,7 +2,7 @@ import { generic } from "../rules/generic.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
 const IDS =
-  "ada bash clojure commonlisp d dart elisp elm erlang fortran gdscript gleam glsl haskell julia lua matlab nim " +
+  "ada bash clojure commonlisp d dart elisp elm erlang fortran gdscript gleam glsl haskell julia matlab nim " +
   "ocaml ocaml-interface perl powershell r racket rescript scheme solidity vim zig";
 
 /** Languages that define functions and types, but have no rules of their own. */

@@ -84,6 +84,8 @@ export interface Family {
   readonly declaresAcrossFiles?: boolean;
   /** Namespaces are not symbols: `namespace.name` may mean a plain name. */
   readonly ignoresNamespaces?: boolean;
+  /** A member is never named plainly, not even by its own class. */
+  readonly membersNeedReceiver?: boolean;
   /** A plain name may call a method of the object that the code runs in. */
   readonly callsMembersPlainly?: boolean;
 

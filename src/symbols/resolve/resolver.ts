@@ -128,6 +128,7 @@ const inheritedName = (
   name: string,
   inside: number,
 ): readonly SymbolId[] => {
+  if (file.family.membersNeedReceiver === true) return [];
   for (let around = values.classAround(file, inside); around !== undefined; ) {
     const inherited = values.memberOfType(around, name);
     if (inherited.length > 0) return inherited;

@@ -79,24 +79,6 @@ export const genericCall: Handler = (walker, node) => {
     if (child !== called || firstOf(walker, called) >= 0) walker.visit(child);
 };
 
-/** `M.open = function() … end`: the last part of the left side is the name. */
-const assignment: Handler = (walker, node) => {
-  const [left = -1, right = -1] = walker.children(node);
-  const value = walker.type(right) === "function_definition" ? right : firstOf(walker, right);
-  let name = left;
-  for (let hops = 0; hops < 6 && firstOf(walker, name) >= 0; hops++)
-    name = walker.children(name).at(-1) ?? -1;
-  const word = walker.text(name);
-  if (walker.type(value) !== "function_definition" || !PLAIN.test(word)) {
-    walker.visitChildren(node);
-    return;
-  }
-  const definition = walker.define(word, "function", name, node, { exported: true });
-  walker.scopes.enter("function", definition >= 0 ? definition : undefined);
-  walker.visitChildren(value);
-  walker.scopes.leave();
-};
-
 const cache = new Map<string, Handler | undefined>();
 
 const handlerFor = (type: string): Handler | undefined => {
@@ -104,7 +86,6 @@ const handlerFor = (type: string): Handler | undefined => {
   if (CALL.test(type)) return genericCall;
   if (TYPE_NAME.test(type)) return refersTo("type");
   if (IDENTIFIER.test(type)) return refersTo("read");
-  if (type === "assignment_statement") return assignment;
   if (type === "block") return block;
   const kind = kindOf(type);
   return kind === undefined ? undefined : define(kind);
