@@ -31,6 +31,49 @@ interface Told {
   readonly handle: string | null;
 }
 
+interface Finished extends Told {
+  readonly call: EnvelopeCall;
+  readonly session: Session;
+  readonly argv: Argv;
+  readonly launched: Launched;
+  readonly exitCode: number;
+  readonly latencyMs: number;
+  readonly shownTokens: number;
+  /** Tokens of the budget before this command; undefined without a budget. */
+  readonly left: number | undefined;
+}
+
+const resultOf = (finished: Finished): EnvelopeResult => {
+  const { call, session, argv, launched, shown, handle, exitCode, latencyMs, shownTokens, left } = finished;
+  return {
+    document: {
+      success: exitCode === 0,
+      mode: shown.mode,
+      command: typeof call.command === "string" ? call.command : quoteArgv(argv),
+      stdout: shown.stdout,
+      stderr: shown.stderr,
+      exit_code: exitCode,
+      enrichment: {
+        match_count: shown.matchCount,
+        truncated: shown.truncated,
+        handle,
+        tokens_estimate: shownTokens,
+      },
+      telemetry: {
+        latency_ms: Math.round(latencyMs * 10) / 10,
+        agent_id: session.agentId,
+        budget_remaining: left === undefined ? null : Math.max(0, left - shownTokens),
+      },
+    },
+    tests: shown.tests,
+    tier: launched.tier,
+    durationMs: latencyMs,
+    timedOut: launched.timedOut,
+    setAside: launched.setAside,
+    limit: launched.limit,
+  };
+};
+
 export const createEnvelope = (parts: EnvelopeParts): Envelope => {
   /** Runs work of the envelope itself. If it fails, the command's answer does not, unless the operator wants the error. */
   const tolerate = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -109,35 +152,21 @@ export const createEnvelope = (parts: EnvelopeParts): Envelope => {
       const figures = figuresOf(shown, output, settings);
       const latencyMs = performance.now() - startedAt;
       const exitCode = exitStatus(launched);
-      await record({ ...base, ...figures, exitCode, latencyMs }, allowance.reserved);
-      const { left } = allowance;
-      return {
-        document: {
-          success: exitCode === 0,
-          mode: shown.mode,
-          command: typeof call.command === "string" ? call.command : quoteArgv(argv),
-          stdout: shown.stdout,
-          stderr: shown.stderr,
-          exit_code: exitCode,
-          enrichment: {
-            match_count: shown.matchCount,
-            truncated: shown.truncated,
-            handle,
-            tokens_estimate: figures.shownTokens,
-          },
-          telemetry: {
-            latency_ms: Math.round(latencyMs * 10) / 10,
-            agent_id: session.agentId,
-            budget_remaining: left === undefined ? null : Math.max(0, left - figures.shownTokens),
-          },
-        },
-        tests: shown.tests,
-        tier: launched.tier,
-        durationMs: latencyMs,
-        timedOut: launched.timedOut,
-        setAside: launched.setAside,
-        limit: launched.limit,
-      };
+      const { shownTokens } = figures;
+      const { left, reserved } = allowance;
+      await record({ ...base, ...figures, exitCode, latencyMs }, reserved);
+      return resultOf({
+        call,
+        session,
+        argv,
+        launched,
+        shown,
+        handle,
+        exitCode,
+        latencyMs,
+        shownTokens,
+        left,
+      });
     } catch (error) {
       const latencyMs = performance.now() - startedAt;
       const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
