@@ -23,7 +23,7 @@ export const ownUser = (): bigint | undefined => {
   return uid === undefined ? undefined : BigInt(uid);
 };
 
-/** Why nobody but us can be the one who keeps things there; undefined where all is well. */
+/** Why somebody else could have put files there; undefined where nobody could. */
 const judge = (stats: BigIntStats): string | undefined => {
   const me = ownUser();
   // No exception for root: in somebody else's folder, names lead wherever that user wants them to lead.
@@ -32,7 +32,7 @@ const judge = (stats: BigIntStats): string | undefined => {
   return undefined;
 };
 
-/** A folder that is not fit to hold what we trust later; the reason is the end of a sentence about it. */
+/** A folder that is not safe to keep trusted files in; the reason is the end of a sentence about it. */
 export class UnsafeFolder extends Error {
   readonly reason: string;
 
@@ -54,7 +54,7 @@ const openHeld = (path: string): number => {
   }
 };
 
-/** Opens a folder that must be ours alone; throws `UnfitFolder` where it is not, and what the system says otherwise. */
+/** Opens a folder that must be ours alone; throws `UnsafeFolder` where it is not, and otherwise the error of the system. */
 export const openOwnFolder = (path: string): OwnFolder => {
   const fd = openHeld(path);
   const close = (): void => closeSync(fd);

@@ -47,7 +47,7 @@ export const putLines = async (
 };
 
 /** Throws where a search that found nothing has failed: ripgrep complained, or time ran out. Single unreadable files are ignored. */
-export const refuseIfTroubled = async (
+export const refuseIfFailed = async (
   end: { readonly code: number | null; readonly stderr: string },
   pattern: string,
   root: Located,
@@ -122,7 +122,7 @@ export const searchContent = async (
     take: createRecordParser(tally),
   });
   const { hits: totalHits, files: totalFiles, sorted } = tally.finish();
-  if (totalHits === 0) await refuseIfTroubled(end, query.pattern, root);
+  if (totalHits === 0) await refuseIfFailed(end, query.pattern, root);
   stopIfAborted(signal);
   const shownRoot = shown("");
   const storing =

@@ -6,9 +6,9 @@ import { quoteForMessage } from "../../base/text.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
 
 /**
- * Files that ripgrep obeys, wherever it finds them. It opens them as they are: a FIFO in the place of one is waited for
- * without end, and an endless one is read until memory runs out. So they are looked at before, and again where a search
- * stands still or dies.
+ * Files that ripgrep obeys, wherever it finds them. It opens whatever has such a name: it would wait for a FIFO without
+ * end, and read an endless file until memory runs out. So they are checked before a search, and again where one makes no
+ * progress or dies.
  */
 const IGNORE_NAMES = [".gitignore", ".ignore", ".rgignore"];
 /** Read for the ignore file of the repository that a folder is the top of. */
@@ -18,18 +18,18 @@ const MAX_POINTER_BYTES = 4096;
 /** ripgrep would take seconds for one as large. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-// A tree with more folders is not looked through to its end.
+// A larger tree is not searched to its end.
 const MAX_FOLDERS = 200_000;
 const MAX_SCAN_MS = 10_000;
 
-/** Not where it is missing, or a folder, which ripgrep passes over. A link to a regular file is fine. */
-const isUnfit = (path: string): boolean => {
+/** False where it is missing, or a folder, which ripgrep skips. A link to a regular file is fine. */
+const isUnreadable = (path: string): boolean => {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.isDirectory()) return false;
     return !stats.isFile() || stats.size > MAX_BYTES;
   } catch {
-    // A loop of links, or nothing that we may look at: ripgrep passes over it as well.
+    // A loop of links, or something that we may not read: ripgrep skips it as well.
     return false;
   }
 };
@@ -47,18 +47,18 @@ const readPointer = (path: string, prefix: string): string | undefined => {
 const follow = (folder: string, path: string): string => (path.startsWith("/") ? path : `${folder}/${path}`);
 
 /** Of a linked work tree or a submodule, whose `.git` is a file that names a folder, which may name another. */
-const isUnfitElsewhere = (folder: string): boolean => {
+const isUnreadableElsewhere = (folder: string): boolean => {
   const target = readPointer(`${folder}/.git`, "gitdir: ");
   if (target === undefined) return false;
   const gitDir = follow(folder, target);
-  if (isUnfit(`${gitDir}/commondir`)) return true;
+  if (isUnreadable(`${gitDir}/commondir`)) return true;
   const common = readPointer(`${gitDir}/commondir`, "");
-  return isUnfit(`${common === undefined ? gitDir : follow(gitDir, common)}/info/exclude`);
+  return isUnreadable(`${common === undefined ? gitDir : follow(gitDir, common)}/info/exclude`);
 };
 
-const unfitIn = (folder: string): string | undefined =>
-  [...IGNORE_NAMES, ...GIT_NAMES].find((name) => isUnfit(`${folder}/${name}`)) ??
-  (isUnfitElsewhere(folder) ? ".git" : undefined);
+const unreadableIn = (folder: string): string | undefined =>
+  [...IGNORE_NAMES, ...GIT_NAMES].find((name) => isUnreadable(`${folder}/${name}`)) ??
+  (isUnreadableElsewhere(folder) ? ".git" : undefined);
 
 const refused = (where: string): LlmcError =>
   new LlmcError(
@@ -67,10 +67,10 @@ const refused = (where: string): LlmcError =>
     { hint: "Remove it, or search without ignore files.", retryable: false },
   );
 
-/** Throws for an unfit one in the search root (a real path) or above it, where ripgrep looks too. */
-export const refuseUnfitAbove = (root: string): void => {
+/** Throws for such a file in the search root (a real path) or above it, where ripgrep looks too. */
+export const refuseUnreadableAbove = (root: string): void => {
   for (let folder = root; ; folder = posix.dirname(folder)) {
-    const found = unfitIn(folder === "/" ? "" : folder);
+    const found = unreadableIn(folder === "/" ? "" : folder);
     if (found !== undefined)
       throw refused(
         folder === root ? quoteForMessage(found) : `${quoteForMessage(found)} above the search root`,
@@ -82,8 +82,11 @@ export const refuseUnfitAbove = (root: string): void => {
 const entriesOf = (folder: string): Promise<readonly Dirent[]> =>
   readdir(folder, { withFileTypes: true }).catch(() => []);
 
-/** Looks for an unfit one anywhere below `at`; gives the error to end the search with, or undefined. */
-export const findUnfitBelow = async (at: string, signal: AbortSignal): Promise<LlmcError | undefined> => {
+/** Looks for such a file anywhere below `at`; gives the error to end the search with, or undefined. */
+export const findUnreadableBelow = async (
+  at: string,
+  signal: AbortSignal,
+): Promise<LlmcError | undefined> => {
   const deadline = performance.now() + MAX_SCAN_MS;
   const waiting = [""];
   for (let seen = 0; seen < waiting.length && seen < MAX_FOLDERS; seen++) {
@@ -91,7 +94,7 @@ export const findUnfitBelow = async (at: string, signal: AbortSignal): Promise<L
     if (signal.aborted || performance.now() > deadline) return undefined;
     const entries = await entriesOf(`${at}/${below}`);
     const isMarked = entries.some(({ name }) => name === ".git" || IGNORE_NAMES.includes(name));
-    const found = isMarked ? unfitIn(`${at}/${below}`) : undefined;
+    const found = isMarked ? unreadableIn(`${at}/${below}`) : undefined;
     if (found !== undefined) return refused(quoteForMessage(`${below}${found}`));
     for (const entry of entries)
       if (entry.isDirectory() && !entry.name.startsWith(".")) waiting.push(`${below}${entry.name}/`);

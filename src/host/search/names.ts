@@ -6,7 +6,7 @@ import type { Reach } from "../reach/reach.ts";
 import { createFileFilter, nameArgs } from "./args.ts";
 import { createBest } from "./best.ts";
 import { findBelow } from "./check.ts";
-import { createRealPath, putLines, refuseIfTroubled, type SearchParts } from "./content.ts";
+import { createRealPath, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
 import { missingLine, nameLine } from "./lines.ts";
 import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
@@ -104,7 +104,7 @@ export const searchNames = async (
     }),
   });
   const { total, sorted } = finds.finish();
-  if (total === 0) await refuseIfTroubled(end, query.pattern, root);
+  if (total === 0) await refuseIfFailed(end, query.pattern, root);
   stopIfAborted(signal);
   const page = sorted
     .slice(0, query.maxResults)

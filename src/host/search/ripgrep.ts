@@ -4,7 +4,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { endingWithUs, isStartFailure, limitMemory } from "../os/child-limits.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
-import { findUnfitBelow, refuseUnfitAbove } from "./ignore-files.ts";
+import { findUnreadableBelow, refuseUnreadableAbove } from "./ignore-files.ts";
 
 export interface RipgrepRun {
   readonly rgPath: string;
@@ -22,7 +22,7 @@ export interface RipgrepRun {
 }
 
 export interface RipgrepEnd {
-  /** 0: found, 1: nothing found, 2: trouble; null where it was killed, as it is when time is up. */
+  /** 0: found, 1: nothing found, 2: an error; null where it was killed, as it is when time is up. */
   readonly code: number | null;
   /** The beginning of what it complained about. */
   readonly stderr: string;
@@ -82,14 +82,14 @@ const explainStart = (error: Error, rgPath: string): Error => {
   }
 };
 
-/** Until it is looked at: most searches end before. */
-const FIRST_LOOK_MS = 150;
-const LOOK_MS = 250;
-/** So many looks without progress are a standstill. */
-const STILL_LOOKS = 2;
+/** Until the first check: most searches end before it. */
+const FIRST_CHECK_MS = 150;
+const CHECK_MS = 250;
+/** This many checks without progress are a standstill. */
+const STILL_CHECKS = 2;
 /**
- * Of processor time between two looks, in hundredths of a second; half of one core. Less is no work: threads that wait for
- * one that is stuck look for something to do a thousand times a second.
+ * Of processor time between two checks, in hundredths of a second: half of one core. Less is not work, since threads that
+ * wait for a stuck one poll a thousand times a second.
  */
 const IDLE_TICKS = 12;
 
@@ -112,14 +112,14 @@ const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () =
   let [bytes, ticks, still] = [0, 0, 0];
   let timer = setTimeout(() => {
     limitMemory(pid, MAX_MEMORY_BYTES);
-    timer = setInterval(look, LOOK_MS);
+    timer = setInterval(check, CHECK_MS);
     timer.unref();
-  }, FIRST_LOOK_MS);
-  const look = (): void => {
+  }, FIRST_CHECK_MS);
+  const check = (): void => {
     const now = [bytesSoFar(), ticksOf(pid)] as const;
     still = now[0] === bytes && now[1] - ticks < IDLE_TICKS ? still + 1 : 0;
     [bytes, ticks] = now;
-    if (still !== STILL_LOOKS) return;
+    if (still !== STILL_CHECKS) return;
     clearInterval(timer);
     onStandstill();
   };
@@ -169,7 +169,7 @@ const follow = (
     }
   };
   const findCulprit = async (): Promise<LlmcError | undefined> =>
-    ignoreRoot === undefined ? undefined : findUnfitBelow(run.cwd, isOver.signal);
+    ignoreRoot === undefined ? undefined : findUnreadableBelow(run.cwd, isOver.signal);
   const stopWatching = watchProgress(
     child.pid ?? 0,
     () => bytes,
@@ -207,7 +207,7 @@ const follow = (
  */
 export const runRipgrep = async (run: RipgrepRun): Promise<RipgrepEnd> => {
   stopIfAborted(run.signal);
-  if (run.ignoreRoot !== undefined) refuseUnfitAbove(run.ignoreRoot);
+  if (run.ignoreRoot !== undefined) refuseUnreadableAbove(run.ignoreRoot);
   const { file, args } = await endingWithUs(run.rgPath, run.args);
   // What wraps it would tell of a missing program in its own way.
   if (file !== run.rgPath) refuseMissing(run.rgPath);

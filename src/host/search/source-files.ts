@@ -6,7 +6,7 @@ import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { sniff } from "../read/text-slice.ts";
 import { nameArgs } from "./args.ts";
-import { refuseIfTroubled } from "./content.ts";
+import { refuseIfFailed } from "./content.ts";
 import { isRefusal } from "./lines.ts";
 import { createNameParser } from "./records.ts";
 import { findRipgrep, runRipgrep } from "./ripgrep.ts";
@@ -146,7 +146,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         throw new LlmcError("timeout", "Listing the files of the workspace took too long.", {
           hint: "Leave large folders out with an ignore file.",
         });
-      if (known.size === 0) await refuseIfTroubled(end, "", root);
+      if (known.size === 0) await refuseIfFailed(end, "", root);
       return isCut;
     });
 

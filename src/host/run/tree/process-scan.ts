@@ -71,12 +71,12 @@ export const findTree = (
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(Number(name)) ?? [])
     .filter(({ pid, parent, state }) => pid !== process.pid && parent !== KERNEL_THREADS && !hasEnded(state));
-  // An id stays reserved while a group or session bears it: seen again after the end, it is a stranger's.
-  const isStranger = rootHasEnded && all.some(({ pid }) => pid === root);
+  // An id stays reserved while a group or session bears it: seen again after the end, it belongs to another process.
+  const isReused = rootHasEnded && all.some(({ pid }) => pid === root);
   const found = new Set<number>();
   for (const { pid, group, session } of all) {
     const isNear = pid === root || group === root || session === root;
-    if ((isNear && !isStranger) || (mark !== undefined && carries(pid, mark))) found.add(pid);
+    if ((isNear && !isReused) || (mark !== undefined && carries(pid, mark))) found.add(pid);
   }
   for (let size = -1; size !== found.size; ) {
     size = found.size;
