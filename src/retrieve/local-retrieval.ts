@@ -217,7 +217,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
         if (vectors !== undefined) await vectors.catchUp(signal);
         return answer(await search(request, signal), indexer.state(), vectors);
       };
-      return retryOnce(() => centrality.giveWayTo(find));
+      return retryOnce(() => centrality.yieldTo(find));
     },
     stats: async (signal) => {
       const { indexer, loaded, store, vectors, embedderId } = await opened();

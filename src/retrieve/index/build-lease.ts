@@ -4,14 +4,14 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { createLocks } from "../../host/state/locks/locks.ts";
 import { createStateDb } from "../../host/state/state-db.ts";
 
-/** One process at a time does a work on the index of a workspace; the others would only do the same again. */
+/** Only one process at a time indexes a workspace; others would repeat the same work. */
 export interface BuildLease {
-  /** `onWait` is told now and then while another process has it. */
+  /** `onWait` is called repeatedly while another process holds the lease. */
   hold<T>(work: () => Promise<T>, onWait: () => void, signal: AbortSignal | undefined): Promise<T>;
   close(): void;
 }
 
-// A process that died is noticed at once; the time counts for one that hangs.
+// A process that died is noticed at once; this limit is for one that hangs.
 const LEASE_MS = 30_000;
 const POLL_MS = 150;
 

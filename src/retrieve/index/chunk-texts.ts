@@ -8,7 +8,7 @@ const spansOf = (loaded: LoadedIndex, { chunkIds }: LoadedFile) =>
     return { startLine, endLine, part: loaded.partOf(id) };
   });
 
-/** Says of which content, cut in which way, the chunks of a file are. */
+/** Identifies the content of a file and the way it is cut into chunks. */
 export const layoutOf = (loaded: LoadedIndex, file: LoadedFile): string =>
   hash(
     "sha256",
@@ -19,7 +19,7 @@ export const layoutOf = (loaded: LoadedIndex, file: LoadedFile): string =>
     "base64url",
   );
 
-/** The texts of a file's chunks, out of its text: the file is not parsed again. */
+/** The texts of a file's chunks, taken from its text without parsing it again. */
 export const textsOf = (loaded: LoadedIndex, file: LoadedFile, text: string): readonly string[] => {
   const lines = text.split("\n");
   return spansOf(loaded, file).map((span) => textOfChunk(lines, span) ?? "");

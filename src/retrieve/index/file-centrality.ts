@@ -6,12 +6,12 @@ import { createGraphConfigs } from "./graph-configs.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Store } from "./store.ts";
 
-/** How much of the workspace rests on each file. */
+/** How much of the workspace depends on each file. */
 export interface FileCentrality {
-  /** 0 to 1; 0 while it is not known. Never computes: that begins a moment later, and the next questions have it. */
+  /** 0 to 1; 0 while it is not known. Never blocks: the computation starts a moment later, for the next questions. */
   of(path: string): number;
-  /** Whatever is being computed waits for the end of this work. */
-  giveWayTo<T>(work: () => Promise<T>): Promise<T>;
+  /** Pauses the computation until this work ends. */
+  yieldTo<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -19,22 +19,22 @@ export interface FileCentralityParts {
   readonly store: Store;
   readonly loaded: LoadedIndex;
   readonly lines: CurrentLines;
-  /** Whether the index is complete: half of it would have to be done again. */
+  /** Whether the index is complete; figures of an incomplete one would have to be computed again. */
   readonly isReady: () => boolean;
 }
 
-/** The answer that asked is given first. */
+/** The answer that needs the figures goes out first. */
 const DELAY_MS = 200;
-/** A question that comes meanwhile waits no longer than this, and then goes first. */
+/** A question that comes meanwhile waits no longer than this. */
 const SLICE_MS = 4;
-const GIVE_WAY_MS = 5;
-/** Files that have changed since, as a share of all and at least: below it the old figures still serve. */
+const YIELD_MS = 5;
+/** The figures are used until this share of the files, and at least this number of them, has changed. */
 const STALE_SHARE = 0.01;
 const STALE_FILES = 20;
 
 /**
- * Computed in the background, in slices of time, out of the stored symbols; of the graph that this takes only the figures
- * are kept. Nobody pays for it before a question needs it.
+ * Computed in the background from the stored symbols, in time slices, once a question needs it. Only the figures are kept, not
+ * the graph.
  */
 export const createFileCentrality = (parts: FileCentralityParts): FileCentrality => {
   const { store, loaded, lines, isReady } = parts;
@@ -53,9 +53,9 @@ export const createFileCentrality = (parts: FileCentralityParts): FileCentrality
     const from = changes;
     let sliceEndsMs = performance.now() + SLICE_MS;
     const isDue = (): boolean => performance.now() >= sliceEndsMs;
-    /** True where the work is to be given up. */
+    /** True where the computation should be abandoned. */
     const pause = async (): Promise<boolean> => {
-      do await new Promise((resolve) => setTimeout(resolve, answering > 0 ? GIVE_WAY_MS : 0));
+      do await new Promise((resolve) => setTimeout(resolve, answering > 0 ? YIELD_MS : 0));
       while (answering > 0 && !isClosed);
       sliceEndsMs = performance.now() + SLICE_MS;
       return isClosed || !isReady();
@@ -87,7 +87,7 @@ export const createFileCentrality = (parts: FileCentralityParts): FileCentrality
     timer = undefined;
     if (isClosed || !isReady()) return;
     running = compute()
-      // A database that cannot be read is told by the question that needs it; the ranking does without these figures.
+      // The ranking works without these figures; a question that needs a damaged database reports it.
       .catch(() => {})
       .finally(() => {
         running = undefined;
@@ -102,7 +102,7 @@ export const createFileCentrality = (parts: FileCentralityParts): FileCentrality
       }
       return scores?.get(path) ?? 0;
     },
-    giveWayTo: async (work) => {
+    yieldTo: async (work) => {
       answering++;
       try {
         return await work();

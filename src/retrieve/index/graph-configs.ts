@@ -2,7 +2,7 @@ import { isConfigFile } from "../../symbols/languages/all.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 
-/** Files that say where modules lie, read ahead for a graph that cannot wait for the disk. */
+/** Files that configure module resolution, read in advance because the graph works synchronously. */
 export interface GraphConfigs {
   read(path: string): string | undefined;
   /** Reads those among the paths again. */

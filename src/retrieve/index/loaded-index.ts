@@ -38,136 +38,159 @@ export interface LoadedIndexOptions {
   readonly createChunks: () => ChunkIndex;
 }
 
-export const createLoadedIndex = ({
-  store,
-  dimensions,
-  hasModel = false,
-  createChunks,
-}: LoadedIndexOptions): LoadedIndex => {
-  const files = new Map<string, LoadedFile>();
-  const parts = new Map<number, StoredChunk["part"]>();
-  const writtenAt = new Map<string, number>();
-  const listeners: ((path: string | undefined) => void)[] = [];
-  const unembedded = new Set<string>();
-  let modelDimensions = 0;
-  let chunks = createChunks();
-  let identity = "";
-  let dataVersion = -1;
-  let generation = 0;
-  let lastId = 0;
-  let scans = 0;
+/** What is in memory, in one record that the functions below work on. */
+interface State extends LoadedIndexOptions {
+  readonly files: Map<string, LoadedFile>;
+  readonly parts: Map<number, StoredChunk["part"]>;
+  /** The scan time of the last write of each path. */
+  readonly writtenAt: Map<string, number>;
+  readonly listeners: ((path: string | undefined) => void)[];
+  readonly unembedded: Set<string>;
+  modelDimensions: number;
+  chunks: ChunkIndex;
+  identity: string;
+  dataVersion: number;
+  generation: number;
+  lastId: number;
+  scans: number;
+}
 
-  const notify = (path: string | undefined): void => {
-    for (const listener of listeners) listener(path);
-  };
+const notify = ({ listeners }: State, path: string | undefined): void => {
+  for (const listener of listeners) listener(path);
+};
 
-  const drop = (path: string): void => {
-    for (const id of files.get(path)?.chunkIds ?? []) {
-      chunks.remove(id);
-      parts.delete(id);
+const drop = ({ files, chunks, parts, unembedded }: State, path: string): void => {
+  for (const id of files.get(path)?.chunkIds ?? []) {
+    chunks.remove(id);
+    parts.delete(id);
+  }
+  files.delete(path);
+  unembedded.delete(path);
+};
+
+const put = (
+  state: State,
+  row: FileRow,
+  entry: Pick<FileEntry, "chunks" | "terms" | "vectors"> | undefined,
+): void => {
+  const { files, chunks, parts, unembedded, dimensions, hasModel = false } = state;
+  drop(state, row.path);
+  const { path, language } = row;
+  const chunkIds = (entry === undefined ? [] : chunksOf(entry, dimensions)).map(({ part, ...chunk }) => {
+    const id = ++state.lastId;
+    if (part !== undefined) parts.set(id, part);
+    const vector = hasModel ? undefined : chunk.vector;
+    chunks.add({ ...chunk, vector, id, path, language });
+    return id;
+  });
+  if (hasModel && chunkIds.length > 0) unembedded.add(path);
+  files.set(path, { ...row, chunkIds });
+};
+
+const reset = (state: State): void => {
+  state.files.clear();
+  state.parts.clear();
+  state.writtenAt.clear();
+  state.unembedded.clear();
+  state.chunks = state.createChunks();
+  if (state.hasModel === true) state.chunks.startVectors(state.modelDimensions);
+  state.generation = 0;
+  notify(state, undefined);
+};
+
+/** Loads what was written since the generation that is in memory, or everything. */
+const load = (state: State): void => {
+  const isUpdate = state.generation > 0;
+  const generation = state.store.since(
+    state.generation,
+    (path) => {
+      drop(state, path);
+      if (isUpdate) notify(state, path);
+    },
+    (row, entry) => {
+      put(state, row, entry);
+      if (isUpdate) notify(state, row.path);
+    },
+  );
+  if (generation !== undefined) {
+    state.generation = generation;
+    return;
+  }
+  reset(state);
+  load(state);
+};
+
+const sync = (state: State): void => {
+  const identity = state.store.db.identity();
+  const dataVersion = state.store.db.dataVersion();
+  if (identity === state.identity && dataVersion === state.dataVersion) return;
+  if (identity !== state.identity) reset(state);
+  load(state);
+  state.identity = identity;
+  state.dataVersion = dataVersion;
+};
+
+const write = (state: State, results: readonly FileResult[], scanTime: number): void => {
+  const { files, writtenAt, store } = state;
+  const current = results.filter(({ path }) => (writtenAt.get(path) ?? 0) <= scanTime);
+  if (current.length === 0) return;
+  const { generation, written } = store.write(current);
+  // Another process has written in between: its changes are still to be loaded.
+  if (generation <= state.generation + 1) state.generation = generation;
+  else state.dataVersion = -1;
+  for (const one of written) {
+    const path = one.kind === "put" ? one.row.path : one.path;
+    writtenAt.set(path, scanTime);
+    if (one.kind === "put") put(state, one.row, one.entry);
+    else if (one.kind === "removed") drop(state, path);
+    else {
+      const known = files.get(path);
+      if (known !== undefined) files.set(path, { ...known, stamp: one.stamp });
     }
-    files.delete(path);
-    unembedded.delete(path);
-  };
+    if (one.kind !== "stamp") notify(state, path);
+  }
+};
 
-  const put = (row: FileRow, entry: Pick<FileEntry, "chunks" | "terms" | "vectors"> | undefined): void => {
-    drop(row.path);
-    const { path, language } = row;
-    const chunkIds = (entry === undefined ? [] : chunksOf(entry, dimensions)).map(({ part, ...chunk }) => {
-      const id = ++lastId;
-      if (part !== undefined) parts.set(id, part);
-      chunks.add(
-        hasModel ? { ...chunk, vector: undefined, id, path, language } : { ...chunk, id, path, language },
-      );
-      return id;
-    });
-    if (hasModel && chunkIds.length > 0) unembedded.add(path);
-    files.set(path, { ...row, chunkIds });
+export const createLoadedIndex = (options: LoadedIndexOptions): LoadedIndex => {
+  const state: State = {
+    ...options,
+    files: new Map(),
+    parts: new Map(),
+    writtenAt: new Map(),
+    listeners: [],
+    unembedded: new Set(),
+    modelDimensions: 0,
+    chunks: options.createChunks(),
+    identity: "",
+    dataVersion: -1,
+    generation: 0,
+    lastId: 0,
+    scans: 0,
   };
-
-  const reset = (): void => {
-    files.clear();
-    parts.clear();
-    writtenAt.clear();
-    unembedded.clear();
-    chunks = createChunks();
-    if (hasModel) chunks.startVectors(modelDimensions);
-    generation = 0;
-    notify(undefined);
-  };
-
-  const load = (): void => {
-    const isUpdate = generation > 0;
-    const now = store.since(
-      generation,
-      (path) => {
-        drop(path);
-        if (isUpdate) notify(path);
-      },
-      (row, entry) => {
-        put(row, entry);
-        if (isUpdate) notify(row.path);
-      },
-    );
-    if (now !== undefined) {
-      generation = now;
-      return;
-    }
-    reset();
-    load();
-  };
-
+  const { files, parts, unembedded } = state;
   return {
     files,
     get chunks() {
-      return chunks;
+      return state.chunks;
     },
     unembedded,
     startVectors: (length) => {
-      modelDimensions = length;
-      chunks.startVectors(length);
+      state.modelDimensions = length;
+      state.chunks.startVectors(length);
       for (const [path, { chunkIds }] of files) if (chunkIds.length > 0) unembedded.add(path);
     },
     setVectors: (path, chunkIds, vectors) => {
       if (files.get(path)?.chunkIds !== chunkIds) return;
       chunkIds.forEach((id, at) => {
         const vector = vectors[at];
-        if (vector !== undefined) chunks.setVector(id, vector);
+        if (vector !== undefined) state.chunks.setVector(id, vector);
       });
       unembedded.delete(path);
     },
     partOf: (id) => parts.get(id),
-    onChange: (listener) => void listeners.push(listener),
-    startScan: () => ++scans,
-
-    sync: () => {
-      const identityNow = store.db.identity();
-      const versionNow = store.db.dataVersion();
-      if (identityNow === identity && versionNow === dataVersion) return;
-      if (identityNow !== identity) reset();
-      load();
-      identity = identityNow;
-      dataVersion = versionNow;
-    },
-
-    write: (results, scanTime) => {
-      const current = results.filter(({ path }) => (writtenAt.get(path) ?? 0) <= scanTime);
-      if (current.length === 0) return;
-      const { generation: now, written } = store.write(current);
-      // Another process has written in between: its changes are still to be loaded.
-      if (now <= generation + 1) generation = now;
-      else dataVersion = -1;
-      for (const one of written) {
-        const path = one.kind === "put" ? one.row.path : one.path;
-        writtenAt.set(path, scanTime);
-        if (one.kind === "put") put(one.row, one.entry);
-        else if (one.kind === "removed") drop(path);
-        else {
-          const known = files.get(path);
-          if (known !== undefined) files.set(path, { ...known, stamp: one.stamp });
-        }
-        if (one.kind !== "stamp") notify(path);
-      }
-    },
+    onChange: (listener) => void state.listeners.push(listener),
+    startScan: () => ++state.scans,
+    sync: () => sync(state),
+    write: (results, scanTime) => write(state, results, scanTime),
   };
 };

@@ -50,7 +50,7 @@ const symbolsOf = (extract: ExtractSymbols, tree: Tree, language: Language, text
   try {
     return extract(tree, language, text);
   } catch {
-    // Chunks are worth having without symbols: one odd file must not cost its text too.
+    // The chunks are useful even without symbols.
     return NO_SYMBOLS;
   }
 };
@@ -62,7 +62,7 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
     : parsed(language, cut, NO_SYMBOLS);
 };
 
-/** One file, parsed once: what it is, its chunks and what it says about symbols. Never fails: odd files are cut plainly. */
+/** Parses a file once: its language, chunks and symbols. Never fails: a file that cannot be parsed is cut into windows of lines. */
 export const parseFile = async (
   source: SourceFile,
   parsers: Parsers,

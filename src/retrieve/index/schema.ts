@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { SYMBOLS_VERSION } from "../../symbols/extract/pack.ts";
 import { TERMS_VERSION } from "../terms/chunk-terms.ts";
 
-/** Counts up whenever the tables below, or the chunks of a file, would be others. */
+/** Incremented whenever the tables below, or the way files are cut into chunks, change. */
 const INDEX_VERSION = 2;
 
-/** What an index is valid for, as the number that SQLite keeps with a database: one of another number is begun anew. */
+/** The version of the index, stored as SQLite's user_version: a database of another version is made again. */
 export const indexVersion = (embedderId: string): number =>
   1 +
   (Number.parseInt(
@@ -39,8 +39,8 @@ export const INDEX_TABLES = `
     terms BLOB NOT NULL,
     vectors BLOB NOT NULL
   );
-  -- Of a model that was chosen in the place of the embedding that entries have. The layout says for which content and
-  -- chunks they are, so that rows of another one are never taken.
+  -- Vectors of a configured model, instead of those in entries. The layout identifies the content and the chunks they were
+  -- computed for, so that outdated rows are never used.
   CREATE TABLE model_vectors (
     embedder TEXT NOT NULL,
     path TEXT NOT NULL,

@@ -3,7 +3,7 @@ import type { LoadedFile } from "./loaded-index.ts";
 
 type FileStats = Pick<IndexStats, "files" | "bytes" | "languages" | "fallbacks" | "skipped">;
 
-/** Paths that are named; the rest is only counted. */
+/** Paths that are listed; the rest is only counted. */
 const MAX_NAMED = 20;
 
 const byPath = (a: FileReason, b: FileReason): number => (a.path < b.path ? -1 : 1);

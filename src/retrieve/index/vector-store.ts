@@ -2,18 +2,18 @@ import type { Database } from "../../host/state/database/database.ts";
 
 export interface VectorRow {
   readonly path: string;
-  /** Of which content and chunks they are. */
+  /** Identifies the content and the chunks they were computed for. */
   readonly layout: string;
   /** One after the other, as signed bytes. */
   readonly data: Uint8Array;
 }
 
-/** Vectors of models on the disk, apart for each model. */
+/** Vectors of models on the disk, separate for each model. */
 export interface VectorStore {
-  /** Several at once, of one state. */
+  /** Several reads that see the same state. */
   read<T>(work: (get: (embedder: string, path: string, layout: string) => Uint8Array | undefined) => T): T;
   put(embedder: string, rows: readonly VectorRow[]): void;
-  /** Drops what other models have made, and what is of files that are gone or have nothing left to find. */
+  /** Deletes vectors of other models, and those of files that are gone or have no chunks. */
   keepOnly(embedder: string): void;
 }
 
