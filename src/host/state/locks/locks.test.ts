@@ -235,20 +235,21 @@ describe("FAIL-A18 a lease", () => {
   });
 
   it("of a process that cannot be seen from here stands until it expires", async () => {
-    row({ pid: 2 ** 22 + 5, birth: "1@other-boot/pid:[1]", expires: Date.now() + 300 });
-    const started = performance.now();
+    const expires = Date.now() + 300;
+    row({ pid: 2 ** 22 + 5, birth: "1@other-boot/pid:[1]", expires });
     await make().hold([key("a")], async () => {});
-    expect(performance.now() - started).toBeGreaterThan(200);
+    expect(Date.now()).toBeGreaterThanOrEqual(expires);
   });
 
   it("is renewed while it is held", async () => {
-    const short = { settings: () => ({ waitMs: 2000, leaseMs: 150 }) };
+    // Renewed every third of the lease: long enough that a busy machine does not miss three turns.
+    const short = { settings: () => ({ waitMs: 10_000, leaseMs: 900 }) };
     const { lease, end } = await occupy(make(short), [key("a")]);
     let isTaken = false;
     const next = make({ ...short, state: others }).hold([key("a")], async () => {
       isTaken = true;
     });
-    await sleep(500);
+    await sleep(1500);
     expect(isTaken).toBe(false);
     expect(lease.commit(() => "kept")).toBe("kept");
     await end();
