@@ -1,7 +1,7 @@
 import type { SyntaxNode, SyntaxTree } from "../../syntax/syntax-tree.ts";
 import type { NameRule } from "./outline-table.ts";
 
-/** Longer ones are no names: selectors, patterns. */
+/** Longer texts are selectors or patterns, not names. */
 const MAX_NAME_CHARS = 120;
 
 const IDENTIFIER =
@@ -14,7 +14,7 @@ const textOf = (tree: SyntaxTree, node: SyntaxNode): string =>
 const namedChildOf = (tree: SyntaxTree, node: SyntaxNode, types: RegExp): SyntaxNode | undefined =>
   tree.namedChildrenOf(node).find((child) => types.test(tree.typeOf(child)));
 
-/** The innermost thing that a C declarator declares: `*(*fp)(int)` gives `fp`. */
+/** The innermost declarator of a C declaration: `*(*fp)(int)` gives `fp`. */
 const declared = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
   let at: SyntaxNode | undefined = node;
   for (let depth = 0; at !== undefined && depth < 12; depth++) {
@@ -39,7 +39,7 @@ const ELIXIR_DEFINES =
   /^(?:def(?:p|macro|macrop|guard|guardp|delegate|n|np)?|defmodule|defprotocol|defimpl)$/;
 const LISP_DEFINES =
   /^\(?\s*(?:[\w.-]+\/)?(?:def[\w-]*|define[\w-]*|ns|function|macro)[\s(]+(?:\^\S+\s+)*\(?\s*([^\s()[\]{}"]+)/i;
-/** Calls of a Lisp that start with `def` and define nothing. */
+/** Lisp forms that start with `def` but define nothing. */
 const LISP_OTHERS = /^\(?\s*(?:default|deftest-?)\b/;
 
 interface Named {
@@ -85,7 +85,7 @@ const receiverName = (tree: SyntaxTree, node: SyntaxNode): string => {
 const here = ({ startRow }: SyntaxNode, text: string | undefined): Named | undefined =>
   text === undefined ? undefined : { text, row: startRow };
 
-/** The name as it is written, and where; nothing where the node defines nothing that can be named. */
+/** The name as written, and its row; undefined where the node has no name. */
 export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Named | undefined => {
   const field = (name: string): SyntaxNode | undefined => tree.childOf(node, name);
   const named = (found: SyntaxNode | undefined): Named | undefined =>
@@ -157,10 +157,10 @@ export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Name
 const PLAIN_PATH = /^[\w$@?!'~#-]+(?:(?:::|\.|:|\\)[\w$@?!'~#-]+)+$/;
 const OPERATOR = /^((?:\w+::)*)(operator\s*(?:\(\)|[^(]+))/;
 
-/** What a parser takes for a name where it recovers from an error. */
+/** Text that a parser takes for a name when it recovers from an error. */
 const KEYWORD = /^(?:_*|if|for|while|switch|return|else|enum|struct|class|catch)$/;
 
-/** `A<B<C>>` is A; operators made of angle brackets stay. */
+/** `A<B<C>>` is A; operators that consist of angle brackets are kept. */
 const withoutArguments = (name: string): string => {
   let plain = name;
   for (let before = ""; before !== plain; ) {
@@ -170,13 +170,13 @@ const withoutArguments = (name: string): string => {
   return plain;
 };
 
-/** The parts of a written name: `ns::C<T>::m` is ns, C, m. Empty for what is no name. */
+/** The parts of a written name: `ns::C<T>::m` is ns, C, m. Empty for text that is not a name. */
 export const nameParts = (written: string): string[] => {
   const flat = written
     .replace(/^["'`]|["'`]$/g, "")
     .replace(/\s+/g, " ")
     .trim();
-  // `const { a, b } = …` takes names from elsewhere.
+  // `const { a, b } = …` takes over names that are defined elsewhere.
   if (/^[{[(]/.test(flat) && !/^\(\W+\)$/.test(flat)) return [];
   const operator = OPERATOR.exec(flat);
   if (operator !== null)

@@ -18,7 +18,7 @@ const memberOf = (tree: SyntaxTree, object: SyntaxNode | undefined, key: string)
 
 const HEADING = /^\s*"?(#{1,6})\s+(.*?)(?:\\n)?",?\s*$/;
 
-/** Cells of a Jupyter notebook, by the rows of the file that hold their sources; outputs and metadata are left out. */
+/** Cuts a Jupyter notebook by the rows that contain the sources of its cells; outputs and metadata are left out. */
 export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES): Cut | undefined => {
   const lines = toLines(text);
   const objectsIn = (node: SyntaxNode): readonly SyntaxNode[] =>
@@ -33,7 +33,7 @@ export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES
   for (const cell of cells) {
     const source = memberOf(tree, cell, "source");
     if (source === undefined) continue;
-    // Without the rows of the brackets, where they stand apart.
+    // Without the rows of the brackets, where these are on rows of their own.
     const rows = tree.namedChildrenOf(source);
     const from = Math.max(covered + 1, (rows[0] ?? source).startRow);
     const to = (rows.at(-1) ?? source).endRow;
@@ -61,7 +61,7 @@ export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES
     if (fits) atoms.push({ from, to, cut: isProse ? CUT.definition : CUT.statement, join: 0 });
     else addRows(atoms, lines, from, to, CUT.inside);
   }
-  // Outputs stand between cells: chunks are made of one cell each, or of the parts of one.
+  // Outputs lie between cells, so a chunk is one cell or a part of one.
   const chunks: Chunk[] = [];
   let partial = false;
   for (let at = 0; at < atoms.length; ) {
@@ -80,6 +80,6 @@ export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES
     partial ||= cut.partial;
     at = end;
   }
-  const most = MAX_CHUNKS.code;
-  return { chunks: chunks.slice(0, most), partial: partial || chunks.length > most };
+  const maxChunks = MAX_CHUNKS.code;
+  return { chunks: chunks.slice(0, maxChunks), partial: partial || chunks.length > maxChunks };
 };

@@ -1,8 +1,8 @@
 import type { Grammar } from "../../syntax/language-table.ts";
 
 /**
- * How a kind of node gives a name, where the `name` field or the first identifier do not.
- * `field:x` takes that field; the others are told in `names.ts`.
+ * How to find the name of a node where it is neither the `name` field nor the first identifier. `field:x` is the name of a
+ * field; `names.ts` explains the others.
  */
 export type NameRule =
   | "default"
@@ -23,19 +23,19 @@ export type NameRule =
   | `field:${string}`;
 
 export interface OutlineRow {
-  /** Definitions, and whether others are looked for inside of them. */
+  /** Types of nodes that are definitions; `scopes` are those that contain further definitions. */
   readonly defines?: string;
   readonly scopes?: string;
-  /** Definitions only where they stand in no other: variables. */
+  /** Definitions only at the top level, such as variables. */
   readonly top?: string;
-  /** Nodes that are looked through: wrappers and bodies. */
+  /** Nodes that are not definitions but contain some: wrappers and bodies. */
   readonly through?: string;
   readonly names?: Readonly<Record<string, NameRule>>;
-  /** Nodes that belong to what follows them, beside comments. */
+  /** Nodes that belong to what follows them, besides comments. */
   readonly leading?: string;
-  /** Starts a comment, where the grammar puts comments into the node before what they are about. */
+  /** The start of a comment, where the grammar attaches a comment to the node before the one it describes. */
   readonly strayComment?: string;
-  /** Deeper ones are not looked for. */
+  /** Deeper definitions are ignored. */
   readonly maxDepth?: number;
 }
 

@@ -1,9 +1,9 @@
-/** A definition or a heading, as far as chunks need to know it. Rows are counted from 0, inclusive. */
+/** A definition or a heading. Rows are counted from 0, inclusive. */
 export interface OutlineEntry {
   readonly name: string;
-  /** With what stands around it. */
+  /** With the names of the entries around it. */
   readonly qualified: string;
-  /** How many entries it is inside of. */
+  /** The number of entries around it. */
   readonly depth: number;
   readonly nameRow: number;
   readonly startRow: number;
@@ -15,14 +15,14 @@ export interface Naming {
   readonly defines: readonly string[];
 }
 
-/** More names say no more of a chunk; a table of constants has hundreds. */
+/** A table of constants has hundreds of names; more than this do not describe a chunk better. */
 const MAX_DEFINES = 64;
 
-/** Names chunks, asked in the order of the file. */
+/** Names chunks; to be called in the order of the file. */
 export const createNamer = (outline: readonly OutlineEntry[]): ((from: number, to: number) => Naming) => {
   const entries = [...outline].sort((a, b) => a.nameRow - b.nameRow || a.depth - b.depth);
   let next = 0;
-  /** Entries that began above and may still be open. */
+  /** Entries that started above and may not have ended. */
   let open: OutlineEntry[] = [];
   return (from, to) => {
     const inside: OutlineEntry[] = [];
@@ -39,10 +39,10 @@ export const createNamer = (outline: readonly OutlineEntry[]): ((from: number, t
     );
     const outermost = ordered.filter((entry) => entry.depth === ordered[0]?.depth);
     const largest = outermost.reduce<OutlineEntry | undefined>(
-      (most, entry) => (most === undefined || rowsOf(entry) > rowsOf(most) ? entry : most),
+      (longest, entry) => (longest === undefined || rowsOf(entry) > rowsOf(longest) ? entry : longest),
       undefined,
     );
-    // A function that goes on from above and fills more of the chunk than what starts in it.
+    // A function that started above and fills more of the chunk than the entries that start in it.
     const continued =
       around !== undefined &&
       (largest === undefined ||

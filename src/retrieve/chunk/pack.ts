@@ -8,13 +8,13 @@ export interface Span {
   readonly to: number;
 }
 
-/** 0 at the target, 1 at nothing and at twice the target. */
+/** 0 at the target size, 1 at size 0 and at twice the target. */
 const sizeCost = (chars: number, rows: number, sizes: Sizes): number => {
   const size = Math.max(chars / sizes.targetChars, rows / sizes.targetRows);
   return (size - 1) ** 2;
 };
 
-/** Joins neighbouring atoms to chunks of about the target size, at the cheapest places to cut over the whole file. */
+/** Joins neighbouring atoms to chunks of about the target size, so that the cuts of the whole file cost least. */
 export const pack = (lines: Lines, atoms: readonly Atom[], sizes: Sizes): Span[] => {
   const best = new Float64Array(atoms.length + 1).fill(Number.POSITIVE_INFINITY);
   const from = new Int32Array(atoms.length + 1);

@@ -7,7 +7,7 @@ import { HEADING_STYLES } from "./marked-headings.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-/** A heading without what it is about says nothing: dearer than the worst size. */
+/** A heading without its text says nothing: this costs more than the worst size. */
 const AFTER_HEADING = 3;
 const LIST_ITEM = /^\s*(?:[-*+•]|\d+[.)])\s/;
 
@@ -52,7 +52,7 @@ const proseAtoms = (lines: Lines, { headings, blocks }: Structure, sizes: Sizes)
   return atoms;
 };
 
-/** Documents by their headings; code fences and tables stay whole where they fit. */
+/** Cuts documents at their headings; fenced code and tables stay whole where they fit. */
 export const cutProse = (text: string, language: string, kind: ChunkKind, sizes: Sizes = SIZES): Cut => {
   const lines = toLines(text);
   const read = Object.hasOwn(HEADING_STYLES, language) ? HEADING_STYLES[language] : undefined;

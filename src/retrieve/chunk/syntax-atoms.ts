@@ -5,27 +5,27 @@ import type { OutlineEntry } from "./outline.ts";
 import type { Sizes } from "./sizes.ts";
 import { lastRow, type OutlineRules } from "./syntax-outline.ts";
 
-/** Chains of calls nest one level per call; deeper than this rows decide. */
+/** Chained calls nest one level per call; deeper nodes are cut by rows. */
 const MAX_DEPTH = 100;
-/** Costs grow with the depth no further than this. */
+/** Costs do not grow any more beyond this depth. */
 const MAX_PRICED_DEPTH = 6;
 
-/** The end of a class or a long function reads badly in one chunk with what comes after it. */
+/** The end of a class or a long function should not share a chunk with what follows it. */
 const JOIN_AFTER_SPLIT = 0.15;
 
-/** Rows of a child, with what leads it; the node is kept where it is too large for one atom. */
+/** Rows of a child with the comments before it; `node` is set where it is too large for one atom. */
 interface Segment {
   from: number;
   to: number;
   node: SyntaxNode | undefined;
 }
 
-/** What a cut costs at the rows where definitions start. */
+/** The cost of a cut at the rows where definitions start. */
 const definitionPrices = (outline: readonly OutlineEntry[]): ReadonlyMap<number, number> => {
   const prices = new Map<number, number>();
   let above = "";
   for (const { qualified, depth, startRow } of outline) {
-    // The next clause of a function that began above belongs to it.
+    // A further clause of the same function belongs to it.
     const price = qualified === above ? CUT.paragraph : CUT.definition + CUT.nested * depth;
     prices.set(startRow, Math.min(price, prices.get(startRow) ?? price));
     above = qualified;
@@ -41,24 +41,24 @@ export const syntaxAtoms = (
   sizes: Sizes,
 ): Atom[] => {
   const prices = definitionPrices(outline);
-  /** By row, the first at or below it where a definition starts. */
+  /** For each row, the first row at or below it where a definition starts. */
   const nextStart = new Int32Array(lines.count + 1).fill(lines.count);
   for (let row = lines.count - 1; row >= 0; row--)
     nextStart[row] = prices.has(row) ? row : (nextStart[row + 1] ?? lines.count);
   const tooLarge = (from: number, to: number): boolean =>
     lines.chars(from, to) > sizes.maxChars || to - from + 1 > sizes.maxRows;
 
-  /** Rows that no node of the tree stands on, but something else of the file: the markup around a script. */
+  /** Whether there is text on rows without a node, such as the markup around a script. */
   const hasText = (from: number, to: number): boolean => {
     for (let row = from; row <= to; row++) if (!lines.blank(row)) return true;
     return false;
   };
 
-  /** The children of a node as rows from `from` to `to`: each row belongs to the first child that has something on it. */
+  /** The children of a node as rows from `from` to `to`: each row belongs to the first child with text on it. */
   const segmentsOf = (parent: SyntaxNode, from: number, to: number, atRoot: boolean): Segment[] => {
     const segments: Segment[] = [];
     let covered = from - 1;
-    /** Where comments and the like began that lead the next child. */
+    /** The first row of the comments before the next child. */
     let lead = -1;
     for (const child of tree.childrenOf(parent)) {
       const { startRow } = child;
@@ -66,7 +66,7 @@ export const syntaxAtoms = (
       if (endRow <= covered) continue;
       if (rules.leading.has(child.typeId)) {
         const before = segments.at(-1);
-        // Begins beside what stands before: it is about that.
+        // A comment on the last row of the previous child belongs to that one.
         if (startRow <= covered && before !== undefined) before.to = endRow;
         else {
           const apart = lead >= 0 && startRow > covered + 1;
@@ -105,8 +105,8 @@ export const syntaxAtoms = (
     return segments;
   };
 
-  /** Hands comments at the end of a segment to the one that they are about. */
-  const handOver = (segments: readonly Segment[]): readonly Segment[] => {
+  /** Moves comments at the end of a segment to the next one, which they describe. */
+  const moveStrayComments = (segments: readonly Segment[]): readonly Segment[] => {
     const { strayComment } = rules;
     if (strayComment === undefined) return segments;
     segments.forEach((segment, i) => {
@@ -130,7 +130,7 @@ export const syntaxAtoms = (
 
   const visit = (parent: SyntaxNode, from: number, to: number, depth: number): void => {
     let afterSplit = false;
-    for (const segment of handOver(segmentsOf(parent, from, to, depth === 0))) {
+    for (const segment of moveStrayComments(segmentsOf(parent, from, to, depth === 0))) {
       let start = segment.from;
       while (start < segment.to && lines.blank(start)) start++;
       if (lines.blank(start)) continue;

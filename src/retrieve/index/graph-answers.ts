@@ -15,7 +15,7 @@ export interface GraphParts {
   readonly lines: CurrentLines;
 }
 
-/** The first question may find files that have changed, the second texts that it needs. */
+/** One round may find files that have changed, another the texts that the answer needs. */
 const MAX_ROUNDS = 4;
 
 /** Everywhere in an answer, the path of a file has the key `path`. */

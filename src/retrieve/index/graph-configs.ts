@@ -5,7 +5,7 @@ import type { LoadedIndex } from "./loaded-index.ts";
 /** Files that configure module resolution, read in advance because the graph works synchronously. */
 export interface GraphConfigs {
   read(path: string): string | undefined;
-  /** Reads those among the paths again. */
+  /** Reads the configuration files among the paths again. */
   refresh(paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void>;
 }
 
