@@ -18,15 +18,21 @@ export interface GitRule extends OptionShape {
   readonly maxOperands?: number;
 }
 
+/** Writes what it is told to wherever it is told to, a hook or the configuration included: as much as running a program. */
+const ANY_FILE = "--output";
+
 const DIFF: GitRule = {
   isDiff: true,
-  powers: { run: "--ext-diff --textconv --show-signature --alternate-refs", write: "--output" },
+  powers: { run: `--ext-diff --textconv --show-signature --alternate-refs ${ANY_FILE}` },
   plain: "--text",
 };
 
 const REWRITES: GitRule = {
   always: ["write"],
-  powers: { run: "--exec --ext-diff --textconv --upload-pack --receive-pack", config: "--template" },
+  powers: {
+    run: `--exec --ext-diff --textconv --upload-pack --receive-pack ${ANY_FILE}`,
+    config: "--template",
+  },
 };
 
 const LISTING = "--contains --no-contains --merged --no-merged --points-at --sort --format";
@@ -55,7 +61,9 @@ const shared = (names: string, rule: GitRule): [string, GitRule][] =>
 export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRule>([
   ...shared("diff log show whatchanged diff-tree diff-index diff-files blame annotate", DIFF),
   ["range-diff", { ...DIFF, forks: true }],
-  ...shared(READING, { powers: { run: "--alternate-refs --help", read: "--pathspec-from-file" } }),
+  ...shared(READING, {
+    powers: { run: `--alternate-refs --help ${ANY_FILE}`, read: "--pathspec-from-file" },
+  }),
   ["verify-pack", { forks: true }],
   ["reflog", { ...DIFF, never: "expire delete drop write" }],
   ["stash", { ...DIFF, forks: true, modes: ["list", "show"] }],
@@ -96,7 +104,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ["config", {}],
   ...shared(REWRITING, REWRITES),
   ...shared(REWRITING_BY_OTHERS, { ...REWRITES, forks: true }),
-  ["rebase", { forks: true, always: ["write"], powers: { run: "-x --exec" } }],
+  ["rebase", { forks: true, always: ["write"], powers: { run: `-x --exec ${ANY_FILE}` } }],
   ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
   ["fetch", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],

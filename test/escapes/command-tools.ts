@@ -25,7 +25,7 @@ export type ToolName = keyof typeof TOOLS | "linux_proc_start" | "linux_proc_sta
 
 export interface CommandTools extends AsyncDisposable {
   /** Runs a line (for run_pytest: the tests of the workspace) to its end, and gives all that a model would see. */
-  use(tool: ToolName, line: string): Promise<string>;
+  use(tool: ToolName, line: string, cwd?: string): Promise<string>;
   /** The same rules for reading. */
   readonly files: Files;
 }
@@ -118,10 +118,14 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   };
   return {
     files,
-    use: (tool, line) => {
+    use: (tool, line, cwd) => {
       if (tool === "run_pytest") return seen(TOOLS[tool], { timeout: 60 });
       if (tool === "run_cmd" || tool === "te_run")
-        return seen(TOOLS[tool], { command: line, timeout: options.timeoutSeconds ?? 60 });
+        return seen(TOOLS[tool], {
+          command: line,
+          timeout: options.timeoutSeconds ?? 60,
+          ...(cwd && { cwd }),
+        });
       return toItsEnd(line, tool !== "linux_proc_start");
     },
     [Symbol.asyncDispose]: async () => {

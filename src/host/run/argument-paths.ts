@@ -1,28 +1,70 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
+import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { followed } from "../reach/path-rules.ts";
+import { followed, realOrFuture } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 
-/** What may be a path in an argument: all of it, the value of an option (`--file=x`, `-fx`), a file of a revision (`HEAD:x`). */
-const pathsIn = (argument: string): readonly string[] =>
-  [
+/**
+ * What may be a path in an argument: all of it, the value of an option (`--file=x`), a file of a revision (`HEAD:x`),
+ * or what is left of a bundle of short options (`-nfx`), wherever the bundle may end.
+ */
+const pathsIn = (argument: string): readonly string[] => {
+  const [bundle = ""] = /^-[A-Za-z0-9]+/.exec(argument) ?? [];
+  return [
     argument,
     ...(argument.includes("=") ? [argument.slice(argument.indexOf("=") + 1)] : []),
     ...(argument.includes(":") ? [argument.slice(argument.indexOf(":") + 1)] : []),
-    ...(/^-[^-]./.test(argument) ? [argument.slice(2)] : []),
+    ...Array.from(bundle.slice(1), (_flag, at) => argument.slice(at + 2)),
   ].filter((path) => path !== "" && !path.includes("\0"));
+};
 
 /** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
-export const refuseSecrets = (args: readonly string[], cwd: string, { rules, isWithheld }: Reach): void => {
-  for (const path of args.flatMap(pathsIn)) {
-    const named = posix.resolve(cwd, path);
-    const found = followed(named);
-    // What is not there is a pattern, a message or a branch, and nothing that could be read.
-    if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
-      throw pathDenied(path, "denylist", rules);
-  }
+export const refuseSecrets = (
+  args: readonly string[],
+  /** Folders that the program may start from. */
+  folders: readonly string[],
+  { rules, isWithheld }: Reach,
+): void => {
+  for (const path of args.flatMap(pathsIn))
+    for (const named of new Set(folders.map((folder) => posix.resolve(folder, path)))) {
+      const found = followed(named);
+      // What is not there is a pattern, a message or a branch, and nothing that could be read.
+      if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
+        throw pathDenied(path, "denylist", rules);
+    }
+};
+
+/** Git reads some of its arguments from where it was told to go, others from the top of the work tree. */
+export const gitFolders = (args: readonly string[], cwd: string, { rules }: Reach): readonly string[] => {
+  const target = changedFolders(args).reduce((from, step) => posix.resolve(from, step), cwd);
+  const folders = [cwd];
+  for (
+    let folder = target;
+    insideRoots(folder, rules.roots) && folder !== "/";
+    folder = posix.dirname(folder)
+  )
+    folders.push(folder);
+  return folders;
+};
+
+/** What git keeps in its directories is written by git itself: no argument leads there. */
+export const refuseGitDirectories = (
+  args: readonly string[],
+  folders: readonly string[],
+  gitDirs: readonly string[],
+): void => {
+  for (const path of args.flatMap(pathsIn))
+    for (const folder of folders) {
+      const named = posix.resolve(folder, path);
+      // The folder may be a link to one, and the file be missing still.
+      const real = realOrFuture(named);
+      if (insideRoots(named, gitDirs) || insideRoots(real, gitDirs))
+        throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
+          hint: "Name files of the work tree, branches or commits.",
+        });
+    }
 };
 
 export const refuseRecursive = (program: string): LlmcError =>

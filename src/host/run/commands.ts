@@ -7,7 +7,7 @@ import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
-import { refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
+import { gitFolders, refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
 import type { CommandRunner } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
@@ -116,7 +116,11 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           ...(requestedArgv[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         }).catch(explain);
         const [, ...rest] = requestedArgv;
-        refuseSecrets(rest, located.realPath, reach);
+        refuseSecrets(
+          rest,
+          name === "git" ? gitFolders(rest, located.realPath, reach) : [located.realPath],
+          reach,
+        );
         const tier = await options.runner.tier();
         if (tier === "plain") refuseOutside(rest, located.realPath, reach);
         const judged = judgeCommand({

@@ -6,13 +6,12 @@ import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { followed } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
-import { refuseRecursive } from "./argument-paths.ts";
+import { gitFolders, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
-import { refuseBorrowedFiles } from "./git/links.ts";
+import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
 import {
   checkRepository,
   findRepository,
-  type GitRepository,
   hasSubmodules,
   programsOff,
   settingsFolders,
@@ -22,7 +21,7 @@ import { buildProfile } from "./sandbox-profile.ts";
 import { setNewFindingsAside } from "./scan/new-findings.ts";
 import { createWorkspaceScan } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
-import type { SandboxProfile, Tier } from "./tiers/contract.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 interface ProfilerOptions {
@@ -45,7 +44,11 @@ const gitFolder = (cwd: string, steps: readonly string[], { rules }: Reach): str
   return folder;
 };
 
-const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "worktree", "submodule"]);
+/** They make a repository, or find one of their own. */
+const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
+
+/** Git uses the repository that was judged, or none: it does not look for one that we did not see. */
+const NO_REPOSITORY = { gitDir: "/dev/null", top: undefined };
 
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 
@@ -53,7 +56,7 @@ interface Prepared {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
-  readonly repository: GitRepository | undefined;
+  readonly repository: NonNullable<CommandRequest["git"]>["repository"];
 }
 
 /** Makes the sandbox profile of a judged command from what lies in the roots right now. */
@@ -90,6 +93,10 @@ export const createProfiler = (options: ProfilerOptions) => {
     if (tier === "plain" && repository !== undefined)
       refuseConfiguredFiles(folders, [repository.top, folder], reach);
     refuseBorrowedFiles(folders, reach);
+    if (repository !== undefined && git?.mayRun === false) {
+      refuseGitDirectories(args, gitFolders(args, cwd, reach), [...folders, ...nestedIn(repository.top)]);
+      refusePlannedPrograms(repository);
+    }
     const { settings: gitSettings, isSure } =
       git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
     // Another git, for a submodule, might run what we could not switch off: none is started.
@@ -105,8 +112,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       guardsNames: tier !== "landlock",
     };
     const profile = buildProfile(request, reach, found);
-    // These make a repository, or find one of their own.
-    const handed = MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : repository;
+    const handed = MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY);
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const isBeyondReach = beyondReach(tier, profile);

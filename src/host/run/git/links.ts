@@ -3,7 +3,8 @@ import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { followed } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
-import { refusedRepository } from "./files.ts";
+import { exists, readSmallFile, refusedRepository } from "./files.ts";
+import type { GitRepository } from "./repository.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */
 const MAX_ENTRIES = 50_000;
@@ -30,9 +31,26 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
         if (found !== undefined && !insideRoots(found.real, dirs))
           throw refusedRepository("a link in its git directory leads to a file outside it");
         // By the file, not by its name: a branch may be called what it likes.
-      } else if (isWithheld(top, lstatSync(path)))
+      } else if (!entry.isFile())
+        throw refusedRepository("its git directory holds what is neither file nor folder");
+      else if (isWithheld(top, lstatSync(path)))
         throw refusedRepository("its git directory holds a file that is withheld");
     }
   };
   for (const dir of dirs) visit(dir, dir);
+};
+
+/** A plan of a rebase that goes on may hold programs to run. */
+const PLANS = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
+const MAX_PLAN_BYTES = 4 * 1024 * 1024;
+
+/** Whoever brought the git directory along may have left a rebase half done: no program is run out of its plan. */
+export const refusePlannedPrograms = ({ gitDir }: GitRepository): void => {
+  for (const name of PLANS) {
+    const path = posix.join(gitDir, name);
+    if (!exists(path)) continue;
+    const plan = readSmallFile(path, MAX_PLAN_BYTES)?.toString("latin1");
+    if (plan === undefined || /^\s*(?:x|exec)(?:\s|$)/m.test(plan))
+      throw refusedRepository(`its ${name} has a program to run`);
+  }
 };

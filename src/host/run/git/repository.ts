@@ -17,7 +17,7 @@ export interface GitRepository {
   readonly commonDir: string;
 }
 
-const MAX_POINTER_BYTES = 4096;
+export const MAX_POINTER_BYTES = 4096;
 const MAX_ALTERNATES_BYTES = 64 * 1024;
 
 /** Only line ends are cut off, as git does it: a space at the end is part of the name. */
@@ -103,8 +103,9 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
 };
 
 /** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
-const NAMED_PROGRAM = /^(filter|diff|merge)\.(.*)\.(clean|smudge|process|command|textconv|driver)$/s;
-const OFF: Readonly<Record<string, string>> = { driver: "false" };
+const NAMED_PROGRAM =
+  /^(filter|diff|merge|trailer)\.(.*)\.(clean|smudge|process|command|cmd|textconv|driver)$/s;
+const OFF: Readonly<Record<string, string>> = { driver: "false", cmd: "false" };
 
 const MAX_SUBMODULES = 500;
 
@@ -185,8 +186,18 @@ const OBEYED = [
   "modules",
 ];
 
+/** Of every work tree that was added: what leads to its settings. */
+const pointersOf = (commonDir: string): readonly string[] => {
+  const folder = posix.join(commonDir, "worktrees");
+  const names = isEmptyOr(folder, () => true) && exists(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) =>
+    ["commondir", "gitdir", "config.worktree"].map((file) => posix.join(folder, name, file)),
+  );
+};
+
 export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly string[] =>
   [...new Set([gitDir, commonDir])].flatMap((dir) => [
+    ...pointersOf(dir),
     ...OBEYED.map((name) => posix.join(dir, name)),
     posix.join(dir, "objects/info/alternates"),
     posix.join(dir, "objects/info/http-alternates"),

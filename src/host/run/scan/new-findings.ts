@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
-import { gitPointer, isPlainRepository } from "../git/repository.ts";
+import { readText, realOf } from "../git/files.ts";
+import { gitPointer, isPlainRepository, MAX_POINTER_BYTES } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
 import type { SetAside } from "../tiers/contract.ts";
 import { moveAside, openBelow } from "./protected-names.ts";
@@ -41,17 +42,20 @@ const NOT_WHOLE =
 /** How deep things that are set aside may hold others. */
 const MAX_ROUNDS = 32;
 
-/** A work tree that was added to a repository which was there before: its pointer leads into that git directory. */
-const pointsInto = ({ path }: Finding, known: readonly Finding[]): boolean => {
+/**
+ * A work tree that was added to a repository which was there before: its pointer leads to the folder that git made for
+ * it, and this folder leads back.
+ */
+const isAddedWorkTree = ({ path }: Finding, known: readonly Finding[]): boolean => {
   const pointer = gitPointer(path);
   if (pointer === undefined) return false;
-  try {
-    const target = realpathSync.native(posix.resolve(posix.dirname(path), pointer));
-    const gitDirs = known.filter(({ kind, isLink }) => kind === "git" && !isLink).map((one) => one.path);
-    return insideRoots(target, gitDirs);
-  } catch {
-    return false;
-  }
+  const target = realOf(posix.resolve(posix.dirname(path), pointer));
+  const back = target === undefined ? undefined : readText(posix.join(target, "gitdir"), MAX_POINTER_BYTES);
+  const isMade = known.some(
+    ({ kind, isLink, path: gitDir }) =>
+      kind === "git" && !isLink && posix.dirname(target ?? "") === posix.join(gitDir, "worktrees"),
+  );
+  return isMade && back !== undefined && realOf(back.replace(/\n$/, "")) === realOf(path);
 };
 
 interface NewFindingsOptions {
@@ -107,7 +111,7 @@ export const setNewFindingsAside = async ({
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
     if (finding.kind === "closed" || finding.kind === "unknown") return true;
     if (finding.kind !== "git") return false;
-    return !isPlainRepository(finding.path, roots) && !pointsInto(finding, before);
+    return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, before);
   };
   /** Under its new name, such a folder is still one that nobody can look into. */
   const renamedUnseen = new Set<string>();

@@ -21,7 +21,7 @@ export interface CommandRequest {
         readonly ceilings: readonly string[];
         readonly settings: readonly (readonly [string, string])[];
         /** The one that was judged: git does not look for another. */
-        readonly repository: { readonly gitDir: string; readonly top: string } | undefined;
+        readonly repository: { readonly gitDir: string; readonly top: string | undefined } | undefined;
       }
     | undefined;
   /** Whether its streams are a terminal, which it is to control. */

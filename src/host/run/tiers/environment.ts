@@ -36,7 +36,10 @@ export const gitEnvironment = (
     GIT_CEILING_DIRECTORIES: git.ceilings.join(":"),
     ...(git.repository === undefined
       ? {}
-      : { GIT_DIR: git.repository.gitDir, GIT_WORK_TREE: git.repository.top }),
+      : {
+          GIT_DIR: git.repository.gitDir,
+          ...(git.repository.top === undefined ? {} : { GIT_WORK_TREE: git.repository.top }),
+        }),
     GIT_CONFIG_COUNT: String(git.settings.length),
     ...Object.fromEntries(settings),
   };

@@ -1,0 +1,101 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { rounds } from "../rounds.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+import { GIT, settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+/** An old kernel differs in what the filter does, which no rule about git depends on. */
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || rounds(0, 1) === 1);
+
+const SECRET = "TOKEN=very-secret";
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
+
+const repository = async (): Promise<Workspace> => {
+  const workspace = await createWorkspace({
+    "file.txt": "one\n",
+    "sub/file.txt": "one\n",
+    ".env": `${SECRET}\n`,
+    "tools/hooks/pre-commit": "#!/bin/sh\n",
+  });
+  git(workspace.root, "init", "-q", "-b", "main", ".");
+  git(workspace.root, "add", "file.txt", "sub/file.txt", "tools");
+  git(workspace.root, "commit", "-qm", "one");
+  return workspace;
+};
+
+const tools = (setting: (typeof settings)[number], root: string) =>
+  commandTools(setting, root, { allowlist: ["git", "rg"], powers: ["git:write"], denylist: ["**/.env"] });
+
+describe.each(tiers)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setting) => {
+  test.each([
+    "git log -1 --format=x --output=.git/config",
+    "git log -1 --format=x --output .git/hooks/pre-commit",
+    "git log -1 --format=x --outp=tools/hooks/pre-commit",
+    "git diff --output=tools/hooks/pre-commit HEAD",
+    "git shortlog --group=format:# --format=x --output=.git/config HEAD",
+    "git rev-list --output=file.txt HEAD",
+    "git -C sub show --output=../.git/info/attributes HEAD",
+    "git format-patch -1 --output=.git/x",
+    "git format-patch -1 -o.git/hooks",
+    "git merge-file .git/config file.txt sub/file.txt",
+    "git bundle create .git/config HEAD",
+    "git read-tree --index-output=.git/config HEAD",
+  ])("%s is refused, and nothing is written", async (line) => {
+    await using workspace = await repository();
+    const before = git(workspace.root, "status", "--porcelain");
+    const config = readFileSync(join(workspace.root, ".git/config"), "utf8");
+    await using commands = tools(setting, workspace.root);
+    await expect(commands.use("run_cmd", line)).rejects.toMatchObject({ code: "forbidden" });
+    expect(readFileSync(join(workspace.root, ".git/config"), "utf8")).toBe(config);
+    expect(git(workspace.root, "status", "--porcelain")).toBe(before);
+  });
+
+  test.each([
+    ["rg --trace -nf.env a", "."],
+    ["rg -nnnnf.env a", "."],
+    ["git blame --contents .env file.txt", "sub"],
+    ["git -C sub blame --contents .env file.txt", "."],
+  ])("%s in %s shows no secret", async (line, cwd) => {
+    await using workspace = await repository();
+    await using commands = tools(setting, workspace.root);
+    await expect(commands.use("run_cmd", line, cwd)).rejects.toThrow("is on the denylist");
+  });
+
+  test("a repository that llmc does not recognise is not found by git either", async () => {
+    await using workspace = await repository();
+    appendFileSync(join(workspace.root, ".git/HEAD"), "\n".repeat(5000));
+    rmSync(join(workspace.root, ".git/packed-refs"), { force: true });
+    linkSync(join(workspace.root, ".env"), join(workspace.root, ".git/packed-refs"));
+    expect(() => git(workspace.root, "status")).toThrow("very-secret");
+    await using commands = tools(setting, workspace.root);
+    for (const line of ["git status", "git for-each-ref", "git worktree list", "git log"]) {
+      const seen = await commands.use("run_cmd", line).catch((thrown: Error) => thrown);
+      const text = seen instanceof Error ? seen.message : seen;
+      expect(text).not.toContain("very-secret");
+      expect(text).toMatch(/not a git repository|not run in this repository/);
+    }
+    // Without a sandbox, a program that goes through folders by itself is refused before that.
+    if (setting.tier !== "plain")
+      expect(await commands.use("run_cmd", "git diff --no-index file.txt sub/file.txt")).toContain(
+        '"exit_code":0',
+      );
+  });
+
+  test("a rebase that somebody left half done runs no program", async () => {
+    await using workspace = await repository();
+    mkdirSync(join(workspace.root, ".git/rebase-merge"));
+    writeFileSync(
+      join(workspace.root, ".git/rebase-merge/git-rebase-todo"),
+      "pick abc\n exec id > ran.txt\n",
+    );
+    await using commands = tools(setting, workspace.root);
+    await expect(commands.use("run_cmd", "git rebase --continue")).rejects.toMatchObject({
+      code: "forbidden",
+    });
+  });
+});
