@@ -1,5 +1,12 @@
-import { addCall, addDrop, addModelCall, addRequest, createFigures, summarize } from "./figures.ts";
-import type { Prometheus } from "./prometheus.ts";
+import {
+  addCall,
+  addDrop,
+  addEnvelope,
+  addModelCall,
+  addRequest,
+  createFigures,
+  summarize,
+} from "./figures.ts";
 import type { CallRecord } from "./records.ts";
 
 interface ModelUsage {
@@ -20,40 +27,29 @@ export interface Metrics {
   recordModel(model: string, usage: ModelUsage, costUsd: number | undefined): void;
   /** Exact token counts, known while the token audit is on. */
   countTokens(input: number, output: number): void;
-  /** Loads prom-client and collects what only `expose` needs. Durations of earlier calls are not in its histograms. */
-  startPrometheus(): Promise<void>;
   /** Prometheus text format, and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly body: string }>;
   /** For get_metrics: counts, errors and latencies by tool. */
   snapshot(): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Counts in plain numbers. prom-client is loaded only by servers that serve the metrics. */
+/** Counts in plain numbers; prom-client is loaded with the first scrape. */
 export const createMetrics = (now: () => number): Metrics => {
   const startedAt = now();
   const figures = createFigures();
   const { characters, tokens } = figures;
-  let prometheus: Prometheus | undefined;
-  const startPrometheus = async (): Promise<Prometheus> => {
-    const { createPrometheus } = await import("./prometheus.ts");
-    prometheus ??= createPrometheus(figures);
-    return prometheus;
-  };
+  let exposition: Promise<Metrics["expose"]> | undefined;
   return {
     recordCall: ({ tool, durationMs, errorCode }, charactersIn, charactersOut) => {
       addCall(figures, tool, errorCode ?? "ok", durationMs);
-      prometheus?.observeCall(tool, durationMs);
       characters.in += charactersIn;
       characters.out += charactersOut;
     },
-    recordEnvelope: (mode, durationMs) => prometheus?.observeEnvelope(mode, durationMs),
+    recordEnvelope: (mode, durationMs) => addEnvelope(figures, mode, durationMs),
     countAuthFailure: () => {
       figures.authFailures++;
     },
-    recordRequest: (route, status, durationMs) => {
-      addRequest(figures, route, status);
-      prometheus?.observeRequest(route, durationMs);
-    },
+    recordRequest: (route, status, durationMs) => addRequest(figures, route, status, durationMs),
     countDrop: (reason) => addDrop(figures, reason),
     recordModel: (model, { inputTokens = 0, outputTokens = 0 }, costUsd = 0) =>
       addModelCall(figures, model, { in: inputTokens, out: outputTokens, costUsd }),
@@ -61,10 +57,9 @@ export const createMetrics = (now: () => number): Metrics => {
       tokens.in += input;
       tokens.out += output;
     },
-    startPrometheus: async () => void (await startPrometheus()),
     expose: async () => {
-      const { registry } = await startPrometheus();
-      return { contentType: registry.contentType, body: await registry.metrics() };
+      exposition ??= import("./prometheus.ts").then(({ createExposition }) => createExposition(figures));
+      return (await exposition)();
     },
     snapshot: async () => ({
       uptime_s: Math.round((now() - startedAt) / 1000),

@@ -79,7 +79,6 @@ describe("logs", () => {
 describe("metrics", () => {
   test("REQ-O1: histograms by tool, errors by code, in Prometheus format", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
-    await app.metrics.startPrometheus();
     await app.text("read_file", { path: "a.txt" });
     await app.errorCode("read_file", { path: "nope" });
     await app.errorCode("no_such_tool_at_all");

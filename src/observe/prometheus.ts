@@ -1,16 +1,11 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
-import type { Figures } from "./figures.ts";
+import { Counter, collectDefaultMetrics, Registry } from "prom-client";
+import { BUCKETS, type Durations, type Figures } from "./figures.ts";
 
 type Labels = Record<string, string | number>;
 interface Sample {
   readonly labels: Labels;
   readonly value: number;
 }
-
-/** Seconds; chosen around the targets of the design documents (15, 150 and 200 ms). */
-const BUCKETS = [
-  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.15, 0.2, 0.5, 1, 2, 5, 10, 30,
-];
 
 const byDirection = ({ in: input, out }: { in: number; out: number }, labels: Labels = {}): Sample[] => [
   { labels: { ...labels, direction: "in" }, value: input },
@@ -75,7 +70,7 @@ const COUNTERS: readonly CounterSource[] = [
     help: "HTTP requests by route and status.",
     labelNames: ["route", "status"],
     read: ({ requests }) =>
-      [...requests].flatMap(([route, byStatus]) =>
+      [...requests].flatMap(([route, { byStatus }]) =>
         [...byStatus].map(([status, value]) => ({ labels: { route, status }, value })),
       ),
   },
@@ -87,11 +82,59 @@ const COUNTERS: readonly CounterSource[] = [
   },
 ];
 
+interface HistogramSource {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  readonly read: (figures: Figures) => ReadonlyMap<string, Durations>;
+}
+
+const HISTOGRAMS: readonly HistogramSource[] = [
+  {
+    name: "llmc_call_duration_seconds",
+    help: "Time from request to result.",
+    label: "tool",
+    read: ({ tools }) => tools,
+  },
+  {
+    name: "llmc_te_duration_seconds",
+    help: "Time of commands in the Tool Envelope, by mode.",
+    label: "mode",
+    read: ({ envelope }) => envelope,
+  },
+  {
+    name: "llmc_http_request_duration_seconds",
+    help: "Time from the headers of a request to the end of its answer, by route.",
+    label: "route",
+    read: ({ requests }) => requests,
+  },
+];
+
+const escapeLabel = (value: string): string =>
+  value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
 /**
- * The metrics of Prometheus. Counters read the figures when they are printed; durations go into histograms as they come,
- * which takes a microsecond each, so this is created only where the metrics are served.
+ * Histograms are counted and printed here, because `observe` of prom-client costs 7 µs of processor time per HTTP call,
+ * 12 % of a call that does nothing.
  */
-export const createPrometheus = (figures: Figures) => {
+const renderHistogram = ({ name, help, label, read }: HistogramSource, figures: Figures): string => {
+  const series = [...read(figures)].flatMap(([value, { buckets, seconds, count }]) => {
+    const own = `${label}="${escapeLabel(value)}"`;
+    let cumulative = 0;
+    return [
+      ...[...BUCKETS, "+Inf"].map((le, i) => {
+        cumulative += buckets[i] ?? 0;
+        return `${name}_bucket{le="${le}",${own}} ${cumulative}`;
+      }),
+      `${name}_sum{${own}} ${seconds}`,
+      `${name}_count{${own}} ${count}`,
+    ];
+  });
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...series, ""].join("\n");
+};
+
+/** The figures in the text format of Prometheus, with the metrics of the process. */
+export const createExposition = (figures: Figures) => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const { name, help, labelNames, read } of COUNTERS)
@@ -105,25 +148,11 @@ export const createPrometheus = (figures: Figures) => {
         for (const { labels, value } of read(figures)) this.inc(labels, value);
       },
     });
-  const histogram = <Label extends string>(name: string, help: string, label: Label) =>
-    new Histogram({ name, help, labelNames: [label], buckets: BUCKETS, registers: [registry] });
-  const calls = histogram("llmc_call_duration_seconds", "Time from request to result.", "tool");
-  const envelope = histogram(
-    "llmc_te_duration_seconds",
-    "Time of commands in the Tool Envelope, by mode.",
-    "mode",
-  );
-  const requests = histogram(
-    "llmc_http_request_duration_seconds",
-    "Time from the headers of a request to the end of its answer, by route.",
-    "route",
-  );
-  return {
-    registry,
-    observeCall: (tool: string, ms: number) => calls.observe({ tool }, ms / 1000),
-    observeEnvelope: (mode: string, ms: number) => envelope.observe({ mode }, ms / 1000),
-    observeRequest: (route: string, ms: number) => requests.observe({ route }, ms / 1000),
+  return async () => {
+    const histograms = HISTOGRAMS.map((source) => renderHistogram(source, figures));
+    return {
+      contentType: registry.contentType,
+      body: `${await registry.metrics()}\n${histograms.join("\n")}`,
+    };
   };
 };
-
-export type Prometheus = ReturnType<typeof createPrometheus>;

@@ -119,10 +119,11 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
     import("../host/net/proxies.ts"),
   ]);
   const { server, limits, observability, auth } = app.config.current().config.mcp;
-  const servesMetrics = observability.enabled && observability.metrics_prometheus_enabled;
-  if (servesMetrics) await app.metrics.startPrometheus();
   return {
-    metricsPath: servesMetrics ? observability.metrics_path : undefined,
+    metricsPath:
+      observability.enabled && observability.metrics_prometheus_enabled
+        ? observability.metrics_path
+        : undefined,
     metricsOpen: auth.metrics_open,
     allowedHosts: server.allowed_hosts,
     proxies: createProxies(server.trusted_proxies),

@@ -35,7 +35,8 @@ const createToken = (name: string, scopes: ReadonlySet<Scope>, digest: Buffer): 
   digest,
 });
 
-export const digestOf = (secret: string): Buffer => hash("sha256", secret, "buffer");
+/** By way of a string, which takes Node a third of the time of a buffer. */
+export const digestOf = (secret: string): Buffer => Buffer.from(hash("sha256", secret, "binary"), "latin1");
 
 interface TokenSources {
   /** The secret in the variable that `mcp.auth.token_env` names, if it is set. */

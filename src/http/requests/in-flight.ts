@@ -3,13 +3,32 @@ import { tokenRevoked } from "../auth/revocation.ts";
 import type { Identity } from "../auth/token-registry.ts";
 
 /** One request, or one message of a WebSocket, from its arrival until it was answered or its client left. */
-export interface InFlightRequest {
+export class InFlightRequest {
   /** Set as soon as the request is authenticated. */
   identity: Identity | undefined;
-  /** Fires when the client leaves, the token is revoked or the server gives up waiting. */
-  readonly signal: AbortSignal;
+  readonly #finish: (request: InFlightRequest) => boolean;
+  #controller: AbortController | undefined;
+
+  /** `finish` returns whether the request was still in flight. */
+  constructor(finish: (request: InFlightRequest) => boolean) {
+    this.#finish = finish;
+  }
+
+  /** Fires when the client leaves, the token is revoked or the server gives up waiting. Most requests never need it. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(reason?: LlmcError): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(reason);
+  }
+
   /** `clientGone`: the client left before it had the whole answer. */
-  end(clientGone: boolean): void;
+  end(clientGone: boolean): void {
+    if (this.#finish(this) && clientGone) this.abort();
+  }
 }
 
 const STOPPING_RETRY_MS = 5000;
@@ -22,7 +41,7 @@ export const serverStopping = (): LlmcError =>
 
 /** All requests that are being worked on, so that a shutdown can wait for them and a revocation can end them. */
 export const createInFlightRequests = () => {
-  const open = new Map<InFlightRequest, AbortController>();
+  const open = new Set<InFlightRequest>();
   const waiting = new Set<() => void>();
   let draining = false;
 
@@ -32,19 +51,16 @@ export const createInFlightRequests = () => {
     waiting.clear();
   };
 
+  const finish = (request: InFlightRequest): boolean => {
+    if (!open.delete(request)) return false;
+    wakeIfIdle();
+    return true;
+  };
+
   return {
     begin: (): InFlightRequest => {
-      const controller = new AbortController();
-      const request: InFlightRequest = {
-        identity: undefined,
-        signal: controller.signal,
-        end: (clientGone) => {
-          if (!open.delete(request)) return;
-          if (clientGone) controller.abort();
-          wakeIfIdle();
-        },
-      };
-      open.set(request, controller);
+      const request = new InFlightRequest(finish);
+      open.add(request);
       return request;
     },
     count: () => open.size,
@@ -60,11 +76,11 @@ export const createInFlightRequests = () => {
         wakeIfIdle();
       }),
     abortWhere: (isRevoked: (identity: Identity) => boolean): void => {
-      for (const [{ identity }, controller] of [...open])
-        if (identity !== undefined && isRevoked(identity)) controller.abort(tokenRevoked());
+      for (const request of [...open])
+        if (request.identity !== undefined && isRevoked(request.identity)) request.abort(tokenRevoked());
     },
     abortAll: (): void => {
-      for (const controller of [...open.values()]) controller.abort(serverStopping());
+      for (const request of [...open]) request.abort(serverStopping());
     },
   };
 };
