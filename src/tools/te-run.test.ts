@@ -152,7 +152,6 @@ describe("a client's te", () => {
 
   test("REQ-O1: commands are counted by mode", async () => {
     const app = await open();
-    await app.metrics.startPrometheus();
     await app.text("run_cmd", { command: "grep zebra big.txt" });
     const { body } = await app.metrics.expose();
     expect(body).toContain('llmc_te_duration_seconds_count{mode="enriched"} 1');
