@@ -14,6 +14,7 @@ const RULES: ReachRules = {
   isStartup: (path) => path.includes("/.vscode"),
   isWithheld: (path) => path.endsWith(".env"),
   entryKind: () => undefined,
+  gitConfiguration: () => [],
   ignoreCase: false,
 };
 

@@ -93,11 +93,11 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
     hint: BY_HAND,
   },
   git: {
-    what: "git directories, under any name",
+    what: "git directories, under any name, and files that git includes in their configuration",
     read: EVERYBODY,
     write: ["git"],
     message:
-      "belongs to a git directory, or would make its folder one (HEAD); only git itself changes those.",
+      "belongs to a git directory or its configuration, or would make its folder one (HEAD); only git itself changes those.",
     hint: "Use git, if the operator allows it to write (git:write in mcp.tools.command_powers).",
   },
   startup: {
@@ -140,6 +140,8 @@ export interface ReachRules {
   readonly isWithheld: (realPath: string) => boolean;
   /** What a directory holds under a name, as far as git cares; links count as what they are. */
   readonly entryKind: (path: string) => "file" | "directory" | "link" | "other" | undefined;
+  /** Files outside git directories that git reads as configuration, as far as repositories around a path say so. */
+  readonly gitConfiguration: (path: string) => readonly string[];
   /** Whether the system takes `LLMC.TOML` for `llmc.toml`. */
   readonly ignoreCase: boolean;
 }
@@ -195,7 +197,8 @@ export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId
   if (TEMP_NAME.test(posix.basename(path))) found.push("pending");
   for (const id of ["user", "program", "config", "modules", "models"] as const)
     if (isObeyed(id)) found.push(id);
-  if (isInGitDirectory(realPath, rules.entryKind)) found.push("git");
+  const isGitConfiguration = insideRoots(path, rules.gitConfiguration(realPath).map(fold));
+  if (isGitConfiguration || isInGitDirectory(realPath, rules.entryKind)) found.push("git");
   if (isObeyed("startup") || rules.isStartup(realPath)) found.push("startup");
   if (rules.isWithheld(realPath)) found.push("secret");
   return found;
@@ -225,7 +228,8 @@ export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules):
   if (refusal !== undefined) return refusal;
   const isClosed = (id: ObeyedId): boolean => !REACH[id].write.includes(actor);
   const placed = (Object.keys(rules.obeyedPaths) as ObeyedId[]).filter(isClosed);
-  return placed.some((id) => rules.obeyedPaths[id].some(holds)) ? "holds" : undefined;
+  const obeyed = [...placed.flatMap((id) => rules.obeyedPaths[id]), ...rules.gitConfiguration(realPath)];
+  return obeyed.some(holds) ? "holds" : undefined;
 };
 
 const OTHER_REFUSALS = {
@@ -234,7 +238,8 @@ const OTHER_REFUSALS = {
     hint: "Name something inside the root.",
   },
   holds: {
-    message: "holds files of llmc's own configuration, state or modules, which no tool moves or removes.",
+    message:
+      "holds files of llmc's own configuration, state or modules, or of git's, which no tool moves or removes.",
     hint: "Name what is to go one by one.",
   },
   link: {

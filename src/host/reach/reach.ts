@@ -1,8 +1,9 @@
 import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { compileDenylist } from "../../policy/denylist.ts";
-import type { PathRules } from "../../policy/paths.ts";
+import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
+import { obeyedElsewhere } from "../run/git/obeyed-elsewhere.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
@@ -72,6 +73,28 @@ const entryKind: ReachRules["entryKind"] = (path) => {
   return found.isSymbolicLink() ? "link" : "other";
 };
 
+/** What git includes as configuration, asked of each repository once: of those above a path, and of those of the roots. */
+const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfiguration"] => {
+  const known = new Map<string, readonly string[]>();
+  const includedBy = (top: string): readonly string[] => {
+    const before = known.get(top);
+    if (before !== undefined) return before;
+    const entry = posix.join(top, ".git");
+    const found = entryKind(entry) === undefined ? [] : obeyedElsewhere(entry);
+    const files = found
+      .filter(({ kind }) => kind === "config")
+      .flatMap(({ name, real }) => [name, real])
+      .filter((path) => insideRoots(path, roots));
+    known.set(top, files);
+    return files;
+  };
+  return (path) => {
+    const tops = new Set(roots);
+    for (let dir = path; insideRoots(dir, roots) && dir !== "/"; dir = posix.dirname(dir)) tops.add(dir);
+    return [...tops].flatMap(includedBy);
+  };
+};
+
 /** The workspace's own configuration file is protected before it exists, and whichever is in force. */
 const CONFIG_FILE = "llmc.toml";
 
@@ -126,6 +149,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
         isStartup: (path) => isStartupName(path, bases),
         isWithheld,
         entryKind,
+        gitConfiguration: createGitConfiguration(rules),
         ignoreCase,
       },
     };

@@ -3,8 +3,9 @@ import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { followed, realOrFuture } from "../reach/path-rules.ts";
+import { followed } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
+import { leadsTo } from "./git/obeyed-elsewhere.ts";
 
 /**
  * What may be a path in an argument: all of it, the value of an option (`--file=x`), a file of a revision (`HEAD:x`),
@@ -58,8 +59,8 @@ export const refuseGitDirectories = (
   for (const path of args.flatMap(pathsIn))
     for (const folder of folders) {
       const named = posix.resolve(folder, path);
-      // The folder may be a link to one, and the file be missing still.
-      const real = realOrFuture(named);
+      // It may be a link to one, or its folder, and the file be missing still.
+      const real = leadsTo(named);
       if (insideRoots(named, gitDirs) || insideRoots(real, gitDirs))
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
           hint: "Name files of the work tree, branches or commits.",

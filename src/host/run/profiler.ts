@@ -19,6 +19,7 @@ import {
 import { createTrackedFinder } from "./git/tracked.ts";
 import { buildProfile } from "./sandbox-profile.ts";
 import { setNewFindingsAside } from "./scan/new-findings.ts";
+import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createWorkspaceScan } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -111,7 +112,8 @@ export const createProfiler = (options: ProfilerOptions) => {
       git: git === undefined ? undefined : { repository, kept },
       guardsNames: tier !== "landlock",
     };
-    const profile = buildProfile(request, reach, found);
+    const obeyedNames = writes ? obeyedNamesOf(found) : [];
+    const profile = buildProfile(request, reach, found, obeyedNames);
     const handed = MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY);
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
@@ -120,6 +122,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       setNewFindingsAside({
         scan,
         before: found,
+        obeyedNames,
         roots,
         own: reach.rules.privateDirs,
         ownWrites: source.ownWrites,

@@ -3,8 +3,9 @@ import { LlmcError } from "../../base/error.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { type ObeyedId, REACH } from "../../policy/reach.ts";
 import type { Reach } from "../reach/reach.ts";
-import { type GitRepository, hookFolders, obeyedParts } from "./git/repository.ts";
+import { type GitRepository, obeyedParts } from "./git/repository.ts";
 import { coverFiles } from "./scan/cover-files.ts";
+import type { ObeyedName } from "./scan/obeyed-names.ts";
 import type { Finding } from "./scan/workspace-scan.ts";
 import type { SandboxProfile } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -112,6 +113,18 @@ const readOnlyGit = (
   return others;
 };
 
+const elsewherePaths = (
+  { git, guardsNames }: ProfileRequest,
+  obeyedNames: readonly ObeyedName[],
+): readonly string[] => {
+  if (git === undefined) return obeyedNames.map(({ real }) => real);
+  const { gitDir, commonDir } = git.repository ?? {};
+  const own = guardsNames ? [] : [gitDir, commonDir].filter((path) => path !== undefined);
+  return obeyedNames
+    .filter(({ kind, real }) => kind !== "startup" && !insideRoots(real, own))
+    .map(({ real }) => real);
+};
+
 /**
  * The table of reachRules as a sandbox for one command. A command that writes nothing gets every root read-only, so that
  * nothing has to be guarded one by one; what is secret is withheld from both kinds.
@@ -120,6 +133,7 @@ export const buildProfile = (
   request: ProfileRequest,
   reach: Reach,
   findings: readonly Finding[],
+  obeyedNames: readonly ObeyedName[],
 ): SandboxProfile => {
   const { roots, privateDirs } = reach.rules;
   const inRoots = (path: string): boolean => insideRoots(path, roots);
@@ -138,15 +152,18 @@ export const buildProfile = (
   if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
 
   const gitDirs = pathsOf(findings, "git", roots);
-  // Hooks may lie in the work tree, where a link or a setting of the repository leads to them.
-  const startup =
-    request.git === undefined
-      ? [...pathsOf(findings, "startup", roots), ...gitDirs.flatMap(hookFolders)]
-      : [];
+  // Git that may write brings start-up files along with a branch; hooks and configuration are nobody's to change.
+  const startup = request.git === undefined ? pathsOf(findings, "startup", roots) : [];
+  const elsewhere = elsewherePaths(
+    request,
+    obeyedNames.filter(({ real }) => inRoots(real)),
+  ).map((path) => nameable(path, roots));
   const placed = readOnlyPaths(reach).filter(
     (path) => request.git === undefined || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
-  const guarded = [...new Set([...placed, ...startup, ...readOnlyGit(gitDirs, request)])].filter(inRoots);
+  const guarded = [
+    ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
+  ].filter(inRoots);
   const own = request.git?.repository;
   const reopened =
     own === undefined

@@ -30,7 +30,7 @@ export const gitPointer = (path: string): string | undefined => {
 };
 
 /** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
-const gitDirOf = (entry: string): string | undefined => {
+export const gitDirOf = (entry: string): string | undefined => {
   const real = realOf(entry);
   if (real === undefined) return undefined;
   if (lstatSync(real).isDirectory()) return real;
@@ -38,7 +38,7 @@ const gitDirOf = (entry: string): string | undefined => {
   return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
 };
 
-const commonDirOf = (gitDir: string): string => {
+export const commonDirOf = (gitDir: string): string => {
   if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
   const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
   const pointer = text === undefined ? undefined : withoutLineEnd(text);
@@ -158,20 +158,6 @@ export const programsOff = (folders: readonly string[]): ProgramsOff => {
     settings: programs.map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]),
     isSure: known.every((settings) => settings !== undefined),
   };
-};
-
-/** Where the hooks of a repository lie, if not in its git directory. */
-export const hookFolders = (gitDir: string): readonly string[] => {
-  const settings = parseGitConfig(readText(posix.join(gitDir, "config"), MAX_CONFIG_BYTES) ?? "") ?? [];
-  const top = posix.dirname(gitDir);
-  const configured = settings.filter(({ key, value }) => key === "core.hookspath" && value !== "");
-  const folders = configured.map(({ value }) => posix.resolve(top, value));
-  // Further settings are obeyed as well, wherever they lie.
-  for (const { key, value } of settings)
-    if ((key === "include.path" || /^includeif\..*\.path$/s.test(key)) && value !== "")
-      folders.push(posix.resolve(gitDir, value));
-  const linked = realOf(posix.join(gitDir, "hooks"));
-  return linked === undefined || linked === posix.join(gitDir, "hooks") ? folders : [...folders, linked];
 };
 
 /** What git executes or obeys: nobody changes it through us, git included. */

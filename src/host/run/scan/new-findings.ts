@@ -6,6 +6,7 @@ import { readText, realOf } from "../git/files.ts";
 import { gitPointer, isPlainRepository, MAX_POINTER_BYTES } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
 import type { SetAside } from "../tiers/contract.ts";
+import { ledElsewhere, type ObeyedName } from "./obeyed-names.ts";
 import { moveAside, openBelow } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
@@ -61,6 +62,7 @@ const isAddedWorkTree = ({ path }: Finding, known: readonly Finding[]): boolean 
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   readonly before: readonly Finding[];
+  readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
   readonly own: readonly string[];
@@ -83,6 +85,7 @@ interface NewFindingsOptions {
 export const setNewFindingsAside = async ({
   scan,
   before,
+  obeyedNames,
   roots,
   own,
   ownWrites,
@@ -94,7 +97,10 @@ export const setNewFindingsAside = async ({
   const knownPaths = new Set(
     before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
   );
-  const knownThings = new Set(before.map(({ kind, identity }) => `${kind} ${identity}`));
+  // A link that was moved leads elsewhere, and no mount kept it in its place.
+  const knownThings = new Set(
+    before.filter(({ isLink }) => !isLink).map(({ kind, identity }) => `${kind} ${identity}`),
+  );
   const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
     !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
   /** A file tool's, the user's, or just as git keeps it: then a checkout brought it. */
@@ -152,6 +158,12 @@ export const setNewFindingsAside = async ({
     for (const finding of next) await setAside(finding);
     if (next.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
     if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
+  }
+  // Start-up links of a long run may be the user's own doing, like other start-up files.
+  const judged = isRunning ? [] : obeyedNames.filter(({ kind }) => kind !== "startup" || !(isGit || isLong));
+  for (const name of ledElsewhere(judged, roots)) {
+    const aside = ownWrites?.covers(name) === true ? undefined : await rename(name);
+    if (aside !== undefined) moved.push(aside);
   }
   // Somebody may have made these meanwhile; whoever reads the answer knows better.
   const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));

@@ -1,0 +1,21 @@
+import { insideRoots } from "../../../policy/paths.ts";
+import { leadsTo, type ObeyedElsewhere, obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import type { Finding } from "./workspace-scan.ts";
+
+/** A name that is obeyed, and what it leads to: that is what must not be changed. */
+export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
+  readonly kind: ObeyedElsewhere["kind"] | "startup";
+}
+
+/** What start-up links, links in git directories and settings of git lead to, as it is now. */
+export const obeyedNamesOf = (findings: readonly Finding[]): readonly ObeyedName[] =>
+  findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
+    if (kind === "git") return obeyedElsewhere(path);
+    return kind === "startup" && isLink ? [{ kind, name: path, real: leadsTo(path) }] : [];
+  });
+
+/** Names that lead elsewhere than before: a link on the way, which no mount can cover, was replaced. */
+export const ledElsewhere = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
+  names
+    .filter(({ name, real }) => name !== real && insideRoots(name, roots) && leadsTo(name) !== real)
+    .map(({ name }) => name);
