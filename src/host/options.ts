@@ -16,6 +16,8 @@ const STARTUP_GLOBS: readonly string[] = [
   // Debuggers, interpreters and package managers that read a file of the folder they are started in.
   ...[".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".Rprofile"],
   ...[".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
+  // Git, where the workspace is somebody's home.
+  ...[".gitconfig", "**/.config/git/**"],
   // CI and hook managers.
   ...["**/.github/workflows/**", "**/.github/actions/**", ".circleci/", ".buildkite/", ".woodpecker/"],
   ...[".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml", "Jenkinsfile"],

@@ -77,3 +77,19 @@ export const compileDenylist = (globs: readonly string[]): Denylist => {
     return loose(realPath, bases) || (!SPARED_BY_WORDS.has(posix.extname(name)) && words(realPath, bases));
   };
 };
+
+const isBalanced = (glob: string): boolean =>
+  glob.split("{").length === glob.split("}").length && glob.split("[").length === glob.split("]").length;
+
+/**
+ * Globs of the folders that lie above what globs match: of `.cargo/config`, that is `.cargo`. A link of such a name brings
+ * along what it leads to, under names that were never in the folders that are looked through. Folders of any name are none.
+ */
+export const leadingFolders = (globs: readonly string[]): readonly string[] => {
+  const folders = globs.flatMap((glob) => {
+    const parts = spellOut(glob).split("/");
+    return parts.slice(1).map((_, at) => parts.slice(0, at + 1));
+  });
+  const named = folders.filter((parts) => parts.some((part) => !/^\**$/.test(part)));
+  return [...new Set(named.map((parts) => parts.join("/")))].filter(isBalanced);
+};

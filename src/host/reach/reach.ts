@@ -1,6 +1,6 @@
 import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
-import { compileDenylist } from "../../policy/denylist.ts";
+import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
 import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
 import { obeyedElsewhere } from "../run/git/obeyed-elsewhere.ts";
@@ -44,6 +44,8 @@ export interface Reach {
    * removable; but not with an `.env` or a key in it.
    */
   readonly isSecret: (realPath: string) => boolean;
+  /** Whether start-up files would lie below this path, were it a folder or a link to one. */
+  readonly isAboveStartup: (path: string) => boolean;
 }
 
 /** The one object that says what a caller may reach. Everything that takes a path asks it, at the start of each call. */
@@ -109,6 +111,9 @@ export const createReach = (options: ReachOptions): CallerReach => {
     compileDenylist(globs.filter((glob) => !PART_OF_NAME.test(glob))),
   );
   const currentStartup = cacheByList(options.startup ?? noGlobs, compileDenylist);
+  const currentAbove = cacheByList(options.startup ?? noGlobs, (globs) =>
+    compileDenylist(leadingFolders(globs)),
+  );
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
   // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
   const ignoreCase = options.ignoreCase ?? (process.platform === "darwin" || process.platform === "win32");
@@ -130,6 +135,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
     const denies = currentDenylist();
     const isNamedSecret = currentSecrets();
     const isStartupName = currentStartup();
+    const isAboveStartup = currentAbove();
     const bases = [rules.workspace, ...rules.roots];
     let obeyedPaths: ObeyedPaths | undefined;
     const isWithheld: Reach["isWithheld"] = (realPath, file) =>
@@ -139,6 +145,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
       locate,
       isWithheld,
       isSecret: (realPath) => isNamedSecret(realPath, bases),
+      isAboveStartup: (path) => isAboveStartup(path, bases),
       reachRules: {
         workspace: rules.workspace,
         roots: [...rules.roots, ...rules.writtenRoots],

@@ -79,7 +79,7 @@ const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding
   identity: identityOf(path),
 });
 
-const indexFolders = ({ rules, reachRules, isWithheld }: Reach): FolderIndex<Finding> =>
+const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>
   createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
@@ -98,9 +98,11 @@ const indexFolders = ({ rules, reachRules, isWithheld }: Reach): FolderIndex<Fin
       if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
       const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
       // What lies in a start-up folder is guarded with it; secrets and repositories in it are still looked for.
-      const isStartup =
-        !isDependency(path) && reachRules.isStartup(path) && !reachRules.isStartup(posix.dirname(path));
-      return { found: isStartup ? [...found, findingOf("startup", path, isLink)] : found, enter: true };
+      // A link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
+      const isFirst = isLink || !reachRules.isStartup(posix.dirname(path));
+      const isStartup = reachRules.isStartup(path) ? isFirst : isLink && isAboveStartup(path);
+      if (!isStartup || isDependency(path)) return { found, enter: true };
+      return { found: [...found, findingOf("startup", path, isLink)], enter: true };
     },
     closed: (path) => findingOf("closed", path),
     unknown: (path) => findingOf("unknown", path),
