@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
 import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
-import { obeyedElsewhere } from "../run/git/obeyed-elsewhere.ts";
+import { obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";

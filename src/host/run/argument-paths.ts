@@ -3,9 +3,9 @@ import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { leadsTo } from "../git/obeyed-elsewhere.ts";
 import { followed } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
-import { leadsTo } from "./git/obeyed-elsewhere.ts";
 
 /**
  * What may be a path in an argument: all of it, the value of an option (`--file=x`), a file of a revision (`HEAD:x`),

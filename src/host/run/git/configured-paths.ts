@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
+import { isPlainKey } from "../../git/config.ts";
+import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
 import { followed } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
-import { isPlainKey } from "./config.ts";
-import { isInclude, refusedRepository, settingsByFile } from "./files.ts";
 
 /** Where its configuration says that the work tree or attributes lie. */
 export const configuredFolders = (dir: string): readonly string[] => {

@@ -1,9 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
+import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
 import { followed } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
-import { exists, readSmallFile, refusedRepository } from "./files.ts";
 import type { GitRepository } from "./repository.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */

@@ -3,9 +3,17 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../../policy/reach.ts";
-import { isPlainConfig, parseGitConfig } from "./config.ts";
+import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
+import {
+  exists,
+  MAX_CONFIG_BYTES,
+  readText,
+  realOf,
+  refusedRepository,
+  settingsOf,
+} from "../../git/files.ts";
+import { commonDirOf, gitDirOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 import { configuredFolders } from "./configured-paths.ts";
-import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository, settingsOf } from "./files.ts";
 
 /** Where git keeps what belongs to a work tree. Real paths. */
 export interface GitRepository {
@@ -17,35 +25,7 @@ export interface GitRepository {
   readonly commonDir: string;
 }
 
-export const MAX_POINTER_BYTES = 4096;
-const MAX_ALTERNATES_BYTES = 64 * 1024;
-
-/** Only line ends are cut off, as git does it: a space at the end is part of the name. */
-const withoutLineEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
-
-/** What a `.git` file points to. */
-export const gitPointer = (path: string): string | undefined => {
-  const text = readText(path, MAX_POINTER_BYTES);
-  return text?.startsWith("gitdir: ") === true ? withoutLineEnd(text.slice("gitdir: ".length)) : undefined;
-};
-
-/** The git directory that a `.git` entry stands for; undefined where it is neither a folder nor points to one. */
-export const gitDirOf = (entry: string): string | undefined => {
-  const real = realOf(entry);
-  if (real === undefined) return undefined;
-  if (lstatSync(real).isDirectory()) return real;
-  const pointer = gitPointer(real);
-  return pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(entry), pointer));
-};
-
-export const commonDirOf = (gitDir: string): string => {
-  if (!exists(posix.join(gitDir, "commondir"))) return gitDir;
-  const text = readText(posix.join(gitDir, "commondir"), MAX_POINTER_BYTES);
-  const pointer = text === undefined ? undefined : withoutLineEnd(text);
-  const common = pointer === undefined ? undefined : realOf(posix.resolve(gitDir, pointer));
-  if (common === undefined) throw refusedRepository("its commondir leads to nothing");
-  return common;
-};
+export const MAX_ALTERNATES_BYTES = 64 * 1024;
 
 /** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
 const alternatesOf = (objects: string, depth = 0): readonly string[] => {

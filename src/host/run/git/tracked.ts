@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import { posix } from "node:path";
-import { readSmallFile } from "./files.ts";
+import { readSmallFile } from "../../git/files.ts";
 import { trackedFiles } from "./index-file.ts";
 import { findRepository } from "./repository.ts";
 

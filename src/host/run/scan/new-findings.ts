@@ -1,9 +1,10 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
+import { readText, realOf } from "../../git/files.ts";
+import { gitPointer, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
-import { readText, realOf } from "../git/files.ts";
-import { gitPointer, isPlainRepository, MAX_POINTER_BYTES } from "../git/repository.ts";
+import { isPlainRepository } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
 import type { SetAside } from "../tiers/contract.ts";
 import { ledElsewhere, type ObeyedName } from "./obeyed-names.ts";

@@ -1,5 +1,5 @@
 import { insideRoots } from "../../../policy/paths.ts";
-import { leadsTo, type ObeyedElsewhere, obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { leadsTo, type ObeyedElsewhere, obeyedElsewhere } from "../../git/obeyed-elsewhere.ts";
 import type { Finding } from "./workspace-scan.ts";
 
 /** A name that is obeyed, and what it leads to: that is what must not be changed. */

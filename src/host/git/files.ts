@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { lstatSync, realpathSync } from "node:fs";
 import { posix } from "node:path";
-import { LlmcError } from "../../../base/error.ts";
-import { readOwnFile } from "../../own-files/read-own-file.ts";
+import { LlmcError } from "../../base/error.ts";
+import { readOwnFile } from "../own-files/read-own-file.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
 
 export const MAX_CONFIG_BYTES = 1024 * 1024;

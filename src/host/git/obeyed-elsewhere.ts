@@ -1,10 +1,10 @@
 import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
-import { insideRoots } from "../../../policy/paths.ts";
+import { insideRoots } from "../../policy/paths.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
 import { isInclude, MAX_CONFIG_BYTES, readSmallFile, realOf } from "./files.ts";
-import { commonDirOf, gitDirOf } from "./repository.ts";
+import { commonDirOf, gitDirOf } from "./git-dir.ts";
 
 /** Something that git obeys because of a git directory, although it lies elsewhere or has its name elsewhere. */
 export interface ObeyedElsewhere {
