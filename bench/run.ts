@@ -18,6 +18,7 @@ import { questions } from "./questions.ts";
 import { retrieval } from "./retrieval.ts";
 import { start } from "./start.ts";
 import { tokens } from "./tokens.ts";
+import { trees } from "./trees.ts";
 import { workflows } from "./workflows.ts";
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -33,6 +34,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   retrieval,
   questions,
   index,
+  trees,
   peers,
   workflows,
   graph,

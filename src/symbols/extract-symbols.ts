@@ -6,7 +6,7 @@ import { NO_SYMBOLS } from "./extract/file-symbols.ts";
 import { walk } from "./extract/walker.ts";
 import { rulesOf } from "./languages/all.ts";
 
-/** What a file says about symbols. A tree full of errors gives what can be read of it; the tree stays the caller's. */
+/** The symbols of a file. A tree with errors gives what can be read of it. The caller deletes the tree. */
 export const extractSymbols = (tree: Tree, language: Language, text: string): FileSymbols => {
   const rules = rulesOf(language.id);
   return rules === undefined ? NO_SYMBOLS : walk(readFlatTree(tree, text), rules);

@@ -38,8 +38,8 @@ export interface GraphSources {
 }
 
 /**
- * Which definitions refer to which, over all files that were put in. Nothing is resolved before a question asks for it, and
- * what was resolved is kept until the next `put` or `remove`; so any order of them gives the graph of a clean build.
+ * Which definitions refer to which, over all files of a project. Nothing is resolved before a question needs it, and what
+ * was resolved is cached until the next `put` or `remove`; so the order of changes cannot matter.
  */
 export interface Graph {
   /** Packed symbols are unpacked. A file that was put before is replaced. */
@@ -49,7 +49,7 @@ export interface Graph {
   whereUsed(symbol: string, options?: UsageOptions): Usages;
   lineage(symbol: string, options?: LineageOptions): Lineage;
   inspect(symbolOrPath: string): Inspection;
-  /** How much of the project rests on each file: 0 to 1, the most used file has 1. */
+  /** How much of the project depends on each file, from 0 to 1 for the most used file. */
   centrality(): InSteps<ReadonlyMap<string, number>>;
   stats(): GraphStats;
 }

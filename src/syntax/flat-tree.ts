@@ -4,7 +4,7 @@ import { createNodeList, createTreeReader, NODE, type TreeReader } from "./tree-
 
 /** More nodes (about 40 MB of source) are not read: memory stays bounded. */
 const MAX_NODES = 8_000_000;
-/** Deeper nesting is machine-made, and whoever walks the tree does so on the stack of its thread. */
+/** Deeper nesting is generated, and walking the tree takes stack. */
 const MAX_DEPTH = 600;
 
 /**
@@ -45,9 +45,9 @@ const WHOLE = new Set(
   ),
 );
 
-/** Whether nothing that names a symbol can be inside; grammars use some of the names for different things. */
+/** Whether such a node cannot contain names; some type names mean different things in different grammars. */
 const isWhole = (type: string, types: readonly string[]): boolean => {
-  // Where there are simple identifiers, the others are dotted.
+  // Where there are simple identifiers, an `identifier` is a dotted name.
   if (type === "identifier") return !types.includes("simple_identifier");
   if (type === "string") return types.includes("template_string");
   if (type === "string_literal") return !types.some((other) => other?.includes("interpol"));

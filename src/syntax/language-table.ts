@@ -1,5 +1,5 @@
 import type { SupportedLanguage } from "tree-sitter-wasm";
-/** What a file holds: it decides how the file is cut into chunks. */
+/** The kind of content of a file: it decides how the file is cut into chunks. */
 export type ContentKind = "code" | "prose" | "data" | "text";
 
 /** Name of a grammar, as its package spells it. */
@@ -8,17 +8,17 @@ export type Grammar = SupportedLanguage;
 export interface LanguageRow {
   readonly id: string;
   readonly grammar?: Grammar;
-  /** `code` where none is given. */
+  /** `code` by default. */
   readonly kind?: ContentKind;
-  /** Without the dot, in small letters. */
+  /** Without the dot, in lower case. */
   readonly extensions?: string;
-  /** Whole file names, in small letters. */
+  /** Whole file names, in lower case. */
   readonly names?: string;
   /** Programs of a `#!` line, without version numbers. */
   readonly programs?: string;
   /** Where a component keeps its script (first group), which is read as TypeScript instead of the whole. */
   readonly script?: RegExp;
-  /** What the grammar cannot read, and is left out for it. */
+  /** What the grammar cannot parse: replaced by spaces before parsing. */
   readonly unreadable?: RegExp;
 }
 

@@ -10,7 +10,7 @@ export interface Language {
   readonly unreadable?: RegExp | undefined;
 }
 
-/** How much of a file the guesses by content look at, in characters. */
+/** How many characters of a file decide which language it is. */
 const GUESS_CHARS = 20_000;
 
 const index = (list: (row: LanguageRow) => string | undefined): ReadonlyMap<string, LanguageRow> =>
@@ -30,7 +30,7 @@ const BY_PROGRAM = index((row) => row.programs);
 
 const UNKNOWN: Language = { id: "text", grammar: undefined, kind: "text" };
 
-/** Extensions that more than one language uses: the first pattern that is found decides. */
+/** Extensions that more than one language uses: the first pattern that matches decides. */
 const AMBIGUOUS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   h: [
     [/^\s*(?:@interface|@protocol|@class|#import)\b/m, "objc"],
@@ -80,7 +80,7 @@ const byShebang = (start: string): LanguageRow | undefined => {
   return program === undefined ? undefined : BY_PROGRAM.get(program.toLowerCase().replace(/[\d.]+$/, ""));
 };
 
-/** What a file is, by its name and, where the name leaves it open, by how its text starts. */
+/** The language of a file, by its name and, where that is ambiguous, by how its text starts. */
 export const languageOf = (path: string, text = ""): Language => {
   const name = (path.split("/").pop() ?? "").toLowerCase();
   const whole = BY_NAME.get(name);

@@ -1,4 +1,4 @@
-/** Rows of offsets in a text. Both are counted from 0. */
+/** Finds the row of an offset in a text. Both are counted from 0. */
 export interface LineFinder {
   /** Offset of each row's first character. */
   readonly starts: Int32Array;

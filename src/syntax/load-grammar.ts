@@ -31,7 +31,7 @@ const USUAL_FLAGS = ["no-liftoff-only", "wasm-tier-up", "wasm-dynamic-tiering"];
 
 const SAMPLE = "a b\n";
 
-/** Functions are compiled when they are first called, with the flags of that moment, for all threads of the process. */
+/** V8 compiles a function at its first call with the flags of that moment, which belong to the process: a thread has none. */
 const warmUp = (syntax: Syntax): void => {
   const parser = new Parser();
   parser.setLanguage(syntax);
@@ -51,7 +51,7 @@ const load = async (grammar: Grammar): Promise<Syntax> => {
   return syntax;
 };
 
-/** Grammars of one thread are shared: each costs up to 10 MB of WASM. */
+/** A thread loads each grammar once: it takes up to 10 MB. */
 const loaded = new Map<Grammar, Promise<Syntax>>();
 
 export const loadGrammar = (grammar: Grammar): Promise<Syntax> => {

@@ -1,7 +1,7 @@
 import type { Grammar } from "./language-table.ts";
 import { type Language, languageOf } from "./languages.ts";
 
-/** What a parser is given of a file. Every position in the text is that of the file. */
+/** What a parser reads of a file. Positions in the text are those in the file. */
 export interface ParseInput {
   readonly grammar: Grammar;
   readonly text: string;
@@ -13,7 +13,7 @@ const TYPESCRIPT = languageOf("a.ts");
 
 const blank = (part: string): string => part.replace(/[^\n]/g, " ");
 
-/** The text with spaces for all but the scripts; undefined where there are none. */
+/** The text with everything but its scripts replaced by spaces; undefined where it has none. */
 const scriptOnly = (text: string, script: RegExp): string | undefined => {
   let masked = "";
   for (const match of text.matchAll(script)) {

@@ -17,11 +17,11 @@ export interface Parsers {
 
 export interface ParserLimits {
   readonly maxChars: number;
-  /** Steps (of about a hundred operations of the parser) for a file: so many, and so many more per character, up to a most. */
+  /** A file may take `steps + stepsPerChar * characters` steps (of about a hundred operations), but at most `maxSteps`. */
   readonly steps: number;
   readonly stepsPerChar: number;
   readonly maxSteps: number;
-  /** The last resort, for steps that are themselves slow. */
+  /** A last resort, for slow steps. */
   readonly timeoutMs: number;
 }
 
@@ -61,7 +61,7 @@ export const createParsers = async (limits: ParserLimits = PARSER_LIMITS): Promi
       parser.reset();
       return { reason: "parsing takes too long" };
     } catch {
-      // A parser that trapped is in an unknown state: it is left behind, never used or freed again.
+      // A parser that trapped is in an unknown state: it is never used again, nor freed.
       parser = undefined;
       return { reason: "the parser crashed" };
     }

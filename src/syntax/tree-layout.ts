@@ -3,14 +3,14 @@ import { addressOf, treeMemory } from "./tree-sitter-core.ts";
 
 /**
  * How web-tree-sitter 0.27 lays out a tree in its memory (subtree.h and parser.h of tree-sitter, 32-bit pointers). The
- * cursor tells the same by one call into WebAssembly per question, at ten times the cost; a test holds the two equal in
- * every grammar, so that another version of the package cannot change the layout unnoticed.
+ * tests of the trees compare them with what the cursor says in every grammar, so that another version of the package
+ * cannot change the layout unnoticed. `tree-reader.ts` says what reading memory is worth.
  *
- * A subtree is eight bytes: small leaves whole, or the address of a heap node, whose children stand right before it.
+ * A subtree is eight bytes: a small leaf itself, or the address of a heap node, whose children are right before it.
  */
 export const SUBTREE_BYTES = 8;
 
-/** Of a subtree that is inline: bits of its first byte, and the places of the rest. */
+/** An inline subtree: bits of its first byte, and offsets of the rest. */
 export const INLINE = {
   is: 1,
   visible: 2,
@@ -24,7 +24,7 @@ export const INLINE = {
   size: 7,
 } as const;
 
-/** Of a heap node: places in bytes, and bits of its flags. */
+/** A heap node: offsets in bytes, and bits of its flags. */
 export const HEAP = {
   padding: 4,
   paddingRows: 8,
@@ -42,7 +42,7 @@ export const HEAP = {
   extra: 4,
 } as const;
 
-/** tree-sitter's number for what it could not read, the same in all grammars. */
+/** tree-sitter's type id of syntax errors, the same in all grammars. */
 export const ERROR_TYPE = 65_535;
 
 const LANGUAGE = {
@@ -60,14 +60,14 @@ const LANGUAGE = {
 
 /** What a grammar says about the children of its productions, copied out of memory once. */
 export interface Productions {
-  /** By symbol: the number that the outside knows it by. */
+  /** By symbol: its public id. */
   readonly publicSymbols: Uint16Array;
-  /** By symbol: 1 where it has a name, and is not only written so. */
+  /** By symbol: 1 where it is named, and not a literal token. */
   readonly namedSymbols: Uint8Array;
-  /** By production and child: the symbol that it is shown as; 0: its own. */
+  /** By production and child: the symbol that replaces its own; 0 where none does. */
   readonly aliases: Uint16Array;
   readonly aliasesEach: number;
-  /** By production and child: its field; 0: none. */
+  /** By production and child: its field; 0 where it has none. */
   readonly fields: Uint16Array;
   readonly fieldsEach: number;
 }
@@ -122,7 +122,7 @@ const readProductions = (languageAddress: number): Productions => {
     (count) => words(number(LANGUAGE.fieldMapEntries), count),
   );
   const aliases = words(number(LANGUAGE.aliasSequences), productions * aliasesEach);
-  // Production 0 stands for all that have neither, whatever lies there.
+  // Production 0 is shared by all that have no aliases, whatever the memory holds there.
   aliases.fill(0, 0, aliasesEach);
   const symbols = number(LANGUAGE.symbolCount) + number(LANGUAGE.aliasCount);
   const metadata = new Uint8Array(treeMemory(), number(LANGUAGE.symbolMetadata), symbols * METADATA_BYTES);
@@ -139,7 +139,7 @@ const readProductions = (languageAddress: number): Productions => {
   };
 };
 
-/** The root stands at the beginning of a tree, its language after it. */
+/** A tree begins with its root, followed by its language. */
 export const productionsOf = (tree: Tree): Productions => {
   const before = known.get(tree.language);
   if (before !== undefined) return before;

@@ -3,11 +3,11 @@ import type { ReferenceKind, SymbolKind } from "../extract/file-symbols.ts";
 /** A definition as an answer names it. */
 export interface SymbolAt {
   readonly name: string;
-  /** With the definitions around it, joined by dots. */
+  /** With the names of the enclosing definitions, joined by dots. */
   readonly qualified: string;
   readonly kind: SymbolKind;
   readonly path: string;
-  /** Line of the name; the span is the whole definition. Counted from 1. */
+  /** Line of the name, counted from 1; `startLine` and `endLine` span the whole definition. */
   readonly line: number;
   readonly startLine: number;
   readonly endLine: number;
@@ -27,20 +27,20 @@ export interface Use {
 }
 
 export interface Usages {
-  /** What the word may mean, the likeliest first; more than one where it is ambiguous. */
+  /** What the query may mean, the likeliest first; more than one where it is ambiguous. */
   readonly definitions: readonly SymbolAt[];
   /** By path and line. */
   readonly uses: readonly Use[];
-  /** More uses were found than are listed. */
+  /** How many uses were found; more than are listed where a limit applied. */
   readonly total: number;
-  /** Nearest names, where nothing has this one. */
+  /** Similar names, where nothing has this one. */
   readonly suggestions: readonly string[];
 }
 
 export interface UsageOptions {
-  /** 200 where none is given. */
+  /** 200 by default. */
   readonly limit?: number;
-  /** Uses below it are left out; 0.5 where none is given. */
+  /** Uses below it are left out; 0.5 by default. */
   readonly minConfidence?: number;
 }
 
@@ -48,9 +48,9 @@ export type Direction = "callers" | "callees" | "both";
 
 export interface LineageOptions {
   readonly direction?: Direction;
-  /** Steps from the symbol: 1 to 10; 2 where none is given. */
+  /** Steps from the symbol: 1 to 10; 2 by default. */
   readonly depth?: number;
-  /** Of nodes; 100 where none is given. */
+  /** Number of nodes; 100 by default. */
   readonly limit?: number;
   readonly minConfidence?: number;
 }
@@ -60,7 +60,7 @@ export interface LineageNode extends SymbolAt {
   readonly depth: number;
 }
 
-/** `from` calls `to`: places in `nodes`. */
+/** `from` calls `to`; both are indexes in `nodes`. */
 export interface LineageEdge {
   readonly from: number;
   readonly to: number;
@@ -70,10 +70,10 @@ export interface LineageEdge {
 }
 
 export interface Lineage {
-  /** Those that were asked for come first, with depth 0. */
+  /** The symbols that were asked for come first, with depth 0. */
   readonly nodes: readonly LineageNode[];
   readonly edges: readonly LineageEdge[];
-  /** Nodes were left out for the limit. */
+  /** Nodes were left out because of the limit. */
   readonly truncated: boolean;
   readonly suggestions: readonly string[];
 }
@@ -113,11 +113,11 @@ export interface FileCard {
 }
 
 export interface Inspection {
-  /** Where the word names definitions: the likeliest first, in full for the first few. */
+  /** The definitions that the query names, the likeliest first; only the first few are here. */
   readonly symbols: readonly SymbolCard[];
-  /** All that the word may mean. */
+  /** Everything that the query may mean. */
   readonly candidates: readonly SymbolAt[];
-  /** Where the word names a file. */
+  /** The file that the query names, if any. */
   readonly file: FileCard | undefined;
   readonly suggestions: readonly string[];
 }

@@ -1,17 +1,17 @@
 import { fileOf, type Table } from "../project/table.ts";
 import type { Names } from "../resolve/names.ts";
 
-/** A file that few others name is not lifted by a name that many define. */
+/** A name that more files define says nothing about any one of them. */
 const MAX_DEFINERS = 3;
-/** Names that most files mention say nothing about the one that defines them. */
+/** A name that more files mention says nothing about the file that defines it. */
 const MAX_MENTIONS = 500;
 const ROUNDS = 12;
 const DAMPING = 0.85;
 
-/** A long computation in small steps: whoever runs it may do something else between any two. */
+/** A long computation in small steps, so that its caller can do other work in between. */
 export type InSteps<T> = Generator<undefined, T>;
 
-/** All steps at once. */
+/** Runs all steps at once. */
 export const runSteps = <T>(steps: InSteps<T>): T => {
   for (;;) {
     const step = steps.next();
@@ -21,7 +21,7 @@ export const runSteps = <T>(steps: InSteps<T>): T => {
 
 type Links = ReadonlyMap<number, ReadonlySet<number>>;
 
-/** "imports" and, where a language imports nothing by name, "mentions a name that only that file defines". */
+/** Files link to those that they import and, where a language needs no imports, to the only definers of names they mention. */
 const linksOf = function* (table: Table, names: Names): InSteps<Links> {
   const out = new Map<number, Set<number>>();
   const link = (from: number, to: number): void => {
@@ -57,7 +57,7 @@ const linksOf = function* (table: Table, names: Names): InSteps<Links> {
   return out;
 };
 
-/** PageRank, in which every file begins with 1. */
+/** PageRank. Every file starts with 1. */
 const ranksOf = function* (ids: readonly number[], links: Links): InSteps<ReadonlyMap<number, number>> {
   let rank = new Map(ids.map((id) => [id, 1]));
   for (let round = 0; round < ROUNDS; round++) {
@@ -72,22 +72,22 @@ const ranksOf = function* (ids: readonly number[], links: Links): InSteps<Readon
   return rank;
 };
 
-/** How much of the project rests on each file, by path: 0 to 1, the most used file has 1. */
+/** How much of the project depends on each file, by path, from 0 to 1 for the most used file. */
 export const createCentrality = (table: Table, names: Names) =>
   function* (): InSteps<ReadonlyMap<string, number>> {
     const links = yield* linksOf(table, names);
     const ids = [...table.files.keys()];
     const ranks = yield* ranksOf(ids, links);
-    // On the scale of logarithms: otherwise one file of a large project has all of it.
-    const least = 1 - DAMPING;
-    let most = least;
-    for (const value of ranks.values()) if (value > most) most = value;
-    const scale = Math.log(most / least);
+    // On a logarithmic scale: otherwise one file of a large project would get nearly all of it.
+    const lowest = 1 - DAMPING;
+    let highest = lowest;
+    for (const value of ranks.values()) if (value > highest) highest = value;
+    const scale = Math.log(highest / lowest);
     const found = new Map<string, number>();
     for (const [id, value] of ranks)
       found.set(
         table.file(id)?.path ?? "",
-        ids.length < 2 || scale <= 0 ? 0 : Math.log(value / least) / scale,
+        ids.length < 2 || scale <= 0 ? 0 : Math.log(value / lowest) / scale,
       );
     return found;
   };

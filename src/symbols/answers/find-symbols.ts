@@ -27,7 +27,7 @@ const KIND_ORDER = [
   "field",
 ];
 
-/** The likeliest meaning of a word first: what others can use, outside of tests, the larger kinds. */
+/** The likeliest meaning first: exported before private, code before tests, large kinds before small ones. */
 const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] => {
   const keys = symbols.flatMap((id) => {
     const at = describe(table, id);
@@ -45,7 +45,7 @@ const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] =
   return keys.map(({ id }) => id);
 };
 
-/** Innermost definition that spans the line; one whose name stands on it comes before. */
+/** The definition whose name is on the line, or else the innermost one that spans it. */
 const atLine = (file: FileRecord, line: number): SymbolId | undefined => {
   let best: { index: number; definition: Definition } | undefined;
   for (const [index, definition] of file.definitions.entries()) {
@@ -61,16 +61,16 @@ const atLine = (file: FileRecord, line: number): SymbolId | undefined => {
 };
 
 /** `a/b.py:12`, `a/b.py#L12`, `a/b.py#L12-L30`, `a/b.py:Store.open` */
-const PLACE = /^(.+?)(?:#L|:)(\d+)(?:[-:].*)?$/;
+const PATH_AND_LINE = /^(.+?)(?:#L|:)(\d+)(?:[-:].*)?$/;
 const NAME_IN_FILE = /^(.+\.\w+)(?:#|::?)([\p{L}_$][\p{L}\p{N}_$.]*)$/u;
 
-/** Definitions that a word may mean: a name, a qualified name in the spelling of any language, `path:line` or `path:name`. */
-export const findSymbols = (table: Table, word: string): readonly SymbolId[] => {
-  const text = word.trim().replace(/^\.\//, "").replace(/\(\)$/, "");
-  const place = PLACE.exec(text);
-  if (place !== null) {
-    const file = table.byPath(place[1] ?? "");
-    const found = file === undefined ? undefined : atLine(file, Number(place[2]));
+/** Definitions that a query may mean: a name, a qualified name in the spelling of any language, `path:line` or `path:name`. */
+export const findSymbols = (table: Table, query: string): readonly SymbolId[] => {
+  const text = query.trim().replace(/^\.\//, "").replace(/\(\)$/, "");
+  const located = PATH_AND_LINE.exec(text);
+  if (located !== null) {
+    const file = table.byPath(located[1] ?? "");
+    const found = file === undefined ? undefined : atLine(file, Number(located[2]));
     return found === undefined ? [] : [found];
   }
   const inFile = NAME_IN_FILE.exec(text);
@@ -89,7 +89,7 @@ export const findSymbols = (table: Table, word: string): readonly SymbolId[] => 
   if (last === undefined) return [];
   const named = table.named.get(last);
   if (parts.length === 1) return rank(table, named);
-  // The longest end of the written name that fits decides: what stands before may be a package or a module.
+  // The longest suffix that fits decides: the parts before it may name a package or a module.
   for (let from = 0; from < parts.length - 1; from++) {
     const wanted = parts.slice(from).join(".");
     const fits = named.filter((id) => {
@@ -105,7 +105,7 @@ export const findSymbols = (table: Table, word: string): readonly SymbolId[] => 
   );
 };
 
-/** Is the file of a symbol the module that these parts name. */
+/** Whether a symbol's file is the module that these parts name. */
 const isUnder = (table: Table, id: SymbolId, parts: readonly string[]): boolean => {
   const file = table.file(fileOf(id));
   if (file === undefined) return false;

@@ -10,7 +10,7 @@ import { docOf, signatureOf } from "./source-text.ts";
 import { suggest } from "./suggest.ts";
 import { isTestFile } from "./test-files.ts";
 
-/** Symbols of one word that are shown in full. */
+/** Symbols of one query that are described in full. */
 const MAX_CARDS = 3;
 const MAX_NEIGHBOURS = 20;
 const MAX_CANDIDATES = 50;
@@ -106,11 +106,11 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
     };
   };
 
-  return (word: string): Inspection => {
-    const path = word.trim().replace(/^\.\//, "");
+  return (query: string): Inspection => {
+    const path = query.trim().replace(/^\.\//, "");
     const file = table.byPath(path);
     if (file !== undefined) return { symbols: [], candidates: [], file: fileCard(file), suggestions: [] };
-    const found = findSymbols(table, word);
+    const found = findSymbols(table, query);
     const first = new Set(found.map((id) => resolver.oneOf(id)));
     const distinct = found.filter((id) => first.delete(resolver.oneOf(id)));
     return {
@@ -123,7 +123,7 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
         .map((id) => describe(table, id))
         .filter((at) => at !== undefined),
       file: undefined,
-      suggestions: found.length > 0 ? [] : suggest(word, table.named.keys()),
+      suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
     };
   };
 };

@@ -22,27 +22,27 @@ interface Step {
   readonly confidence: number;
 }
 
-/** Who calls a symbol and whom it calls, outwards step by step; each symbol is a node once, so cycles end. */
+/** Callers and callees of a symbol, breadth first. Each symbol is a node only once, so cycles end. */
 export const createLineage =
   (table: Table, resolver: Resolver, finder: UseFinder) =>
-  (word: string, options: LineageOptions = {}): Lineage => {
+  (query: string, options: LineageOptions = {}): Lineage => {
     const direction = options.direction ?? "both";
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
     const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
     const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
-    const starts = findSymbols(table, word).slice(0, MAX_STARTS);
+    const starts = findSymbols(table, query).slice(0, MAX_STARTS);
     if (starts.length === 0)
-      return { nodes: [], edges: [], truncated: false, suggestions: suggest(word, table.named.keys()) };
+      return { nodes: [], edges: [], truncated: false, suggestions: suggest(query, table.named.keys()) };
 
     const one = resolver.oneOf;
     const nodes: LineageNode[] = [];
-    const places = new Map<SymbolId, number>();
+    const nodeOf = new Map<SymbolId, number>();
     const edges = new Map<string, { from: number; to: number; lines: Set<number>; confidence: number }>();
     let truncated = false;
 
-    const place = (symbol: SymbolId, at: number): number | undefined => {
+    const addNode = (symbol: SymbolId, at: number): number | undefined => {
       const key = one(symbol);
-      const known = places.get(key);
+      const known = nodeOf.get(key);
       if (known !== undefined) return known;
       const described = describe(table, symbol);
       if (described === undefined) return undefined;
@@ -50,7 +50,7 @@ export const createLineage =
         truncated = true;
         return undefined;
       }
-      places.set(key, nodes.length);
+      nodeOf.set(key, nodes.length);
       nodes.push({ ...described, depth: at });
       return nodes.length - 1;
     };
@@ -65,17 +65,17 @@ export const createLineage =
         .flatMap((twin) => finder.usedBy(twin, CALLS))
         .map(({ symbol: other, line, confidence }) => ({ other, line, confidence }));
 
-    const grow = (sign: 1 | -1): void => {
+    const follow = (sign: 1 | -1): void => {
       let edge: readonly SymbolId[] = starts;
       const seen = new Set<SymbolId>(starts.map(one));
       for (let step = 1; step <= depth && edge.length > 0; step++) {
         const next: SymbolId[] = [];
         for (const symbol of edge) {
-          const here = places.get(one(symbol));
+          const here = nodeOf.get(one(symbol));
           if (here === undefined) continue;
           for (const { other, line, confidence } of sign < 0 ? callersOf(symbol) : calleesOf(symbol)) {
             if (confidence < minConfidence) continue;
-            const there = place(other, sign * step);
+            const there = addNode(other, sign * step);
             if (there === undefined) continue;
             const [from, to] = sign < 0 ? [there, here] : [here, there];
             const key = `${from} ${to}`;
@@ -92,9 +92,9 @@ export const createLineage =
       }
     };
 
-    for (const start of starts) place(start, 0);
-    if (direction !== "callees") grow(-1);
-    if (direction !== "callers") grow(1);
+    for (const start of starts) addNode(start, 0);
+    if (direction !== "callees") follow(-1);
+    if (direction !== "callers") follow(1);
     const listed: LineageEdge[] = [...edges.values()].map(({ lines, ...edge }) => ({
       ...edge,
       lines: [...lines].sort((a, b) => a - b),

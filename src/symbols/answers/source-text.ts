@@ -55,7 +55,7 @@ const docstring = (lines: readonly string[], from: number, last: number): string
   return [head.trim(), dedent(body)].join("\n").trim();
 };
 
-/** The comment that stands directly above a definition, or the docstring at the start of its body. */
+/** The comment directly above a definition, or the docstring at the start of its body. */
 export const docOf = (lines: readonly string[], definition: Definition, hasDocstrings: boolean): string => {
   if (hasDocstrings) {
     for (let line = definition.line; line <= Math.min(definition.endLine, definition.line + 30); line++) {
@@ -69,7 +69,7 @@ export const docOf = (lines: readonly string[], definition: Definition, hasDocst
   }
   const found: string[] = [];
   let line = definition.startLine - 1;
-  // Decorators and attributes may stand between.
+  // Decorators and attributes may come in between.
   while (line > 0 && /^\s*(?:@|#\[)/.test(lines[line - 1] ?? "")) line--;
   for (; line > 0 && found.length < MAX_DOC_LINES; line--) {
     const text = lines[line - 1] ?? "";

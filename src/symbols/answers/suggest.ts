@@ -1,4 +1,4 @@
-/** Edits between two words; more than `limit` is not counted further. */
+/** Edit distance of two names; counting stops beyond `limit`. */
 const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -23,9 +23,9 @@ const distance = (a: string, b: string, limit: number): number => {
 const MAX_WORD = 100;
 const COUNT = 5;
 
-/** Names that are nearest to one that nothing has: other case, a few edits away, or holding it. */
-export const suggest = (word: string, names: Iterable<string>): readonly string[] => {
-  const wanted = (word.split(/[.:#\\/]+/).at(-1) ?? "").toLowerCase().slice(0, MAX_WORD);
+/** Names similar to one that nothing has: in another case, a few edits away, or containing it. */
+export const suggest = (query: string, names: Iterable<string>): readonly string[] => {
+  const wanted = (query.split(/[.:#\\/]+/).at(-1) ?? "").toLowerCase().slice(0, MAX_WORD);
   if (wanted === "") return [];
   const plain = wanted.replaceAll("_", "");
   const limit = wanted.length <= 4 ? 1 : wanted.length <= 8 ? 2 : 3;

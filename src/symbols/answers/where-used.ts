@@ -12,9 +12,9 @@ const MAX_DEFINITIONS = 20;
 
 export const createWhereUsed =
   (table: Table, resolver: Resolver, finder: UseFinder) =>
-  (word: string, options: UsageOptions = {}): Usages => {
+  (query: string, options: UsageOptions = {}): Usages => {
     const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
-    const found = findSymbols(table, word);
+    const found = findSymbols(table, query);
     const definitions: SymbolAt[] = [];
     const uses: Use[] = [];
     const seen = new Map<number, number>();
@@ -40,6 +40,6 @@ export const createWhereUsed =
       definitions,
       uses: uses.slice(0, Math.max(0, options.limit ?? DEFAULT_LIMIT)),
       total: uses.length,
-      suggestions: found.length > 0 ? [] : suggest(word, table.named.keys()),
+      suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
     };
   };

@@ -1,22 +1,22 @@
 /**
- * What an expression stands for, as far as its text and the scopes of its file tell, in one short string:
+ * What is known about the value of an expression from its text and the scopes of its file, in one short string:
  *
- *   store            a name that other files or an import of this file explain
+ *   store            a name that an import or another file defines
  *   #12              definition 12 of this file
- *   this, super      the class around it, its parent
+ *   this, super      the enclosing class, its parent
  *   <Store>          an instance of that type (`<ns.Store>`, `<#12>`)
  *   {E}              a collection of E
  *   E.name  E()  E[] member, result of a call, element
  *   E^0              its first parameter
  *   ?                nothing is known
- *   !                something that is not ours: text, a number
+ *   !                something outside of the project: a string, a number
  */
 export type Expression = string;
 
 export const UNKNOWN = "?";
 export const FOREIGN = "!";
 
-/** Longer chains carry no more knowledge than they cost. */
+/** Longer chains cost more than they tell. */
 const MAX_LENGTH = 160;
 
 export const bounded = (expression: Expression): Expression =>
@@ -49,11 +49,11 @@ export const stepsOf = (steps: string): readonly string[] => steps.match(/\.[^.(
 
 const last = (expression: Expression): string => stepsOf(expression).at(-1) ?? "";
 
-/** A step on what is unknown leaves it unknown; on what is not ours, not ours. */
+/** A step from something unknown or outside of the project leads to the same. */
 export const step = (expression: Expression, next: string): Expression => {
   if (expression === "" || expression.startsWith(UNKNOWN)) return UNKNOWN;
   if (expression.startsWith(FOREIGN)) return FOREIGN;
-  // `a[][]…`: generated tables; one element is as good as another.
+  // `a[][]…`: generated tables, of which nothing more is learned.
   if (next === "[]" && last(expression) === "[]" && expression.length > MAX_LENGTH / 2) return UNKNOWN;
   return bounded(expression + next);
 };

@@ -14,20 +14,20 @@ export type SymbolKind =
 
 export interface Definition {
   readonly name: string;
-  /** With the definitions around it, joined by dots. */
+  /** With the names of the enclosing definitions, joined by dots. */
   readonly qualified: string;
   readonly kind: SymbolKind;
-  /** Line of the name; the span is the whole definition. */
+  /** Line of the name; `startLine` and `endLine` span the whole definition. */
   readonly line: number;
   readonly startLine: number;
   readonly endLine: number;
   /** Can be named from other files. */
   readonly exported: boolean;
-  /** Index in `definitions` of the one around it; -1 at the top of the file. */
+  /** Index in `definitions` of the enclosing one; -1 at the top level. */
   readonly parent: number;
-  /** What its value is, or what a call of it gives, in the notation of `expression.ts`; empty where nothing says so. */
+  /** The type of its value, or of what a call returns, in the notation of `expression.ts`; empty where unknown. */
   readonly type: string;
-  /** What its parameters are, in the same notation: `(<Store>,?)`; empty where that tells nothing. */
+  /** The types of its parameters in the same notation: `(<Store>,?)`; empty where all are unknown. */
   readonly parameters: string;
 }
 
@@ -37,11 +37,11 @@ export interface Reference {
   readonly name: string;
   readonly kind: ReferenceKind;
   readonly line: number;
-  /** What stands before the dot: `store` of `store.open()`; empty for a plain name. */
+  /** The part before the dot: `store` of `store.open()`; empty for a plain name. */
   readonly receiver: string;
-  /** Index in `definitions` of the innermost one that holds it; -1 for the file itself. */
+  /** Index in `definitions` of the innermost enclosing one; -1 at the top level. */
   readonly inside: number;
-  /** Index in `definitions` of what it means, where the scopes of this file decide it; otherwise -1. */
+  /** Index in `definitions` of its target, where the scopes of this file decide it; otherwise -1. */
   readonly target: number;
   /** `receiver` with locals replaced by what is known of them, in the notation of `expression.ts`; empty for a plain name. */
   readonly via: string;
@@ -52,28 +52,28 @@ export interface Import {
   readonly source: string;
   /** Name in the other file; `*` for all of it, empty for the module itself. */
   readonly name: string;
-  /** Name in this file; `*` where every name comes in. */
+  /** Name in this file; `*` for a wildcard import. */
   readonly local: string;
   readonly line: number;
-  /** Handed on to those who import this file. An empty `source` then means a name of this file. */
+  /** Exported again to files that import this one. An empty `source` then means a name of this file. */
   readonly exported: boolean;
 }
 
-/** What one file says about symbols, before anything is resolved across files. Plain data: it is stored and sent between threads. */
+/** The symbols of one file, before anything is resolved across files. Plain data: it is stored and sent between threads. */
 export interface FileSymbols {
   readonly definitions: readonly Definition[];
   readonly references: readonly Reference[];
   readonly imports: readonly Import[];
-  /** Package or namespace that the file says it belongs to; empty where it says none. */
+  /** Package or namespace that the file declares; empty where it declares none. */
   readonly module: string;
 }
 
 export const NO_SYMBOLS: FileSymbols = { definitions: [], references: [], imports: [], module: "" };
 
-/** Machine-made nesting must not multiply names: the innermost part then stands alone. */
+/** Generated code may nest without end: longer names are cut to their innermost part. */
 const MAX_QUALIFIED = 400;
 
-/** Name with those around it, joined by dots. */
+/** A name with those of the enclosing definitions, joined by dots. */
 export const qualify = (above: string | undefined, name: string): string => {
   const joined = above === undefined ? name : `${above}.${name}`;
   return joined.length > MAX_QUALIFIED ? name : joined;

@@ -1,8 +1,8 @@
 import type { FileSymbols } from "./file-symbols.ts";
 
 /**
- * What ties a file to others, and nothing else: what it imports, what stands at its top, and which names occur in it. Enough
- * for centrality, in a small part of the memory.
+ * Only what connects a file to others: its imports, its top-level definitions and the names that it mentions. That is
+ * enough for centrality and takes a small part of the memory.
  */
 export const outlineSymbols = ({ definitions, references, imports, module }: FileSymbols): FileSymbols => {
   const seen = new Set<string>();

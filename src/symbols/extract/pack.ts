@@ -37,7 +37,7 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   "decorate",
 ];
 
-/** Whole numbers in seven bits a byte, signs folded in: most are small. */
+/** Variable-length integers, zigzag encoded: most are small. */
 const createWriter = () => {
   let bytes = new Uint8Array(1024);
   let length = 0;
@@ -69,7 +69,7 @@ const createWriter = () => {
   };
 };
 
-/** The compact form of a file's symbols, for the database and for the way between threads. */
+/** The compact form of a file's symbols, for the database and for messages between threads. */
 export const packSymbols = (symbols: FileSymbols): Uint8Array => {
   const { number, string, finish } = createWriter();
   string(symbols.module);
@@ -83,7 +83,7 @@ export const packSymbols = (symbols: FileSymbols): Uint8Array => {
     number(definition.line - definition.startLine);
     number(definition.endLine - definition.startLine);
     number(definition.parent);
-    // `Store.Open` that stands outside of `Store`: nothing else tells the owner.
+    // `Store.Open` outside of `Store`: nothing else names the owner.
     const { name, qualified, parent } = definition;
     string(parent < 0 && qualified.length > name.length ? qualified.slice(0, -name.length - 1) : "");
   }
@@ -190,9 +190,9 @@ const unpack = (packed: Uint8Array): FileSymbols => {
     const name = string();
     const receiver = string();
     const via = string();
-    const word = kind(REFERENCE_KINDS, number());
+    const referenceKind = kind(REFERENCE_KINDS, number());
     line += number();
-    return { name, kind: word, line, receiver, inside: number(), target: number(), via };
+    return { name, kind: referenceKind, line, receiver, inside: number(), target: number(), via };
   });
   const imports = list((): Import => {
     const source = string();
@@ -204,7 +204,7 @@ const unpack = (packed: Uint8Array): FileSymbols => {
   return { definitions, references, imports, module };
 };
 
-/** Bytes that are damaged or of another version mean a file without symbols: it is parsed again when it next changes. */
+/** Damaged bytes, or those of another version, mean a file without symbols until it is parsed again. */
 export const unpackSymbols = (packed: Uint8Array): FileSymbols => {
   try {
     return unpack(packed);

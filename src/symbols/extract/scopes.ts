@@ -2,7 +2,7 @@ import { bounded, type Expression, endOfBase, FOREIGN, UNKNOWN } from "./express
 
 export type ScopeKind = "file" | "class" | "function" | "block";
 
-/** A parameter or variable inside a function: never a symbol of the graph, but it shadows one and may have a known type. */
+/** A parameter or variable of a function: not a symbol of the graph, but it may shadow one, and its type may be known. */
 interface Local {
   type: Expression;
   readonly scope: number;
@@ -21,7 +21,7 @@ interface Scope {
   names: Map<string, Binding> | undefined;
 }
 
-/** Bases that no scope explains. */
+/** Bases that are not names of a scope. */
 const FIXED = /^<?(?:this|super|#\d+|[?!])(?:\.|>|$)/;
 
 /** How far the type of a local is followed through other locals. */

@@ -7,15 +7,15 @@ import { createScopes, type Scopes } from "./scopes.ts";
 
 export type Handler = (walker: Walker, node: number) => void;
 
-/** How one language is read. */
+/** How symbols of a language are extracted. */
 export interface Rules {
-  /** By node type; a node without one is walked through. */
+  /** By node type; of a node without handler, the children are visited. */
   readonly handlers: { get(type: string): Handler | undefined };
-  /** What the value of an expression is; `?` where nothing is known. */
+  /** What is known about the value of an expression node. */
   expression(walker: Walker, node: number): Expression;
   /** Methods see members by plain name (Java), or only through `this` or `self`. */
   readonly membersVisible: boolean;
-  /** A plain name that the file does not explain may be of another file: package, header, wildcard import. */
+  /** A plain name that the file does not define may come from another file: by package, header or wildcard import. */
   readonly outerNames: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface DefineOptions {
   readonly exported?: boolean;
   readonly type?: Expression;
   readonly parameters?: readonly Expression[];
-  /** Definition around it; the current one where none is given. */
+  /** Enclosing definition; the current one by default. */
   readonly parent?: number;
-  /** Name of the type it belongs to, where that stands elsewhere: `func (s *Store) Open`. */
+  /** Name of the type that it belongs to without being inside of it: `func (s *Store) Open`. */
   readonly attachedTo?: string;
   /** Scope where its name is visible; -1 for none. */
   readonly scope?: number;

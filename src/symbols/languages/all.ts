@@ -7,7 +7,7 @@ import { csharp } from "./csharp.ts";
 import { components, ecmascript } from "./ecmascript/language.ts";
 import { elixir } from "./elixir.ts";
 import { genericLanguages } from "./generic.ts";
-import { go } from "./go.ts";
+import { go } from "./go/language.ts";
 import { groovy } from "./groovy.ts";
 import { java } from "./java.ts";
 import { kotlin } from "./kotlin.ts";

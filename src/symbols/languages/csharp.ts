@@ -10,6 +10,7 @@ import {
   firstOf,
   functionDefinition,
   inherits,
+  type NodeTypes,
   parameter,
   refersTo,
   returns,
@@ -18,14 +19,13 @@ import {
   unlessPrivate,
   use,
   useMember,
-  type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { isOwnNamespace } from "./namespaces.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),
   members: {
     member_access_expression: { object: "expression", name: "name" },
@@ -111,9 +111,9 @@ const using: Handler = (walker, node) => {
 
 const attribute: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name).split(".").at(-1) ?? "";
-  walker.refer(word, name, "decorate");
-  walker.refer(`${word}Attribute`, name, "decorate");
+  const text = walker.text(name).split(".").at(-1) ?? "";
+  walker.refer(text, name, "decorate");
+  walker.refer(`${text}Attribute`, name, "decorate");
   walker.visit(walker.child(node, "attribute_argument_list"));
 };
 
@@ -125,7 +125,7 @@ const enumMember: Handler = (walker, node) => {
 const rules: Rules = {
   membersVisible: true,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["comment", skip],
     ["using_directive", using],
@@ -166,8 +166,8 @@ const rules: Rules = {
     ["block", block],
     ["for_statement", block],
     ["using_statement", block],
-    ["invocation_expression", callOf(words)],
-    ["object_creation_expression", created(words, ["identifier"])],
+    ["invocation_expression", callOf(nodeTypes)],
+    ["object_creation_expression", created(nodeTypes, ["identifier"])],
     [
       "member_access_expression",
       (walker, node) => useMember(walker, node, { object: "expression", name: "name" }, "read"),
@@ -187,7 +187,7 @@ const rules: Rules = {
     [
       "assignment_expression",
       (walker, node) => {
-        use(words, walker, walker.field(node, "left"), "write");
+        use(nodeTypes, walker, walker.field(node, "left"), "write");
         walker.visitField(node, "right");
       },
     ],

@@ -9,6 +9,7 @@ import {
   firstOf,
   functionDefinition,
   inherits,
+  type NodeTypes,
   parameter,
   refersTo,
   returns,
@@ -16,14 +17,13 @@ import {
   typeDefinition,
   use,
   useMember,
-  type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),
   members: { field_access: { object: "object", name: "field" } },
   wrappers: new Set(["parenthesized_expression"]),
@@ -145,7 +145,7 @@ const scopedType: Handler = (walker, node) => {
 const rules: Rules = {
   membersVisible: true,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["line_comment", skip],
     ["block_comment", skip],
@@ -235,14 +235,14 @@ const rules: Rules = {
           ? closure(walker, node)
           : walker.visitChildren(node),
     ],
-    ["method_invocation", callOf(words)],
-    ["object_creation_expression", created(words, ["type_identifier"])],
+    ["method_invocation", callOf(nodeTypes)],
+    ["object_creation_expression", created(nodeTypes, ["type_identifier"])],
     ["method_reference", methodReference],
     ["field_access", (walker, node) => useMember(walker, node, { object: "object", name: "field" }, "read")],
     [
       "assignment_expression",
       (walker, node) => {
-        use(words, walker, walker.field(node, "left"), "write");
+        use(nodeTypes, walker, walker.field(node, "left"), "write");
         walker.visitField(node, "right");
       },
     ],

@@ -7,10 +7,10 @@ import {
   dotted,
   expressionOf,
   firstOf,
+  type NodeTypes,
   refersTo,
   skip,
   unlessPrivate,
-  type Vocabulary,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
@@ -18,7 +18,7 @@ import { jvm } from "./jvm.ts";
 
 const TYPES = ["user_type", "nullable_type", "function_type", "parenthesized_type"];
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["simple_identifier"]),
   members: {},
   wrappers: new Set(["parenthesized_expression", "postfix_expression", "directly_assignable_expression"]),
@@ -41,7 +41,7 @@ const words: Vocabulary = {
   elements: { indexing_expression: ["simple_identifier", "navigation_expression"] },
 };
 
-const plainExpression = expressionOf(words);
+const plainExpression = expressionOf(nodeTypes);
 
 const lastPart = (walker: Walker, node: number): number =>
   walker.child(walker.child(node, "navigation_suffix"), "simple_identifier");
@@ -65,7 +65,7 @@ const call: Handler = (walker, node) => {
   if (walker.type(called) === "navigation_expression") navigation(walker, called, "call");
   else if (walker.type(called) === "simple_identifier") walker.refer(walker.text(called), called, "call");
   else {
-    callOf(words)(walker, node);
+    callOf(nodeTypes)(walker, node);
     return;
   }
   for (const child of walker.children(node)) if (child !== called) walker.visit(child);
@@ -91,10 +91,10 @@ const functionDeclaration: Handler = (walker, node) => {
   const { scopes } = walker;
   const name = walker.child(node, "simple_identifier");
   const children = [...walker.children(node)];
-  const place = children.indexOf(name);
+  const index = children.indexOf(name);
   // `fun Store.ext()`: a type before the name is what the function is added to; one after it is the result.
-  const receiver = children.slice(0, place).find((child) => TYPES.includes(walker.type(child)));
-  const result = children.slice(place).find((child) => TYPES.includes(walker.type(child)));
+  const receiver = children.slice(0, index).find((child) => TYPES.includes(walker.type(child)));
+  const result = children.slice(index).find((child) => TYPES.includes(walker.type(child)));
   const owner = receiver === undefined ? "" : (/^(\w+)/.exec(walker.text(receiver))?.[1] ?? "");
   const inClass = scopes.kind === "class";
   const definition = walker.define(

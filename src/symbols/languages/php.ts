@@ -9,19 +9,19 @@ import {
   firstOf,
   functionDefinition,
   inherits,
+  type NodeTypes,
   refersTo,
   returns,
   skip,
   typeDefinition,
   unlessPrivate,
   useMember,
-  type Vocabulary,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { isOwnNamespace } from "./namespaces.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["variable_name", "name", "relative_scope"]),
   members: {
     member_access_expression: { object: "object", name: "name" },
@@ -86,12 +86,12 @@ const parameterOf: Handler = (walker, node) => {
   const name = walker.field(node, "name");
   const type = walker.field(node, "type");
   const known = type < 0 ? "" : writtenType(walker.text(type));
-  const word = walker.text(name).replace(/^\$/, "");
-  walker.scopes.bindLocal(word, known);
+  const text = walker.text(name).replace(/^\$/, "");
+  walker.scopes.bindLocal(text, known);
   if (walker.type(node) === "property_promotion_parameter") {
     const owner = walker.parentOf(walker.scopes.definition);
     if (owner >= 0)
-      walker.define(word, "field", name, node, { parent: owner, scope: -1, exported: true, type: known });
+      walker.define(text, "field", name, node, { parent: owner, scope: -1, exported: true, type: known });
   }
   walker.visit(type);
   walker.visitField(node, "default_value");
@@ -132,7 +132,7 @@ const qualified: Handler = (walker, node) => {
 const rules: Rules = {
   membersVisible: false,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["comment", skip],
     ["text", skip],
@@ -172,11 +172,11 @@ const rules: Rules = {
     ["assignment_expression", assignment],
     ["foreach_statement", loop],
     ["return_statement", returns()],
-    ["function_call_expression", callOf(words)],
-    ["member_call_expression", callOf(words)],
-    ["nullsafe_member_call_expression", callOf(words)],
-    ["scoped_call_expression", callOf(words)],
-    ["object_creation_expression", created(words, ["name"])],
+    ["function_call_expression", callOf(nodeTypes)],
+    ["member_call_expression", callOf(nodeTypes)],
+    ["nullsafe_member_call_expression", callOf(nodeTypes)],
+    ["scoped_call_expression", callOf(nodeTypes)],
+    ["object_creation_expression", created(nodeTypes, ["name"])],
     [
       "member_access_expression",
       (walker, node) => useMember(walker, node, { object: "object", name: "name" }, "read"),

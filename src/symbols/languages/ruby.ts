@@ -2,10 +2,10 @@ import { step } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import type { ProjectFiles, ResolveSource } from "../project/family.ts";
 import { joinPath, nameOf } from "../project/paths.ts";
-import { closure, expressionOf, firstOf, refersTo, skip, type Vocabulary } from "../rules/handlers.ts";
+import { closure, expressionOf, firstOf, type NodeTypes, refersTo, skip } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier", "constant"]),
   members: { scope_resolution: { object: "scope", name: "name" } },
   wrappers: new Set(["parenthesized_statements"]),
@@ -29,7 +29,7 @@ const words: Vocabulary = {
   elements: { element_reference: "object" },
 };
 
-const plainExpression = expressionOf(words);
+const plainExpression = expressionOf(nodeTypes);
 
 const expression = (walker: Walker, node: number): string => {
   switch (walker.type(node)) {
@@ -50,9 +50,9 @@ const container =
   (kind: "class" | "module"): Handler =>
   (walker, node) => {
     const name = walker.field(node, "name");
-    const word = walker.text(name).split("::").at(-1) ?? "";
-    // A module holds methods as a class does: mixed in, they become members.
-    const definition = walker.define(word, "class", name, node, { exported: true });
+    const text = walker.text(name).split("::").at(-1) ?? "";
+    // A module is like a class: its methods become members where it is mixed in.
+    const definition = walker.define(text, "class", name, node, { exported: true });
     walker.scopes.enter("class", definition >= 0 ? definition : undefined);
     const parent = walker.field(node, "superclass");
     if (kind === "class" && parent >= 0) inherit(walker, firstOf(walker, parent));
@@ -124,31 +124,31 @@ const argumentsOf = (walker: Walker, node: number): readonly number[] => {
 const call: Handler = (walker, node) => {
   const receiver = walker.field(node, "receiver");
   const name = walker.field(node, "method");
-  const word = walker.text(name);
+  const text = walker.text(name);
   const given = argumentsOf(walker, node);
-  if (receiver < 0 && /^require(?:_relative)?$/.test(word)) {
+  if (receiver < 0 && /^require(?:_relative)?$/.test(text)) {
     const source = walker.text(given[0] ?? -1).slice(1, -1);
     if (source !== "")
       walker.import(
-        { source: word === "require_relative" ? `./${source}` : source, name: "", local: "" },
+        { source: text === "require_relative" ? `./${source}` : source, name: "", local: "" },
         node,
       );
     return;
   }
-  if (receiver < 0 && /^(?:include|extend|prepend)$/.test(word) && walker.scopes.kind === "class") {
+  if (receiver < 0 && /^(?:include|extend|prepend)$/.test(text) && walker.scopes.kind === "class") {
     for (const argument of given) inherit(walker, argument);
     return;
   }
-  if (receiver < 0 && /^attr_(?:reader|writer|accessor)$/.test(word) && walker.scopes.kind === "class")
+  if (receiver < 0 && /^attr_(?:reader|writer|accessor)$/.test(text) && walker.scopes.kind === "class")
     for (const argument of given)
       walker.define(walker.text(argument).replace(/^:/, ""), "field", argument, node, {
         exported: true,
         scope: -1,
       });
   walker.visit(receiver);
-  if (word === "new" && receiver >= 0 && walker.type(receiver) === "constant")
+  if (text === "new" && receiver >= 0 && walker.type(receiver) === "constant")
     walker.refer(walker.text(receiver), receiver, "call");
-  else walker.refer(word, name, "call", receiver < 0 ? "" : walker.expression(receiver));
+  else walker.refer(text, name, "call", receiver < 0 ? "" : walker.expression(receiver));
   for (const argument of given) walker.visit(argument);
   walker.visitField(node, "block");
 };

@@ -7,19 +7,19 @@ import {
   dotted,
   expressionOf,
   functionDefinition,
+  type NodeTypes,
   parameter,
   refersTo,
   skip,
   typeDefinition,
   useMember,
-  type Vocabulary,
   variable,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier", "this"]),
   members: { field_expression: { object: "value", name: "field" } },
   wrappers: new Set(["parenthesized_expression", "generic_function"]),
@@ -115,7 +115,7 @@ const bindPattern = (walker: Walker, node: number, type: string): void => {
 const rules: Rules = {
   membersVisible: true,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["comment", skip],
     ["block_comment", skip],
@@ -172,8 +172,8 @@ const rules: Rules = {
     ],
     ["block", block],
     ["for_expression", block],
-    ["call_expression", callOf(words)],
-    ["instance_expression", created(words, ["type_identifier"])],
+    ["call_expression", callOf(nodeTypes)],
+    ["instance_expression", created(nodeTypes, ["type_identifier"])],
     [
       "field_expression",
       (walker, node) => useMember(walker, node, { object: "value", name: "field" }, "read"),

@@ -5,15 +5,15 @@ import {
   closure,
   expressionOf,
   firstOf,
+  type NodeTypes,
   refersTo,
   skip,
   unlessPrivate,
-  type Vocabulary,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["simple_identifier"]),
   members: {},
   wrappers: new Set([
@@ -40,7 +40,7 @@ const words: Vocabulary = {
   elements: {},
 };
 
-const plainExpression = expressionOf(words);
+const plainExpression = expressionOf(nodeTypes);
 
 const member = (walker: Walker, node: number): number => walker.field(walker.field(node, "suffix"), "suffix");
 
@@ -77,7 +77,7 @@ const typeAfter = (walker: Walker, node: number, name: number): number => {
 
 const classDeclaration: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name).replace(/<.*$/s, "");
+  const text = walker.text(name).replace(/<.*$/s, "");
   const isExtension = /^(?:[\w@]+\s+)*extension\b/.test(walker.text(node).slice(0, 60));
   const kind =
     walker.type(node) === "protocol_declaration"
@@ -85,9 +85,9 @@ const classDeclaration: Handler = (walker, node) => {
       : walker.child(node, "enum_class_body") >= 0
         ? "enum"
         : "class";
-  if (isExtension) walker.refer(word, name, "type");
-  // What an extension adds belongs to every part of the class: all parts have its name.
-  const definition = walker.define(word.split(".").at(-1) ?? "", kind, name, node, {
+  if (isExtension) walker.refer(text, name, "type");
+  // An extension adds to the class of its name, whatever part of it that is.
+  const definition = walker.define(text.split(".").at(-1) ?? "", kind, name, node, {
     exported: unlessPrivate(walker, "", node),
   });
   walker.scopes.enter("class", definition >= 0 ? definition : undefined);
@@ -134,12 +134,12 @@ const property: Handler = (walker, node) => {
 
 const condition: Handler = (walker, node) => {
   const children = [...walker.children(node)];
-  for (const [place, child] of children.entries()) {
+  for (const [index, child] of children.entries()) {
     if (walker.tree.fieldName(child) !== "bound_identifier") {
       walker.visit(child);
       continue;
     }
-    const value = children[place + 1];
+    const value = children[index + 1];
     walker.scopes.bindLocal(walker.text(child), value === undefined ? "" : walker.expression(value));
   }
 };

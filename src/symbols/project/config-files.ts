@@ -5,7 +5,7 @@ export type ReadConfig = (path: string) => string | undefined;
 /** The project's configuration files, each parsed once until `forget`. */
 export interface ConfigFiles {
   read: ReadConfig;
-  /** The file of that name in a folder; undefined where there is none, or where `parse` makes nothing of it. */
+  /** The file of that name in a folder; undefined where there is none, or where `parse` returns nothing. */
   parsed<T>(
     folder: string,
     name: string,

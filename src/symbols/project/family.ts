@@ -7,7 +7,7 @@ export interface FileRecord {
   readonly folder: string;
   readonly language: string;
   readonly family: Family;
-  /** Package or namespace that the file says it belongs to. */
+  /** Package or namespace that the file declares. */
   readonly module: string;
   readonly definitions: readonly Definition[];
   readonly imports: readonly Import[];

@@ -2,13 +2,13 @@ import type { Definition } from "../extract/file-symbols.ts";
 import type { FileRecord, ProjectFiles } from "./family.ts";
 import { INHERIT, STRIDE } from "./references.ts";
 
-/** How the definitions of one file hang together. Built once per version of a file. */
+/** How the definitions of one file are nested. Built once per version of a file. */
 export interface Shape {
   /** Definitions at the top, by name. */
   readonly top: ReadonlyMap<string, readonly number[]>;
-  /** Members by the index of what holds them, then by name. */
+  /** Members by the index of their parent, then by name. */
   readonly members: ReadonlyMap<number, ReadonlyMap<string, readonly number[]>>;
-  /** Places in `references` of what each definition inherits from. */
+  /** For each definition, the offsets in `references` of what it inherits from. */
   readonly bases: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -54,11 +54,11 @@ const TYPES = new Set(["class", "interface", "enum", "type"]);
 export const isType = (definition: Definition | undefined): boolean =>
   definition !== undefined && TYPES.has(definition.kind);
 
-/** `Store` of a definition `Store.Open` that stands outside of it; empty for others. */
+/** `Store` for a definition `Store.Open` outside of it; empty for others. */
 export const attachedTo = ({ parent, name, qualified }: Definition): string =>
   parent < 0 && qualified.length > name.length ? qualified.slice(0, -name.length - 1) : "";
 
-/** By path, then by line: answers must not depend on the order in which files came. */
+/** By path: answers must not depend on the order in which files were added. */
 export const inOrder = (project: ProjectFiles, files: readonly number[]): readonly FileRecord[] =>
   files
     .map((id) => project.file(id))

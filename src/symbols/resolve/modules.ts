@@ -8,7 +8,7 @@ import {
 } from "../project/family.ts";
 
 export interface Modules {
-  /** Files of the project that a written source means; none where it is not ours. */
+  /** Files of the project that an import's source means; empty where it means none. */
   files(from: FileRecord, source: string): readonly number[];
   /** Files of a module inside another: `from package import module`. */
   inner(from: FileRecord, source: string, name: string): readonly number[];

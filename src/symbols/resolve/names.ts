@@ -20,7 +20,7 @@ interface NamedModule {
 }
 
 export interface Names {
-  /** Nothing is known: empty. Known not to be ours: "foreign". */
+  /** Empty where nothing is known; "foreign" for what is known to be outside of the project. */
   lookup(file: FileRecord, name: string): readonly Named[] | "foreign";
   /** What a module offers under a name. */
   exported(files: readonly number[], name: string): readonly Named[];
@@ -137,7 +137,7 @@ const memberOfSource = (state: State, file: FileRecord, entry: Import, hops: num
   });
 };
 
-/** `except ImportError: def name()`: what is not ours has a stand-in of our own, unless the import is inside of that. */
+/** `except ImportError: def name()`: the project's own replacement, unless the import is inside of that definition. */
 const importFallbacks = (state: State, file: FileRecord, name: string): Meaning => {
   if (file.family.hasImportFallbacks !== true) return "foreign";
   const lines = file.imports.flatMap((entry) => (entry.local === name ? [entry.line] : []));
@@ -177,7 +177,7 @@ const lookup = (state: State, file: FileRecord, name: string): Meaning => {
   const key = `${file.id} ${name}`;
   const before = known.get(key);
   if (before !== undefined) return before;
-  // A cycle of wildcard imports asks for itself: meanwhile the answer is nothing.
+  // Cyclic wildcard imports ask for the same name again; until it is known, the answer is nothing.
   known.set(key, NOTHING);
   const found = findMeaning(state, file, name);
   known.set(key, found);

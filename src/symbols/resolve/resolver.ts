@@ -9,7 +9,7 @@ import { createValues, type Values } from "./values.ts";
 
 /** Scopes and imports decide. */
 const CERTAIN = 1;
-/** The type of the receiver decides; a value may be of a class below it. */
+/** The type of the receiver decides; the value may be of a subclass. */
 const BY_TYPE = 0.9;
 /** One definition in the whole project has the name, and the language lets any file use it. */
 const ONLY_ONE = 0.7;
@@ -28,7 +28,7 @@ export interface Resolved {
 
 const NOTHING: Resolved = { symbols: [], confidence: 0 };
 
-/** Members that the types of every language's own library have: by its name alone such a call says nothing. */
+/** Members that standard libraries have too: the name alone says nothing about such a call. */
 const COMMON = new Set(
   (
     "add all any append apply at call catch clear close concat contains copy count create data default delete description done " +

@@ -4,14 +4,14 @@ import { attachedTo, isType, shapeOf } from "../project/shape.ts";
 import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Named, Names } from "./names.ts";
 
-/** What belongs to types: members, parents, and which type is meant where. */
+/** Members and parents of types, and which type a name means. */
 export interface Types {
-  /** Of a class and all it inherits from. */
+  /** Members of a class and of all that it inherits from. */
   memberOfType(type: SymbolId, name: string): readonly SymbolId[];
   basesOf(type: SymbolId): readonly SymbolId[];
   /** The class that a definition is part of. */
   classAround(file: FileRecord, inside: number): SymbolId | undefined;
-  /** The type of that name which a file means, imported or not. */
+  /** The type that a file means by a name, imported or not. */
   typeNamed(file: FileRecord, name: string): SymbolId | undefined;
 }
 
@@ -26,7 +26,7 @@ export type MembersVia = (
 export const symbolsOf = (found: readonly Named[] | "foreign"): readonly SymbolId[] =>
   found === "foreign" ? [] : found.flatMap((entry) => (entry.kind === "symbol" ? [entry.id] : []));
 
-/** @param membersVia a parent may be written as `module.Class`: whoever evaluates expressions knows. */
+/** @param membersVia evaluates parents that are written as `module.Class`. */
 export const createTypes = (table: Table, names: Names, membersVia: MembersVia): Types => {
   const basesOf = (type: SymbolId): readonly SymbolId[] => {
     const file = table.file(fileOf(type));
@@ -40,7 +40,7 @@ export const createTypes = (table: Table, names: Names, membersVia: MembersVia):
     });
   };
 
-  /** Members that stand in the definition itself, and those attached to it from elsewhere. */
+  /** Members inside of the definition, and those attached to it from elsewhere. */
   const directMembers = (type: SymbolId, name: string): readonly SymbolId[] => {
     const file = table.file(fileOf(type));
     const definition = table.definition(type);

@@ -9,7 +9,7 @@ export interface FoundUse {
   readonly file: FileRecord;
   readonly line: number;
   readonly kind: ReferenceKind;
-  /** Index of the definition around it; -1 at the top. */
+  /** Index of the enclosing definition; -1 at the top level. */
   readonly inside: number;
   readonly confidence: number;
 }

@@ -5,7 +5,7 @@ import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../pr
 import type { Named, Names } from "./names.ts";
 import { createTypes, symbolsOf, type Types } from "./types.ts";
 
-/** What an expression stands for. */
+/** What an expression evaluates to. */
 export type Value =
   | Named
   | { readonly kind: "instance"; readonly id: SymbolId }
@@ -96,7 +96,7 @@ const membersOf = (
       )
         return membersOf(state, typeOfSymbol(state, given.id, depth), name, depth - 2);
       if (given.kind === "symbol" && definition?.kind === "function") return undefined;
-      // A class with a parent that is not ours may have the member from there.
+      // The member may come from a parent class outside of the project.
       return [];
     }
     case "foreign":
@@ -172,7 +172,7 @@ const callValue = (state: State, value: Value, depth: number): Value => {
     return given.kind === "symbol" ? UNKNOWN_VALUE : callValue(state, given, depth);
   }
   if (definition.type !== "") return typeOfSymbol(state, value.id, depth);
-  // A function that returns an object made on the spot: its functions are members of the function.
+  // A function that returns an object literal: the functions of that object are members of the function.
   return definition.kind === "function" && hasMembers(state, value.id) ? value : UNKNOWN_VALUE;
 };
 

@@ -3,7 +3,7 @@ import type { SymbolKind } from "../extract/file-symbols.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import { block, firstOf, refersTo, skip } from "./handlers.ts";
 
-/** What the names of node types say in most grammars: a definition with a name, and what kind it is. */
+/** Node types that are definitions in most grammars, and the kind of the definition. */
 const KINDS: readonly (readonly [RegExp, SymbolKind])[] = [
   [
     /^(?:class|struct|record|object|data_type|newtype|contract)(?:_(?:definition|declaration|item|specifier|statement))?$/,
@@ -48,13 +48,13 @@ const define =
   (kind: SymbolKind): Handler =>
   (walker, node) => {
     const name = nameOf(walker, node);
-    const word = walker.text(name);
-    if (!PLAIN.test(word)) {
+    const text = walker.text(name);
+    if (!PLAIN.test(text)) {
       walker.visitChildren(node);
       return;
     }
     const inClass = walker.scopes.kind === "class";
-    const definition = walker.define(word, kind === "function" && inClass ? "method" : kind, name, node, {
+    const definition = walker.define(text, kind === "function" && inClass ? "method" : kind, name, node, {
       exported: true,
     });
     walker.scopes.enter(kind === "function" ? "function" : "class", definition >= 0 ? definition : undefined);

@@ -21,7 +21,7 @@ export type Exported = (walker: Walker, name: string, node: number) => boolean;
 
 const HIDDEN = /\b(?:private|fileprivate|local)\b/;
 
-/** Not said to be private in the words before the name. */
+/** No keyword before the name makes it private. */
 export const unlessPrivate: Exported = (walker, _name, node) =>
   !HIDDEN.test(walker.text(node).slice(0, 60).split(/[({=]/)[0] ?? "");
 
@@ -30,8 +30,8 @@ export const typeDefinition =
   (kind: SymbolKind, name: Selector = "name", exported: Exported = unlessPrivate): Handler =>
   (walker, node) => {
     const at = pick(walker, node, name);
-    const word = walker.text(at);
-    const definition = walker.define(word, kind, at, node, { exported: exported(walker, word, node) });
+    const text = walker.text(at);
+    const definition = walker.define(text, kind, at, node, { exported: exported(walker, text, node) });
     walker.scopes.enter("class", definition >= 0 ? definition : undefined);
     others(walker, node, at);
     walker.scopes.leave();
@@ -41,7 +41,7 @@ export interface FunctionShape {
   readonly name?: Selector;
   readonly result?: Selector;
   readonly exported?: Exported;
-  /** Given name where it has none: constructors. */
+  /** The name to use where the source has none: constructors. */
   readonly called?: string;
   /** A constructor: its plain name means the class. */
   readonly constructs?: boolean;
@@ -58,10 +58,10 @@ export const functionDefinition =
   (walker, node) => {
     const { scopes } = walker;
     const at = called === undefined ? pick(walker, node, name) : node;
-    const word = called ?? walker.text(at);
+    const text = called ?? walker.text(at);
     const inClass = scopes.kind === "class";
-    const definition = walker.define(word, inClass ? "method" : "function", at, node, {
-      exported: exported(walker, word, node),
+    const definition = walker.define(text, inClass ? "method" : "function", at, node, {
+      exported: exported(walker, text, node),
       ...(constructs ? { scope: -1 } : {}),
     });
     scopes.enter("function", definition >= 0 ? definition : undefined);
@@ -88,23 +88,23 @@ export interface VariableShape {
   readonly name?: Selector;
   readonly type?: Selector;
   readonly value?: Selector;
-  /** Each element of the value: `for`. */
+  /** The variable is an element of the value: `for`. */
   readonly each?: boolean;
 }
 
 /** Binds a name: a field in a class, a variable at the top, a local in a function. */
 export const bindName = (walker: Walker, at: number, type: Expression, whole: number): void => {
   const { scopes } = walker;
-  const word = walker.text(at).replace(/^\$/, "");
+  const text = walker.text(at).replace(/^\$/, "");
   const scope = scopes.nearest("function", "class", "file");
   const kind = scopes.kindOf(scope);
-  if (kind === "function" || word === "" || word === "_") {
-    scopes.bindLocal(word, type === UNKNOWN ? "" : type);
+  if (kind === "function" || text === "" || text === "_") {
+    scopes.bindLocal(text, type === UNKNOWN ? "" : type);
     return;
   }
-  const isConstant = /^[A-Z][A-Z\d_]*$/.test(word);
-  walker.define(word, kind === "class" ? "field" : isConstant ? "constant" : "variable", at, whole, {
-    exported: unlessPrivate(walker, word, whole),
+  const isConstant = /^[A-Z][A-Z\d_]*$/.test(text);
+  walker.define(text, kind === "class" ? "field" : isConstant ? "constant" : "variable", at, whole, {
+    exported: unlessPrivate(walker, text, whole),
     type: type === UNKNOWN ? "" : type,
     scope,
   });
@@ -123,7 +123,7 @@ export const variable =
     others(walker, node, at);
   };
 
-/** Always a local, wherever it stands: parameters. */
+/** A parameter: always a local. */
 export const parameter =
   (name: Selector = "name", type: Selector = "type"): Handler =>
   (walker, node) => {
@@ -136,7 +136,7 @@ export const parameter =
     others(walker, node, at);
   };
 
-/** `object.name`: reads it, unless a call around it says otherwise. */
+/** The parts of `object.name`. */
 export interface MemberShape {
   readonly object: Selector;
   readonly name: Selector;
@@ -150,7 +150,7 @@ export const useMember = (walker: Walker, node: number, shape: MemberShape, kind
 };
 
 /** Node types that name something, for `use` and for expressions. */
-export interface Vocabulary {
+export interface NodeTypes {
   readonly names: ReadonlySet<string>;
   readonly members: Readonly<Record<string, MemberShape>>;
   readonly wrappers: ReadonlySet<string>;
@@ -159,30 +159,30 @@ export interface Vocabulary {
   readonly literals: ReadonlySet<string>;
   readonly self: ReadonlySet<string>;
   readonly parent: ReadonlySet<string>;
-  /** A conversion: the type is written. */
+  /** Casts, with the part that holds the type. */
   readonly casts: Readonly<Record<string, Selector>>;
   readonly elements: Readonly<Record<string, Selector>>;
 }
 
-export const use = (words: Vocabulary, walker: Walker, node: number, kind: ReferenceKind): void => {
+export const use = (nodeTypes: NodeTypes, walker: Walker, node: number, kind: ReferenceKind): void => {
   const type = walker.type(node);
-  const member = Object.hasOwn(words.members, type) ? words.members[type] : undefined;
+  const member = Object.hasOwn(nodeTypes.members, type) ? nodeTypes.members[type] : undefined;
   if (member !== undefined) useMember(walker, node, member, kind);
-  else if (words.names.has(type)) walker.refer(walker.text(node).replace(/^\$/, ""), node, kind);
-  else if (words.wrappers.has(type)) use(words, walker, firstOf(walker, node), kind);
+  else if (nodeTypes.names.has(type)) walker.refer(walker.text(node).replace(/^\$/, ""), node, kind);
+  else if (nodeTypes.wrappers.has(type)) use(nodeTypes, walker, firstOf(walker, node), kind);
   else walker.visit(node);
 };
 
 export const expressionOf =
-  (words: Vocabulary) =>
+  (nodeTypes: NodeTypes) =>
   (walker: Walker, node: number): Expression => {
     const type = walker.type(node);
-    if (words.self.has(type)) return "this";
-    if (words.parent.has(type)) return "super";
-    if (words.names.has(type)) return selfName(walker.text(node).replace(/^\$/, ""));
-    if (words.literals.has(type)) return FOREIGN;
-    if (words.wrappers.has(type)) return walker.expression(firstOf(walker, node));
-    const member = Object.hasOwn(words.members, type) ? words.members[type] : undefined;
+    if (nodeTypes.self.has(type)) return "this";
+    if (nodeTypes.parent.has(type)) return "super";
+    if (nodeTypes.names.has(type)) return selfName(walker.text(node).replace(/^\$/, ""));
+    if (nodeTypes.literals.has(type)) return FOREIGN;
+    if (nodeTypes.wrappers.has(type)) return walker.expression(firstOf(walker, node));
+    const member = Object.hasOwn(nodeTypes.members, type) ? nodeTypes.members[type] : undefined;
     if (member !== undefined) {
       const object = pick(walker, node, member.object);
       return step(
@@ -190,21 +190,21 @@ export const expressionOf =
         `.${walker.text(pick(walker, node, member.name))}`,
       );
     }
-    const call = Object.hasOwn(words.calls, type) ? words.calls[type] : undefined;
+    const call = Object.hasOwn(nodeTypes.calls, type) ? nodeTypes.calls[type] : undefined;
     if (call !== undefined) {
       if ("function" in call) return step(walker.expression(pick(walker, node, call.function)), "()");
       const object = pick(walker, node, call.object);
       const name = walker.text(pick(walker, node, call.name));
       return step(object < 0 ? name : step(walker.expression(object), `.${name}`), "()");
     }
-    const created = Object.hasOwn(words.creations, type) ? words.creations[type] : undefined;
+    const created = Object.hasOwn(nodeTypes.creations, type) ? nodeTypes.creations[type] : undefined;
     if (created !== undefined) {
       const found = writtenType(walker.text(pick(walker, node, created)));
       return found === UNKNOWN ? UNKNOWN : found;
     }
-    const cast = Object.hasOwn(words.casts, type) ? words.casts[type] : undefined;
+    const cast = Object.hasOwn(nodeTypes.casts, type) ? nodeTypes.casts[type] : undefined;
     if (cast !== undefined) return writtenType(walker.text(pick(walker, node, cast)));
-    const element = Object.hasOwn(words.elements, type) ? words.elements[type] : undefined;
+    const element = Object.hasOwn(nodeTypes.elements, type) ? nodeTypes.elements[type] : undefined;
     if (element !== undefined) return step(walker.expression(pick(walker, node, element)), "[]");
     return UNKNOWN;
   };
@@ -215,13 +215,13 @@ const selfName = (name: string): Expression => {
 };
 
 export const callOf =
-  (words: Vocabulary): Handler =>
+  (nodeTypes: NodeTypes): Handler =>
   (walker, node) => {
-    const shape = words.calls[walker.type(node)];
+    const shape = nodeTypes.calls[walker.type(node)];
     if (shape === undefined) return;
     if ("function" in shape) {
       const called = pick(walker, node, shape.function);
-      use(words, walker, called, "call");
+      use(nodeTypes, walker, called, "call");
       others(walker, node, called);
       return;
     }
@@ -277,10 +277,10 @@ export const skip: Handler = () => undefined;
 
 export const dotted = (text: string): string => text.replace(/\s+/g, "");
 
-export const created = (words: Vocabulary, leaves: readonly string[]): Handler => {
+export const created = (nodeTypes: NodeTypes, leaves: readonly string[]): Handler => {
   const wanted = new Set(leaves);
   return (walker, node) => {
-    const selector = words.creations[walker.type(node)];
+    const selector = nodeTypes.creations[walker.type(node)];
     const type = pick(walker, node, selector);
     const [first] = namesOfTypes(walker, type, wanted);
     if (first !== undefined) {

@@ -1,6 +1,6 @@
 import { collectionOf, type Expression, FOREIGN, instanceOf, UNKNOWN } from "../extract/expression.ts";
 
-/** Types that stand for what they hold, in any language. */
+/** Wrappers that are treated as what they contain, in any language. */
 const TRANSPARENT =
   /^(?:Option|Optional|Box|Rc|Arc|RefCell|Cell|Mutex|RwLock|Pin|Cow|Result|Task|ValueTask|Future|CompletableFuture|Deferred|Nullable|Lazy|Provider|Supplier|Callable|Try|Either|unique_ptr|shared_ptr|weak_ptr|optional|Ref|Weak|IO|WeakReference|AtomicReference|ThreadLocal)$/;
 const COLLECTION =
@@ -11,7 +11,7 @@ const OPEN = /^(?:var|auto|val|let|object|Object|dynamic|Any|AnyObject|any|inter
 
 const MAX_TYPE = 300;
 
-/** Parts between commas that stand in no brackets. */
+/** Parts between commas that are not inside brackets. */
 const split = (text: string): readonly string[] => {
   const parts: string[] = [];
   let depth = 0;
@@ -29,7 +29,7 @@ const split = (text: string): readonly string[] => {
   return parts;
 };
 
-/** What a value of a type is, from the type as languages of the C and ML kind write it. */
+/** The expression for a value of a type that is written as in C-like and ML-like languages. */
 export const writtenType = (written: string, depth = 4): Expression => {
   if (written.length > MAX_TYPE || depth === 0) return UNKNOWN;
   const text = written

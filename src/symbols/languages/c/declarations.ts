@@ -13,10 +13,10 @@ const defineFunction = (walker: Walker, node: number, declarator: number): numbe
   const type = walker.text(walker.field(node, "type"));
   const inClass = scopes.kind === "class";
   const path = walker.text(name).split("::");
-  const word = (path.at(-1) ?? "").replace(/<.*$/s, "").trim();
+  const text = (path.at(-1) ?? "").replace(/<.*$/s, "").trim();
   const owner = path.length > 1 ? (path.at(-2) ?? "").replace(/<.*$/s, "").trim() : "";
   const around = walker.kindOf(scopes.definition);
-  return walker.define(word, inClass || owner !== "" ? "method" : "function", name, node, {
+  return walker.define(text, inClass || owner !== "" ? "method" : "function", name, node, {
     exported: inClass ? true : !isStatic(walker, node) || around === "class",
     type: writtenType(type),
     ...(owner === "" ? {} : { attachedTo: owner, scope: -1 }),

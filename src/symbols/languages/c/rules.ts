@@ -7,11 +7,11 @@ import {
   expressionOf,
   firstOf,
   inherits,
+  type NodeTypes,
   refersTo,
   skip,
   use,
   useMember,
-  type Vocabulary,
 } from "../../rules/handlers.ts";
 import {
   aliasDeclaration,
@@ -25,7 +25,7 @@ import {
   typeDefinition,
 } from "./declarations.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier", "namespace_identifier"]),
   members: {
     field_expression: { object: "argument", name: "field" },
@@ -59,7 +59,7 @@ const include: Handler = (walker, node) => {
 export const rules: Rules = {
   membersVisible: true,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["comment", skip],
     ["preproc_include", include],
@@ -95,8 +95,8 @@ export const rules: Rules = {
     ["compound_statement", block],
     ["for_statement", block],
     ["lambda_expression", closure],
-    ["call_expression", callOf(words)],
-    ["new_expression", created(words, ["type_identifier"])],
+    ["call_expression", callOf(nodeTypes)],
+    ["new_expression", created(nodeTypes, ["type_identifier"])],
     [
       "field_expression",
       (walker, node) => useMember(walker, node, { object: "argument", name: "field" }, "read"),
@@ -115,7 +115,7 @@ export const rules: Rules = {
     [
       "assignment_expression",
       (walker, node) => {
-        use(words, walker, walker.field(node, "left"), "write");
+        use(nodeTypes, walker, walker.field(node, "left"), "write");
         walker.visitField(node, "right");
       },
     ],

@@ -14,7 +14,7 @@ const FUNCTIONS = new Set([
 
 export const isFunction = (walker: Walker, node: number): boolean => FUNCTIONS.has(walker.type(node));
 
-/** Methods of the built-in collections that hand each element to their callback, and in which place. */
+/** Methods of the built-in collections that pass each element to their callback, and as which parameter. */
 const ELEMENT_AT: ReadonlyMap<string, number> = new Map([
   ...[
     "map",
@@ -32,8 +32,8 @@ const ELEMENT_AT: ReadonlyMap<string, number> = new Map([
   ["reduce", 1],
 ]);
 
-/** What stands around a function says what its parameters are: `items.map((item) => …)`, `const f: Handler = (walker) => …`. */
-const givenByCaller = (walker: Walker, node: number, place: number): Expression => {
+/** The context of a function tells the types of its parameters: `items.map((item) => …)`, `const f: Handler = (walker) => …`. */
+const givenByCaller = (walker: Walker, node: number, index: number): Expression => {
   const { parent } = walker.tree;
   const list = parent[node] ?? -1;
   const call = parent[list] ?? -1;
@@ -43,20 +43,20 @@ const givenByCaller = (walker: Walker, node: number, place: number): Expression 
     const at = ELEMENT_AT.get(name);
     const sorts = name === "sort" || name === "toSorted";
     const owner = walker.field(called, "object");
-    if (name === "then") return place === 0 ? walker.expression(owner) : UNKNOWN;
+    if (name === "then") return index === 0 ? walker.expression(owner) : UNKNOWN;
     if (at !== undefined)
-      return at === place || (sorts && place === 1) ? step(walker.expression(owner), "[]") : UNKNOWN;
+      return at === index || (sorts && index === 1) ? step(walker.expression(owner), "[]") : UNKNOWN;
   }
   const isMethod = walker.type(node) === "method_definition";
   const context = isMethod
     ? step(expectedOf(walker, list, MAX_CLIMB), `.${walker.text(walker.field(node, "name"))}`)
     : expectedOf(walker, node, MAX_CLIMB);
-  return step(context, `^${place}`);
+  return step(context, `^${index}`);
 };
 
 const MAX_CLIMB = 12;
 
-/** What the place of an expression expects of it. */
+/** The type that the context of an expression expects. */
 const expectedOf = (walker: Walker, node: number, climb: number): Expression => {
   const { parent } = walker.tree;
   const above = parent[node] ?? -1;
@@ -69,8 +69,8 @@ const expectedOf = (walker: Walker, node: number, climb: number): Expression => 
     }
     case "arguments": {
       const called = walker.field(parent[above] ?? -1, "function");
-      const place = walker.children(above).indexOf(node);
-      return called < 0 ? UNKNOWN : step(walker.expression(called), `^${place}`);
+      const index = walker.children(above).indexOf(node);
+      return called < 0 ? UNKNOWN : step(walker.expression(called), `^${index}`);
     }
     case "pair":
       return step(
@@ -115,12 +115,12 @@ export const parameterTypes = (walker: Walker, node: number): readonly Expressio
     });
 };
 
-const bindParameter = (walker: Walker, node: number, callback: number, place: number): void => {
+const bindParameter = (walker: Walker, node: number, callback: number, index: number): void => {
   const { scopes } = walker;
   const scope = scopes.current;
   const kind = walker.type(node);
   if (kind !== "required_parameter" && kind !== "optional_parameter") {
-    bindPattern(walker, node, givenByCaller(walker, callback, place), scope);
+    bindPattern(walker, node, givenByCaller(walker, callback, index), scope);
     return;
   }
   const pattern = walker.field(node, "pattern");
@@ -129,7 +129,7 @@ const bindParameter = (walker: Walker, node: number, callback: number, place: nu
   let type: Expression = UNKNOWN;
   if (annotation >= 0) type = typeOf(walker, annotation);
   else if (value >= 0) type = walker.expression(value);
-  else type = givenByCaller(walker, callback, place);
+  else type = givenByCaller(walker, callback, index);
   // `...rest: Store[]`
   bindPattern(walker, pattern, type, scope);
   if (walker.child(node, "accessibility_modifier", "override_modifier") >= 0 || isReadonly(walker, node)) {
@@ -158,11 +158,11 @@ export const functionBody = (walker: Walker, node: number, definition: number): 
   const single = walker.field(node, "parameter");
   if (single >= 0) bindPattern(walker, single, givenByCaller(walker, node, 0), scopes.current);
   const list = walker.field(node, "parameters");
-  let place = 0;
+  let index = 0;
   if (list >= 0)
     for (const parameter of walker.children(list)) {
       if (walker.type(parameter) === "comment") continue;
-      bindParameter(walker, parameter, node, place++);
+      bindParameter(walker, parameter, node, index++);
     }
   if (definition >= 0) walker.setParameters(definition, parameterTypes(walker, node));
   const result = walker.field(node, "return_type");

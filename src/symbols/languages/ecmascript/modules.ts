@@ -5,7 +5,7 @@ import { aliasesOf, type PackageConfig, packageOf } from "./config.ts";
 
 const ENDINGS = [".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".vue", ".svelte"];
 
-/** What a written ending may stand for in the sources. */
+/** File extensions of sources by the extension that an import names. */
 const WRITTEN: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\.js$/, [".ts", ".tsx", ".d.ts", ".jsx"]],
   [/\.jsx$/, [".tsx"]],
@@ -13,7 +13,7 @@ const WRITTEN: readonly (readonly [RegExp, readonly string[]])[] = [
   [/\.cjs$/, [".cts", ".d.cts"]],
 ];
 
-/** The file of the project that a path without or with ending means. */
+/** The file of the project that a path, with or without extension, means. */
 const fileAt = (files: ProjectFiles, path: string): FileRecord | undefined => {
   const exact = files.byPath(path);
   if (exact !== undefined) return exact;
@@ -42,7 +42,7 @@ const pathsIn = (entry: unknown, depth = 4): readonly string[] => {
   return Object.values(entry).flatMap((inner) => pathsIn(inner, depth - 1));
 };
 
-/** Built files are rarely indexed: their sources are tried in the usual places. */
+/** Build output is rarely indexed: its sources are looked up where they usually are. */
 const sourcesOf = (path: string): readonly string[] => {
   const plain = path.replace(/\.d\.([mc]?ts)$/, ".$1").replace(/\.[mc]?[jt]sx?$/, "");
   const moved = plain.replace(/^(\.\/)?(?:dist|lib|build|out|esm|cjs)\/(?:(?:esm|cjs|types|src)\/)?/, "src/");

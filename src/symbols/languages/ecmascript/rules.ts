@@ -68,7 +68,7 @@ const parameterOfType: Handler = (walker, node) => {
   walker.visitField(node, "value");
 };
 
-/** Members of an interface or of a named object type are symbols; those of a type written in passing are not. */
+/** Members of an interface or of a named object type are symbols; those of an anonymous type are not. */
 function memberOfType(define: Handler): Handler {
   return (walker, node) => {
     const body = walker.tree.parent[node] ?? -1;

@@ -1,7 +1,7 @@
 import { collectionOf, type Expression, FOREIGN, instanceOf, UNKNOWN } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
 
-/** Types that stand for what they hold. */
+/** Wrappers that are treated as what they contain. */
 const TRANSPARENT = new Set([
   "Promise",
   "PromiseLike",

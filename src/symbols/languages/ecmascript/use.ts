@@ -66,7 +66,7 @@ export const nestedType = (walker: Walker, node: number, kind: ReferenceKind): v
 
 export const jsxName: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  // Small letters are elements of the page.
+  // Lower-case names are HTML elements.
   if (walker.type(name) !== "identifier" || /^[A-Z_$]/.test(walker.text(name))) use(walker, name, "call");
   for (const child of walker.children(node)) if (child !== name) walker.visit(child);
 };

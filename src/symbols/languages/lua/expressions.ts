@@ -1,8 +1,8 @@
 import { type Expression, UNKNOWN } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
-import { expressionOf, type Vocabulary } from "../../rules/handlers.ts";
+import { expressionOf, type NodeTypes } from "../../rules/handlers.ts";
 
-export const vocabulary: Vocabulary = {
+export const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),
   members: {
     dot_index_expression: { object: "table", name: "field" },
@@ -18,7 +18,7 @@ export const vocabulary: Vocabulary = {
   elements: { bracket_index_expression: "table" },
 };
 
-const plainExpression = expressionOf(vocabulary);
+const plainExpression = expressionOf(nodeTypes);
 
 export const argumentsOf = (walker: Walker, call: number): readonly number[] => {
   const list = walker.field(call, "arguments");
@@ -28,17 +28,17 @@ export const argumentsOf = (walker: Walker, call: number): readonly number[] => 
 export const calledName = (walker: Walker, node: number): string =>
   walker.type(node) === "function_call" ? walker.text(walker.field(node, "name")) : "";
 
-/** What `require` is asked for; empty where the node is no such call, or where the name is computed. */
+/** The module that a call of `require` names; empty for other nodes and for computed names. */
 export const requiredSource = (walker: Walker, node: number): string => {
   if (calledName(walker, node) !== "require") return "";
   const [source = -1] = argumentsOf(walker, node);
   return walker.text(walker.field(source, "content"));
 };
 
-/** Name of a module that is used where it is required; a dot would end the name in an expression. */
+/** Name for a module that is used right where it is required. A dot would end the name in an expression. */
 export const moduleName = (source: string): string => `require/${source.replaceAll(".", "/")}`;
 
-/** The table that `setmetatable` makes another one fall back on: `M` of `M` and of `{ __index = M }`. */
+/** The table that `setmetatable` makes another one fall back on: `M` in `M` and in `{ __index = M }`. */
 export const metatable = (walker: Walker, call: number): number => {
   const given = argumentsOf(walker, call)[1] ?? -1;
   if (walker.type(given) !== "table_constructor") return given;

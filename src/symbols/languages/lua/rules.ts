@@ -7,11 +7,11 @@ import {
   expression,
   metatable,
   moduleName,
+  nodeTypes,
   requiredSource,
-  vocabulary,
 } from "./expressions.ts";
 
-/** Name under which what a file returns is its whole module. */
+/** Name under which the value that a file returns is its whole module. */
 export const WHOLE_MODULE = "return";
 
 /** The definition that a table is: `M`, or `M.config` of what was defined before. */
@@ -34,7 +34,7 @@ const functionBody = (walker: Walker, node: number, definition: number): void =>
   walker.scopes.leave();
 };
 
-/** Visits a value that has got a name: functions and tables belong to the definition. */
+/** Visits the value of a definition: functions and tables are part of it. */
 const visitValue = (walker: Walker, value: number, definition: number): void => {
   const isMeta = calledName(walker, value) === "setmetatable";
   const table = isMeta ? (argumentsOf(walker, value)[0] ?? -1) : value;
@@ -155,7 +155,7 @@ const assign = (walker: Walker, target: number, value: number, whole: number): v
   }
   const owner = tableDefinition(walker, table);
   if (owner < 0 || walker.member(owner, walker.text(member)) >= 0) {
-    use(vocabulary, walker, target, "write");
+    use(nodeTypes, walker, target, "write");
     visitValue(walker, value, -1);
     return;
   }
@@ -228,7 +228,7 @@ const call: Handler = (walker, node) => {
     walker.import({ source, name: "", local: moduleName(source) }, node);
     return;
   }
-  use(vocabulary, walker, walker.field(node, "name"), "call");
+  use(nodeTypes, walker, walker.field(node, "name"), "call");
   for (const argument of argumentsOf(walker, node)) walker.visit(argument);
 };
 
@@ -265,8 +265,8 @@ export const rules: Rules = {
     ["function_call", call],
     ["for_statement", forStatement],
     ["block", block],
-    ["dot_index_expression", (walker, node) => use(vocabulary, walker, node, "read")],
-    ["method_index_expression", (walker, node) => use(vocabulary, walker, node, "read")],
+    ["dot_index_expression", (walker, node) => use(nodeTypes, walker, node, "read")],
+    ["method_index_expression", (walker, node) => use(nodeTypes, walker, node, "read")],
     [
       "identifier",
       (walker, node) => {

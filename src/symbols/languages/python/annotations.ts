@@ -2,12 +2,12 @@ import type { Handler, Walker } from "../../extract/walker.ts";
 import { quoted } from "./types.ts";
 import { firstPart, parts, use } from "./use.ts";
 
-/** Names that mean the built-in type unless something above hides them: methods further down may be called the same. */
+/** Names that mean the built-in type unless an earlier definition shadows them; later methods may have the same name. */
 const BUILTIN = new Set(
   "bool bytes dict float frozenset int list object property set str tuple type".split(" "),
 );
 
-/** Letters that an annotation in quotes is made of. */
+/** Characters of a quoted annotation. */
 const TYPE_TEXT = /^[\w\s.,|[\]()]+$/;
 
 /** What an annotation in quotes names: `"Store"`, `"list[models.Store]"`. */
@@ -42,8 +42,8 @@ const applied = (walker: Walker, node: number): void => {
   const given = rest.flatMap((part) =>
     walker.type(part) === "type_parameter" || walker.type(part) === "tuple" ? parts(walker, part) : [part],
   );
-  for (const [place, part] of given.entries())
-    if (place > 0 && /(?:^|\.)Annotated$/.test(name)) walker.visit(firstPart(walker, part));
+  for (const [index, part] of given.entries())
+    if (index > 0 && /(?:^|\.)Annotated$/.test(name)) walker.visit(firstPart(walker, part));
     else annotation(walker, part);
 };
 

@@ -57,7 +57,7 @@ const bindAttribute = (walker: Walker, node: number, value: Expression, statemen
   use(walker, node, "write");
 };
 
-/** Binds what stands left of `=`, `for`, `as`: a symbol at the top of a file or class, a local in a function. */
+/** Binds the targets of `=`, `for` and `as`: symbols at the top of a file or class, locals in a function. */
 const bindTarget = (walker: Walker, node: number, value: Expression, statement: number): void => {
   switch (walker.type(node)) {
     case "identifier":

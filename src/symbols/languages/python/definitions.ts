@@ -15,7 +15,7 @@ const whole = (walker: Walker, node: number): number => {
   return walker.type(above) === "decorated_definition" ? above : node;
 };
 
-const decorators = (walker: Walker, node: number): readonly string[] => {
+const decoratorsOf = (walker: Walker, node: number): readonly string[] => {
   const above = whole(walker, node);
   return above === node
     ? []
@@ -28,17 +28,20 @@ const isInFunction = ({ scopes }: Walker): boolean =>
   scopes.kindOf(scopes.nearest("function", "class", "file")) === "function";
 
 /** What the first parameter of a method is: the instance, the class, or nothing special. */
-const receiverOf = (name: string, words: readonly string[], owner: number): Expression | undefined => {
-  if (owner < 0 || words.some((word) => /^@staticmethod\b/.test(word))) return undefined;
+const receiverOf = (name: string, decorators: readonly string[], owner: number): Expression | undefined => {
+  if (owner < 0 || decorators.some((decorator) => /^@staticmethod\b/.test(decorator))) return undefined;
   const isClass =
-    OF_CLASS.has(name) || words.some((word) => /^@(?:abc\.)?(?:abstract)?classmethod\b/.test(word));
+    OF_CLASS.has(name) ||
+    decorators.some((decorator) => /^@(?:abc\.)?(?:abstract)?classmethod\b/.test(decorator));
   return isClass ? `#${owner}` : "this";
 };
 
-const resultOf = (walker: Walker, node: number, words: readonly string[]): Expression => {
+const resultOf = (walker: Walker, node: number, decorators: readonly string[]): Expression => {
   const type = pythonType(walker, node);
-  // It says what is yielded: that is what `with` gives.
-  const isManager = words.some((word) => /^@(?:contextlib\.)?(?:async)?contextmanager\b/.test(word));
+  // The annotation is the type that is yielded, which `with` binds.
+  const isManager = decorators.some((decorator) =>
+    /^@(?:contextlib\.)?(?:async)?contextmanager\b/.test(decorator),
+  );
   return isManager ? step(type, "[]") : type;
 };
 
@@ -47,8 +50,10 @@ export const functionDefinition: Handler = (walker, node) => {
   const nameNode = walker.field(node, "name");
   const name = walker.text(nameNode);
   const inClass = scopes.kind === "class";
-  const words = decorators(walker, node);
-  const isProperty = words.some((word) => /^@(?:functools\.)?(?:cached_)?property\b/.test(word));
+  const decorators = decoratorsOf(walker, node);
+  const isProperty = decorators.some((decorator) =>
+    /^@(?:functools\.)?(?:cached_)?property\b/.test(decorator),
+  );
   const owner = scopes.definition;
   const kind = inClass ? (isProperty ? "field" : "method") : "function";
   const definition = walker.define(name, kind, nameNode, whole(walker, node), {
@@ -65,10 +70,10 @@ export const functionDefinition: Handler = (walker, node) => {
   }
   scopes.leave();
   scopes.enter("function", definition >= 0 ? definition : undefined);
-  const receiver = inClass ? receiverOf(name, words, owner) : undefined;
-  for (const [place, parameter] of parameters.entries())
-    bindParameter(walker, parameter, place === 0 ? receiver : undefined);
-  if (result >= 0) walker.setType(definition, resultOf(walker, result, words));
+  const receiver = inClass ? receiverOf(name, decorators, owner) : undefined;
+  for (const [index, parameter] of parameters.entries())
+    bindParameter(walker, parameter, index === 0 ? receiver : undefined);
+  if (result >= 0) walker.setType(definition, resultOf(walker, result, decorators));
   walker.visitField(node, "body");
   scopes.leave();
 };

@@ -3,7 +3,7 @@ import type { Walker } from "../../extract/walker.ts";
 import { pythonType } from "./types.ts";
 import { firstPart, ownerOf, parts } from "./use.ts";
 
-/** `self` and what stands for it in a method; the class itself is `#` and its number. */
+/** `self`, or the name that a method uses instead; the class itself is `#` and its number. */
 const isSelf = (walker: Walker, node: number): boolean =>
   walker.type(node) === "identifier" &&
   walker.scopes.resolve(walker.text(node), walker.scopes.current, false) === "this";
@@ -73,7 +73,7 @@ export const pythonExpression = (walker: Walker, node: number): Expression => {
     case "not_operator":
     case "lambda":
       return FOREIGN;
-    // `None` stands where something else will be: what comes later tells.
+    // `None` is often only the initial value: later assignments tell more.
     default:
       return UNKNOWN;
   }

@@ -18,7 +18,7 @@ export const importStatement: Handler = (walker, node) => {
     else if (walker.type(part) === "dotted_name") {
       const source = unspaced(walker.text(part));
       const head = source.split(".")[0] ?? "";
-      // `import a.b` binds `a`; that `a.b` is loaded is a second thing.
+      // `import a.b` binds `a`, and loads `a.b` besides.
       walker.import({ source: head, name: "", local: head }, part);
       if (head !== source) walker.import({ source, name: "", local: "" }, part);
     }
@@ -40,7 +40,7 @@ export const importFrom: Handler = (walker, node) => {
   }
 };
 
-/** `__all__ = ["open_store"]`: whoever renames it has to change that line too. */
+/** `__all__ = ["open_store"]` is a use: renaming the symbol changes that line too. */
 export const listExported = (walker: Walker, left: number, right: number): void => {
   if (walker.text(left) !== "__all__" || walker.scopes.kind !== "file") return;
   for (const part of parts(walker, right))

@@ -43,7 +43,7 @@ export const createPythonModules =
       folder = folder.includes("/") ? folder.slice(0, folder.lastIndexOf("/")) : ""
     ) {
       const found = fileAt(files, folder === "" ? path : `${folder}/${path}`);
-      // A script's own folder counts; inside a package, `import json` does not mean `json.py` beside it.
+      // Only a script imports from its own folder: inside a package, `import json` does not mean `json.py` beside it.
       if (found !== undefined && (folder === "" || files.byPath(`${folder}/__init__.py`) === undefined))
         return [found.id];
       if (folder === "") break;

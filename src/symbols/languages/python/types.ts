@@ -10,7 +10,7 @@ const COLLECTION =
 const MAPPING =
   /^(?:(?:typing|t|collections(?:\.abc)?)\.)?(?:[Dd]ict|Mapping|MutableMapping|[Dd]efault[Dd]ict|OrderedDict)$/;
 
-/** Longer annotations in quotes, and deeper ones, are not written by hand. */
+/** Longer or deeper quoted annotations are not written by hand. */
 const MAX_QUOTED = 300;
 const MAX_DEPTH = 8;
 
@@ -37,8 +37,8 @@ const union = <T>(parts: readonly T[], { typeOf }: Reading<T>): Expression => {
 };
 
 const applied = <T>(head: string, given: readonly T[], reading: Reading<T>): Expression => {
-  const at = (place: number): Expression => {
-    const part = given[place];
+  const at = (index: number): Expression => {
+    const part = given[index];
     return part === undefined ? UNKNOWN : reading.typeOf(part);
   };
   if (TRANSPARENT.test(head)) return at(/Coroutine$/.test(head) ? 2 : 0);
@@ -52,11 +52,11 @@ const applied = <T>(head: string, given: readonly T[], reading: Reading<T>): Exp
   return /^[\w.]+$/.test(head) ? instanceOf(head) : UNKNOWN;
 };
 
-/** What stands between the quotes; empty for text with parts to fill in. */
+/** The text between the quotes; empty for format strings. */
 export const quoted = (walker: Walker, node: number): string =>
   /^[ru]?(?:'''|"""|['"])([^'"\\]*)(?:'''|"""|['"])$/i.exec(walker.text(node))?.[1] ?? "";
 
-/** Parts of a text between a character that stands in no brackets. */
+/** Splits a text at a separator that is not inside brackets. */
 const split = (text: string, at: string): readonly string[] => {
   const found: string[] = [];
   let depth = 0;
@@ -74,7 +74,7 @@ const split = (text: string, at: string): readonly string[] => {
   return found;
 };
 
-/** The same for an annotation in quotes, which the grammar does not look into. */
+/** The same for a quoted annotation, which the grammar does not parse. */
 const quotedType = (text: string, depth = MAX_DEPTH): Expression => {
   if (text.length > MAX_QUOTED || depth <= 0) return UNKNOWN;
   const reading: Reading<string> = {

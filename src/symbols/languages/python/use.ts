@@ -1,7 +1,7 @@
 import type { ReferenceKind } from "../../extract/file-symbols.ts";
 import type { Walker } from "../../extract/walker.ts";
 
-/** What a node holds, without the comments that may stand anywhere inside. */
+/** The children of a node without comments, which may be anywhere. */
 export const parts = (walker: Walker, node: number): readonly number[] =>
   walker.children(node).filter((child) => walker.type(child) !== "comment");
 
@@ -12,7 +12,7 @@ export const firstPart = (walker: Walker, node: number): number => {
   return child;
 };
 
-/** Class that the definition at hand is part of; -1 outside of classes. */
+/** The class around the current definition; -1 outside of classes. */
 export const ownerOf = (walker: Walker): number => {
   let at = walker.scopes.definition;
   while (at >= 0 && walker.kindOf(at) !== "class") at = walker.parentOf(at);

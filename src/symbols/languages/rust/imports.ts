@@ -46,14 +46,14 @@ export const useDeclaration: Handler = (walker, node) =>
 export const modItem: Handler = (walker, node) => {
   const name = walker.field(node, "name");
   const body = walker.field(node, "body");
-  const word = walker.text(name);
+  const text = walker.text(name);
   if (body < 0) {
-    const exported = isPublic(walker, word, node);
-    walker.import({ source: `self::${word}`, name: "", local: word, exported }, node);
-    walker.scopes.bindImport(word);
+    const exported = isPublic(walker, text, node);
+    walker.import({ source: `self::${text}`, name: "", local: text, exported }, node);
+    walker.scopes.bindImport(text);
     return;
   }
-  const definition = walker.define(word, "module", name, node, { exported: isPublic(walker, word, node) });
+  const definition = walker.define(text, "module", name, node, { exported: isPublic(walker, text, node) });
   walker.scopes.enter("block", definition >= 0 ? definition : undefined);
   walker.visitChildren(body);
   walker.scopes.leave();

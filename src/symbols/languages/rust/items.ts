@@ -6,12 +6,12 @@ import { isPublic } from "./node-types.ts";
 export const functionItem: Handler = (walker, node) => {
   const { scopes } = walker;
   const name = walker.field(node, "name");
-  const word = walker.text(name);
+  const text = walker.text(name);
   const owner = owners.get(walker)?.at(-1) ?? "";
   const inType = scopes.kind === "class";
   const result = walker.field(node, "return_type");
-  const definition = walker.define(word, inType ? "method" : "function", name, node, {
-    exported: inType || isPublic(walker, word, node),
+  const definition = walker.define(text, inType ? "method" : "function", name, node, {
+    exported: inType || isPublic(walker, text, node),
     type: result < 0 ? "" : writtenType(walker.text(result)),
     ...(inType && owner !== "" ? { attachedTo: owner, scope: -1 } : {}),
   });
@@ -20,7 +20,7 @@ export const functionItem: Handler = (walker, node) => {
   scopes.leave();
 };
 
-/** Types whose `impl` is open, outermost first. */
+/** Types of the enclosing `impl` blocks, outermost first. */
 const owners = new WeakMap<Walker, string[]>();
 
 export const implItem: Handler = (walker, node) => {

@@ -1,8 +1,8 @@
 import type { Walker } from "../../extract/walker.ts";
-import type { Vocabulary } from "../../rules/handlers.ts";
+import type { NodeTypes } from "../../rules/handlers.ts";
 
 /** Node types that name something. */
-export const words: Vocabulary = {
+export const nodeTypes: NodeTypes = {
   names: new Set(["identifier", "self", "type_identifier"]),
   members: {
     field_expression: { object: "value", name: "field" },

@@ -2,19 +2,19 @@ import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
 import { use } from "../../rules/handlers.ts";
 import { writtenType } from "../../rules/written-type.ts";
-import { words } from "./node-types.ts";
+import { nodeTypes } from "./node-types.ts";
 
 const bindPattern = (walker: Walker, node: number, type: Expression): void => {
   switch (walker.type(node)) {
     case "identifier":
-      // `None`, `MAX`: names of constants, not new ones.
+      // `None`, `MAX`: existing constants, not new bindings.
       if (/^[a-z_]/.test(walker.text(node))) walker.scopes.bindLocal(walker.text(node), type);
       else walker.visit(node);
       return;
     case "tuple_struct_pattern":
     case "struct_pattern": {
       const name = walker.field(node, "type");
-      use(words, walker, name, "read");
+      use(nodeTypes, walker, name, "read");
       const wraps = /^(?:Some|Ok|Err)$/.test(walker.text(name));
       for (const child of walker.children(node))
         if (child !== name) bindPattern(walker, child, wraps ? type : UNKNOWN);

@@ -12,13 +12,13 @@ import {
 } from "../../rules/handlers.ts";
 import { modItem, useDeclaration } from "./imports.ts";
 import { enumVariant, field, functionItem, implItem, item, traitBounds, traitItem } from "./items.ts";
-import { isPublic, words } from "./node-types.ts";
+import { isPublic, nodeTypes } from "./node-types.ts";
 import { closureParameters, forExpression, letDeclaration, matchArm, parameterOf } from "./patterns.ts";
 
 export const rules: Rules = {
   membersVisible: false,
   outerNames: false,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["line_comment", skip],
     ["block_comment", skip],
@@ -66,11 +66,11 @@ export const rules: Rules = {
         walker.visitField(node, "bounds");
       },
     ],
-    ["call_expression", callOf(words)],
+    ["call_expression", callOf(nodeTypes)],
     [
       "struct_expression",
       (walker, node) => {
-        use(words, walker, walker.field(node, "name"), "call");
+        use(nodeTypes, walker, walker.field(node, "name"), "call");
         walker.visitField(node, "body");
       },
     ],
@@ -92,7 +92,7 @@ export const rules: Rules = {
       "macro_invocation",
       (walker, node) => {
         const macro = pick(walker, node, "macro");
-        use(words, walker, macro, "call");
+        use(nodeTypes, walker, macro, "call");
         for (const child of walker.children(node)) if (child !== macro) walker.visit(child);
       },
     ],

@@ -1,24 +1,20 @@
-import { type Expression, step, UNKNOWN } from "../extract/expression.ts";
-import type { Handler, Rules, Walker } from "../extract/walker.ts";
-import type { ConfigFiles } from "../project/config-files.ts";
-import type { ProjectFiles, ResolveSource } from "../project/family.ts";
-import { joinPath } from "../project/paths.ts";
+import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
+import type { Handler, Rules, Walker } from "../../extract/walker.ts";
 import {
   bindName,
   block,
   callOf,
   expressionOf,
   firstOf,
+  type NodeTypes,
   refersTo,
   skip,
   use,
   useMember,
-  type Vocabulary,
-} from "../rules/handlers.ts";
-import type { SymbolLanguage } from "../rules/symbol-language.ts";
-import { writtenType } from "../rules/written-type.ts";
+} from "../../rules/handlers.ts";
+import { writtenType } from "../../rules/written-type.ts";
 
-const words: Vocabulary = {
+const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),
   members: {
     selector_expression: { object: "operand", name: "field" },
@@ -63,22 +59,22 @@ const signature = (walker: Walker, node: number, definition: number): void => {
 
 const functionDeclaration: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name);
-  const definition = walker.define(word, "function", name, node, {
-    exported: isExported(word),
+  const text = walker.text(name);
+  const definition = walker.define(text, "function", name, node, {
+    exported: isExported(text),
     type: resultOf(walker, node),
   });
   signature(walker, node, definition);
 };
 
-/** A method stands beside its type, maybe in another file of the folder. */
+/** A method is declared outside of its type, perhaps in another file of the folder. */
 const methodDeclaration: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name);
+  const text = walker.text(name);
   const receiver = firstOf(walker, walker.field(node, "receiver"));
   const owner = /[A-Za-z_]\w*/.exec(walker.text(walker.field(receiver, "type")))?.[0] ?? "";
-  const definition = walker.define(word, "method", name, node, {
-    exported: isExported(word),
+  const definition = walker.define(text, "method", name, node, {
+    exported: isExported(text),
     type: resultOf(walker, node),
     scope: -1,
     attachedTo: owner,
@@ -88,7 +84,7 @@ const methodDeclaration: Handler = (walker, node) => {
 
 const typeSpec: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name);
+  const text = walker.text(name);
   const type = walker.field(node, "type");
   const kind =
     walker.type(type) === "struct_type"
@@ -96,8 +92,8 @@ const typeSpec: Handler = (walker, node) => {
       : walker.type(type) === "interface_type"
         ? "interface"
         : "type";
-  const definition = walker.define(word, kind, name, node, {
-    exported: isExported(word),
+  const definition = walker.define(text, kind, name, node, {
+    exported: isExported(text),
     type: kind === "type" ? writtenType(walker.text(type)) : "",
   });
   walker.scopes.enter("class", definition >= 0 ? definition : undefined);
@@ -113,15 +109,15 @@ const fieldDeclaration: Handler = (walker, node) => {
   for (const child of walker.children(node)) {
     if (walker.type(child) !== "field_identifier") continue;
     hasName = true;
-    const word = walker.text(child);
+    const text = walker.text(child);
     if (walker.scopes.kind === "class")
-      walker.define(word, "field", child, node, { exported: isExported(word), type: written, scope: -1 });
+      walker.define(text, "field", child, node, { exported: isExported(text), type: written, scope: -1 });
   }
   if (hasName || walker.scopes.kind !== "class") {
     walker.visit(type);
     return;
   }
-  // An embedded type gives its members to the struct.
+  // The struct has the members of an embedded type.
   const last = /(\w+)\W*$/.exec(walker.text(type))?.[1] ?? "";
   const packaged = /^\*?(\w+)\./.exec(walker.text(type))?.[1];
   walker.refer(last, type, "inherit", packaged ?? "");
@@ -129,9 +125,9 @@ const fieldDeclaration: Handler = (walker, node) => {
 
 const methodElement: Handler = (walker, node) => {
   const name = walker.field(node, "name");
-  const word = walker.text(name);
-  const definition = walker.define(word, "method", name, node, {
-    exported: isExported(word),
+  const text = walker.text(name);
+  const definition = walker.define(text, "method", name, node, {
+    exported: isExported(text),
     type: resultOf(walker, node),
     scope: -1,
   });
@@ -157,10 +153,10 @@ const bindAll = (
   written: Expression,
   whole: number,
 ): void => {
-  for (const [place, name] of names.entries()) {
+  for (const [index, name] of names.entries()) {
     let type = written;
     if (type === "") {
-      const value = values.length === names.length ? values[place] : place === 0 ? values[0] : undefined;
+      const value = values.length === names.length ? values[index] : index === 0 ? values[0] : undefined;
       type = value === undefined ? UNKNOWN : walker.expression(value);
     }
     bindName(walker, name, type, whole);
@@ -188,8 +184,8 @@ const range: Handler = (walker, node) => {
   const right = walker.field(node, "right");
   walker.visit(right);
   const names = valuesOf(walker, walker.field(node, "left"));
-  for (const [place, name] of names.entries())
-    bindName(walker, name, place === 1 ? step(walker.expression(right), "[]") : UNKNOWN, node);
+  for (const [index, name] of names.entries())
+    bindName(walker, name, index === 1 ? step(walker.expression(right), "[]") : UNKNOWN, node);
 };
 
 const importSpec: Handler = (walker, node) => {
@@ -205,10 +201,10 @@ const importSpec: Handler = (walker, node) => {
   walker.import({ source, name: alias === "." ? "*" : "", local: local === "_" ? "" : local }, node);
 };
 
-const rules: Rules = {
+export const rules: Rules = {
   membersVisible: false,
   outerNames: true,
-  expression: expressionOf(words),
+  expression: expressionOf(nodeTypes),
   handlers: new Map<string, Handler>([
     ["comment", skip],
     ["package_clause", (walker, node) => walker.setModule(walker.text(firstOf(walker, node)))],
@@ -232,7 +228,7 @@ const rules: Rules = {
     ["for_statement", block],
     ["expression_switch_statement", block],
     ["type_switch_statement", block],
-    ["call_expression", callOf(words)],
+    ["call_expression", callOf(nodeTypes)],
     [
       "selector_expression",
       (walker, node) => useMember(walker, node, { object: "operand", name: "field" }, "read"),
@@ -248,7 +244,7 @@ const rules: Rules = {
       "assignment_statement",
       (walker, node) => {
         for (const target of valuesOf(walker, walker.field(node, "left")))
-          use(words, walker, target, "write");
+          use(nodeTypes, walker, target, "write");
         walker.visitField(node, "right");
       },
     ],
@@ -277,41 +273,4 @@ const rules: Rules = {
     ["identifier", refersTo("read")],
     ["type_identifier", refersTo("type")],
   ]),
-};
-
-const moduleOf = (text: string, folder: string) => {
-  const module = /^module\s+"?([^\s"]+)/m.exec(text)?.[1];
-  return module === undefined ? undefined : { folder, module };
-};
-
-/** An import path means a folder: by the nearest go.mod, or by the longest end of the path that is a folder. */
-const createPackages =
-  (files: ProjectFiles, config: ConfigFiles): ResolveSource =>
-  (from, source) => {
-    const own = config.nearest(from.folder, "go.mod", moduleOf);
-    const filesIn = (folder: string): readonly number[] =>
-      files.inFolder.get(folder).filter((id) => files.file(id)?.family === from.family);
-    if (own !== undefined && (source === own.module || source.startsWith(`${own.module}/`)))
-      return filesIn(joinPath(own.folder, source.slice(own.module.length)));
-    const parts = source.split("/");
-    // A path without a dot in its first part is of the standard library.
-    if (!(parts[0] ?? "").includes(".")) return [];
-    for (let first = 1; first < parts.length; first++) {
-      const found = filesIn(parts.slice(first).join("/"));
-      if (found.length > 0) return found;
-    }
-    return own === undefined && parts.length <= 4 ? filesIn("") : [];
-  };
-
-export const go: SymbolLanguage = {
-  ids: ["go"],
-  rules,
-  family: {
-    name: "go",
-    reach: "folder",
-    createModules: createPackages,
-    configFiles: /^go\.mod$/,
-    hidesWildcards: true,
-    methodsShareFolder: true,
-  },
 };
