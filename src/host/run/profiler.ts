@@ -20,7 +20,8 @@ import { createTrackedFinder } from "./git/tracked.ts";
 import { buildProfile } from "./sandbox-profile.ts";
 import { setNewFindingsAside } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
-import { createWorkspaceScan } from "./scan/workspace-scan.ts";
+import { createOtherNames } from "./scan/other-names.ts";
+import { createWorkspaceScan, findingOf } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -64,6 +65,7 @@ interface Prepared {
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const scan = createWorkspaceScan(source);
+  const otherNames = createOtherNames();
   const findTracked = createTrackedFinder();
 
   return async (
@@ -79,8 +81,11 @@ export const createProfiler = (options: ProfilerOptions) => {
     const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(args), reach);
     const repository = git === undefined ? undefined : findRepository(folder, roots);
     if (repository !== undefined) checkRepository(repository, roots);
-    const found = await scan.current();
-    const secrets = found.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+    const scanned = await scan.current();
+    const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+    const others = await otherNames(named, roots);
+    const found = [...scanned, ...others.map((path) => findingOf("secret", path))];
+    const secrets = [...named, ...others];
     source.withheldFiles?.see(secrets);
     const { kept, changed } =
       git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);

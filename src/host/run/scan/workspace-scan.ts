@@ -72,7 +72,7 @@ const identityOf = (path: string): string => {
   }
 };
 
-const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
+export const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
   kind,
   path,
   isLink,
