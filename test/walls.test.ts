@@ -12,9 +12,8 @@ const SRC = resolve(import.meta.dirname, "../src");
  */
 const STILL_OPEN: Partial<Record<Wall, number>> = {
   modules: 1,
-  "long files": 1,
-  "long functions": 9,
-  dialect: 42,
+  "long functions": 6,
+  dialect: 7,
 };
 
 describe("the walls of the house", () => {
