@@ -36,7 +36,7 @@ const nameOf = ({ packages }: Extra): string =>
 
 export const missingExtra = (extra: Extra, cause: unknown): LlmcError =>
   new LlmcError("unavailable", `${extra.key} needs ${nameOf(extra)} not installed.`, {
-    hint: `Install it beside llmc (${installCommand(extra)}), or leave the key out.`,
+    hint: `Install it beside llmc (${installCommand(extra)}; without -g if llmc is part of a project), or leave the key out.`,
     retryable: false,
     cause,
   });

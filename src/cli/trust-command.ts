@@ -66,7 +66,7 @@ const planLines = ({ values, modules }: TrustPlan): string[] => [
   ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
   ...modules.map(
     ({ file, digest, isGranted }) =>
-      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : ""}`,
+      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : " (not granted)"}`,
   ),
 ];
 

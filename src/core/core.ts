@@ -104,7 +104,12 @@ const createViews = ({ settings, program, waiting, now }: CoreParts, registry: (
       mode: catalogue().settings.mode,
       uptimeSeconds: Math.round((now() - startedAt) / 1000),
       tools: catalogue().tools.length,
-      waiting: waiting(),
+      waiting: [
+        ...waiting(),
+        ...registry()
+          .untrusted()
+          .map((file) => `the module ${file}`),
+      ],
     }),
   };
 };

@@ -29,6 +29,8 @@ export interface ModuleSource {
 interface Failure {
   readonly file: string;
   readonly reason: string;
+  /** It was left out because nobody trusted this content. */
+  readonly isUntrusted: boolean;
 }
 
 /** Clients hide a whole server over one name outside this alphabet (REQ-D1). */
@@ -93,7 +95,7 @@ export const loadCustomModules = async (
     } catch (thrown) {
       const error = toLlmcError(thrown);
       const cause = error.cause instanceof Error ? error.cause.message : error.message;
-      failures.push({ file: nameOf(path), reason: cause });
+      failures.push({ file: nameOf(path), reason: cause, isUntrusted: error.code === "forbidden" });
       continue;
     }
     for (const tool of own.tools) taken.add(tool.name);

@@ -36,9 +36,11 @@ export const createRegistry = async (parts: RegistryParts) => {
   const { settings, log } = parts;
   const builtIn: Registered = { ...NOTHING_REGISTERED, tools: parts.tools, templates: parts.templates };
   let custom = NOTHING_REGISTERED;
+  let untrusted: readonly string[] = [];
 
   const loadCustom = async (): Promise<Registered> => {
     const { customModules: folder } = settings();
+    untrusted = [];
     if (folder === undefined) return NOTHING_REGISTERED;
     const { loadCustomModules } = await import("./custom-modules.ts");
     const { registered, failures } = await loadCustomModules(
@@ -48,6 +50,7 @@ export const createRegistry = async (parts: RegistryParts) => {
       builtIn,
     );
     for (const { file, reason } of failures) log.warn({ file, reason }, "custom module left out");
+    untrusted = failures.filter(({ isUntrusted }) => isUntrusted).map(({ file }) => file);
     return registered;
   };
 
@@ -68,6 +71,8 @@ export const createRegistry = async (parts: RegistryParts) => {
   let catalogue = await build();
   return {
     catalogue: () => catalogue,
+    /** Custom modules that wait for trust, by file. */
+    untrusted: () => untrusted,
     catalogueOf,
     rebuild: async (): Promise<void> => {
       catalogue = await build();

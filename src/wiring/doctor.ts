@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
+import { quoteForMessage } from "../base/text.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import type { Loaded } from "../config/load.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
@@ -12,6 +13,7 @@ import { STATE_DIR } from "../policy/paths.ts";
 import { modelSettingsOf } from "./agent-wiring.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
+import { createTrust } from "./trust.ts";
 import { VERSION } from "./version.ts";
 
 const good = (name: string, says: string): Finding => ({ name, state: "good", says });
@@ -59,17 +61,17 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 };
 
 /** What the workspace's file asks for and does not get. */
-const examineTrust = (loaded: Loaded | undefined): Finding[] => {
+const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded?.workspaceFile === undefined) return [];
-  const { waiting } = loaded;
+  const { values, modules } = await createTrust(request).plan();
+  const waiting = [
+    ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
+    ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
+  ];
   return [
     waiting.length === 0
       ? good("trust", "all that the workspace's file says is in force")
-      : weak(
-          "trust",
-          `the workspace's file is not trusted with ${waiting.map(({ key }) => key).join(", ")}`,
-          "llmc trust",
-        ),
+      : weak("trust", `the workspace's file is not trusted with ${waiting.join(", ")}`, "llmc trust"),
   ];
 };
 
@@ -157,7 +159,11 @@ const examineExtras = (loaded: Loaded | undefined): Finding[] => {
   const asked = missing.filter(([, { key, values }]) => values.test(valueAt(loaded?.config, key)));
   if (asked.length > 0)
     return asked.map(([name, extra]) =>
-      bad("extras", `${extra.key} needs the extra "${name}", which is not installed`, installCommand(extra)),
+      bad(
+        "extras",
+        `${extra.key} needs the extra "${name}", which is not installed`,
+        `${installCommand(extra)} (without -g if llmc is part of a project)`,
+      ),
     );
   const list = missing.map(([name, extra]) => `${name} (${installCommand(extra)})`).join(", ");
   return [
@@ -172,7 +178,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
   return [
     good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
     finding,
-    ...examineTrust(loaded),
+    ...(await examineTrust(request, loaded)),
     ...(await examineRoots(request, loaded)),
     await examineFiles(),
     examineHttp(request, loaded),

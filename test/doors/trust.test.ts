@@ -163,7 +163,10 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     expect(out).toContain("zebra");
     expect(err).toContain("had another content when this workspace was trusted");
     expect((await user.llmc(root, "tools", "--mode", "classic")).out).not.toContain("evil");
-    expect((await user.llmc(root, "trust")).out).toContain("evil.mjs");
+    expect((await user.llmc(root, "trust")).out).toContain("evil.mjs (not granted)");
+    expect((await user.llmc(root, "doctor")).out).toContain('is not trusted with the module "evil.mjs"');
+    const health2 = (await user.llmc(root, "call", "health", "--json", "{}")).out;
+    expect(health2).toContain("the module evil.mjs");
 
     expect((await user.llmc(root, "trust", "--revoke")).out).toContain("is no longer trusted");
     expect((await user.llmc(root, "tools")).err).toContain(WAITING);

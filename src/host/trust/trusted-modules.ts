@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, r
 import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { LlmcError } from "../../base/error.ts";
 
 /** SHA-256 of each file of a folder, by its path in the folder. */
 export type Digests = Readonly<Record<string, string>>;
@@ -109,7 +110,10 @@ const loadHook: LoadHookSync = (url, context, nextLoad) => {
   const digest = guarded.get(folder)?.digests[name];
   if (digest === undefined || digest !== sha256(source)) {
     const how = digest === undefined ? "was not there" : "had another content";
-    throw new Error(`${name} ${how} when this workspace was trusted: look at it, then run llmc trust`);
+    throw new LlmcError(
+      "forbidden",
+      `${name} ${how} when this workspace was trusted: look at it, then run llmc trust`,
+    );
   }
   return { format, source, shortCircuit: true };
 };
