@@ -74,109 +74,123 @@ const resultOf = (finished: Finished): EnvelopeResult => {
   };
 };
 
-export const createEnvelope = (parts: EnvelopeParts): Envelope => {
-  /** Runs work of the envelope itself. If it fails, the command's answer does not, unless the operator wants the error. */
-  const tolerate = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (!parts.settings().passthroughOnFailure) throw error;
-      parts.onFailure(what, error);
-      return undefined;
-    }
-  };
-
-  const allowanceOf = (session: Session, raw: boolean) => {
-    const { enabled, firstPageTokens, sessionTokenBudget } = parts.settings();
-    // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
-    const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
-    const rawTokens = Math.min(PLAIN_TOKENS, Math.max(firstPageTokens, Math.floor(share)));
-    const usualTokens = raw ? rawTokens : enabled ? firstPageTokens : UNSUMMARIZED_TOKENS;
-    return allow(session, {
-      usage: enabled ? parts.usage : undefined,
-      budgetTokens: sessionTokenBudget,
-      usualTokens,
-      tolerate: (work) => tolerate("budget", work),
-    });
-  };
-
-  /** The page that is shown and a handle to the whole output; if nothing can be kept, as much as one answer holds. */
-  const tell = async (
-    argv: Argv,
-    launched: Launched,
-    output: Output,
-    raw: boolean,
-    maxTokens: number,
-    session: Session,
-  ): Promise<Told> => {
-    const plain = raw ? "raw" : "passthrough";
-    const isPlain = raw || !parts.settings().enabled;
-    const summary = isPlain
-      ? undefined
-      : await tolerate("summary", async () => {
-          const name = argv[0].slice(argv[0].lastIndexOf("/") + 1);
-          const ran = { argv: [name, ...argv.slice(1)] as Argv, exitCode: exitStatus(launched) };
-          return summarize(ran, output, launched.timedOut, maxTokens);
-        });
-    const shown = summary ?? plainPage(output, maxTokens, plain);
-    if (!shown.truncated) return { shown, handle: null };
-    const { handles } = parts;
-    const handle =
-      handles && (await tolerate("handle", () => handles.put(session, "output", "", output.lines())));
-    if (handle !== undefined) return { shown, handle };
-    return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), handle: null };
-  };
-
-  const record = async (row: UsageRecord, reserved: number | undefined): Promise<void> => {
-    const { usage } = parts;
-    parts.onDone?.(row.mode, row.latencyMs);
-    if (usage === undefined || !parts.settings().enabled) return;
-    await tolerate("telemetry", () => usage.record(row, reserved));
-  };
-
-  const run = async (call: EnvelopeCall, session: Session, signal?: AbortSignal): Promise<EnvelopeResult> => {
-    const startedAt = performance.now();
-    const settings = parts.settings();
-    const argv = argvOf(call.command);
-    const raw = call.raw ?? false;
-    const allowance = await allowanceOf(session, raw);
-    const output = createOutput(settings.maxHandleBytes);
-    const base = recordOf(argv, session, settings);
-    try {
-      const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
-      const launched = await parts.launch(
-        { argv, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
-        signal,
-      );
-      const { shown, handle } = await tell(argv, launched, output, raw, allowance.pageTokens, session);
-      const figures = figuresOf(shown, output, settings);
-      const latencyMs = performance.now() - startedAt;
-      const exitCode = exitStatus(launched);
-      const { shownTokens } = figures;
-      const { left, reserved } = allowance;
-      await record({ ...base, ...figures, exitCode, latencyMs }, reserved);
-      return resultOf({
-        call,
-        session,
-        argv,
-        launched,
-        shown,
-        handle,
-        exitCode,
-        latencyMs,
-        shownTokens,
-        left,
-      });
-    } catch (error) {
-      const latencyMs = performance.now() - startedAt;
-      const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
-      // A failure to record must not hide the original failure.
-      await record({ ...failed, latencyMs }, allowance.reserved).catch(() => {});
-      throw error;
-    } finally {
-      output.close();
-    }
-  };
-
-  return { run };
+/** Runs work of the envelope itself. If it fails, the command's answer does not, unless the operator wants the error. */
+const tolerate = async <T>(
+  parts: EnvelopeParts,
+  what: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!parts.settings().passthroughOnFailure) throw error;
+    parts.onFailure(what, error);
+    return undefined;
+  }
 };
+
+const allowanceOf = (parts: EnvelopeParts, session: Session, raw: boolean) => {
+  const { enabled, firstPageTokens, sessionTokenBudget } = parts.settings();
+  // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
+  const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
+  const rawTokens = Math.min(PLAIN_TOKENS, Math.max(firstPageTokens, Math.floor(share)));
+  const usualTokens = raw ? rawTokens : enabled ? firstPageTokens : UNSUMMARIZED_TOKENS;
+  return allow(session, {
+    usage: enabled ? parts.usage : undefined,
+    budgetTokens: sessionTokenBudget,
+    usualTokens,
+    tolerate: (work) => tolerate(parts, "budget", work),
+  });
+};
+
+/** The page that is shown and a handle to the whole output; if nothing can be kept, as much as one answer holds. */
+const tell = async (
+  parts: EnvelopeParts,
+  argv: Argv,
+  launched: Launched,
+  output: Output,
+  raw: boolean,
+  maxTokens: number,
+  session: Session,
+): Promise<Told> => {
+  const plain = raw ? "raw" : "passthrough";
+  const isPlain = raw || !parts.settings().enabled;
+  const summary = isPlain
+    ? undefined
+    : await tolerate(parts, "summary", async () => {
+        const name = argv[0].slice(argv[0].lastIndexOf("/") + 1);
+        const ran = { argv: [name, ...argv.slice(1)] as Argv, exitCode: exitStatus(launched) };
+        return summarize(ran, output, launched.timedOut, maxTokens);
+      });
+  const shown = summary ?? plainPage(output, maxTokens, plain);
+  if (!shown.truncated) return { shown, handle: null };
+  const { handles } = parts;
+  const handle =
+    handles && (await tolerate(parts, "handle", () => handles.put(session, "output", "", output.lines())));
+  if (handle !== undefined) return { shown, handle };
+  return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), handle: null };
+};
+
+const record = async (
+  parts: EnvelopeParts,
+  row: UsageRecord,
+  reserved: number | undefined,
+): Promise<void> => {
+  const { usage } = parts;
+  parts.onDone?.(row.mode, row.latencyMs);
+  if (usage === undefined || !parts.settings().enabled) return;
+  await tolerate(parts, "telemetry", () => usage.record(row, reserved));
+};
+
+const run = async (
+  parts: EnvelopeParts,
+  call: EnvelopeCall,
+  session: Session,
+  signal?: AbortSignal,
+): Promise<EnvelopeResult> => {
+  const startedAt = performance.now();
+  const settings = parts.settings();
+  const argv = argvOf(call.command);
+  const raw = call.raw ?? false;
+  const allowance = await allowanceOf(parts, session, raw);
+  const output = createOutput(settings.maxHandleBytes);
+  const base = recordOf(argv, session, settings);
+  try {
+    const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
+    const launched = await parts.launch(
+      { argv, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
+      signal,
+    );
+    const { shown, handle } = await tell(parts, argv, launched, output, raw, allowance.pageTokens, session);
+    const figures = figuresOf(shown, output, settings);
+    const latencyMs = performance.now() - startedAt;
+    const exitCode = exitStatus(launched);
+    const { shownTokens } = figures;
+    const { left, reserved } = allowance;
+    await record(parts, { ...base, ...figures, exitCode, latencyMs }, reserved);
+    return resultOf({
+      call,
+      session,
+      argv,
+      launched,
+      shown,
+      handle,
+      exitCode,
+      latencyMs,
+      shownTokens,
+      left,
+    });
+  } catch (error) {
+    const latencyMs = performance.now() - startedAt;
+    const failed = { ...base, mode: raw ? "raw" : "passthrough", errorCode: toLlmcError(error).code };
+    // A failure to record must not hide the original failure.
+    await record(parts, { ...failed, latencyMs }, allowance.reserved).catch(() => {});
+    throw error;
+  } finally {
+    output.close();
+  }
+};
+
+export const createEnvelope = (parts: EnvelopeParts): Envelope => ({
+  run: (call, session, signal) => run(parts, call, session, signal),
+});

@@ -7,7 +7,7 @@ export type Denylist = (realPath: string, bases: readonly string[]) => boolean;
 
 // Word patterns (`*token*`) catch names by topic, and code and prose about a topic hold no secrets as a rule. Formats
 // that do hold them (.sh .txt .json .yaml .toml .ini .env and whatever is not named here) stay withheld.
-const SPARED_BY_WORDS = new Set(
+const SPARED_BY_NAME_PARTS = new Set(
   (
     ".ts .tsx .mts .cts .js .jsx .mjs .cjs .py .pyi .go .rs .java .kt .kts .groovy .c .h .cc .cpp .cxx .hh .hpp .m .mm " +
     ".cs .fs .vb .rb .php .swift .scala .clj .cljs .ex .exs .erl .hs .ml .mli .lua .pl .pm .r .jl .dart .zig .nim .sol " +
@@ -69,12 +69,15 @@ export const compileDenylist = (globs: readonly string[]): Denylist => {
   const rules = globs.filter((glob) => glob !== "").map(parseGlob);
   const strict = compileRules(rules.filter((rule) => !rule.loose));
   const loose = compileRules(rules.filter((rule) => rule.loose && !rule.word));
-  const words = compileRules(rules.filter((rule) => rule.word));
+  const matchesNamePart = compileRules(rules.filter((rule) => rule.word));
   return (realPath, bases) => {
     if (strict(realPath, bases)) return true;
     const name = posix.basename(realPath).toLowerCase();
     if (ENV_TEMPLATES.has(name)) return false;
-    return loose(realPath, bases) || (!SPARED_BY_WORDS.has(posix.extname(name)) && words(realPath, bases));
+    return (
+      loose(realPath, bases) ||
+      (!SPARED_BY_NAME_PARTS.has(posix.extname(name)) && matchesNamePart(realPath, bases))
+    );
   };
 };
 

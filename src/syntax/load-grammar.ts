@@ -1,6 +1,6 @@
-import { setFlagsFromString } from "node:v8";
 import { Parser, Language as Syntax } from "web-tree-sitter";
 import { readGrammar } from "../host/os/bundled-files.ts";
+import { withV8Flags } from "../host/os/v8-flags.ts";
 import type { Grammar } from "./language-table.ts";
 import { setInput } from "./tree-sitter-core.ts";
 
@@ -31,18 +31,15 @@ const USUAL_FLAGS = ["no-liftoff-only", "wasm-tier-up", "wasm-dynamic-tiering"];
 
 const SAMPLE = "a b\n";
 
-/** V8 compiles a function at its first call with the flags of that moment, which belong to the process: a thread has none. */
+/** The grammar's functions are compiled at their first call, as they stay. */
 const warmUp = (syntax: Syntax): void => {
   const parser = new Parser();
   parser.setLanguage(syntax);
-  for (const flag of BASELINE_FLAGS) setFlagsFromString(`--${flag}`);
-  try {
+  withV8Flags(BASELINE_FLAGS, USUAL_FLAGS, () => {
     setInput(SAMPLE);
     parser.parse(SAMPLE)?.delete();
-  } finally {
-    for (const flag of USUAL_FLAGS) setFlagsFromString(`--${flag}`);
-    parser.delete();
-  }
+  });
+  parser.delete();
 };
 
 const load = async (grammar: Grammar): Promise<Syntax> => {

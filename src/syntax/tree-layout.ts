@@ -84,7 +84,7 @@ const known = new WeakMap<Language, Productions>();
 const readFields = (
   productions: number,
   slices: Uint16Array,
-  readEntries: (words: number) => Uint16Array,
+  readEntries: (count: number) => Uint16Array,
 ): Pick<Productions, "fields" | "fieldsEach"> => {
   let last = 0;
   for (let at = 0; at < slices.length; at += 2)
@@ -110,24 +110,24 @@ const readFields = (
 const readProductions = (languageAddress: number): Productions => {
   const view = new DataView(treeMemory(), languageAddress);
   const number = (at: number): number => view.getUint32(at, true);
-  const words = (address: number, count: number): Uint16Array =>
+  const readUint16 = (address: number, count: number): Uint16Array =>
     new Uint16Array(treeMemory(), address, count).slice();
   const productions = number(LANGUAGE.productionCount);
   const aliasesEach = view.getUint16(LANGUAGE.maxAliases, true);
   const { fields, fieldsEach } = readFields(
     productions,
     number(LANGUAGE.fieldCount) > 0
-      ? words(number(LANGUAGE.fieldMapSlices), productions * 2)
+      ? readUint16(number(LANGUAGE.fieldMapSlices), productions * 2)
       : new Uint16Array(),
-    (count) => words(number(LANGUAGE.fieldMapEntries), count),
+    (count) => readUint16(number(LANGUAGE.fieldMapEntries), count),
   );
-  const aliases = words(number(LANGUAGE.aliasSequences), productions * aliasesEach);
+  const aliases = readUint16(number(LANGUAGE.aliasSequences), productions * aliasesEach);
   // Production 0 is shared by all that have no aliases, whatever the memory holds there.
   aliases.fill(0, 0, aliasesEach);
   const symbols = number(LANGUAGE.symbolCount) + number(LANGUAGE.aliasCount);
   const metadata = new Uint8Array(treeMemory(), number(LANGUAGE.symbolMetadata), symbols * METADATA_BYTES);
   return {
-    publicSymbols: words(number(LANGUAGE.publicSymbols), symbols),
+    publicSymbols: readUint16(number(LANGUAGE.publicSymbols), symbols),
     namedSymbols: Uint8Array.from(
       { length: symbols },
       (_, symbol) => metadata[symbol * METADATA_BYTES + 1] ?? 0,

@@ -52,8 +52,8 @@ export const ragPlan = defineTool({
     [
       ...(spans.length === 0
         ? ["[nothing found]"]
-        : spans.map(({ src, name, words }) =>
-            [src, name, words.join(" ")].filter((part) => part !== "").join(" | "),
+        : spans.map(({ src, name, words: terms }) =>
+            [src, name, terms.join(" ")].filter((part) => part !== "").join(" | "),
           )),
       ...(symbols.length === 0 ? [] : [`defined: ${symbols.map(renderSymbol).join(", ")}`]),
       `[confidence ${confidence}${missing.length === 0 ? "" : `; nowhere: ${missing.join(", ")}`}]`,

@@ -33,6 +33,35 @@ const definitionPrices = (outline: readonly OutlineEntry[]): ReadonlyMap<number,
   return prices;
 };
 
+/** Whether there is text on rows without a node, such as the markup around a script. */
+const hasText = (lines: Lines, from: number, to: number): boolean => {
+  for (let row = from; row <= to; row++) if (!lines.blank(row)) return true;
+  return false;
+};
+
+/** Moves comments at the end of a segment to the next one, which they describe. */
+const moveStrayComments = (
+  segments: readonly Segment[],
+  lines: Lines,
+  strayComment: string | undefined,
+): readonly Segment[] => {
+  if (strayComment === undefined) return segments;
+  segments.forEach((segment, i) => {
+    const next = segments[i + 1];
+    if (next === undefined || next.from !== segment.to + 1) return;
+    while (segment.to > segment.from && lines.slice(segment.to, segment.to).startsWith(strayComment))
+      next.from = segment.to--;
+  });
+  return segments;
+};
+
+/** For each row, the first row at or below it where a definition starts. */
+const nextStarts = (count: number, prices: ReadonlyMap<number, number>): Int32Array => {
+  const starts = new Int32Array(count + 1).fill(count);
+  for (let row = count - 1; row >= 0; row--) starts[row] = prices.has(row) ? row : (starts[row + 1] ?? count);
+  return starts;
+};
+
 export const syntaxAtoms = (
   tree: SyntaxTree,
   lines: Lines,
@@ -41,18 +70,9 @@ export const syntaxAtoms = (
   sizes: Sizes,
 ): Atom[] => {
   const prices = definitionPrices(outline);
-  /** For each row, the first row at or below it where a definition starts. */
-  const nextStart = new Int32Array(lines.count + 1).fill(lines.count);
-  for (let row = lines.count - 1; row >= 0; row--)
-    nextStart[row] = prices.has(row) ? row : (nextStart[row + 1] ?? lines.count);
+  const nextStart = nextStarts(lines.count, prices);
   const tooLarge = (from: number, to: number): boolean =>
     lines.chars(from, to) > sizes.maxChars || to - from + 1 > sizes.maxRows;
-
-  /** Whether there is text on rows without a node, such as the markup around a script. */
-  const hasText = (from: number, to: number): boolean => {
-    for (let row = from; row <= to; row++) if (!lines.blank(row)) return true;
-    return false;
-  };
 
   /** The children of a node as rows from `from` to `to`: each row belongs to the first child with text on it. */
   const segmentsOf = (parent: SyntaxNode, from: number, to: number, atRoot: boolean): Segment[] => {
@@ -81,7 +101,7 @@ export const syntaxAtoms = (
         segments.push({ from: lead, to: covered, node: undefined });
         lead = -1;
       }
-      if (atRoot && lead < 0 && hasText(covered + 1, startRow - 1)) {
+      if (atRoot && lead < 0 && hasText(lines, covered + 1, startRow - 1)) {
         segments.push({ from: covered + 1, to: startRow - 1, node: undefined });
         covered = startRow - 1;
       }
@@ -100,21 +120,8 @@ export const syntaxAtoms = (
     if (lead >= 0) segments.push({ from: lead, to: covered, node: undefined });
     const last = segments.at(-1);
     if (last === undefined) return [{ from, to, node: undefined }];
-    if (atRoot && hasText(last.to + 1, to)) segments.push({ from: last.to + 1, to, node: undefined });
+    if (atRoot && hasText(lines, last.to + 1, to)) segments.push({ from: last.to + 1, to, node: undefined });
     else last.to = to;
-    return segments;
-  };
-
-  /** Moves comments at the end of a segment to the next one, which they describe. */
-  const moveStrayComments = (segments: readonly Segment[]): readonly Segment[] => {
-    const { strayComment } = rules;
-    if (strayComment === undefined) return segments;
-    segments.forEach((segment, i) => {
-      const next = segments[i + 1];
-      if (next === undefined || next.from !== segment.to + 1) return;
-      while (segment.to > segment.from && lines.slice(segment.to, segment.to).startsWith(strayComment))
-        next.from = segment.to--;
-    });
     return segments;
   };
 
@@ -130,7 +137,11 @@ export const syntaxAtoms = (
 
   const visit = (parent: SyntaxNode, from: number, to: number, depth: number): void => {
     let afterSplit = false;
-    for (const segment of moveStrayComments(segmentsOf(parent, from, to, depth === 0))) {
+    for (const segment of moveStrayComments(
+      segmentsOf(parent, from, to, depth === 0),
+      lines,
+      rules.strayComment,
+    )) {
       let start = segment.from;
       while (start < segment.to && lines.blank(start)) start++;
       if (lines.blank(start)) continue;

@@ -31,7 +31,7 @@ interface TokenizerFile {
 
 /** A longer text has more tokens than these models take, unless it is mostly white space. */
 const MAX_CHARS_PER_TOKEN = 32;
-const MAX_CACHED_WORDS = 50_000;
+const MAX_CACHED_TOKENS = 50_000;
 const MAX_WORD_CHARS = 100;
 
 // Control, unassigned and surrogate characters, except for white space.
@@ -42,7 +42,7 @@ const IDEOGRAPH =
 // All ASCII punctuation counts, also what Unicode calls symbols ($ + < = > ^ ` | ~).
 const PUNCTUATION = "!-\\/:-@\\[-`\\{-~\\p{P}";
 const IDEOGRAPHS = new RegExp(`[${IDEOGRAPH}]`, "gu");
-const WORDS = new RegExp(`[${PUNCTUATION}]|[^\\p{White_Space}${PUNCTUATION}]+`, "gu");
+const TOKEN_PATTERN = new RegExp(`[${PUNCTUATION}]|[^\\p{White_Space}${PUNCTUATION}]+`, "gu");
 
 const unusable = (reason: string): LlmcError =>
   new LlmcError("unavailable", `The tokenizer of the embedding model cannot be used: ${reason}.`, {
@@ -104,13 +104,15 @@ export const createBertTokenizer = (json: string): BertTokenizer => {
     return pieces;
   };
 
-  const numbersOf = memoize(piecesOf, MAX_CACHED_WORDS);
+  const numbersOf = memoize(piecesOf, MAX_CACHED_TOKENS);
   const normalize = createNormalizer(normalizer);
   return {
     encode: (text, maxTokens) => {
       const tokens = [begin];
       const limit = Math.max(1, maxTokens - 1);
-      for (const [word] of normalize(text.slice(0, maxTokens * MAX_CHARS_PER_TOKEN)).matchAll(WORDS)) {
+      for (const [word] of normalize(text.slice(0, maxTokens * MAX_CHARS_PER_TOKEN)).matchAll(
+        TOKEN_PATTERN,
+      )) {
         if (tokens.length >= limit) break;
         tokens.push(...numbersOf(word));
       }

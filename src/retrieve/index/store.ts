@@ -51,6 +51,50 @@ const COLUMNS = "id, path, state, size, stamp, hash, language, fallback";
 
 type StoredResult = Exclude<FileResult, { readonly kind: "missing" | "unchanged" }>;
 
+const drop = (sql: Database["sql"], id: number): void => {
+  sql("DELETE FROM entries WHERE file = ?").run(id);
+  sql("DELETE FROM symbols WHERE file = ?").run(id);
+};
+
+const remove = (sql: Database["sql"], path: string, generation: number): Written => {
+  const id = sql("DELETE FROM files WHERE path = ? RETURNING id").get(path)?.["id"];
+  if (typeof id === "number") {
+    drop(sql, id);
+    sql("INSERT OR REPLACE INTO gone VALUES (?, ?, ?)").run(id, path, generation);
+  }
+  return { kind: "removed", path };
+};
+
+const put = (sql: Database["sql"], result: StoredResult, generation: number): Written => {
+  const { path, size, stamp } = result;
+  const entry = result.kind === "parsed" ? result.entry : undefined;
+  const state: FileState = result.kind === "parsed" ? "indexed" : result.kind;
+  const hash = result.kind === "parsed" ? result.hash : "";
+  const language = entry?.language ?? "";
+  const fallback = result.kind === "failed" ? result.reason : (entry?.fallback ?? null);
+  const id = Number(
+    sql(
+      `INSERT INTO files (path, state, size, stamp, hash, language, fallback, chunk_count, generation)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (path) DO UPDATE SET (state, size, stamp, hash, language, fallback, chunk_count, generation) =
+         (excluded.state, excluded.size, excluded.stamp, excluded.hash, excluded.language, excluded.fallback,
+          excluded.chunk_count, excluded.generation)
+       RETURNING id`,
+    ).get(path, state, size, stamp, hash, language, fallback, entry?.chunkCount ?? 0, generation)?.["id"],
+  );
+  if (entry === undefined) drop(sql, id);
+  else {
+    sql("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)").run(
+      id,
+      entry.chunks,
+      entry.terms,
+      entry.vectors,
+    );
+    sql("INSERT OR REPLACE INTO symbols VALUES (?, ?)").run(id, entry.symbols);
+  }
+  return { kind: "put", row: { id, path, state, size, stamp, hash, language, fallback }, entry };
+};
+
 export const createStore = (db: Database): Store => {
   const { sql } = db;
 
@@ -58,50 +102,6 @@ export const createStore = (db: Database): Store => {
     Number(sql("SELECT value FROM meta WHERE key = ?").get(key)?.["value"] ?? 0);
   const setMeta = (key: string, value: number): void =>
     void sql("INSERT OR REPLACE INTO meta VALUES (?, ?)").run(key, String(value));
-
-  const drop = (id: number): void => {
-    sql("DELETE FROM entries WHERE file = ?").run(id);
-    sql("DELETE FROM symbols WHERE file = ?").run(id);
-  };
-
-  const remove = (path: string, generation: number): Written => {
-    const id = sql("DELETE FROM files WHERE path = ? RETURNING id").get(path)?.["id"];
-    if (typeof id === "number") {
-      drop(id);
-      sql("INSERT OR REPLACE INTO gone VALUES (?, ?, ?)").run(id, path, generation);
-    }
-    return { kind: "removed", path };
-  };
-
-  const put = (result: StoredResult, generation: number): Written => {
-    const { path, size, stamp } = result;
-    const entry = result.kind === "parsed" ? result.entry : undefined;
-    const state: FileState = result.kind === "parsed" ? "indexed" : result.kind;
-    const hash = result.kind === "parsed" ? result.hash : "";
-    const language = entry?.language ?? "";
-    const fallback = result.kind === "failed" ? result.reason : (entry?.fallback ?? null);
-    const id = Number(
-      sql(
-        `INSERT INTO files (path, state, size, stamp, hash, language, fallback, chunk_count, generation)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (path) DO UPDATE SET (state, size, stamp, hash, language, fallback, chunk_count, generation) =
-           (excluded.state, excluded.size, excluded.stamp, excluded.hash, excluded.language, excluded.fallback,
-            excluded.chunk_count, excluded.generation)
-         RETURNING id`,
-      ).get(path, state, size, stamp, hash, language, fallback, entry?.chunkCount ?? 0, generation)?.["id"],
-    );
-    if (entry === undefined) drop(id);
-    else {
-      sql("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)").run(
-        id,
-        entry.chunks,
-        entry.terms,
-        entry.vectors,
-      );
-      sql("INSERT OR REPLACE INTO symbols VALUES (?, ?)").run(id, entry.symbols);
-    }
-    return { kind: "put", row: { id, path, state, size, stamp, hash, language, fallback }, entry };
-  };
 
   const dropOldTombstones = (): void => {
     const [count, last] = [
@@ -138,8 +138,8 @@ export const createStore = (db: Database): Store => {
         const changes = results.some(({ kind }) => kind !== "unchanged");
         const generation = meta("generation") + (changes ? 1 : 0);
         const written = results.map((result): Written => {
-          if (result.kind === "missing") return remove(result.path, generation);
-          if (result.kind !== "unchanged") return put(result, generation);
+          if (result.kind === "missing") return remove(sql, result.path, generation);
+          if (result.kind !== "unchanged") return put(sql, result, generation);
           sql("UPDATE files SET stamp = ?, size = ? WHERE path = ?").run(
             result.stamp,
             result.size,

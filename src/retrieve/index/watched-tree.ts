@@ -39,32 +39,34 @@ const IGNORE_FILES = new Set([".gitignore", ".ignore", ".rgignore"]);
 /** Events arrive after the change that caused them, but within one turn of the event loop. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
+const pathIn = (workspace: string, absolute: string): string =>
+  absolute.startsWith(`${workspace}/`) ? absolute.slice(workspace.length + 1) : absolute;
+
+const directoriesOfFiles = (workspace: string, paths: Iterable<string>): Set<string> => {
+  const directories = new Set([workspace]);
+  for (const path of paths) {
+    for (
+      let at = posix.dirname(posix.resolve(workspace, path));
+      !directories.has(at) && at !== "/";
+      at = posix.dirname(at)
+    ) {
+      directories.add(at);
+      // Directories above the other roots are not part of the workspace.
+      if (!at.startsWith(`${workspace}/`)) break;
+    }
+  }
+  return directories;
+};
+
 export const createWatchedTree = (workspace: string, onChanges: () => void): WatchedTree => {
   const watch = createTreeWatch({ onNews: onChanges, quietMs: QUIET_MS, maxDirectories: MAX_DIRECTORIES });
   // Directories without indexed files, empty or created since the last scan: the first file in them must be noticed.
   const emptyDirectories = new Set<string>();
   let followed: ReadonlySet<string> = new Set();
 
-  const toAbsolute = (path: string): string => posix.resolve(workspace, path);
-  const toPath = (absolute: string): string =>
-    absolute.startsWith(`${workspace}/`) ? absolute.slice(workspace.length + 1) : absolute;
-
-  const directoriesOf = (files: ReadonlyMap<string, unknown>): Set<string> => {
-    const directories = new Set([workspace]);
-    for (const path of files.keys()) {
-      for (
-        let at = posix.dirname(toAbsolute(path));
-        !directories.has(at) && at !== "/";
-        at = posix.dirname(at)
-      ) {
-        directories.add(at);
-        // Directories above the other roots are not part of the workspace.
-        if (!at.startsWith(`${workspace}/`)) break;
-      }
-    }
-    for (const path of emptyDirectories) directories.add(path);
-    return directories;
-  };
+  const toPath = (absolute: string): string => pathIn(workspace, absolute);
+  const directoriesOf = (files: ReadonlyMap<string, unknown>): Set<string> =>
+    new Set([...directoriesOfFiles(workspace, files.keys()), ...emptyDirectories]);
 
   const followThese = (directories: ReadonlySet<string>): boolean => {
     const hasMore = [...directories].some((directory) => !followed.has(directory));

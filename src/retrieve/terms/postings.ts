@@ -57,7 +57,7 @@ interface Index {
   deadPostings: number;
 }
 
-const growWords = (array: Uint32Array<ArrayBuffer>, size: number, fill = 0): Uint32Array<ArrayBuffer> => {
+const growArray = (array: Uint32Array<ArrayBuffer>, size: number, fill = 0): Uint32Array<ArrayBuffer> => {
   const larger = new Uint32Array(size);
   if (fill !== 0) larger.fill(fill);
   larger.set(array);
@@ -84,15 +84,15 @@ const reserve = ({ tail }: Index, more: number): void => {
   let capacity = tail.slot.length;
   while (tail.length + more > capacity) capacity *= 2;
   if (capacity === tail.slot.length) return;
-  tail.term = growWords(tail.term, capacity);
-  tail.slot = growWords(tail.slot, capacity);
-  tail.previous = growWords(tail.previous, capacity);
+  tail.term = growArray(tail.term, capacity);
+  tail.slot = growArray(tail.slot, capacity);
+  tail.previous = growArray(tail.previous, capacity);
   tail.count = growBytes(tail.count, capacity);
 };
 
 /** Only when something is searched: a tail that is compacted before needs no links. */
 const linkTail = ({ terms, tail }: Index): void => {
-  if (terms.size > tail.head.length) tail.head = growWords(tail.head, terms.size * 2, NO_ENTRY);
+  if (terms.size > tail.head.length) tail.head = growArray(tail.head, terms.size * 2, NO_ENTRY);
   const { term: termOf, previous, head } = tail;
   for (; tail.linked < tail.length; tail.linked++) {
     const term = termOf[tail.linked] ?? 0;
@@ -134,7 +134,7 @@ const createFinder = (index: Index): Postings["find"] => {
   const push = (slot: number, count: number): void => {
     if (index.isDead[slot] === 1) return;
     if (length === slots.length) {
-      slots = growWords(slots, length * 2);
+      slots = growArray(slots, length * 2);
       counts = growBytes(counts, length * 2);
     }
     slots[length] = slot;

@@ -17,6 +17,21 @@ const MAX_CANDIDATES = 50;
 
 export type ReadText = (path: string) => string | undefined;
 
+const definitionsAround = (uses: readonly FoundUse[]): readonly { symbol: SymbolId; confidence: number }[] =>
+  uses.flatMap(({ file, inside, confidence }) =>
+    inside < 0 ? [] : [{ symbol: symbolId(file.id, inside), confidence }],
+  );
+
+const membersOf = (table: Table, symbol: SymbolId): readonly SymbolAt[] => {
+  const file = table.file(fileOf(symbol));
+  if (file === undefined) return [];
+  const own = [...(shapeOf(file).members.get(definitionOf(symbol))?.values() ?? [])].flat();
+  return own
+    .sort((a, b) => a - b)
+    .map((index) => describe(table, symbolId(file.id, index)))
+    .filter((at) => at !== undefined);
+};
+
 export const createInspect = (table: Table, resolver: Resolver, finder: UseFinder, readText: ReadText) => {
   const neighbours = (
     found: readonly { readonly symbol: SymbolId; readonly confidence: number }[],
@@ -29,21 +44,6 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
       if ((best.get(key)?.confidence ?? 0) < confidence) best.set(key, { ...at, confidence });
     }
     return [...best.values()].slice(0, MAX_NEIGHBOURS);
-  };
-
-  const around = (uses: readonly FoundUse[]): readonly { symbol: SymbolId; confidence: number }[] =>
-    uses.flatMap(({ file, inside, confidence }) =>
-      inside < 0 ? [] : [{ symbol: symbolId(file.id, inside), confidence }],
-    );
-
-  const membersOf = (symbol: SymbolId): readonly SymbolAt[] => {
-    const file = table.file(fileOf(symbol));
-    if (file === undefined) return [];
-    const own = [...(shapeOf(file).members.get(definitionOf(symbol))?.values() ?? [])].flat();
-    return own
-      .sort((a, b) => a - b)
-      .map((index) => describe(table, symbolId(file.id, index)))
-      .filter((at) => at !== undefined);
   };
 
   const cardOf = (symbol: SymbolId): SymbolCard | undefined => {
@@ -61,9 +61,9 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
       parents: isType(definition)
         ? neighbours(resolver.values.basesOf(symbol).map((base) => ({ symbol: base, confidence: 1 })))
         : [],
-      children: neighbours(around(uses.filter(({ kind }) => kind === "inherit"))),
-      members: membersOf(symbol),
-      callers: neighbours(around(uses.filter(({ kind }) => CALLS.has(kind)))),
+      children: neighbours(definitionsAround(uses.filter(({ kind }) => kind === "inherit"))),
+      members: membersOf(table, symbol),
+      callers: neighbours(definitionsAround(uses.filter(({ kind }) => CALLS.has(kind)))),
       callees: neighbours(finder.usedBy(symbol, CALLS)),
       tests: tests.slice(0, MAX_NEIGHBOURS).map((use) => ({
         path: use.file.path,

@@ -51,6 +51,22 @@ export interface Scopes {
   resolve(expression: Expression, scope: number, closed: boolean): Expression;
 }
 
+const meaningOf = (binding: Binding | undefined): Meaning => {
+  if (binding === undefined) return "unbound";
+  if (binding === IMPORTED) return "import";
+  return typeof binding === "number" ? { definition: binding } : "local";
+};
+
+const addBinding = (names: Map<string, Binding>, name: string, binding: Binding): void => {
+  if (name === "") return;
+  const before = names.get(name);
+  // A second definition of a name (overload, merged declaration) joins the first; a local never replaces either.
+  if (before === undefined || (typeof before === "object" && typeof binding === "number"))
+    names.set(name, binding);
+  else if (typeof before === "object" && typeof binding === "object" && before.type === "")
+    before.type = binding.type;
+};
+
 /** @param membersVisible whether a method sees the members of its class by their plain names, as in Java; in Python it does not. */
 export const createScopes = (membersVisible: boolean): Scopes => {
   const scopes: Scope[] = [{ parent: -1, kind: "file", definition: -1, names: undefined }];
@@ -111,16 +127,8 @@ export const createScopes = (membersVisible: boolean): Scopes => {
     return dot < 0 || type === UNKNOWN ? type : UNKNOWN;
   };
 
-  const bind = (name: string, binding: Binding, scope: number): void => {
-    if (name === "") return;
-    const names = namesOf(scope);
-    const before = names.get(name);
-    // A second definition of a name (overload, merged declaration) joins the first; a local never replaces either.
-    if (before === undefined || (typeof before === "object" && typeof binding === "number"))
-      names.set(name, binding);
-    else if (typeof before === "object" && typeof binding === "object" && before.type === "")
-      before.type = binding.type;
-  };
+  const bind = (name: string, binding: Binding, scope: number): void =>
+    addBinding(namesOf(scope), name, binding);
 
   return {
     get current() {
@@ -152,12 +160,7 @@ export const createScopes = (membersVisible: boolean): Scopes => {
     bindImport: (name) => bind(name, IMPORTED, current),
     bindLocal: (name, type, scope = current) =>
       bind(name, { type: type === UNKNOWN ? "" : type, scope: current }, scope),
-    meaning: (name, scope) => {
-      const binding = find(name, scope);
-      if (binding === undefined) return "unbound";
-      if (binding === IMPORTED) return "import";
-      return typeof binding === "number" ? { definition: binding } : "local";
-    },
+    meaning: (name, scope) => meaningOf(find(name, scope)),
     resolve: (expression, scope, closed) => resolve(expression, scope, closed),
   };
 };

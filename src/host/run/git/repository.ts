@@ -25,7 +25,7 @@ export interface GitRepository {
   readonly commonDir: string;
 }
 
-export const MAX_ALTERNATES_BYTES = 64 * 1024;
+const MAX_ALTERNATES_BYTES = 64 * 1024;
 
 /** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
 const alternatesOf = (objects: string, depth = 0): readonly string[] => {
