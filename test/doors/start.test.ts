@@ -57,7 +57,7 @@ const start = async (...args: readonly string[]): Promise<Start> => {
   const tools = answers.find(({ id }) => id === 2)?.result?.tools as readonly { readonly name: string }[];
   const urls = JSON.parse(readFileSync(noted, "utf8")) as readonly string[];
   // Engines are loaded a while after the start, which a busy machine may not see the end of before that.
-  const engines = urls.indexOf(`file://${SRC}/engines.ts`);
+  const engines = urls.indexOf(`file://${SRC}/wiring/engines.ts`);
   return {
     listed: tools.map(({ name }) => name),
     loaded: (engines < 0 ? urls : urls.slice(0, engines)).map((url) => url.replace(`file://${SRC}/`, "src/")),
@@ -94,7 +94,7 @@ describe("what a client waits for", () => {
         /node_modules\/(@ai-sdk|@opentelemetry|@pydantic|@vscode|better-sqlite3|commander|fastify|gpt-tokenizer|ioredis|koffi|pg|picomatch|prom-client|smol-toml|toml-eslint-parser|tree-sitter-wasm|usearch|web-tree-sitter|ws)\//;
       expect(loaded.filter((url) => large.test(url))).toEqual([]);
       const rooms =
-        /^src\/(host\/(commands|files|handles|locks|processes|search|writes)|retrieve\/(?!options)|envelope\/(?!options|settings)|http\/(?!options|scopes)|llm\/(?!options|model-name))/;
+        /^src\/(host\/(run|read|reach|state|processes|search|write)|symbols|syntax|retrieve\/(?!options)|envelope\/(?!options|settings)|http\/(?!options|auth\/scopes)|llm\/(?!options|model-name))/;
       expect(loaded.filter((url) => rooms.test(url))).toEqual([]);
       expect(loaded.filter((url) => /^node:(sqlite|http|https|child_process|crypto)$/.test(url))).toEqual([]);
     },

@@ -155,11 +155,11 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
     expect(await tools.use("run_cmd", "grep -s planted 1.txt 5.txt")).not.toContain(SECRET);
   });
 
-  test("FAIL-A4: a hard link under another name is what it was before: not a secret by name", async () => {
+  test("FAIL-A4 FAIL-J5: a hard link under another name is withheld as well", async () => {
     await using workspace = await createWorkspace({ "sub/.env": SECRET });
     await link(join(workspace.root, "sub/.env"), join(workspace.root, "notes.txt"));
     await using tools = toolsFor(setting, workspace);
-    // SECURITY.md says so; on the plain tier it would be the same.
-    expect(await tools.use("run_cmd", "cat notes.txt")).toContain(SECRET);
+    const seen = await tools.use("run_cmd", "cat notes.txt").catch((thrown: Error) => thrown.message);
+    expect(seen).not.toContain(SECRET);
   });
 });
