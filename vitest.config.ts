@@ -59,10 +59,11 @@ const TIMING = [
   "src/host/search/ripgrep.test.ts",
   "src/host/search/search.test.ts",
   "src/host/state/locks/locks.test.ts",
+  "src/host/state/usage/usage.test.ts",
   "src/host/write/remove-file.test.ts",
   "test/doors/http-stop.test.ts",
   "test/escapes/{http-auth,lock-contention,protocol-loss,protocol-waiting,two-servers}.test.ts",
-  "test/escapes/{command-tree,process-tree}.test.ts",
+  "test/escapes/{command-bounds,command-tree,process-tree}.test.ts",
   "test/escapes/{read,search,write}-race.test.ts",
 ];
 
