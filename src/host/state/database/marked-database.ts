@@ -44,8 +44,22 @@ const signedParts = ({ name, workspace }: DatabaseLocation): readonly string[] =
   workspace,
 ];
 
+/** Several reads of one state: between two of them, another process may commit the tables and the mark. */
+const inOneState = <T>(db: DatabaseSync, read: () => T): T => {
+  if (db.isTransaction) return read();
+  db.exec("BEGIN");
+  try {
+    return read();
+  } finally {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  }
+};
+
 /** Whose an open database is. Reads only, and nothing but the mark. */
-export const judgeDatabase = (db: DatabaseSync, location: DatabaseLocation): Verdict => {
+export const judgeDatabase = (db: DatabaseSync, location: DatabaseLocation): Verdict =>
+  inOneState(db, () => readVerdict(db, location));
+
+const readVerdict = (db: DatabaseSync, location: DatabaseLocation): Verdict => {
   const one = (sql: string, ...values: string[]) => db.prepare(sql).get(...values);
   const mark = one("SELECT type, sql FROM sqlite_schema WHERE name = 'llmc_mark'");
   if (mark === undefined) {
