@@ -22,7 +22,7 @@ export const isDamaged = (error: unknown): boolean => DAMAGED.includes(resultCod
 /** Another process may have been making the database, or moving a bad one aside, in the same moment. */
 export const isTransient = (error: unknown): boolean =>
   isBusy(error) ||
-  resultCode(error) === CANNOT_OPEN ||
+  [CANNOT_OPEN, IO].includes(resultCode(error)) ||
   (error instanceof LlmcError && error.code === "unavailable" && error.retryable);
 
 /** SQLite reports tables and columns that are missing as a plain error. */
