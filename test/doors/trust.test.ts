@@ -161,7 +161,7 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
       "mcp.logging.level=warn",
     );
     expect(out).toContain("zebra");
-    expect(err).toContain("had another content when this workspace was trusted");
+    expect(err).toContain("had different content when this workspace was trusted");
     expect((await user.llmc(root, "tools", "--mode", "classic")).out).not.toContain("evil");
     expect((await user.llmc(root, "trust")).out).toContain("evil.mjs (not granted)");
     expect((await user.llmc(root, "doctor")).out).toContain('is not trusted with the module "evil.mjs"');

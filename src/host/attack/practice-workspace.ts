@@ -15,7 +15,7 @@ export interface PracticeWorkspace {
   connections(): number;
   /** Puts the hostile program into the workspace, and what it needs to know. */
   arm(script: string, server: number): void;
-  /** Names of promises that are broken on the disk by now. */
+  /** Names of the guarantees that no longer hold on the disk. */
   broken(): readonly string[];
   remove(): Promise<void>;
 }

@@ -20,7 +20,7 @@ const MAX_LINKS = 40;
 const MAX_ENTRIES = 20_000;
 const MAX_INCLUDED = 100;
 
-/** Git keeps there what it was given to keep, and obeys none of it. */
+/** These folders hold data that git stores and never obeys. */
 const DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
 const linkAt = (path: string): string | undefined => {
@@ -89,7 +89,7 @@ const pathsIn = (value: string, folders: readonly string[]): readonly string[] =
 const settingsWithIncluded = (file: string, add: Add, seen: Set<string>): readonly GitSetting[] => {
   if (seen.has(file) || seen.size > MAX_INCLUDED) return [];
   seen.add(file);
-  // What is not UTF-8 may still name something that is.
+  // A file that is not valid UTF-8 may still contain paths that are.
   const text = readSmallFile(leadsTo(file), MAX_CONFIG_BYTES)?.toString() ?? "";
   return (parseGitConfig(text) ?? []).flatMap((setting) => {
     if (!isInclude(setting)) return [setting];

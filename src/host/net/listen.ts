@@ -29,7 +29,7 @@ interface ServerLimits {
 const CHECK_MS = 1000;
 const HANDSHAKE_MS = 10_000;
 
-/** Connections of a listener that no request is under way on, in the order in which they became so. */
+/** Idle connections of a listener, in the order in which they became idle. */
 const idleOf = new WeakMap<Server, Set<Socket>>();
 
 /**

@@ -15,8 +15,8 @@ interface OutboundRules {
 }
 
 const notLocal = (): LlmcError =>
-  new LlmcError("egress_denied", "The server's address is not of this machine.", {
-    hint: "Only this machine may be spoken to: see mcp.rlm.profile and mcp.security.air_gapped_mode.",
+  new LlmcError("egress_denied", "The server's address is not on this machine.", {
+    hint: "Only connections to this machine are allowed: see mcp.rlm.profile.",
   });
 
 type Resolve = (
@@ -92,7 +92,7 @@ export const createOutbound =
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const isName = !/^[\d.]+$/.test(host) && !host.includes(":");
     if (url.origin !== origin) {
-      throw new LlmcError("egress_denied", "Only the configured server is spoken to, and this is another.");
+      throw new LlmcError("egress_denied", "Only connections to the configured server are allowed.");
     }
     if (loopbackOnly && !isName && !isLoopbackAddress(host)) throw notLocal();
     const { method = "GET", body, signal } = init ?? {};
@@ -118,7 +118,7 @@ export const createOutbound =
       request.on("error", reject);
       request.once("response", (message) => {
         const { statusCode = 0, statusMessage = "" } = message;
-        // A body that nobody reads any more may still fail.
+        // The body may still fail after its reader has gone.
         message.on("error", () => {});
         const refusal = refusalOf(message);
         if (refusal !== undefined) {

@@ -16,7 +16,7 @@ const FOLDER = fileURLToPath(new URL("../../../assets/embedder/", import.meta.ur
 const FINGERPRINT_CHARS = 12;
 
 const damaged = (file: string, cause?: unknown): LlmcError =>
-  new LlmcError("unavailable", `The embedding table is damaged: ${file} is missing or not what it was.`, {
+  new LlmcError("unavailable", `The embedding table is damaged: ${file} is missing or has been modified.`, {
     hint: "Install llmc again: its folder assets/embedder has changed.",
     retryable: false,
     cause,

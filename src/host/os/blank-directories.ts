@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 
-/** Bounds what is looked for: a tree with more is looked at as a whole now and then. */
+/** Limits the search; larger trees are rescanned periodically instead. */
 const MAX_FOUND = 1000;
 const MAX_DEPTH = 4;
 
@@ -33,7 +33,7 @@ export const findBlankDirectories = (directories: ReadonlySet<string>): Readonly
         for (const blank of blankTree(path, 1) ?? []) found.add(blank);
       }
     } catch {
-      // Gone meanwhile, or not ours to read.
+      // It has disappeared or cannot be read.
     }
   }
   return found;

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { findSystemProgram } from "./system-programs.ts";
 
-/** What a program of ours is started as. */
+/** The program and arguments to spawn. */
 export interface Start {
   readonly file: string;
   readonly args: readonly string[];
@@ -16,7 +16,7 @@ const succeeds = (file: string, args: readonly string[]): Promise<boolean> =>
     child.once("close", (code) => resolve(code === 0));
   });
 
-/** Not every system's setpriv knows the option, and one that does not would end as if nothing had been found. */
+/** Not every version of setpriv has this option, and its failure would look like a search without results. */
 const findDeathSignal = async (): Promise<readonly string[] | undefined> => {
   const setpriv = findSystemProgram("setpriv");
   if (setpriv === undefined) return undefined;
@@ -27,7 +27,10 @@ const findDeathSignal = async (): Promise<readonly string[] | undefined> => {
 
 let deathSignal: Promise<readonly string[] | undefined> | undefined;
 
-/** What to put in front of a program so that the kernel kills it when we are gone; nothing where that cannot be had. */
+/**
+ * The command prefix that makes the kernel kill a program when the server ends; empty if the machine does not support
+ * it.
+ */
 export const deathSignalPrefix = async (): Promise<readonly string[]> => {
   deathSignal ??= findDeathSignal();
   return (await deathSignal) ?? [];

@@ -16,7 +16,7 @@ const isOurs = (path: string): boolean => {
   return stats !== undefined && (me === 0 || stats.uid === me || stats.uid === 0);
 };
 
-/** A folder that cannot be looked into is none. */
+/** A folder that cannot be accessed does not count as a workspace. */
 const has = (folder: string, name: string): boolean => {
   try {
     return isOurs(join(folder, name));

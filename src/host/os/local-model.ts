@@ -46,7 +46,7 @@ const DIGEST_CHARS = 12;
 const missing = (message: string, cause?: unknown, hint: string = INSTALL): LlmcError =>
   new LlmcError("unavailable", message, { hint, retryable: false, cause });
 
-/** Rather than a package. */
+/** Whether the setting names a folder and not a package. */
 export const isFolderName = (model: string): boolean => /^[./]/.test(model);
 
 /**
@@ -62,7 +62,7 @@ const resolvePackage = ({ workspace, model }: LocalModelPlace, name: string): st
     try {
       return createRequire(import.meta.filename).resolve(place);
     } catch {
-      // Not there; the next place may have it.
+      // Not found here; try the next location.
     }
   return undefined;
 };
@@ -153,8 +153,8 @@ const readModel = (folder: string): LocalModel => {
 };
 
 /**
- * Finds and reads the model, and loads the runtime that works it out. Both are code and data of the operator's choice, in
- * this process: nothing of the workspace is tried unless it is configured.
+ * Finds and reads the model, and loads the runtime that executes it. Both are code and data of the operator's choice,
+ * in this process: nothing of the workspace is tried unless it is configured.
  */
 export const openLocalModel = (
   place: LocalModelPlace,
@@ -168,7 +168,7 @@ export const openLocalModel = (
       : []),
   ];
   if (runtimePath === undefined || folder === undefined)
-    throw missing(`mcp.rag.embedder = "onnx" needs what is not there: ${absent.join(" and ")}.`);
+    throw missing(`mcp.rag.embedder = "onnx" needs ${absent.join(" and ")}, which cannot be found.`);
   let runtime: unknown;
   try {
     runtime = createRequire(import.meta.filename)(runtimePath);

@@ -44,7 +44,7 @@ const isNobody = (pid: number): boolean => {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    // Without the right to signal it, it is there all the same.
+    // EPERM also means that the process exists.
     return systemErrorCode(error) === "ESRCH";
   }
 };
@@ -67,7 +67,7 @@ export const createOwners = (pid: number): Owners => {
         return false;
       const stat = readStat(owner.pid);
       if (stat === undefined) return isNobody(owner.pid);
-      // A zombie does nothing any more; its parent has only not asked for its end yet.
+      // A zombie has ended; its parent has just not reaped it yet.
       return stat.ticks !== owner.birth.slice(0, at) || stat.state === "Z" || stat.state === "X";
     },
   };

@@ -5,7 +5,7 @@ import { LlmcError } from "../../base/error.ts";
 import { type ProcessUse, rankProcesses, sampleProcesses } from "./process-table.ts";
 
 export interface DiskUse {
-  /** As the configuration names it. */
+  /** The path as written in the configuration. */
   readonly path: string;
   readonly totalBytes: number;
   readonly freeBytes: number;

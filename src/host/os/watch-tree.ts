@@ -6,7 +6,7 @@ import { hasDistantMounts } from "../reach/mounts.ts";
 export interface TreeChanges {
   /** Absolute paths of entries that were made, written, moved or removed. */
   readonly paths: ReadonlySet<string>;
-  /** Too much happened to name it, or some of it was missed: look at everything. */
+  /** There were too many changes, or some events were lost: everything has to be scanned. */
   readonly isFlood: boolean;
 }
 
@@ -14,10 +14,10 @@ export interface TreeChanges {
 export interface TreeWatch {
   /** Listens to these directories, absolute, and no others. */
   follow(directories: ReadonlySet<string>): void;
-  /** Hands over what came in; then nothing has. */
+  /** Returns the collected changes and clears them. */
   take(): TreeChanges;
   hasNews(): boolean;
-  /** False where not everything can be listened to: then one has to look now and then. */
+  /** False if some directories cannot be watched; the caller then has to poll. */
   isComplete(): boolean;
   close(): void;
 }
@@ -90,7 +90,7 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
       });
       watchers.set(directory, watcher);
     } catch (error) {
-      // Gone already is fine; no more watches to be had is not.
+      // A directory that is already gone is fine; running out of watches is not.
       const code = systemErrorCode(error);
       if (code !== "ENOENT" && code !== "ENOTDIR") hasRefused = true;
     }

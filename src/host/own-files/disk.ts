@@ -11,7 +11,10 @@ import { replaceFile } from "./replace-file.ts";
  * asks policy; and what the server itself writes into a workspace goes through `WorkspaceFiles`.
  */
 export interface Disk {
-  /** The text, or undefined when there is no such file. What is no regular file, below a file, or over 1 MiB, is an error. */
+  /**
+   * The text, or undefined when there is no such file. It is an error if the path is not a regular file, lies below a
+   * file, or is larger than 1 MiB.
+   */
   readText(path: string): Promise<string | undefined>;
   /** Writes whole or not at all; creates missing folders. */
   writeText(path: string, text: string, mode?: number): Promise<void>;

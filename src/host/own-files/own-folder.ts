@@ -23,7 +23,7 @@ export const ownUser = (): bigint | undefined => {
   return uid === undefined ? undefined : BigInt(uid);
 };
 
-/** Why somebody else could have put files there; undefined where nobody could. */
+/** Why another user could have put files there; undefined if no other user could. */
 const judge = (stats: BigIntStats): string | undefined => {
   const me = ownUser();
   // No exception for root: in somebody else's folder, names lead wherever that user wants them to lead.

@@ -65,7 +65,7 @@ export const readPrivateFile = (folder: OwnFolder, name: string, maxBytes: numbe
   }
 };
 
-/** Under its name it is always whole, and of two that are made at once the first one stays. */
+/** The file only gets its name when it is complete; if two are created at the same time, the first one is kept. */
 export const addPrivateFile = (folder: OwnFolder, name: string, bytes: Uint8Array): void => {
   const temporary = `${folder.at}/${name}.${randomBytes(8).toString("hex")}`;
   const fd = openSync(temporary, NEW_FILE, 0o600);
@@ -84,9 +84,9 @@ export const addPrivateFile = (folder: OwnFolder, name: string, bytes: Uint8Arra
 
 /** Signs what we keep where others may write, so that we know it again. */
 export interface SecretKey {
-  /** Tells this key from others, and nothing about it. */
+  /** Identifies this key without revealing anything about it. */
   readonly id: string;
-  /** `parts` are kept apart: none can run over into the next. */
+  /** `parts` are separated unambiguously, so that none can run into the next. */
   sign(...parts: readonly string[]): Buffer;
   isSigned(signature: Uint8Array, ...parts: readonly string[]): boolean;
 }

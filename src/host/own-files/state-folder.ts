@@ -28,7 +28,7 @@ const judged = (open: () => OwnFolder): OwnFolder => {
   }
 };
 
-/** Whoever works in a repository does not find our state among their own changes. */
+/** Keeps our state out of the user's `git status`. */
 const addIgnoreFile = (at: string): void => {
   ignoringExistence(() => {
     const fd = openSync(`${at}/.gitignore`, NEW_FILE, 0o600);

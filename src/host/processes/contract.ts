@@ -68,7 +68,7 @@ export interface Processes {
   /** SIGKILL reaches the whole tree at once, another signal its processes; a bare pid only that process. */
   kill(target: KillTarget, signal: NodeJS.Signals, owner: ProcessOwner): Promise<ProcessView | undefined>;
   list(owner: ProcessOwner): Promise<readonly ProcessView[]>;
-  /** Ends all processes of an owner who may have none any more, and forgets them. */
+  /** Ends and forgets all processes of an owner who may no longer have any. */
   endAll(owner: string, reason: string): Promise<void>;
 }
 
@@ -77,9 +77,9 @@ export interface Channel {
   /** What the child gets; handed out once, and closed by whoever takes it. */
   childStdio(): readonly [number, number, number];
   onData(listener: (chunk: Buffer) => void): void;
-  /** Nothing more will come. */
+  /** Resolves when the output has ended. */
   readonly ended: Promise<void>;
-  /** Queues without waiting. False: too much waits already, and nothing was taken. */
+  /** Queues input without waiting. Returns false, and takes nothing, if the queue is full. */
   write(bytes: Buffer): boolean;
   /** No more input. */
   endInput(): void;

@@ -10,7 +10,7 @@ const notFound = (pid: number): LlmcError =>
   });
 
 interface KillScope {
-  /** Of the caller. */
+  /** Process trees of the caller. */
   readonly own: readonly ProcessTree[];
   /** Of other callers, and of calls that wait for a command, which end it themselves: never to be signalled. */
   readonly others: readonly ProcessTree[];
@@ -33,7 +33,7 @@ export const killPid = (
     return;
   }
   if (!killForeign || findIn(others, pid) !== undefined) throw notFound(pid);
-  // Whoever ends these ends the server, and every session with it.
+  // Ending one of these would end the server and every session.
   if (pid === INIT || pid === process.pid || pid === process.ppid)
     throw new LlmcError("forbidden", "That is the server itself, or what it runs in.");
   if (identify(pid) === undefined) throw notFound(pid);

@@ -92,7 +92,7 @@ export class ManagedProcess {
     const { tree } = this.#started;
     await tree.exited;
     if (tree.hasNamespace) await tree.reported(DRAIN_MS);
-    // A stop that is under way gives the others their time of grace, too.
+    // If a stop is in progress, the remaining processes get their grace period as well.
     await tree.settled();
     await tree.sweep();
     this.#throttle.stop();
@@ -111,7 +111,7 @@ export class ManagedProcess {
     this.#tell();
   }
 
-  /** To be called now and then; what was set aside is told in the output. */
+  /** Called periodically; renamed files are reported in the output. */
   async inspect(): Promise<void> {
     if (this.#isInspecting || !this.isRunning) return;
     this.#isInspecting = true;
@@ -143,7 +143,7 @@ export class ManagedProcess {
     };
   }
 
-  /** Until output has come and paused for a moment, the process has ended, or the time is up. */
+  /** Resolves when output has arrived and paused, the process has ended, or the time is up. */
   settle(since: number | undefined, waitMs: number, quietMs: number, signal?: AbortSignal): Promise<void> {
     const from = since ?? this.#cursor;
     return new Promise((resolve) => {
@@ -185,7 +185,7 @@ export class ManagedProcess {
     };
   }
 
-  /** Ends all of it; the first reason stands. */
+  /** Ends the whole process tree; only the first reason is kept. */
   async end(reason: string, graceMs: number): Promise<void> {
     if (this.isRunning) this.reason ??= reason;
     await this.tree.end(graceMs);

@@ -10,7 +10,7 @@ const PROGRAM = join(import.meta.dirname, `orphan-guard-main${extname(import.met
 export interface GuardOrder {
   readonly pid: number;
   readonly startedAt: string;
-  /** Left out: that tree is gone. */
+  /** If omitted, the tree has ended and is removed from the list. */
   readonly mark?: ProcessTree["mark"];
 }
 

@@ -27,7 +27,7 @@ const notFound = (id: string): LlmcError =>
   });
 
 const tooMany = (limit: number, whose: string): LlmcError =>
-  new LlmcError("busy", `${limit} processes run already, which is the most ${whose} may have.`, {
+  new LlmcError("busy", `${limit} processes are already running, which is the maximum for ${whose}.`, {
     hint: "Stop one of them first.",
   });
 

@@ -38,7 +38,7 @@ const TICK_MS = 1000;
 
 const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 
-/** Not to be guessed, and short: it is written again in every call. */
+/** Unguessable, and short, because it is repeated in every call. */
 const newProcessId = (): string =>
   `p_${Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join("")}`;
 
@@ -85,7 +85,7 @@ const launch = (
         void made.gone.then(() => guard.forget(made.tree));
         return made;
       } catch (thrown) {
-        // Nobody would know of it.
+        // Otherwise the process would keep running without an owner.
         await started?.tree.end(0);
         channel.close();
         throw thrown;
@@ -190,7 +190,7 @@ export const createProcesses = (options: ProcessesOptions): Processes & AsyncDis
       one.activeAt = options.now();
       await settle(one, request.waitMs, signal);
       const output = one.read({});
-      // The caller knows what they typed.
+      // The echo of the input is removed, because the caller knows it.
       return echo.length > 1 && output.text.startsWith(echo)
         ? { ...output, text: output.text.slice(echo.length) }
         : output;

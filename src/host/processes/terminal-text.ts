@@ -1,4 +1,4 @@
-/** Longest control sequence that is looked for; what begins one and never ends is text after all. */
+/** Maximum length of a control sequence; an unterminated one is treated as text. */
 const MAX_SEQUENCE = 1000;
 
 // Colours and cursor moves (CSI), titles and links (OSC and its like), and the short ones.
@@ -51,6 +51,6 @@ export const settledLength = (bytes: Buffer, isTerminal: boolean): number => {
     const tail = bytes.toString("latin1", start, whole);
     if (tail.search(SEQUENCE) !== 0) return start;
   }
-  // Its line feed may be on its way.
+  // The line feed after it may not have arrived yet.
   return bytes[whole - 1] === 0x0d ? whole - 1 : whole;
 };

@@ -11,7 +11,7 @@ export const nameOf = (bytes: Buffer): string =>
         .toString("latin1")
         .replace(/[\u0080-\u00ff]/g, (letter) => String.fromCharCode(ESCAPE + letter.charCodeAt(0)));
 
-/** What the system is to be asked for: the path itself, or its bytes where a name in it is not UTF-8. */
+/** The argument for system calls: the path itself, or its bytes if a name in it is not UTF-8. */
 export const systemPath = (path: string): string | Buffer =>
   path.isWellFormed()
     ? path
@@ -24,5 +24,5 @@ export const systemPath = (path: string): string | Buffer =>
         }),
       );
 
-/** How many bytes the system counts. */
+/** The length of the path in bytes, as the system counts it. */
 export const pathBytes = (path: string): number => Buffer.byteLength(systemPath(path));

@@ -58,7 +58,7 @@ const nearestAncestor = async (
   }
 };
 
-// A hint is not worth reading a directory of a million names.
+// Larger directories are not read just for a hint.
 const MAX_SIBLINGS = 1000;
 
 const siblingsOf = async (dir: Located): Promise<string[]> => {
@@ -70,10 +70,10 @@ const siblingsOf = async (dir: Located): Promise<string[]> => {
   return names;
 };
 
-/** A name beside the missing one that was likely meant and would be answered. */
+/** A similar name in the same directory that the caller probably meant and may access. */
 const suggest = async (dir: Located, name: string, reach: Reach): Promise<string | undefined> => {
   const { rules, locate, isWithheld } = reach;
-  // Among names of one or two letters everything is close to everything.
+  // All names of one or two letters are similar to each other.
   if (name.length < 3 || judgeReal(dir.realPath, rules) !== undefined) return undefined;
   const judge = (realPath: string): void => {
     const refusal = judgeReal(realPath, rules);

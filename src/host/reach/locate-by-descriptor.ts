@@ -51,7 +51,7 @@ const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: bo
     at,
     isPinned: true,
     openContent: async () => {
-      // It was looked up a moment ago: only the network behind a distant mount could still keep it waiting.
+      // It has just been looked up, so only a network mount could still block.
       content ??= isLocal ? openSync(at, READ) : await openAsync(at, READ);
       return content;
     },
@@ -62,7 +62,7 @@ const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: bo
     close: () => {
       closeSync(fd);
       if (content === undefined) return;
-      // Nobody waits for it, and a descriptor that was only read has nothing to lose on closing.
+      // Nobody waits for the close, and closing a descriptor that was only read loses nothing.
       if (isLocal) closeSync(content);
       else close(content, () => {});
     },
@@ -72,13 +72,13 @@ const hold = (fd: number, realPath: string, stats: Located["stats"], isLocal: bo
 export const createLocateByDescriptor = (): Locate => {
   const isOurs = createMountCheck();
   // Looking a name up on a local disk takes microseconds, and the thread pool some forty; a network that hangs would
-  // hold everybody up, so where one is mounted the pool it is.
+  // block all other calls, so the thread pool is used if one is mounted.
   const isLocal = !hasDistantMounts();
   const lookUp = (path: string) => (isLocal ? openSync(path, O_PATH) : openAsync(path, O_PATH));
 
   const nameOf = (fd: number): string => {
     const name = readlinkSync(`/proc/self/fd/${fd}`, { encoding: "buffer" });
-    // Names that are not UTF-8 could be confused with one another once decoded: they are nowhere.
+    // Names that are not UTF-8 could become equal when decoded, so they count as missing.
     return isUtf8(name) && isOurs(mountOf(fd) ?? "") ? name.toString() : "";
   };
 

@@ -42,7 +42,7 @@ const isHeldAt = (realPath: string, held: Identity): boolean => {
   return named.dev === held.dev && named.ino === held.ino;
 };
 
-// In one go, without letting other work in between: time is what a swap needs.
+// Done synchronously, so that a swap has as little time as possible.
 const agrees = (ask: () => boolean): boolean => {
   try {
     for (let i = 0; i < AGREEMENTS; i++) if (!ask()) return false;
@@ -80,7 +80,7 @@ const hold = async (fd: number, realPath: string): Promise<Located | undefined> 
   };
 };
 
-/** A pipe, socket or device: seen, never opened, and of no use but to be refused. */
+/** A pipe, socket or device. It is never opened, and only located so that it can be refused. */
 const leaveShut = (realPath: string, stats: Stats): Located => ({
   realPath,
   stats,
@@ -95,7 +95,7 @@ const leaveShut = (realPath: string, stats: Stats): Located => ({
 export const locateByName: Locate = async (path, judge) => {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const name = await realpath(path, { encoding: "buffer" });
-    // Names that are not UTF-8 could be confused with one another once decoded: they are nowhere.
+    // Names that are not UTF-8 could become equal when decoded, so they count as missing.
     const realPath = isUtf8(name) ? name.toString() : "";
     judge(realPath);
     const seen = await statAsync(realPath);

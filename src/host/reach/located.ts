@@ -7,7 +7,7 @@ import type { Dirent, Stats } from "node:fs";
 export interface Located {
   readonly realPath: string;
   readonly stats: Stats;
-  /** A path that leads to it; good for hints, where what is found is judged in its turn. */
+  /** A path to it; whatever is found through it has to be checked separately. */
   readonly at: string;
   /** Whether `at` leads to this very thing whatever is renamed or swapped; otherwise it is only its name. */
   readonly isPinned: boolean;

@@ -3,7 +3,9 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 // Shared by all calls, which never wait between filling and reading it. The text has some 60 bytes for a plain file.
 const INFO = Buffer.alloc(512);
 
-/** The mount that a descriptor's file lives on. By hand, because this is on the way of every read and costs half so. */
+/**
+ * The mount that a descriptor's file lives on. Parsed by hand, because this runs on every read and takes half the time.
+ */
 export const mountOf = (fd: number): string | undefined => {
   const info = openSync(`/proc/self/fdinfo/${fd}`, "r");
   try {

@@ -10,14 +10,14 @@ import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
 export const realOrFuture = (path: string): string => {
   try {
     const real = realpathSync.native(path, { encoding: "buffer" });
-    // A name that is not UTF-8 cannot be compared once decoded, so the written one stands, which leads nowhere.
+    // A name that is not UTF-8 cannot be compared once decoded, so the configured path is used, which matches nothing.
     return isUtf8(real) ? real.toString() : path;
   } catch {
     return path === "/" ? path : posix.join(realOrFuture(posix.dirname(path)), posix.basename(path));
   }
 };
 
-/** What a path leads to; undefined where nothing is there. */
+/** The target of a path; undefined if it does not exist. */
 export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
   try {
     const real = realpathSync.native(path);
@@ -30,7 +30,7 @@ export const followed = (path: string): { readonly real: string; readonly stats:
 const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, i) => item === b[i]);
 
-/** Configuration is hot: builds again when the list has other items, and only then. */
+/** The configuration can change at any time: rebuilds the value when the items of the list have changed. */
 export const cacheByList = <T>(
   list: () => readonly string[],
   build: (items: readonly string[]) => T,
@@ -63,7 +63,7 @@ export const createPathRules = (
     return {
       workspace: realWorkspace,
       roots: roots.filter((root) => !isNested(root, roots)),
-      // Those that add nothing are still roots to whoever would move or remove them.
+      // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
       writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
       // Itself, and where it leads if the operator made it a link.
       privateDirs: [

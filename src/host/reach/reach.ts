@@ -11,7 +11,9 @@ import type { OwnWrites } from "./own-writes.ts";
 import { cacheByList, createPathRules, realOrFuture } from "./path-rules.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
-/** What a caller may reach, as configured. Everything is asked on every call, since configuration is hot. */
+/**
+ * What a caller may reach, as configured. Every value is read again on each call, because the configuration can change.
+ */
 export interface ReachOptions {
   readonly workspace: string;
   /** Relative to the workspace or absolute. */
@@ -26,7 +28,7 @@ export interface ReachOptions {
   readonly ownWrites?: OwnWrites;
   /** What the operator could still do about a path outside the roots, in one sentence. */
   readonly outsideHint?: (path: string) => string | undefined;
-  /** Left out: the best way this machine has. */
+  /** If omitted, the best method that works on this machine. */
   readonly locate?: Locate;
   /** Left out: as the system usually does. */
   readonly ignoreCase?: boolean;
@@ -44,7 +46,7 @@ export interface Reach {
    * removable; but not with an `.env` or a key in it.
    */
   readonly isSecret: (realPath: string) => boolean;
-  /** Whether start-up files would lie below this path, were it a folder or a link to one. */
+  /** Whether this path, if it is a folder or a link to one, can contain start-up files. */
   readonly isAboveStartup: (path: string) => boolean;
 }
 

@@ -14,7 +14,7 @@ export interface WithheldFiles {
   has(file: FileFacts): boolean;
   /** Real paths of the last scan. */
   see(paths: readonly string[]): void;
-  /** For a thread of ours that has no scan of its own. */
+  /** For an indexer thread, which has no scan of its own. */
   keys(): readonly string[];
 }
 
@@ -34,7 +34,7 @@ export const createWithheldFiles = (first: readonly string[] = []): WithheldFile
           const stats = statSync(systemPath(path), { throwIfNoEntry: false });
           if (stats?.isFile() === true) known.add(keyOf(stats));
         } catch {
-          // Closed to us, and so to whoever reads through us.
+          // We cannot access the file, so no caller can read it through us either.
         }
       }
       for (const key of known) {

@@ -67,7 +67,7 @@ const typeOf = (thing: Dirent | Stats): EntryType => {
   return thing.isSymbolicLink() ? "link" : "other";
 };
 
-/** Of the entry itself: a link is not followed. */
+/** Metadata of the entry itself; a link is not followed. */
 const detailsOf = (path: string): DirectoryEntry["details"] => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats === undefined ? undefined : { size: stats.size, mtime: stats.mtimeMs / 1000 };

@@ -16,7 +16,7 @@ type Form = "utf-8" | "utf-8 with BOM" | "utf-16le" | "utf-16be" | "binary";
 
 export const sniff = (head: Buffer): Form => {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return "utf-8 with BOM";
-  // Followed by two NULs it would be UTF-32, which nobody writes.
+  // Two NULs after it would mean UTF-32, which is not supported.
   if (startsWith(head, 0xff, 0xfe) && !startsWith(head, 0xff, 0xfe, 0, 0)) return "utf-16le";
   if (startsWith(head, 0xfe, 0xff)) return "utf-16be";
   return head.subarray(0, SNIFF_BYTES).includes(0) ? "binary" : "utf-8";

@@ -50,7 +50,7 @@ export const gitFolders = (args: readonly string[], cwd: string, { rules }: Reac
   return folders;
 };
 
-/** What git keeps in its directories is written by git itself: no argument leads there. */
+/** Only git itself writes to git directories, so no argument may point into one. */
 export const refuseGitDirectories = (
   args: readonly string[],
   folders: readonly string[],
@@ -59,7 +59,7 @@ export const refuseGitDirectories = (
   for (const path of args.flatMap(pathsIn))
     for (const folder of folders) {
       const named = posix.resolve(folder, path);
-      // It may be a link to one, or its folder, and the file be missing still.
+      // It or its parent folder may be a link into a git directory, even if the file does not exist yet.
       const real = leadsTo(named);
       if (insideRoots(named, gitDirs) || insideRoots(real, gitDirs))
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
@@ -85,7 +85,10 @@ export const withoutNames = (
   return [file, ...exclusion.args];
 };
 
-/** Where nothing confines a command, a path that plainly leads outside is refused; a link inside the roots may still. */
+/**
+ * On the plain tier, a path that is lexically outside the roots is refused; a link inside the roots may still lead
+ * outside.
+ */
 export const refuseOutside = (args: readonly string[], cwd: string, { rules }: Reach): void => {
   for (const argument of args) {
     const isPath = argument.startsWith("/") || argument.split("/").includes("..");

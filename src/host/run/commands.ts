@@ -21,7 +21,7 @@ export interface CommandCall {
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
   readonly maxOutputBytes: number;
-  /** Told to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
+  /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
   readonly session?: CommandSession | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface CommandSession {
   readonly model: string;
 }
 
-/** What has passed the gate: nothing else is ever started. */
+/** A command that has passed the gate; nothing else is ever started. */
 export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
@@ -57,7 +57,7 @@ interface GateOptions {
     readonly allowlist: readonly string[];
     readonly powers: readonly string[];
     readonly network: boolean;
-    /** Deadline where the call names none, and the most that a call may ask for. */
+    /** Deadline of a call that names none, and the maximum that a call may ask for. */
     readonly timeoutSeconds: number;
     readonly limits: CommandLimits;
   };

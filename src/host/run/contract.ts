@@ -14,7 +14,10 @@ export interface CommandOutcome {
   readonly tier: Tier;
   /** The limit that it ran into. */
   readonly limit?: "memory" | "processes" | undefined;
-  /** Protected names that came into being during the run, and where they lie now: renamed, so that nothing reads them. */
+  /**
+   * Protected names that were created during the run, with the names to which they were moved so that nothing reads
+   * them.
+   */
   readonly setAside: readonly SetAside[];
 }
 

@@ -8,7 +8,7 @@ import { openFifos } from "./tree/fifo.ts";
 export interface DirectCall {
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Takes the output; left out, it goes where ours goes. */
+  /** Receives the output; if omitted, the command inherits our streams. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface DirectOutcome {
   readonly failure?: string;
 }
 
-/** Passed on, so that whoever stops us stops the command; its end is ours. */
+/** Signals that are forwarded, so that stopping te stops the command. */
 const FORWARDED = [
   "SIGINT",
   "SIGTERM",
@@ -30,13 +30,16 @@ const FORWARDED = [
   "SIGCONT",
   "SIGWINCH",
 ] as const;
-/** A terminal sends them to the command itself: twice would be once too often. */
+/** A terminal already sends these to the command, so they are not forwarded. */
 const FROM_TERMINAL = new Set<string>(["SIGINT", "SIGQUIT", "SIGWINCH"]);
 /** A daemon that the command left behind may hold its output open: what stays silent for two rounds has ended. */
 const DRAIN_ROUND_MS = 100;
 const DRAIN_ROUNDS = 20;
 
-/** Listens before the command is started: it may tell the world that it runs before we have heard of it ourselves. */
+/**
+ * The handlers are installed before the command starts, because others may learn that it runs, and send a signal,
+ * before we do.
+ */
 const forwardSignals = (childOf: () => ChildProcess | undefined): (() => void) => {
   const hasTerminal = isatty(0) || isatty(1) || isatty(2);
   const stops = FORWARDED.map((name) => {
@@ -176,11 +179,11 @@ export const runThrough = async (
   for (const stream of streams) {
     stream.on("data", onStdout);
     stream.pipe(process.stdout, { end: false });
-    // Whoever read us has gone: so has the command's reader, and it learns of it as it would without us.
+    // Our reader has gone, so the command's pipe is closed too, and the command gets the same SIGPIPE as without te.
     process.stdout.once("error", () => stream.destroy());
   }
   try {
-    // Our own reader, too, would wait for all who hold the pipe.
+    // Otherwise our own reader would also wait until every holder of the pipe has closed it.
     await Promise.all([exited, closed(streams)]);
     return { ...outcomeOf(child), isCounted };
   } finally {

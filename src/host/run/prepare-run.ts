@@ -24,10 +24,10 @@ export interface RunResources {
   readonly removals: Set<Promise<void>>;
 }
 
-/** One run, with everything made that it needs; to be closed when every process of it is gone. */
+/** A prepared run with all its resources. Close it when all of its processes have ended. */
 export interface PreparedRun {
   launch(): Launch;
-  /** Renames what came into being and would be obeyed. */
+  /** Renames newly created files that would be obeyed. */
   setAside(when?: "after a long run"): Promise<readonly SetAside[]>;
   /** Bounds what the tree uses, where no control group does. */
   readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
@@ -113,7 +113,7 @@ export const prepareRun = async (
   return {
     launch: () => {
       const bare = launchIn(tier, request, profile, files, resources.maxLandlockAbi);
-      // The launchers of the other tiers see to it themselves.
+      // The launchers of the other tiers handle this themselves.
       const [wrapper, ...first] = tier === "plain" ? prefix : [];
       const launch =
         wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };

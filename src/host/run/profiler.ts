@@ -49,7 +49,7 @@ const gitFolder = (cwd: string, steps: readonly string[], { rules }: Reach): str
 /** They make a repository, or find one of their own. */
 const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
 
-/** Git uses the repository that was judged, or none: it does not look for one that we did not see. */
+/** Git uses the repository that was checked, or none; it must not discover another one by itself. */
 const NO_REPOSITORY = { gitDir: "/dev/null", top: undefined };
 
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
@@ -61,7 +61,7 @@ interface Prepared {
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
 }
 
-/** Makes the sandbox profile of a judged command from what lies in the roots right now. */
+/** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const scan = createWorkspaceScan(source);
@@ -105,7 +105,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     }
     const { settings: gitSettings, isSure } =
       git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
-    // Another git, for a submodule, might run what we could not switch off: none is started.
+    // A second git process, for a submodule, might run programs that we could not disable, so git may not start one.
     if (!isSure && tier === "plain") throw refuseUnsure();
     const startsOthers = git?.forks === true || (repository !== undefined && hasSubmodules(repository));
     const request = {

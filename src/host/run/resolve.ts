@@ -20,7 +20,10 @@ export interface ProgramSearch {
 export interface ResolvedProgram {
   /** Real path: what is judged. */
   readonly executable: string;
-  /** What to start. A link in a trusted place where the program goes by the name it is called. */
+  /**
+   * What to start. A link in a trusted folder, if the program behaves differently depending on the name it is started
+   * under.
+   */
   readonly startPath: string;
   /** Base name of the entry that let it through. */
   readonly name: string;
@@ -41,7 +44,10 @@ const findAt = async (path: string): Promise<Found | undefined> => {
   }
 };
 
-/** What tools may write is no place for programs; a root that holds the system itself says nothing about that. */
+/**
+ * A program inside a writable root may have been planted. Roots that contain the system folders themselves are ignored
+ * for this check.
+ */
 const isPlanted = ({ path, real }: Found, { writableRoots }: ProgramSearch): boolean => {
   const roots = writableRoots.filter((root) => !SYSTEM_PATH.some((dir) => insideRoots(dir, [root])));
   return insideRoots(path, roots) || insideRoots(real, roots);
@@ -80,7 +86,7 @@ const notFound = (program: string): LlmcError =>
 export const resolveProgram = async (program: string, search: ProgramSearch): Promise<ResolvedProgram> => {
   const name = posix.basename(program);
   const isPath = program.includes("/");
-  // The list speaks first: whether the machine has a program that is not on it is nobody's business (FAIL-C6).
+  // The allowlist is checked first, so that callers cannot find out which other programs are installed (FAIL-C6).
   // Looking a relative path up would mean trusting the working directory, which callers write.
   if (
     program === "" ||

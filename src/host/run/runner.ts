@@ -32,7 +32,7 @@ export interface StartedCommand {
   check(said: Buffer): void;
   /** The limit that it ran into; to be asked before `finish`. */
   limit(): ReachedLimit | undefined;
-  /** While it runs: what came into being and would be obeyed. */
+  /** While it runs: renames newly created files that would be obeyed. */
   inspect(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
   finish(): Promise<readonly SetAside[]>;
@@ -57,7 +57,7 @@ const tooManyCommands = (running: number, waiting: number): LlmcError =>
     hint: "Wait for some of them to end, then try again.",
   });
 
-/** After this long a machine on which no sandbox worked is tried again. */
+/** If no sandbox worked, the tiers are probed again after this time. */
 const RETRY_MS = 60_000;
 
 const ALL_TIERS: readonly Tier[] = ["bubblewrap", "landlock", "plain"];
@@ -139,7 +139,7 @@ const runIn = async (
   }
 };
 
-/** Installed is not enough in many containers: only a real run tells. */
+/** In many containers an installed sandbox does not work, so a real run is tried. */
 const works = async (state: State, tier: Tier): Promise<boolean> => {
   if (tier === "plain") return true;
   const request = {

@@ -25,7 +25,7 @@ export interface ProfileRequest {
   readonly guardsNames: boolean;
 }
 
-/** Names that bubblewrap covers in about 50 ms; its time grows with the square of them. */
+/** Number of names that bubblewrap covers in about 50 ms; the time grows with the square of that number. */
 const MAX_COVERED = 100;
 /** Each is a mount, and so is every folder between it and its root. */
 const MAX_READ_ONLY = 120;
@@ -53,10 +53,10 @@ const cannotBeNamed = (): LlmcError =>
     { hint: "Rename it, or move it into a folder of its own inside the workspace." },
   );
 
-/** A longer path, below the place where the sandbox is put together, is more than the system takes. */
+/** A longer path, prefixed with the directory in which the sandbox is assembled, exceeds the system's limit. */
 const MAX_MOUNT_BYTES = 2048;
 
-/** The nearest folder above, or the path itself, that a sandbox can be told of. */
+/** The path itself, or the nearest parent folder whose path can be passed to a sandbox. */
 const nameable = (path: string, roots: readonly string[]): string => {
   if (path.isWellFormed() && Buffer.byteLength(path) <= MAX_MOUNT_BYTES) return path;
   const above = posix.dirname(path);
@@ -126,8 +126,8 @@ const elsewherePaths = (
 };
 
 /**
- * The table of reachRules as a sandbox for one command. A command that writes nothing gets every root read-only, so that
- * nothing has to be guarded one by one; what is secret is withheld from both kinds.
+ * Turns the reach table (`policy/reach.ts`) into the sandbox profile of one command. A command that writes nothing gets
+ * every root read-only, so that nothing has to be guarded one by one; what is secret is withheld from both kinds.
  */
 export const buildProfile = (
   request: ProfileRequest,
@@ -152,7 +152,7 @@ export const buildProfile = (
   if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
 
   const gitDirs = pathsOf(findings, "git", roots);
-  // Git that may write brings start-up files along with a branch; hooks and configuration are nobody's to change.
+  // Git with write access may check out start-up files with a branch; nobody may change hooks and configuration.
   const startup = request.git === undefined ? pathsOf(findings, "startup", roots) : [];
   const elsewhere = elsewherePaths(
     request,

@@ -6,8 +6,8 @@ export interface Best<T> {
 }
 
 /**
- * Keeps the first items by an order, up to a weight, however many come and in whatever order: what is dropped can never
- * be among the first. Holds three times the weight at most, where no item weighs more than that alone.
+ * Keeps the first items by an order, up to a total weight, whatever the order of insertion. Dropped items can never be
+ * among the first. Holds three times the weight at most, where no item weighs more than that alone.
  */
 export const createBest = <T>(
   maxWeight: number,

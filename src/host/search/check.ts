@@ -22,7 +22,7 @@ const createSteps = (root: Located) => {
     if (fd !== undefined) closeSync(fd);
   };
   return {
-    /** A path to a directory that is held until the next call; undefined where it is not there. */
+    /** A path to a directory that is held until the next call; undefined if it does not exist. */
     enter: (directory: string): string | undefined => {
       while (!directory.startsWith(held.at(-1)?.prefix ?? "")) leaveOne();
       let { prefix, at } = held.at(-1) ?? { prefix: "", at: root.at };
@@ -77,8 +77,8 @@ const isThereByName = (root: Located, name: Buffer): boolean => {
 
 /**
  * Those of these names, in bytes and below a held directory, that are files there, without any link on the way. ripgrep
- * finds names by walking, and a directory that is swapped for a link meanwhile shows it names of elsewhere: those are
- * not to be told.
+ * walks directories, and one that is swapped for a link during the walk exposes names outside the roots, which must not
+ * be reported.
  */
 export const findBelow = (root: Located, names: readonly Buffer[]): ReadonlySet<Buffer> =>
   root.isPinned ? checkPinned(root, names) : new Set(names.filter((name) => isThereByName(root, name)));

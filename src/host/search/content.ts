@@ -33,7 +33,7 @@ export const createRealPath =
   (path: string): string =>
     path === "" ? realPath : `${realPath === "/" ? "" : realPath}/${path}`;
 
-/** An answer without a handle is better than none; the totals say that there is more. */
+/** An answer without a handle is better than no answer; the totals show that there is more. */
 export const putLines = async (
   putHits: SearchParts["putHits"],
   root: string,
@@ -58,7 +58,7 @@ export const refuseIfFailed = async (
     });
   if (end.code !== 2) return;
   if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
-  // A root that cannot be read is found out by reading it, and told like any other.
+  // An unreadable root is detected by reading it, and reported like any other error.
   if (root.stats.isDirectory()) await root.list();
 };
 
@@ -129,7 +129,7 @@ export const searchContent = async (
     totalHits > query.maxResults
       ? putLines(parts.putHits, shownRoot, storedLines(sorted, totalHits, shown, exists))
       : undefined;
-  // Both need the root, so neither is left behind when the other fails.
+  // Both need the root, so both are awaited even if one of them fails.
   const hits = await snippets.page(sorted, query.maxResults).finally(() => storing);
   const handle = await storing;
   stopIfAborted(signal);

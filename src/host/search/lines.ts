@@ -21,7 +21,7 @@ export const hitLines = function* (path: string, lines: readonly number[]): Gene
 /** A line of a handle: a file that was found by its name. */
 export const nameLine = (path: string): string => quotePath(path);
 
-/** What a handle does not hold is said in its last line. */
+/** The last line of a handle says what was left out. */
 export const missingLine = (count: number, what: string): string => `[${count} more ${what} are not stored]`;
 
 // Handing over each line by itself costs more than storing it.
@@ -51,7 +51,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   "invalid_args",
 ]);
 
-/** The file is not there any more, was never inside, or is none that is shown: the hit is dropped and nothing told. */
+/** The file no longer exists, was never inside the roots, or may not be shown: the hit is dropped without a message. */
 export const isRefusal = (error: unknown): boolean => error instanceof LlmcError && REFUSALS.has(error.code);
 
 const orGone = async <T>(work: Promise<T>): Promise<T | undefined> => {

@@ -13,7 +13,7 @@ import { compareRanked, createNameRanker, type RankedName } from "./rank-names.t
 import { createNameParser } from "./records.ts";
 import { runRipgrep } from "./ripgrep.ts";
 
-/** Names that are held, the best; the rest is only counted. */
+/** Maximum number of names that are kept, best first; the rest are only counted. */
 const MAX_HELD_NAMES = 100_000;
 
 interface Found extends RankedName {
@@ -25,7 +25,7 @@ type Ranker = (path: string) => RankedName | undefined;
 
 const byPath = (a: Found, b: Found): number => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0);
 
-/** Names in brackets are common, and then mean themselves too. */
+/** Names with brackets are common, so such a pattern also matches literally. */
 const createGlobRanker = (pattern: string): Ranker => {
   const matches = compileGlob(pattern, { ignoreCase: pattern === pattern.toLowerCase() });
   return (path) =>

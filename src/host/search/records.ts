@@ -24,7 +24,7 @@ export const createRecordParser = (reader: RecordReader): ((chunk: Buffer) => vo
   let expectsPath = true;
   let pathBytes = 0;
 
-  /** The place after the record that starts at `at`, or undefined where it has not come whole. */
+  /** The position after the record that starts at `at`; undefined if the record is not complete yet. */
   const readRecord = (bytes: Buffer, at: number): number | undefined => {
     if (expectsPath) {
       const end = bytes.indexOf(0, at);

@@ -51,7 +51,7 @@ const killAll = (): void => {
   for (const child of running) child.kill("SIGKILL");
 };
 
-/** None outlives us; where we are killed ourselves, the kernel sees to it (`endingWithUs`). */
+/** No search process outlives the server; if the server is killed, the kernel ends them (`endingWithUs`). */
 const watchOver = (child: ChildProcess): void => {
   const forget = (): void => {
     running.delete(child);
@@ -72,7 +72,7 @@ const refuseMissing = (rgPath: string): void => {
   }
 };
 
-/** Of a directory that cannot be entered the system says the same as of the program. */
+/** The system reports an inaccessible working directory with the same error as a missing program. */
 const explainStart = (error: Error, rgPath: string): Error => {
   try {
     accessSync(rgPath, constants.X_OK);
@@ -209,7 +209,7 @@ export const runRipgrep = async (run: RipgrepRun): Promise<RipgrepEnd> => {
   stopIfAborted(run.signal);
   if (run.ignoreRoot !== undefined) refuseUnreadableAbove(run.ignoreRoot);
   const { file, args } = await endingWithUs(run.rgPath, run.args);
-  // What wraps it would tell of a missing program in its own way.
+  // The wrapper would report a missing program in its own words.
   if (file !== run.rgPath) refuseMissing(run.rgPath);
   stopIfAborted(run.signal);
   return new Promise((resolve, reject) => {

@@ -37,7 +37,7 @@ export type SourceRead =
       readonly stamp: string;
       readonly isRacy: boolean;
     }
-  /** Its stamp is still the one that was given, and it was not read. */
+  /** Its stamp has not changed, so it was not read. */
   | { readonly kind: "unchanged" }
   /** Not there, not a file, withheld or outside: nothing of it may be shown. */
   | { readonly kind: "none" };
@@ -80,7 +80,7 @@ const readWhole = (fd: number, sizeBytes: number, maxBytes: number): Buffer | un
     length += count;
     if (length > maxBytes) return undefined;
     if (count === 0) return buffer.subarray(0, length);
-    // It has grown since it was looked at.
+    // The file has grown since it was listed.
     if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.allocUnsafe(buffer.length)]);
   }
 };
@@ -141,7 +141,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         signal,
         take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),
       });
-      // Half a list would look as if the rest had been deleted.
+      // With an incomplete list, the missing files would look deleted.
       if (end.code === null)
         throw new LlmcError("timeout", "Listing the files of the workspace took too long.", {
           hint: "Leave large folders out with an ignore file.",

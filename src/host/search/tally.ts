@@ -21,7 +21,7 @@ export interface TallyOptions {
   readonly pathOf: (bytes: Buffer) => Buffer;
   /** On a path below the root: whether its hits count. */
   readonly isCounted: (path: string) => boolean;
-  /** A file whose hits are all there, and how many there are in all files so far. */
+  /** Called when all hits of a file have arrived, with the total number of hits so far. */
   readonly onFile: (file: FileHits, hitsSoFar: number) => void;
 }
 

@@ -4,7 +4,7 @@ import type { ThreadMethods } from "./messages.ts";
 import { startThread, type Thread, type ThreadOptions } from "./thread.ts";
 
 export interface PoolOptions extends ThreadOptions {
-  /** Threads at most; they are started as work comes. */
+  /** Maximum number of threads; they are started on demand. */
   readonly size: number;
   /** A job that takes longer is given up, and its thread with it: code that hangs cannot be stopped otherwise. */
   readonly jobTimeoutMs: number;

@@ -18,9 +18,9 @@ export interface Thread<M extends ThreadMethods> {
   ): Promise<M[K]["gives"]>;
   /** False once it has ended, by itself or by `close`: it answers nothing any more. */
   isAlive(): boolean;
-  /** Lets it finish its own affairs for a moment; then it is ended. */
+  /** Gives the thread a moment to finish, then terminates it. */
   close(): Promise<void>;
-  /** Ends it at once, whatever it does. */
+  /** Terminates it immediately. */
   kill(): void;
 }
 

@@ -31,7 +31,7 @@ export const createModuleSource = (digests: () => Digests | undefined) => ({
     }
     // The loader caches by address: the time of the last change makes an edited module a new one.
     const stats = await stat(path);
-    // A FIFO in its place would be waited for without end.
+    // A FIFO in its place would block forever.
     if (!stats.isFile()) throw new Error("it is not a regular file");
     return import(`${pathToFileURL(path).href}?changed=${stats.mtimeMs}`);
   },

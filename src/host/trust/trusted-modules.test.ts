@@ -51,8 +51,8 @@ describe("REQ-D22: a workspace's modules are run by their content", () => {
     writeFileSync(join(root, "mods/sub/half.mts"), 'console.log("RAN");');
     writeFileSync(join(root, "mods/new.mjs"), 'console.log("RAN");');
     const why = "when this workspace was trusted: look at it, then run llmc trust";
-    expect(load(root, "plain.mjs", digests)).toBe(`plain.mjs had another content ${why}`);
-    expect(load(root, "typed.ts", digests)).toBe(`sub/half.mts had another content ${why}`);
+    expect(load(root, "plain.mjs", digests)).toBe(`plain.mjs had different content ${why}`);
+    expect(load(root, "typed.ts", digests)).toBe(`sub/half.mts had different content ${why}`);
     expect(load(root, "new.mjs", digests)).toBe(`new.mjs was not there ${why}`);
   });
 

@@ -19,7 +19,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   ".json": "json",
 };
 
-/** Neither follows a link nor waits for a pipe; what is too large is no module. */
+/** Does not follow links or block on pipes; a file that is too large is refused. */
 const readRegular = (path: string): Buffer => {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -104,12 +104,12 @@ const loadHook: LoadHookSync = (url, context, nextLoad) => {
   const folder = folderOf(path) ?? "";
   const format = FORMATS[extname(path)];
   const name = relative(folder, path);
-  if (format === undefined) throw new Error(`${name} has no ending of a module`);
+  if (format === undefined) throw new Error(`${name} does not have the extension of a module`);
   // What was digested is what is run: the file is read once.
   const source = readRegular(path);
   const digest = guarded.get(folder)?.digests[name];
   if (digest === undefined || digest !== sha256(source)) {
-    const how = digest === undefined ? "was not there" : "had another content";
+    const how = digest === undefined ? "was not there" : "had different content";
     throw new LlmcError(
       "forbidden",
       `${name} ${how} when this workspace was trusted: look at it, then run llmc trust`,

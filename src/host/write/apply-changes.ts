@@ -19,11 +19,11 @@ import { isUnchanged, requireUnmoved, statOf, syncDirectory, type WriteTarget } 
 interface PreparedJob extends Job {
   readonly requestedPath: string;
   readonly dir: Located;
-  /** The file that must still be there as it was; undefined: none may be. */
+  /** The file that must still exist unchanged; undefined if no file may exist. */
   readonly seen: WriteTarget["stats"];
 }
 
-/** What has been laid out so far, for the end of it, good or bad. */
+/** Everything prepared so far, for the commit or the rollback. */
 interface Layout {
   readonly jobs: PreparedJob[];
   readonly temps: Temp[];
@@ -149,12 +149,13 @@ const carryOut = async ({ context, lease, layout }: Work, keys: readonly string[
     await end();
   } catch (error) {
     try {
-      // Once more where it is undone already, which changes nothing: it may as well have failed after the last step.
+      // Undone again even if that has already happened, which is harmless, because the failure may have come after the
+      // last step.
       undoAll(jobs);
     } catch (second) {
       throw failed(second, "A part is done; the rest of it is undone when llmc starts next.");
     }
-    // Where it cannot be removed, the next start finds a change that is undone already.
+    // If the record cannot be removed, the next start finds a change that has already been undone.
     await end().catch(() => {});
     throw failed(error, "Everything is as it was before.");
   }

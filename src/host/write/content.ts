@@ -19,7 +19,7 @@ const startsWith = (head: Buffer, start: Buffer): boolean => head.subarray(0, st
 /** By the first bytes. A binary file has no form. */
 export const sniffForm = (head: Buffer): TextForm | undefined => {
   if (startsWith(head, BOMS["utf-8 with BOM"])) return "utf-8 with BOM";
-  // Followed by two NULs it would be UTF-32, which nobody writes.
+  // Two NULs after it would mean UTF-32, which is not supported.
   if (startsWith(head, BOMS["utf-16le"]) && !startsWith(head, Buffer.from([0xff, 0xfe, 0, 0])))
     return "utf-16le";
   if (startsWith(head, BOMS["utf-16be"])) return "utf-16be";

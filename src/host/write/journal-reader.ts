@@ -16,7 +16,7 @@ import type { FileId, Step } from "./steps.ts";
 // The journal lies in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
 // and even of that every field is checked.
 
-// A record of the most files that a change may have has some 600 KB.
+// The record of a change with the maximum number of files has about 600 KB.
 const MAX_BYTES = 16 * 1024 * 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -94,7 +94,7 @@ const readLines = ({ folder }: JournalReader, name: string): readonly string[] =
 export const hasAnotherKey = (reader: JournalReader, name: string): boolean =>
   isOfAnotherKey(reader, readLines(reader, name)[0] ?? "");
 
-/** Undefined where it is gone, or is nothing that this program wrote. */
+/** Undefined if it is gone or was not written by this program. */
 export const readRecord = (reader: JournalReader, name: string): (ChangeRecord & Owned) | undefined => {
   const [line = ""] = readLines(reader, name);
   const value = parse(checkLine(reader, name, line) ?? "");

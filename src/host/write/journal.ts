@@ -103,7 +103,10 @@ export const checkLine = (location: JournalLocation, name: string, line: string)
   return location.key.isSigned(bytes, "journal", location.workspace, name, text) ? text : undefined;
 };
 
-/** Whether a line looks like one of ours, but for the key: ours may have been lost and made anew. */
+/**
+ * Whether a line looks like one of ours but was signed with another key, for instance because our key was lost and
+ * created again.
+ */
 export const isOfAnotherKey = ({ key }: JournalLocation, line: string): boolean => {
   const id = /^([0-9a-f]{16})\.[\w-]{43} /.exec(line)?.[1];
   return id !== undefined && id !== key.id;
@@ -121,7 +124,7 @@ const JOURNAL_DIR = "journal";
 const openFolder = (workspace: string): OwnFolder =>
   withStateFolder(workspace, ({ at }) => makeOwnFolder(`${at}/${JOURNAL_DIR}`));
 
-/** The same where it is there already; undefined where there is none, or none that is fit. */
+/** Opens the folder only if it exists; undefined if it is missing or unsafe. */
 export const findJournalFolder = (workspace: string): OwnFolder | undefined => {
   let state: OwnFolder | undefined;
   try {
@@ -152,7 +155,7 @@ const within = async <T>(workspace: string, work: (folder: OwnFolder) => Promise
   }
 };
 
-/** Under its name it is always whole. */
+/** The file only gets its final name when it is complete. */
 const writeRecord = async (folder: OwnFolder, name: string, line: string): Promise<void> => {
   const part = `${folder.at}/${name}${PART_SUFFIX}`;
   const fd = openSync(part, NEW_FILE, 0o600);
@@ -190,7 +193,7 @@ export const createWriteJournal = (openLocation: () => JournalLocation, owners: 
   };
 
   const currentLog = (): Log => {
-    // Gone where another server, or the operator, has cleaned up.
+    // It may already have been removed by another server or the operator.
     if (log !== undefined && fstatSync(log.fd).nlink === 0) {
       closeSync(log.fd);
       log = undefined;

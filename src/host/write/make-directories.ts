@@ -28,7 +28,7 @@ const makeOne = (dir: Located, name: string, requestedPath: string, lease: Lease
   }
 };
 
-/** Opened and judged like any other: what is there under the name may be a link that somebody was quick to plant. */
+/** Opened and checked like any other directory, because somebody may have planted a link under the name. */
 const openBelow = async (
   dir: Located,
   name: string,
@@ -114,7 +114,7 @@ export const makeDirectories = (
       const last = await makeMissing(parent, reach, lease, made);
       const path = shownPath(last.realPath, reach.rules.workspace);
       if (last !== dir) last.close();
-      // Another process may have been quicker with the last one.
+      // Another process may have created the last directory first.
       const created = made.length > 0 && made.at(-1) === last.realPath;
       if (!created && !existOk) throw alreadyExists(requestedPath);
       return { path, created };

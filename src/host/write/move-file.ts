@@ -72,7 +72,7 @@ const refuseMove = async ({ from, to }: MoveTargets, reach: WriteReach): Promise
     throw alreadyExists(
       to.requestedPath,
       to.stats.isDirectory()
-        ? "To move something into that directory, name the full target with the name it shall have."
+        ? "To move something into that directory, give the full target path, including the new name."
         : "Nothing is overwritten by a move: choose another name, or remove that one first.",
     );
   }
@@ -95,7 +95,7 @@ const requireUnchanged = ({ from, to, stats }: Move): void => {
   if (!isSame) throw changedMeanwhile(from.requestedPath);
 };
 
-/** After its copy is in place; a source that stays takes the copy back. */
+/** Removes the source after its copy is in place; if that fails, the copy is removed again. */
 const removeSource = ({ from, to }: Move): void => {
   try {
     unlinkSync(from.at);
@@ -164,7 +164,8 @@ const moveDirectory = async (move: Move): Promise<void> => {
   try {
     lease.commit(() => {
       requireUnchanged(move);
-      // Between this look and the rename only an empty directory could get lost: the system replaces no other.
+      // Between this check and the rename only an empty directory could be lost, because the system replaces nothing
+      // else.
       if (statOf(to.at) !== undefined) throw alreadyExists(to.requestedPath);
       renameSync(from.at, to.at);
     });

@@ -42,7 +42,7 @@ export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">):
     : "the write journal holds records that llmc did not write; nothing of them was done, and they were renamed to *.refused";
 
 export interface RecoveryRequest {
-  /** Asked where there is a journal. */
+  /** Called only if there is a journal. */
   readonly openLocation: () => JournalLocation;
   readonly workspace: string;
   readonly reach: WriteReach;
@@ -62,7 +62,7 @@ const isIdle = (path: string, nowMs: number): boolean => {
 
 const REFUSED_SUFFIX = ".refused";
 
-/** Out of the way, and left for whoever wants to know what somebody tried; renaming opens nothing. */
+/** Renamed and not deleted, so that the file is ignored but can be examined later. */
 const refuseFile = (reader: JournalReader, name: string): "refused" | "other key" => {
   const path = `${reader.folder.at}/${name}`;
   const outcome = hasAnotherKey(reader, name) ? "other key" : "refused";
@@ -98,7 +98,10 @@ const undoRecord = async ({ steps, made }: ChangeRecord, lease: Lease, reach: Wr
   await removeMade(made, reach);
 };
 
-/** Whether the work was done: not while somebody alive holds the keys, nor where the rules or the system forbid it. */
+/**
+ * Returns whether the work was done. It is not done while a running process holds the locks, or if the rules or the
+ * system forbid it.
+ */
 const tryUnderLock = async (
   keys: readonly string[],
   { locks, nowMs }: RecoveryRequest,
@@ -206,7 +209,7 @@ const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promi
     if (outcome === "refused" || outcome === "other key") refused.push(outcome);
     if (outcome !== "left") continue;
     left++;
-    // Its backups are the only way back.
+    // The backups are needed to undo the change.
     for (const temp of tempsOf(readRecord(reader, name)?.steps ?? [])) spared.add(temp);
   }
   for (const name of names.filter((each) => each.endsWith(LOG_SUFFIX))) {

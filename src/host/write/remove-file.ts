@@ -15,7 +15,7 @@ import {
   type WriteTarget,
 } from "./write-target.ts";
 
-/** Nothing in a directory that goes may be ours, or a secret that the caller cannot see. */
+/** A directory that is removed must not contain llmc's own files or secrets that the caller cannot see. */
 const judgeInside = ({ requestedPath, realPath }: WriteTarget, reach: WriteReach, entry: TreeEntry): void => {
   const path = posix.join(realPath, entry.path);
   const refusal = reach.protects(path);

@@ -46,7 +46,10 @@ const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
 const exists = (): Error => Object.assign(new Error("It exists."), { code: "EEXIST" });
 
-/** Gives a file another name that must be free. Where the disk has no links, a moment between look and rename remains. */
+/**
+ * Renames a file to a name that must not exist. On disks without hard links, a short race between check and rename
+ * remains.
+ */
 export const moveToFree = (from: string, to: string): void => {
   try {
     linkSync(from, to);
@@ -130,7 +133,7 @@ export const undoAll = (jobs: readonly Job[]): void => {
   for (const { step, at } of jobs.toReversed()) undoStep(step, at);
 };
 
-/** All or none: what was done before one fails is undone. */
+/** Performs all steps or none: if one fails, the earlier ones are undone. */
 export const doAll = (jobs: readonly Job[]): void => {
   try {
     for (const { step, at } of jobs) doStep(step, at);

@@ -47,7 +47,7 @@ export const differs = (requestedPath: string): LlmcError =>
   shaMismatch(requestedPath, "is not the file that was read: its hash differs");
 
 export const replacedMeanwhile = (requestedPath: string): LlmcError =>
-  shaMismatch(requestedPath, "was changed by somebody else in the same moment");
+  shaMismatch(requestedPath, "was changed by another program at the same time");
 
 /** The target of a file that is to be written: a slash at the end of the path means a directory. */
 export const findFile = async (requestedPath: string, reach: WriteReach): Promise<WriteTarget> => {
@@ -79,7 +79,8 @@ export const install = async (
     lease.commit(() => {
       requireUnmoved(dir, requestedPath);
       if (stats === undefined) return moveToFree(temp.at, at);
-      // Somebody who keeps to no lock can still slip in between these two, for a few microseconds.
+      // A program that does not use our locks can still change the file between these two steps, which are microseconds
+      // apart.
       if (mustBeSame && !isUnchanged(statOf(at), stats)) throw replacedMeanwhile(requestedPath);
       renameSync(temp.at, at);
     });

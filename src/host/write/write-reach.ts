@@ -5,14 +5,14 @@ import type { Reach } from "../reach/reach.ts";
 
 /** The rules of one write, as they are at its start. The `refuse…` functions throw. */
 export interface WriteReach extends Reach {
-  /** What is found at a real path must be inside and of no concern of ours. */
+  /** Refuses a real path that is outside the roots or that nobody may reach, such as llmc's own state. */
   refuseOutside(requestedPath: string, realPath: string): void;
   /** Before anything is created, changed or removed under a real path. */
   refuseTarget(requestedPath: string, realPath: string): void;
   /** Before something is moved away or removed. */
   refuseRemoval(requestedPath: string, realPath: string): void;
   isRoot(path: string): boolean;
-  /** The entry of the table that keeps the file tools from changing what lies at a real path; secrets aside. */
+  /** The entry of the reach table that forbids file tools to change this real path, not counting secrets. */
   protects(realPath: string): ReachId | undefined;
   /** One of the protected files by another name: a hard link, or other letters where case does not count. */
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
@@ -33,7 +33,7 @@ export const writeReachOf = (reach: Reach): WriteReach => {
   return {
     ...reach,
     protects: (realPath) =>
-      // Secrets have a rule of their own, and a write under way does not keep a directory alive.
+      // Secrets have their own rule, and a pending write must not prevent the removal of its directory.
       entriesAt(realPath, reachRules).find(
         (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
       ),

@@ -55,7 +55,10 @@ export const isUnchanged = (now: BigIntStats | undefined, seen: BigIntStats): bo
   now.mtimeNs === seen.mtimeNs &&
   now.ctimeNs === seen.ctimeNs;
 
-/** So that a new or lost name survives a power cut. Some disks cannot, and some directories may not be read. */
+/**
+ * Makes a created or removed name survive a power failure. Some disks do not support this, and some directories cannot
+ * be opened.
+ */
 export const syncDirectory = async (dir: Located): Promise<void> => {
   try {
     await fsyncAsync(await dir.openContent());
@@ -116,7 +119,10 @@ const openTarget = async (requestedPath: string, path: string, reach: WriteReach
   }
 };
 
-/** Why a link, or a directory of a new path, that is there leads to nothing. What exists outside must not show. */
+/**
+ * Explains why an existing link or parent directory cannot be followed, without revealing what exists outside the
+ * roots.
+ */
 export const explainDeadEnd = async (
   error: unknown,
   requestedPath: string,

@@ -24,7 +24,10 @@ export const configuredFolders = (dir: string): readonly string[] => {
 const NOT_READ =
   /(^|\.)(url|pushurl|insteadof|pushinsteadof|program|editor|pager|helper|sshcommand|askpass|cmd|command|fsmonitor|hookspath|clean|smudge|process|textconv|driver|sslcainfo|sslcapath)$/;
 
-/** What a value means as a path, from each folder that git may start from; none where it leads home, which is empty. */
+/**
+ * The paths that a value stands for, relative to each folder that git may start from; empty for paths below the home
+ * folder, which is empty in the sandbox.
+ */
 const meanings = (value: string, folders: readonly string[]): readonly string[] => {
   const path = value.replace(/^:\(optional\)/, "").replace(/^%\(prefix\)\//, "/usr/");
   if (path === "" || path.includes("\0") || /^~(\/|$)/.test(path)) return [];
@@ -33,7 +36,7 @@ const meanings = (value: string, folders: readonly string[]): readonly string[] 
 
 /**
  * Git shows lines of files that it is told to read and does not understand. There are dozens of settings that name such
- * a file, and more with every version: so every value is taken for a path, unless its key is known to be none.
+ * a file, and more with every version: so every value is treated as a path, unless its key is known not to name one.
  */
 export const refuseConfiguredFiles = (
   dirs: readonly string[],
@@ -45,7 +48,7 @@ export const refuseConfiguredFiles = (
       const why = `its setting ${quoteForMessage(key)} names a file that is withheld or outside the allowed roots`;
       // The home of another user, which only git's own expansion knows.
       if (/^(:\(optional\))?~[^/\s]+\//.test(value) && !isPlainKey(key)) throw refusedRepository(why);
-      // Git knows only this one from the git directory, before it knows its work tree.
+      // Git resolves only this one relative to the git directory, because it is read before the work tree is known.
       const folders = key === "core.worktree" ? [dir] : [dir, ...startingPoints];
       for (const path of meanings(value, folders)) {
         const found = followed(path);

@@ -11,7 +11,7 @@ const HEADER_BYTES = 12;
 const STAT_BYTES = 40;
 const EXTENDED = 0x4000;
 
-/** How much of the name before is left out, in git's own variable-length number. */
+/** How many bytes of the previous name are dropped, as git's variable-length integer. */
 const readLength = (index: Buffer, at: number): readonly [length: number, next: number] => {
   let byte = index.readUInt8(at);
   let length = byte & 0x7f;

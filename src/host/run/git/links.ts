@@ -30,7 +30,7 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
         const found = followed(path);
         if (found !== undefined && !insideRoots(found.real, dirs))
           throw refusedRepository("a link in its git directory leads to a file outside it");
-        // By the file, not by its name: a branch may be called what it likes.
+        // The file itself is checked, not its name, because a branch may have any name.
       } else if (!entry.isFile())
         throw refusedRepository("its git directory holds what is neither file nor folder");
       else if (isWithheld(top, lstatSync(path)))
@@ -40,7 +40,7 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
   for (const dir of dirs) visit(dir, dir);
 };
 
-/** A plan of a rebase that goes on may hold programs to run. */
+/** The todo list of a rebase in progress may contain programs to run. */
 const PLANS = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
 const MAX_PLAN_BYTES = 4 * 1024 * 1024;
 

@@ -32,7 +32,7 @@ const alternatesOf = (objects: string, depth = 0): readonly string[] => {
   const list = posix.join(objects, "info/alternates");
   if (!exists(list)) return [];
   const text = readText(list, MAX_ALTERNATES_BYTES);
-  // A quoted line is unquoted by git, which we leave to it.
+  // Git would unquote a quoted line; we do not, and refuse it.
   if (text === undefined || depth > 5 || /^"/m.test(text))
     throw refusedRepository("its list of alternates cannot be read");
   const stores = text
@@ -49,7 +49,7 @@ const HEAD_CONTENT = /^(?:ref:\s*refs\/|[0-9a-f]{40})/;
 export const findRepository = (folder: string, roots: readonly string[]): GitRepository | undefined => {
   for (let dir = folder; insideRoots(dir, roots); dir = posix.dirname(dir)) {
     const entry = posix.join(dir, ".git");
-    // Git goes on upwards past a folder of that name which is no git directory.
+    // If `.git` is a folder but not a git directory, git continues the search in the parent folder.
     const isEmptyFolder =
       lstatSync(realOf(entry) ?? entry, { throwIfNoEntry: false })?.isDirectory() === true &&
       !HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "");
@@ -64,8 +64,8 @@ export const findRepository = (folder: string, roots: readonly string[]): GitRep
 };
 
 /**
- * A repository may point anywhere: at another git directory, at other objects, at another work tree. What lies in the
- * roots is the operator's choice; everything else is somebody's who made this workspace (REQ-D24).
+ * A repository may point anywhere: at another git directory, at other objects, at another work tree. Targets inside the
+ * roots are the operator's choice; any other target was chosen by whoever created this workspace (REQ-D24).
  */
 export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: readonly string[]): void => {
   const requireInside = (path: string, what: string): void => {
@@ -89,7 +89,7 @@ const OFF: Readonly<Record<string, string>> = { driver: "false", cmd: "false" };
 
 const MAX_SUBMODULES = 500;
 
-/** Git directories of submodules, which git asks about theirs by another git; their names may have slashes. */
+/** Git directories of submodules, for which git starts another git process; their names may contain slashes. */
 const submodulesOf = (commonDir: string): readonly string[] => {
   const folders = [posix.join(commonDir, "modules")];
   const found: string[] = [];
@@ -140,7 +140,7 @@ export const programsOff = (folders: readonly string[]): ProgramsOff => {
   };
 };
 
-/** What git executes or obeys: nobody changes it through us, git included. */
+/** What git executes or obeys. Nobody may change it through llmc, not even git. */
 const OBEYED = [
   "hooks",
   "config",
@@ -194,7 +194,10 @@ const findsRepository = (top: string): boolean => {
   return false;
 };
 
-/** Whether another git directory is hidden somewhere inside; a tree too large to tell, or not to be read, counts as if. */
+/**
+ * Whether another git directory is hidden somewhere inside. A tree that is too large or cannot be read counts as if it
+ * contained one.
+ */
 const holdsRepository = (top: string): boolean => {
   try {
     return findsRepository(top);

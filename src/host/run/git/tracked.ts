@@ -19,9 +19,9 @@ const blobOf = (content: Buffer, other: string): string =>
   );
 
 export interface TrackedSecrets {
-  /** Just as git keeps them. */
+  /** Files that are identical to the version in git's index. */
   readonly kept: ReadonlySet<string>;
-  /** Git keeps another content. */
+  /** Files whose content differs from the version in git's index. */
   readonly changed: ReadonlySet<string>;
 }
 
@@ -66,7 +66,7 @@ export const createTrackedFinder = () => {
         known.inside.push(path);
         byRepository.set(gitDir, known);
       } catch {
-        // A repository that leads nowhere keeps nothing.
+        // A repository without a valid git directory tracks no files.
       }
     }
     const kept = new Set<string>();

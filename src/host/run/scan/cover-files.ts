@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-/** What lies in which folder, as far as it is one of the files or holds some of them. */
+/** The entries of each folder that are among the files or contain some of them. */
 const treeOf = (files: readonly string[], roots: ReadonlySet<string>): Map<string, Set<string>> => {
   const tree = new Map<string, Set<string>>();
   for (const file of files) {
@@ -32,7 +32,7 @@ export const coverFiles = (
   for (let isFiner = true; isFiner; ) {
     isFiner = false;
     let size = cover.length;
-    // Those that hold the fewest first: it is the crowded ones that stay covered whole.
+    // Folders with the fewest files come first, so that the fullest ones remain covered as a whole.
     const ordered = cover.toSorted((one, other) => heldBy(one) - heldBy(other));
     cover = ordered.flatMap((path) => {
       const held = heldBy(path);

@@ -27,7 +27,7 @@ interface FolderIndexOptions<T> {
   ) => { readonly found: readonly T[]; readonly enter: boolean };
   /** A folder that cannot be listed. */
   readonly closed: (path: string) => T;
-  /** A folder whose path is too long to be asked for. */
+  /** A folder whose path is too long for a system call. */
   readonly unknown: (path: string) => T;
   /** Folders that are not entered. */
   readonly skips: (path: string) => boolean;
@@ -67,7 +67,7 @@ const hasChanged = (path: string, { inode, changedAt, isFresh }: Folder<unknown>
   try {
     now = lstatSync(systemPath(path), { throwIfNoEntry: false });
   } catch {
-    // Closed to us by its mode or by one above: read, it counts as gone until it is opened again.
+    // Its own mode or that of a parent denies access, so it counts as missing until it can be read again.
     return true;
   }
   // The time of the last change of state: unlike the others, nobody can set it back.
@@ -154,7 +154,7 @@ const readFolder = async <T>(state: State<T>, path: string): Promise<void> => {
   const before = state.known.get(path);
   if (before !== undefined && before.inode !== folder?.ino) forget(state, path);
   if (folder === undefined) return;
-  // Whoever owns a closed folder can open it again: nobody knows what is in it.
+  // The owner of an inaccessible folder can make it accessible again, so its content counts as unknown.
   const found =
     entries === undefined ? [state.options.closed(path)] : await classifyEntries(state, path, entries);
   remember(state, path, folder, lookedAt, found);
@@ -164,7 +164,7 @@ const readQueue = async <T>(state: State<T>): Promise<void> => {
   while (state.queue.length > 0) {
     const level = state.queue.values();
     state.queue = [];
-    // They share the one iterator, so that each folder is read by whoever is free.
+    // All readers share one iterator, so that each folder is read by the next free reader.
     const reader = async (): Promise<void> => {
       for (const path of level) await readFolder(state, path);
     };
@@ -172,7 +172,7 @@ const readQueue = async <T>(state: State<T>): Promise<void> => {
   }
 };
 
-/** One reading at a time; whoever comes meanwhile waits for the same. */
+/** Only one update runs at a time; concurrent callers wait for it. */
 const readAll = async <T>(state: State<T>): Promise<void> => {
   while (state.queue.length > 0 || state.reading !== undefined) {
     state.reading ??= readQueue(state).finally(() => {

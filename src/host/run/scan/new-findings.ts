@@ -39,9 +39,9 @@ const filesBelow = (path: string, max: number): readonly string[] | undefined =>
 };
 
 const NOT_WHOLE =
-  "still there: it has more folders than can be looked through after every command, and start-up files beyond them are not found";
+  "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found";
 
-/** How deep things that are set aside may hold others. */
+/** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
 
 /**
@@ -72,16 +72,17 @@ interface NewFindingsOptions {
   readonly isGit: boolean;
   /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
   readonly isRunning: boolean;
-  /** It ran for as long as its session: what appeared meanwhile may be anybody's. */
+  /** It was a long-running process, so anybody may have created what appeared meanwhile. */
   readonly isLong: boolean;
   /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
   readonly isBeyondReach: (path: string) => boolean;
 }
 
 /**
- * What programs of the user would obey and was not there before a command ran: nothing can keep a name from being made
- * in a folder that is writable, so it is renamed as soon as the command has ended, and never deleted, since it may be
- * the user's own. A new repository that is plain, as `git init` and `git clone` leave it, stays.
+ * Renames files that did not exist before a command ran and that the user's programs would obey. Nothing can prevent a
+ * command from creating a name in a writable folder, so such files are renamed as soon as the command has ended. They
+ * are never deleted, because they may be the user's own. A new repository that is plain, as `git init` and `git clone`
+ * leave it, stays.
  */
 export const setNewFindingsAside = async ({
   scan,
@@ -104,7 +105,10 @@ export const setNewFindingsAside = async ({
   );
   const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
     !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
-  /** A file tool's, the user's, or just as git keeps it: then a checkout brought it. */
+  /**
+   * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
+   * checkout created it.
+   */
   const isSomebodyElses = (path: string): boolean => {
     if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
     const files = filesBelow(path, MAX_STARTUP_FILES);
@@ -114,13 +118,13 @@ export const setNewFindingsAside = async ({
     finding.kind === "startup" && isNew(finding) && !isSomebodyElses(finding.path);
   const isObeyed = (finding: Finding): boolean => {
     if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
-    // Nobody but a server of ours makes one, and this one made its own before the command began.
+    // Only an llmc server creates a state folder, and this server created its own before the command started.
     if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
     if (finding.kind === "closed" || finding.kind === "unknown") return true;
     if (finding.kind !== "git") return false;
     return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, before);
   };
-  /** Under its new name, such a folder is still one that nobody can look into. */
+  /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
   const planted = async (): Promise<readonly Finding[]> => {
     const found = await (isRunning ? scan.current() : scan.again());
@@ -131,7 +135,7 @@ export const setNewFindingsAside = async ({
   const rename = async (path: string): Promise<SetAside | undefined> => {
     const root = roots.find((folder) => insideRoots(path, [folder]));
     if (root === undefined) return undefined;
-    // Said as it is: whoever reads the answer has to remove it by hand.
+    // Reported as a failure, because the reader of the answer has to remove the file by hand.
     return moveAside(root, path).catch(() => ({
       path: path.toWellFormed(),
       movedTo: "still there: it could not be renamed",
@@ -152,7 +156,7 @@ export const setNewFindingsAside = async ({
       (posix.basename(path) === ".git" || kind !== "git" ? await rename(path) : undefined) ?? head;
     if (aside !== undefined) moved.push(aside);
   };
-  // What was not entered while it was obeyed itself, such as a start-up folder, may hold more.
+  // A folder that was a finding itself, such as a start-up folder, was not scanned and may contain more.
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const next = await planted();
     const before = moved.length;
@@ -166,7 +170,7 @@ export const setNewFindingsAside = async ({
     const aside = ownWrites?.covers(name) === true ? undefined : await rename(name);
     if (aside !== undefined) moved.push(aside);
   }
-  // Somebody may have made these meanwhile; whoever reads the answer knows better.
+  // Somebody else may have created these; the reader of the answer can decide.
   const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
   const unclear = isLong && !isRunning && !isGit ? (await scan.current()).filter(isNewStartup) : [];
   return [

@@ -2,7 +2,7 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { leadsTo, type ObeyedElsewhere, obeyedElsewhere } from "../../git/obeyed-elsewhere.ts";
 import type { Finding } from "./workspace-scan.ts";
 
-/** A name that is obeyed, and what it leads to: that is what must not be changed. */
+/** A name that is obeyed, and the target that it resolves to, which must not be changed. */
 export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
   readonly kind: ObeyedElsewhere["kind"] | "startup";
 }
@@ -14,7 +14,7 @@ export const obeyedNamesOf = (findings: readonly Finding[]): readonly ObeyedName
     return kind === "startup" && isLink ? [{ kind, name: path, real: leadsTo(path) }] : [];
   });
 
-/** Names that lead elsewhere than before: a link on the way, which no mount can cover, was replaced. */
+/** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
 export const ledElsewhere = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
   names
     .filter(({ name, real }) => name !== real && insideRoots(name, roots) && leadsTo(name) !== real)

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { systemPath } from "../../reach/byte-path.ts";
 
-/** Entries that are looked at for other names of a secret; beyond them, none is found. */
+/** Maximum number of entries that are searched for other names of a secret. */
 const MAX_ENTRIES = 100_000;
 
 const statsOf = (path: string): Stats | undefined => {
@@ -36,15 +36,15 @@ const findNames = async (
 };
 
 /**
- * Other names of secrets that have several. They are looked for only where a secret has more names than are known, and
- * again when that file gets or loses one: the kernel notes the time of that in the file itself.
+ * Finds the other hard links of secrets. The search runs only if a secret has more links than are known, and again when
+ * a link is added or removed, which changes the ctime of the file.
  */
 export const createOtherNames = () => {
   let last: { readonly stamp: string; readonly names: readonly string[] } | undefined;
   return async (secrets: readonly string[], roots: readonly string[]): Promise<readonly string[]> => {
     const known = new Map<string, { readonly stats: Stats; names: number }>();
     for (const path of secrets) {
-      // What package managers put there is linked from their store, and published.
+      // Package managers hard-link these files from their store, and their content is public.
       const stats = path.includes("/node_modules/") ? undefined : statsOf(path);
       if (stats === undefined || stats.nlink < 2) continue;
       const names = (known.get(keyOf(stats))?.names ?? 0) + 1;

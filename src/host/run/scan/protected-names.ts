@@ -6,7 +6,7 @@ import { isInside } from "../../../policy/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import type { SandboxProfile, SetAside } from "../tiers/contract.ts";
 
-/** What cannot be looked at, because a folder above is closed to us, counts as there. */
+/** A path that cannot be checked, because a parent folder is not accessible, counts as existing. */
 const exists = async (path: string): Promise<boolean> =>
   lstat(systemPath(path)).then(
     () => true,
@@ -42,7 +42,7 @@ const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
   });
 };
 
-/** Names have at most 255 bytes: so that something can be added, and every byte of it is UTF-8. */
+/** Shortens a name so that a suffix fits into 255 bytes, and makes it valid UTF-8. */
 const shortName = (name: string): string => {
   const text = name.toWellFormed();
   return Buffer.byteLength(text) <= MAX_KEPT_NAME ? text : text.slice(0, MAX_KEPT_NAME / 4);
@@ -75,7 +75,7 @@ export const moveAside = async (root: string, path: string): Promise<SetAside | 
       if (folder instanceof Error) {
         // Gone meanwhile, with all that was in it.
         if (folder.code === "ENOENT") return undefined;
-        // Closed to us, and not by its own mode: whoever closed it was not a command of ours.
+        // Access was not removed through the folder's own mode, so it was not one of our commands that removed it.
         if (folder.code !== "ELOOP" && folder.code !== "ENOTDIR") throw folder;
         // A link or a file on the way to a protected name: that itself is what was planted.
         return await renameIn(at, place, next);
@@ -128,9 +128,9 @@ export interface MissingNames {
 }
 
 /**
- * A mount or a rule needs something to lie on, and an empty placeholder would show up in `ls` and `git status`.
- * So a hidden folder is made first, and a file that must not be written is looked for after the run: what came
- * into being is renamed, never deleted, since it may be the user's own who wrote it meanwhile.
+ * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
+ * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
+ * it is renamed, but never deleted, because the user may have written it.
  */
 export const watchMissing = async (profile: SandboxProfile): Promise<MissingNames> => {
   const missing: { readonly root: string; readonly path: string }[] = [];

@@ -9,10 +9,10 @@ import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
 
-/** Something in the roots that the table of reachRules speaks of, found by its name or by what it holds. */
+/** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {
   readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
-  /** Bytes that are not UTF-8 stand in it as `byte-path.ts` says. */
+  /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is looked at again after the run. */
   readonly isLink: boolean;
@@ -40,7 +40,7 @@ const WHOLE_MS = 1000;
 /** Not scanned, even where the whole machine is a root: every command sees them, or nothing of them. */
 const OF_THE_SYSTEM: ReadonlySet<string> = new Set(["/proc", "/sys", "/dev", ...SYSTEM_FOLDERS]);
 
-/** What package managers put there and replace: nobody opens it as a workspace. */
+/** Managed by package managers; nobody opens these folders as a workspace. */
 const isDependency = (path: string): boolean => path.includes("/node_modules/");
 
 const tooEarly = (): LlmcError =>
@@ -48,7 +48,7 @@ const tooEarly = (): LlmcError =>
     hint: "Try again in a moment. allowed_roots under [mcp.tools] says what is scanned.",
   });
 
-/** False where it took longer; it goes on. */
+/** Resolves to false if the work takes longer; the work continues. */
 const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> => {
   const stop = new AbortController();
   const late = sleep(maxMs, "late" as const, { signal: stop.signal, ref: false }).catch(
@@ -67,7 +67,7 @@ const identityOf = (path: string): string => {
     // A file with several names cannot be told from one that was only given another name.
     return stats.isFile() && stats.nlink > 1 ? path : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
   } catch {
-    // Gone, or closed to us: it is nobody we know.
+    // The file is gone or cannot be accessed, so its identity is unknown.
     return path;
   }
 };
@@ -150,7 +150,7 @@ export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {
     },
     again: async () => {
       const opened = open();
-      // However long it takes.
+      // Without a time limit.
       await opened.update();
       return opened.found();
     },

@@ -5,7 +5,7 @@ import { foldersAbove } from "./landlock-rules.ts";
 
 type Confinement = Pick<SandboxProfile, "writable" | "readOnly" | "reopened" | "hidden" | "withheld">;
 
-/** Tells of a new name whether a command so confined could not have made it: then it is somebody else's. */
+/** Whether a command with this profile could not have created a new name, so that somebody else must have. */
 export const beyondReach = (
   tier: Tier,
   { writable, readOnly, reopened = [], hidden, withheld = [] }: Confinement,

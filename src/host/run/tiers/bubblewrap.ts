@@ -60,7 +60,7 @@ const pinnedAbove = (path: string, { writable: roots, readOnly: closed }: Sandbo
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Nothing can be mounted on it; where it leads is hidden by its own name. */
+/** Nothing can be mounted on a link; its target is hidden under the target's own name. */
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
@@ -114,7 +114,7 @@ const mountsFor = (
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
-/** Whether a home in memory has no place, because the real temporary folder is part of the profile. */
+/** Whether the real temporary folder is part of the profile, so that no in-memory home can be mounted there. */
 export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
   writable.some((root) => isInside(TEMP, root));
 
@@ -189,7 +189,7 @@ export const bubblewrapLaunch = (
   const filter = filterFor(profile, request, place);
   const mounts = mountsFor(request, profile, place);
   const roots = [...profile.writable, ...(profile.readable ?? [])];
-  // At the same place the later one wins, so only the last of them is to be seen.
+  // At the same mount point the later mount wins, so only the last one is visible.
   const expected = new Map(
     mounts
       .filter(({ path }) => roots.some((root) => isInside(path, root)))

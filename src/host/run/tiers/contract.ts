@@ -11,7 +11,7 @@ export interface CommandRequest {
   readonly timeoutMs: number;
   /** Of each stream; the rest is read, counted and dropped. */
   readonly maxOutputBytes: number;
-  /** Sees every byte as it comes, also beyond the bound; must be quick, and keep what it wants to keep. */
+  /** Receives every byte as it arrives, even beyond the limit. It must be fast, and copy what it wants to keep. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
@@ -50,9 +50,12 @@ export interface SandboxProfile {
   /** Withheld files refuse to be opened instead of being empty: git would take an emptied file for a change. */
   readonly refusesWithheld?: boolean;
   readonly network: boolean;
-  /** The program starts no others. */
+  /** The program may not start other programs. */
   readonly noFork?: boolean;
   readonly limits?: CommandLimits;
-  /** Looks at what came into being, and sets aside what is obeyed; while it runs, repositories that are not plain. */
+  /**
+   * Checks newly created files and renames those that would be obeyed; while the command runs, only repositories that
+   * are not plain.
+   */
   readonly inspect?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
 }

@@ -94,7 +94,7 @@ const launch = (spec: LandlockSpec): never => {
   closeSync(ruleset);
   restoreBlocking();
   restoreSignals();
-  // This process is Node still, which holds more than a command may: the last thing before it becomes the command.
+  // This process is still Node, which has more rights than a command may have, so this is the last step before exec.
   if (limits?.dataBytes !== undefined) setLimit(RLIMIT_DATA, BigInt(limits.dataBytes));
   installFilter(filter);
   return become(
@@ -104,7 +104,7 @@ const launch = (spec: LandlockSpec): never => {
 };
 
 try {
-  // Node would do so at its end, which never comes: this process becomes another program.
+  // Node would do this on exit, but this process never exits: it becomes another program (exec).
   flushCompileCache();
   keepOnlyStandardStreams();
   dieWithParent();

@@ -30,7 +30,7 @@ const readMounts = (pid: number | "self"): readonly MountLine[] =>
 const isBelow = (path: string, folder: string): boolean =>
   folder === "/" || path === folder || path.startsWith(`${folder}/`);
 
-/** Which file system a path lies on by its letters, and where in it: links that somebody put there do not count. */
+/** Which file system a path is on, and where in it, judged lexically, so that planted links do not matter. */
 const identify = (path: string, mounts: readonly MountLine[]): string => {
   const holding = mounts
     .filter(({ point }) => isBelow(path, point))

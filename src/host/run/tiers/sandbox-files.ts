@@ -28,7 +28,7 @@ export interface SandboxFiles {
 
 /** Files that every run shares, made once, and a folder for each run. */
 export interface SandboxFileStore {
-  /** Where all of them lie: whoever writes there chooses what the next command runs under. */
+  /** The folder that holds all of them. Whoever can write to it controls the sandbox of the next command. */
   readonly base: string;
   /** Folders are made only where the tier has none in memory: they cost more than a short command. */
   open(needsFolders: boolean): Promise<SandboxFiles>;

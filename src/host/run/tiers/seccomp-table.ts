@@ -120,7 +120,10 @@ export const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 
-/** Powers over the machine, over other processes' memory, or around the other rules; no ordinary command needs them. */
+/**
+ * Calls that control the machine, access the memory of other processes or bypass the other rules; no ordinary command
+ * needs them.
+ */
 export const NEVER: readonly CallName[] = [
   "acct",
   "add_key",

@@ -83,7 +83,7 @@ const streamsOnly: readonly Instruction[] = [
   give(EACCES),
 ];
 
-/** Refuses a call whose argument is none of the values. */
+/** Refuses a call unless its argument is one of the values. */
 const refuseOthers = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
   load(argument(index)),
   ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(ALLOW)]),
@@ -120,7 +120,7 @@ const noSpecialFiles = (): Rules =>
     ["openat2", [give(ENOSYS)]],
   ]);
 
-/** Every other family is a part of the kernel that no command needs and few have tested. */
+/** All other socket families are kernel code that no command needs and that is poorly tested. */
 const knownFamilies = (): Instruction[] => [
   load(argument(0)),
   ...FAMILIES.filter((family) => family !== AF_NETLINK).flatMap((family): Instruction[] => [
@@ -199,7 +199,7 @@ const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noF
     for (const name of ["kill", "tgkill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] as const)
       rules.set(name, refuseOthers(0, [0, pid]));
     rules.set("pidfd_send_signal", [give(EPERM)]);
-    // Whoever owns a descriptor is signalled, with any signal, when something happens to it.
+    // The owner of a descriptor can be sent any signal when an event occurs on it.
     rules.set("fcntl", refuseValues(1, SET_OWNER));
     rules.set("ioctl", refuseValues(1, [...TERMINAL_REQUESTS, ...SET_OWNER_REQUESTS]));
   }
@@ -213,7 +213,10 @@ const rulesFor = ({ network, noFork = false, landlock }: FilterOptions): Rules =
   return rules;
 };
 
-/** The classic BPF program, as the kernel and bubblewrap take it; undefined on a machine whose numbers we do not hold. */
+/**
+ * The classic BPF program, as the kernel and bubblewrap take it; undefined on architectures whose system call numbers
+ * are not in the table.
+ */
 export const seccompProgram = (options: FilterOptions, arch: string = process.arch): Buffer | undefined => {
   const machine = MACHINES[arch];
   if (machine === undefined) return undefined;

@@ -68,7 +68,8 @@ export const checkStarted = (
     const said = errors.toString("utf8", 0, 20_000);
     const why = /^bwrap: execvp .*: (.*)$/m.exec(said)?.[1];
     if (why !== undefined) throw cannotStart(BWRAP_ERRNO[why], said);
-    // The same sandbox works on this machine: what it cannot mount now was there when the workspace was looked at.
+    // The sandbox works on this machine, so a mount failure means that a path has disappeared since the workspace was
+    // scanned.
     const failed = /^bwrap: .*$/m.exec(said)?.[0] ?? "";
     const isOurs = [...writable, ...readable].some((root) => root !== "/" && failed.includes(root));
     throw wasUnready || isOurs ? foldersChanged(said) : cannotStart(undefined, said);

@@ -64,7 +64,8 @@ const findParents = (): readonly Parents[] => {
     const controllers = read(posix.join(dir, "cgroup.subtree_control")).trim().split(/\s+/);
     if (controllers.includes("memory") && controllers.includes("pids"))
       found.push({ version: 2, memory: dir, pids: dir });
-    // A user's groups above are their own. Root could leave its service's group, and the bounds that it sets, behind.
+    // The parent groups of an ordinary user belong to that user. Root could otherwise leave its service's group and its
+    // limits.
     if (place === "/" || process.getuid?.() === 0) break;
   }
   return found;
@@ -121,12 +122,12 @@ const makeGroup = ({ version, memory, pids }: Parents, name: string, limits: Com
 };
 
 export interface CommandGroups {
-  /** Undefined where this machine lets us make none. */
+  /** Undefined if this machine does not let us create control groups. */
   open(name: string, limits: CommandLimits): CommandGroup | undefined;
   readonly works: boolean;
 }
 
-/** Found out once by making one: whether a hierarchy is ours to use cannot be told otherwise. */
+/** Tested once by creating a group, because there is no other way to know whether a hierarchy can be used. */
 export const createCommandGroups = (): CommandGroups => {
   const trial: CommandLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, fileBytes: 0 };
   const parents = findParents().find((candidate) => {

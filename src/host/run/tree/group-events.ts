@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { CommandLimits } from "./limits.ts";
 
-/** The piece that no longer fitted may have been a large one. */
+/** The allocation that failed may have been a large one. */
 const ALMOST_ALL = 0.9;
 
 interface GroupFolders {
@@ -23,7 +23,9 @@ const read = (folder: string, file: string): string | undefined => {
 const counter = (text: string | undefined, name: string): number =>
   Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1] ?? 0);
 
-/** Killed for memory, and because of this group's own bound: the machine, or a group above, may be out of it as well. */
+/**
+ * Killed for memory because of this group's own limit, and not because the machine or a parent group ran out of memory.
+ */
 const ranOutOfMemory = ({ version, memory }: GroupFolders, memoryBytes: number): boolean => {
   const events = read(memory, version === 1 ? "memory.oom_control" : "memory.events");
   if (counter(events, "oom_kill") === 0) return false;
@@ -41,7 +43,10 @@ const isBoundAbove = (pids: string): boolean => {
   return false;
 };
 
-/** The kernel counts a fork that failed for a bound above in the same place: the most that there were at once tells. */
+/**
+ * The kernel uses the same counter for forks that failed because of a parent group's limit, so the peak number of
+ * processes decides.
+ */
 const ranOutOfProcesses = ({ pids }: GroupFolders, processes: number): boolean => {
   const events = read(pids, "pids.events.local") ?? read(pids, "pids.events");
   if (counter(events, "max") === 0) return false;

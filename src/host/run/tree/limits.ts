@@ -13,7 +13,7 @@ export interface CommandLimits {
   readonly dataBytes?: number;
 }
 
-/** Processes and threads that a command may add to those that run already, where nobody says. */
+/** Default number of processes and threads that a command may add to those that are already running. */
 const MORE_PROCESSES = 256;
 
 export const createMark = (): TreeMark => ({

@@ -85,7 +85,7 @@ export const findTree = (
   return all.filter(({ pid }) => found.has(pid)).map(({ pid, startedAt }) => ({ pid, startedAt }));
 };
 
-/** Leaves alone what has gone meanwhile, also where its id was given to another. */
+/** Skips processes that have ended, even if their pid was reused. */
 export const sendSignal = (key: ProcessKey, signal: NodeJS.Signals): void => {
   if (!isAlive(key)) return;
   try {
@@ -95,7 +95,7 @@ export const sendSignal = (key: ProcessKey, signal: NodeJS.Signals): void => {
   }
 };
 
-/** Only a process that the kernel itself holds up, as on a dead network disk, is waited for in vain. */
+/** Only a process in uninterruptible sleep, such as one waiting for a dead network disk, cannot be ended. */
 const MAX_END_MS = 5000;
 
 export const untilTrue = async (claim: () => boolean): Promise<void> => {

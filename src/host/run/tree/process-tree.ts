@@ -127,7 +127,7 @@ export class ProcessTree {
     return this.#report?.bytes().toString() ?? "";
   }
 
-  /** What its processes are known by, for whoever has to end them in our place. */
+  /** How its processes are recognised, for the orphan guard that ends them if the server dies. */
   get mark(): TreeMark | undefined {
     return this.#launch.mark;
   }
@@ -147,7 +147,7 @@ export class ProcessTree {
     void this.#releaseWhenReady(pid);
   }
 
-  /** Mounts are made within milliseconds; where they are never right, the launcher is ended before the program ran. */
+  /** Mounts are ready within milliseconds; if they never match, the launcher is ended before the program runs. */
   async #releaseWhenReady(pid: number): Promise<void> {
     const giveUpAt = performance.now() + MAX_READY_MS;
     while (!this.hasExited && performance.now() < giveUpAt) {
@@ -155,7 +155,7 @@ export class ProcessTree {
         this.#release?.end("x");
         return;
       }
-      // Usually the next look finds everything there; a timer would take a millisecond each time.
+      // The next check usually succeeds; a timer would add a millisecond to each check.
       await (performance.now() < giveUpAt - MAX_READY_MS + SPIN_MS ? nextTurn() : sleep(1));
     }
     this.wasUnready = !this.hasExited;
@@ -179,13 +179,13 @@ export class ProcessTree {
     });
   }
 
-  /** Until the launcher has nothing more to tell. */
+  /** Resolves when the launcher has closed its report pipe. */
   async reported(maxMs: number): Promise<void> {
     if (this.#report === undefined) return;
     await Promise.race([this.#report.ended, sleep(maxMs, undefined, { ref: false })]);
   }
 
-  /** Until the launcher has done its part, as far as it tells: the program runs, or will never. */
+  /** Resolves when the launcher reports that the program runs or could not be started. */
   async entered(): Promise<void> {
     if (this.hasNamespace) await untilTrue(() => this.#init !== undefined || this.hasExited);
     else await this.reported(MAX_ENTER_MS);
@@ -194,11 +194,11 @@ export class ProcessTree {
   /** The living processes of the command. */
   find(): readonly ProcessKey[] {
     const { pid } = this.child;
-    // What never started has no processes; by the number 0 the kernel means others.
+    // A command that never started has no processes; to the kernel, pid 0 means a process group.
     return pid === undefined ? [] : findTree(pid, this.hasExited, this.#launch.mark);
   }
 
-  /** To the command's processes, not to its launcher, whose end would be the end of all, at once. */
+  /** Sent to the command's processes, not to its launcher, whose end would kill all of them at once. */
   send(signal: NodeJS.Signals): void {
     const init = this.#init === "gone" ? undefined : this.#init;
     for (const key of this.find()) {
@@ -207,13 +207,13 @@ export class ProcessTree {
     }
   }
 
-  /** Asks, then kills; the same promise however often it is called. */
+  /** Sends SIGTERM, then SIGKILL. Repeated calls return the same promise. */
   end(graceMs: number): Promise<void> {
     this.#ending ??= this.#askThenKill(graceMs);
     return this.#ending;
   }
 
-  /** Until an end that is under way has come; at once where nobody asked for one. */
+  /** Waits for a termination that is in progress; resolves at once if there is none. */
   async settled(): Promise<void> {
     await this.#ending;
   }

@@ -6,7 +6,7 @@ import { StringDecoder } from "node:string_decoder";
 /** One stream of a command's output: its beginning and end in memory, the whole in a file, all of it bounded. */
 export interface Spool {
   readonly totalBytes: number;
-  /** Something in the middle is nowhere: more came than is kept. */
+  /** The middle of the output was dropped, because there was more than is kept. */
   readonly isCut: boolean;
   write(chunk: Buffer): void;
   head(): Buffer;
@@ -25,7 +25,7 @@ export interface SpoolLimits {
 
 const TAIL_BYTES = 65_536;
 const READ_BYTES = 262_144;
-/** A line that never ends is cut here, so that nobody has to hold it. */
+/** An endless line is cut here, so that it never has to be kept in memory. */
 const MAX_LINE_CHARS = 1_048_576;
 const NEWLINE = 0x0a;
 
@@ -96,7 +96,7 @@ export const createSpool = ({ headBytes, keptBytes }: SpoolLimits): Spool => {
   let onDisk = 0;
   let isDiskUsable = true;
 
-  /** A disk that is full or not there costs what it would have kept, never the command. */
+  /** If the disk is full or missing, output is lost, but the command does not fail. */
   const keep = (chunk: Buffer): void => {
     const part = chunk.subarray(0, Math.max(0, keptBytes - head.size() - onDisk));
     if (!isDiskUsable || part.length === 0) return;

@@ -47,7 +47,10 @@ export interface UsageWatch {
   stop(): void;
 }
 
-/** For machines where no control group bounds a command: adds its processes up a few times a second and ends them all. */
+/**
+ * For commands without a control group: five times a second, adds up what its processes use, and ends all of them if
+ * they exceed a limit.
+ */
 export const watchUsage = (tree: ProcessTree, { memoryBytes, processes }: CommandLimits): UsageWatch => {
   let found: ReachedLimit | undefined;
   const timer = setInterval(() => {

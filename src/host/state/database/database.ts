@@ -17,9 +17,11 @@ import { diskFailure, isBusy } from "./sqlite-failure.ts";
 
 /** A database in the workspace's `.llmc`, shared by every process that works on the workspace. */
 export interface Database {
-  /** False until something was kept: reading alone does not make the file. */
+  /** False until something was stored; reading alone does not create the file. */
   exists(): boolean;
-  /** Opens the database if necessary. A value that differs from the last one stands for another, empty database. */
+  /**
+   * Opens the database if necessary. If the value differs from the last one, the database was replaced by an empty one.
+   */
   identity(): string;
   /** Grows when another process has written. */
   dataVersion(): number;

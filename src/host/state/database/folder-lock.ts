@@ -32,14 +32,14 @@ const removeDirectory = (path: string): void => {
 };
 
 /**
- * One process at a time moves databases aside: two that find the same damage would else move each other's new file.
- * SQLite's own locks do not help, since they belong to the file that is moved.
+ * One process at a time moves databases aside: otherwise two processes that find the same damage would move each
+ * other's new file. SQLite's own locks do not help, since they belong to the file that is moved.
  */
 export const withFolderLock = <T>(folder: OwnFolder, work: () => T): T => {
   const path = `${folder.at}/aside.lock`;
   const deadline = performance.now() + MAX_WAIT_MS;
   while (!ignoringExistence(() => mkdirSync(path, { mode: 0o700 }))) {
-    // What is no empty folder of a moment ago is nobody's lock: a workspace may have brought it.
+    // Anything but a recently created empty folder is not a lock; it may have come with the workspace.
     if (isForeign(path) || performance.now() > deadline)
       renameSync(path, `${path}.refused-${randomBytes(4).toString("hex")}`);
     else if (ageMs(path) > STALE_MS) removeDirectory(path);

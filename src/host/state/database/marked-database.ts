@@ -55,7 +55,7 @@ const inOneState = <T>(db: DatabaseSync, read: () => T): T => {
   }
 };
 
-/** Whose an open database is. Reads only, and nothing but the mark. */
+/** Determines who created an open database, by reading only the mark. */
 export const judgeDatabase = (db: DatabaseSync, location: DatabaseLocation): Verdict =>
   inOneState(db, () => readVerdict(db, location));
 
@@ -84,7 +84,7 @@ export const writeMark = (db: DatabaseSync, location: DatabaseLocation): void =>
   );
 };
 
-/** Never opens a file that is there: closing it again would drop the locks that SQLite holds on it in this process. */
+/** Never opens an existing file, because closing it would drop the locks that SQLite holds on it in this process. */
 const createFile = ({ folder, name }: DatabaseLocation): void => {
   if (identityIn(folder, name) !== undefined) return;
   ignoringExistence(() => closeSync(openSync(`${folder.at}/${name}`, NEW_FILE, 0o600)));

@@ -76,7 +76,7 @@ const REASONS = {
   outdated: "was made by another version",
 } as const;
 
-/** Moves the database away that was seen, unless another process has replaced it already. */
+/** Moves the database aside, unless another process has already replaced it. */
 export const moveAside = (
   folder: OwnFolder,
   seen: string | undefined,

@@ -47,7 +47,10 @@ export interface HandleOwner {
 
 /** Large results kept for later reading. They outlive the process and expire. */
 export interface Handles {
-  /** Stores lines as they come, without holding them all; past the size cap the rest is dropped and said so in the last line. */
+  /**
+   * Stores lines as they come, without holding them all; beyond the size limit the rest is dropped, and the last line
+   * says so.
+   */
   put(
     owner: HandleOwner,
     kind: HandleKind,
@@ -70,7 +73,7 @@ export interface Handles {
 
 export interface HandleLimits {
   readonly ttlSeconds: number;
-  /** Of all stored payloads together; the oldest handles go first. */
+  /** Maximum size of all payloads together; the principal that uses most loses its oldest handles first. */
   readonly maxTotalBytes: number;
   readonly maxBytesEach: number;
 }
@@ -85,14 +88,14 @@ export interface HandlesOptions {
   readonly now: () => number;
   readonly newId: () => string;
   readonly pid: number;
-  /** Kinds whose stored lines are not what is shown. */
+  /** Kinds whose stored lines are rendered before they are shown. */
   readonly renderers?: Partial<Record<HandleKind, Renderer>>;
 }
 
 // Without letters and digits that look alike, and in one case: models copy them by hand.
 const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
 
-/** Nobody guesses it: 60 random bits. */
+/** 60 random bits, so that it cannot be guessed. */
 export const newHandleId = (): string =>
   `h_${Array.from(randomBytes(12), (byte) => ALPHABET[byte % ALPHABET.length]).join("")}`;
 
@@ -140,13 +143,13 @@ const sliceOf = (options: HandlesOptions, row: HandleRow, slice: TextChunk): Han
   stale: row.file_version !== null && versionOf(realPathOf(options, row.source)) !== row.file_version,
 });
 
-/** The caller may read what a payload was made from, now; what they could read then does not count. */
+/** Checks that the caller may read the source of a payload now, whatever was allowed when it was stored. */
 const checkSource = async (
   files: Files,
   { kind, source }: HandleRow,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
-  // Of a command, which was judged when it ran.
+  // Output of a command, which was checked when it ran.
   if (kind === "output") return;
   try {
     const { type } = await files.stat(source, signal);

@@ -22,7 +22,7 @@ const firstBytes = (text: string, maxBytes: number): string => {
 /**
  * Stores lines as they come, in bounded memory, and calls `done` with the payload in the same transaction that makes it
  * whole: after a crash it is there with its handle, or not at all. An equal payload that is there already is shared;
- * true where something was stored for nothing, which is left to the sweeper.
+ * returns true if an unneeded payload was stored, which the sweeper removes.
  */
 export const storeLines = async (
   state: Database,
@@ -79,7 +79,8 @@ export const storeLines = async (
   };
 
   const cutAt = async (line: string): Promise<true> => {
-    // Half a line could be mistaken for another; of the first one it is better than nothing.
+    // A cut line could be mistaken for another line; only the first line is cut, because otherwise nothing would be
+    // left.
     const left = room - chunker.size() - 1;
     if (chunker.size() === 0 && left > 0) await add(`${firstBytes(line, left)}\n`);
     await add(lastLine);

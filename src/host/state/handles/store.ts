@@ -27,7 +27,7 @@ export interface WholeBlob {
   readonly isCut: boolean;
 }
 
-/** What is said to the database about handles. Everything runs inside a transaction. */
+/** The database operations on handles. All of them run inside a transaction. */
 export interface HandleStore {
   handle(principal: string, id: string): HandleRow | undefined;
   handles(principal: string): readonly HandleRow[];
@@ -35,7 +35,7 @@ export interface HandleStore {
   addChunks(blob: number, chunks: readonly Chunk[], bytes: number): void;
   findBlob(sha256: Buffer): number | undefined;
   finishBlob(blob: number, whole: WholeBlob): void;
-  /** Its writer has no use for it. */
+  /** The writer does not need the payload. */
   abandonBlob(blob: number): void;
   insert(handle: Omit<HandleRow, "bytes" | "lines" | "is_cut">): void;
   findFile(principal: string, source: string, version: string): string | undefined;

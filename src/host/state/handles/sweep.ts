@@ -4,7 +4,7 @@ import type { Database } from "../database/database.ts";
 export interface Sweeper {
   /**
    * Inside a transaction: forgets handles that have expired and, where there are too many or they are too large, the
-   * oldest of the principal that has the most: nobody pushes out what others keep by filling the store.
+   * oldest of the principal that has the most: so that nobody can evict the handles of others by filling the store.
    */
   evict(maxTotalBytes: number, keepId: string): void;
   /** Frees payloads that no handle leads to, where there may be any, a little at a time so that others can write. */
@@ -95,7 +95,7 @@ export const createSweeper = (state: Database, owners: Owners, now: () => number
         }
         while (await state.transactSoon(shrink));
       } catch {
-        // What was put is there all the same; the next one tries again.
+        // The stored payload is not affected; the next sweep tries again.
         isExpected = true;
       }
     },

@@ -20,7 +20,7 @@ export interface LockInfo {
   readonly isDead: boolean;
 }
 
-/** Locks that are held; good until they expire or are taken over. */
+/** A set of held locks, valid until they expire or are taken over. */
 export interface Lease {
   /** Grows with every acquisition of any lock on this machine: a later holder always has a higher one. */
   readonly fence: number;
@@ -31,11 +31,11 @@ export interface Lease {
   commit<T>(step: () => T): T;
 }
 
-/** Advisory locks across the processes of one machine: two servers that write the same file take fairness. */
+/** Advisory locks across the processes of one machine: two servers that write the same file take turns. */
 export interface Locks {
   /**
-   * Takes every key, in sorted order, runs the work and lets go. Waits a bounded time, then throws `busy`. The work
-   * must not hold the same key again: it would wait for itself.
+   * Acquires all keys in sorted order, runs the work and releases them. Waits a bounded time, then throws `busy`. The
+   * work must not hold the same key again: it would wait for itself.
    */
   hold<T>(keys: readonly string[], work: (lease: Lease) => Promise<T>, signal?: AbortSignal): Promise<T>;
   list(): readonly LockInfo[];
@@ -105,7 +105,7 @@ const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void>
   }
 };
 
-/** A busy database is like a lease that stands in the way: worth another try until the time is up. */
+/** A busy database is treated like a lease held by somebody else: it is retried until the timeout. */
 const tryTake = (
   { table }: State,
   claim: Claim,
@@ -169,7 +169,7 @@ const holdAll = async <T>(
     try {
       state.table.renew(claim);
     } catch {
-      // There is another try before the lease runs out; and if it is lost, the commit finds out.
+      // The renewal is retried before the lease expires; if the lease is lost anyway, `commit` notices it.
     }
   };
   const timer = setInterval(renew, claim.leaseMs / 3).unref();

@@ -19,9 +19,9 @@ export interface Claim {
   readonly leaseMs: number;
 }
 
-/** What is said to the database about locks. */
+/** The database operations on locks. */
 export interface LockTable {
-  /** The fence of the whole claim, or the lease that stands in its way: then nothing was taken. */
+  /** The fence of the claim, or, if nothing could be acquired, the lease that conflicts with it. */
   take(claim: Claim): { readonly fence: number } | { readonly blocker: LeaseRow };
   renew(claim: Claim): void;
   /** Runs the step while nobody can take the keys over, unless somebody has: then undefined. */
@@ -71,7 +71,7 @@ export const createLockTable = (state: Database, owners: Owners, now: () => numb
 
     commit: ({ keys, holder }, step) =>
       state.transact(() => {
-        // The holder's name is that of one claim and its fence: a row that bears it was not taken over.
+        // The holder's name consists of one claim and its fence, so a row with that name has not been taken over.
         const held = sql("SELECT 1 FROM leases WHERE key = ? AND holder = ?");
         return keys.every((key) => held.get(key, holder) !== undefined) ? { value: step() } : undefined;
       }),

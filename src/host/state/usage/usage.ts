@@ -75,9 +75,9 @@ interface UsageOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** A budget starts afresh this long after its first use: tokens live for months. */
+/** A budget is reset this long after its first use, because access tokens live for months. */
 const BUDGET_MS = DAY_MS;
-/** Old rows go a few at a time, with every so-manieth new one: nobody waits for a great sweep. */
+/** Old rows are deleted a few at a time, with every Nth insert, so that no call waits for one large sweep. */
 const SWEEP_EVERY = 32;
 const SWEPT_AT_ONCE = 500;
 const GROUPS = 12;
