@@ -14,7 +14,7 @@ export interface BoundedQueue {
   /** Waits to start. Rejects with the signal's reason, and with `busy` where too many wait already. */
   wait(signal?: AbortSignal): Promise<void>;
   release(): void;
-  /** All of that around a piece of work. */
+  /** Runs the work within the limits. */
   run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   isIdle(): boolean;
 }
@@ -29,7 +29,7 @@ const tooMany = (running: number, waiting: number): LlmcError =>
     details: { running, waiting },
   });
 
-/** The limits are asked each time: configuration is hot. */
+/** The limits are read each time, because the configuration can change. */
 export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany): BoundedQueue => {
   let running = 0;
   const waiting = new Set<Waiter>();
@@ -49,7 +49,7 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany):
   };
 
   const wait = async (signal?: AbortSignal): Promise<void> => {
-    // A signal that has fired does not fire again: its caller would wait for nothing.
+    // A signal that has already fired does not fire again, so the caller would wait forever.
     signal?.throwIfAborted();
     if (waiting.size >= limits().maxWaiting) throw refuse(running, waiting.size);
     await new Promise<void>((resolve, reject) => {

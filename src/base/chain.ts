@@ -1,12 +1,15 @@
-/** What can be in a chain: it is its own link, so that joining and leaving allocate nothing. Only the chain looks at these. */
+/**
+ * A member of a chain (an intrusive linked list), so that adding and removing allocate nothing. Only the chain uses
+ * these fields.
+ */
 export class ChainLink {
   before: ChainLink | undefined;
   after: ChainLink | undefined;
 }
 
 /**
- * Members in the order in which they joined, each in this chain only. For what comes and goes with every call: a Set that
- * is empty again and again makes a table anew each time, and in the part of the heap that is seldom cleaned.
+ * Members in the order in which they joined, each in this chain only. For what comes and goes with every call: a Set
+ * that repeatedly becomes empty allocates a new table each time, in the old generation of the heap.
  */
 export class Chain<T extends ChainLink> {
   /** Before the first and after the last: every member has two neighbours. */
@@ -44,7 +47,7 @@ export class Chain<T extends ChainLink> {
     return true;
   }
 
-  /** Those of this moment: whoever goes through them may add and remove. */
+  /** A snapshot of the members, so that members may be added or removed during the iteration. */
   members(): readonly T[] {
     const members: T[] = [];
     for (let link = this.#end.after; link !== undefined && link !== this.#end; link = link.after) {

@@ -131,7 +131,7 @@ export const ERROR_TABLE = {
     409,
     5,
     false,
-    "Something is there already, and it would be lost.",
+    "The target already exists and would be overwritten.",
   ),
   not_empty: row(
     "IS_DIRECTORY",
@@ -140,7 +140,7 @@ export const ERROR_TABLE = {
     409,
     5,
     false,
-    "A directory is not empty, and removing its content was not asked for.",
+    "The directory is not empty, and recursive removal was not requested.",
   ),
   sha_mismatch: row(
     "SHA_MISMATCH",
@@ -167,7 +167,7 @@ export const ERROR_TABLE = {
     422,
     5,
     false,
-    "The text to replace is there another number of times than expected. Nothing was written.",
+    "The text to replace does not occur as often as expected. Nothing was written.",
   ),
   write_failed: row(
     "WRITE_FAILED",
@@ -176,7 +176,7 @@ export const ERROR_TABLE = {
     500,
     6,
     true,
-    "The file could not be written; the old one is whole.",
+    "The file could not be written; the old file is unchanged.",
   ),
   handle_not_found: row(
     "NOT_FOUND",
@@ -203,7 +203,7 @@ export const ERROR_TABLE = {
     415,
     2,
     false,
-    "The request body is of a type or encoding that is not read.",
+    "The media type or encoding of the request body is not supported.",
   ),
   budget_exceeded: row(
     "OUTPUT_TOO_LARGE",
@@ -248,7 +248,7 @@ export const ERROR_TABLE = {
     503,
     8,
     true,
-    "Too much is under way, or a resource of the machine is exhausted for now.",
+    "Too many calls are running, or a resource of the machine is temporarily exhausted.",
   ),
   provider_error: row(
     "UNAVAILABLE",

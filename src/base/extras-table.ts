@@ -26,7 +26,9 @@ export const EXTRAS = {
   google: { key: "mcp.llm.agent_model", values: /^gemini\//, packages: ["@ai-sdk/google"] },
 } as const satisfies Readonly<Record<string, Extra>>;
 
-/** Beside llmc: with `-g` where llmc was installed with it, in the same project otherwise. */
+/**
+ * The package must be installed next to llmc: globally if llmc is installed globally, otherwise in the same project.
+ */
 export const installCommand = ({ packages }: Extra): string => `npm install -g ${packages.join(" ")}`;
 
 const nameOf = ({ packages }: Extra): string =>

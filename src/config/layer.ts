@@ -9,7 +9,7 @@ export interface Setting {
   readonly origin: Origin;
 }
 
-/** What one source says: its checked values by key, and what is wrong with the rest. */
+/** One source of values: the valid values by key, and the problems of the others. */
 export interface Layer {
   readonly settings: ReadonlyMap<string, Setting>;
   readonly problems: readonly string[];

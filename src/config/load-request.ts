@@ -3,10 +3,10 @@ import type { Overrides } from "./overrides.ts";
 import type { TrustFiles } from "./trust-record.ts";
 import type { UserFolders } from "./user-folders.ts";
 
-/** What this room needs of the machine. */
+/** The part of the disk that the configuration needs. */
 export interface ConfigDisk {
   readText(path: string): Promise<string | undefined>;
-  /** Where a path really leads, or undefined when there is nothing. */
+  /** The real path, or undefined if it does not exist. */
   resolveFile(path: string): Promise<{ readonly path: string } | undefined>;
   watch(path: string, changed: () => void): () => void;
 }
@@ -22,6 +22,6 @@ export interface LoadRequest {
   /** A file the operator named, which must exist; relative to the root. Without it, `llmc.toml` in the root is optional. */
   readonly configPath?: string | undefined;
   readonly overrides?: Overrides | undefined;
-  /** Whether the origin of a file's value has its line. Costs some 10 ms, which a server's start can do without. */
+  /** Whether origins include line numbers. This takes about 10 ms, which a server start can avoid. */
   readonly lines?: boolean | undefined;
 }

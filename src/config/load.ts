@@ -81,7 +81,10 @@ const readFile = async (
   return withHome(await readToml(text, name, request.lines ?? true, source), request.folders.home);
 };
 
-/** For a mode that nobody named: a workspace without a file gets the new default, an older file keeps its meaning. */
+/**
+ * For a mode that nobody named: a workspace without a file gets the new default, and an existing file keeps the old
+ * one.
+ */
 const unnamedMode = (hasFile: boolean, codeExecution: boolean): Setting => {
   const rule = (value: string, detail: string): Setting => ({ value, origin: { source: "default", detail } });
   if (!hasFile) return rule("hybrid", "no config file means hybrid");

@@ -10,7 +10,7 @@ export interface PathContext {
 
 export interface Decision {
   readonly inForce: unknown;
-  /** Entries of a list, or the value, that wait for the operator's word; left out where nothing does. */
+  /** Entries of a list, or the value, that need the operator's trust; omitted if there are none. */
   readonly waits?: unknown;
   /** The same as a trust record keeps it. */
   readonly grant?: unknown;
@@ -28,7 +28,7 @@ const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? v
 
 const wait = (inForce: unknown, waits: unknown): Decision => ({ inForce, waits, grant: waits });
 
-/** Numbers and ordered choices: up to the wider of what is in force anyway and what was granted. */
+/** Numbers and ordered choices: limited to the wider of the current value without the file and the granted value. */
 const decideRank = (
   rankOf: (value: unknown) => number,
   base: unknown,
@@ -49,9 +49,9 @@ const leavesWorkspace = (item: string, workspace: string): boolean =>
   isAbsolute(item) ? !isInside(normalize(item), workspace) : normalize(item).split(sep).includes("..");
 
 /**
- * In force is what both allow. Roots are compared by real paths, and a link is in force as what it leads to now: it can
- * be pointed elsewhere later. One inside another is left out for the same reason: whoever may write there could swap
- * it for a link.
+ * The result is what both allow. Roots are compared by real path, and a link is replaced by its current target, because
+ * it can be redirected later. One inside another is left out for the same reason: whoever may write there could swap it
+ * for a link.
  */
 const decideRoots = (
   base: readonly string[],
@@ -91,7 +91,10 @@ const decideFilter = (base: readonly string[], asked: readonly string[], granted
   return wait(kept.length === 0 ? base : kept, asked);
 };
 
-/** What of a workspace's value is in force: what narrows at once, what widens as far as it was granted (REQ-D22). */
+/**
+ * The effective part of a workspace's value: narrowing applies at once, widening only as far as it was granted
+ * (REQ-D22).
+ */
 export const decide = (
   { widens, unlimited, covers = Object.is }: Option,
   base: unknown,

@@ -1,4 +1,7 @@
-/** Up to the last `@`, even past a slash or a space: a password that was not encoded is worth more than a tidy address. */
+/**
+ * Up to the last `@`, even past a slash or a space: hiding an unencoded password matters more than showing the whole
+ * address.
+ */
 const USERINFO = /:\/\/.*@/s;
 
 /** Drivers of databases take a password as a parameter of the address too; its name may be written in any case, or encoded. */

@@ -1,10 +1,13 @@
-/** Keys and tables of earlier versions that are gone, with the reason: a file that still has them is told (REQ-D26). */
+/**
+ * Removed keys and tables of earlier versions, with the reason, which is shown for a file that still uses them
+ * (REQ-D26).
+ */
 const REMOVED: ReadonlyMap<string, string> = new Map([
   [
     "mcp.tools.write_denylist_globs",
     "git directories are protected without a list, and start-up files by mcp.tools.startup_globs",
   ],
-  ["mcp.docker", "a container's volumes are said to the container, and nothing ever read this table"],
+  ["mcp.docker", "volumes are configured in the container engine, and this table never had an effect"],
   [
     "mcp.te.script_path",
     "a program in the workspace could be written by a client and would run outside the sandbox",
@@ -16,7 +19,7 @@ const REMOVED: ReadonlyMap<string, string> = new Map([
 export const removalReason = (key: string): string | undefined =>
   [...REMOVED].find(([removed]) => key === removed || key.startsWith(`${removed}.`))?.[1];
 
-/** Those that did something once; a file that relies on one must not go on without it unnoticed. */
+/** Keys that used to have an effect, so a file that still sets one is an error and not just a warning. */
 const HAD_EFFECT: ReadonlySet<string> = new Set(["mcp.tools.write_denylist_globs"]);
 
 /** Whether a key can be passed over with a warning. */

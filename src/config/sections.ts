@@ -35,9 +35,9 @@ const [rlm] = rlmSections;
 const [llm, llmRoles, llmEgress, airGap] = llmSections;
 
 /**
- * Every section under its table, in the order that pages and listings show. A section's own `path` is plain text to
- * the compiler, so the paths stand here once more for the type below; a test holds the two equal and finds a section
- * that is missing.
+ * Every section under its table, in the order that pages and listings show. A section's own `path` is plain text to the
+ * compiler, so the paths are repeated here for the type below; a test holds the two equal and finds a section that is
+ * missing.
  */
 export const LAYOUT = {
   mcp: [general, front],
@@ -116,7 +116,7 @@ export const ENTRIES: ReadonlyMap<string, Entry> = new Map(
   TABLES.flatMap((table) => table.entries.map((entry) => [entry.key, entry] as const)),
 );
 
-/** Keys that do something. The others are for a later version, and not shown until they work (REQ-D26). */
+/** Keys that have an effect. The others are reserved for a later version and hidden until they work (REQ-D26). */
 export const SHOWN_TABLES: readonly Table[] = TABLES.map((table) => ({
   ...table,
   entries: table.entries.filter(({ option }) => !option.planned && !option.noEffect),

@@ -6,7 +6,7 @@ import { type Entry, SHOWN_TABLES, valueAt } from "./sections.ts";
 import { tomlInline, tomlLines } from "./toml-text.ts";
 
 interface ShowOptions {
-  /** Says behind each value where it came from. */
+  /** Adds the origin of each value as a comment. */
   readonly origin: boolean;
 }
 

@@ -15,7 +15,7 @@ type ChangeListener = (next: Loaded, previous: Loaded, change: ConfigChange) => 
 
 export interface ConfigStore {
   current(): Loaded;
-  /** Returns the function that takes the listener off again. */
+  /** Returns the function that removes the listener. */
   onChange(listener: ChangeListener): () => void;
   reload(): Promise<ReloadResult>;
   /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
@@ -23,7 +23,10 @@ export interface ConfigStore {
 }
 
 interface StoreParts {
-  /** The load of the start, with the same overrides and environment: they stay in force over reloads. */
+  /**
+   * Loads the configuration as at the start, with the same overrides and environment, which stay in force across
+   * reloads.
+   */
   readonly load: () => Promise<Loaded>;
   readonly first: Loaded;
   readonly onError: (error: LlmcError) => void;
@@ -62,7 +65,7 @@ const MAX_READS = 20;
 
 /**
  * A program that writes in place empties the file first, and an empty file is a valid one: taking it would put the
- * defaults in force, and keep them there if the edit turns out bad. What two reads agree on is whole.
+ * defaults in force, and keep them there if the edit turns out bad. A file that reads the same twice is complete.
  */
 const readSettled = async (read: () => Promise<Outcome>): Promise<Outcome> => {
   let before = await read();
@@ -119,7 +122,7 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
 
   const inTurn = (reading: () => Promise<Outcome>): Promise<ReloadResult> => {
     const result = queue.then(reading).then(apply);
-    // A failed load is an outcome; should `onError` itself throw, later reloads still run.
+    // A failed load is reported; if `onError` itself throws, later reloads still run.
     queue = result.catch(() => undefined);
     return result;
   };

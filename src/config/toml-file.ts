@@ -7,7 +7,7 @@ import { unknownPath } from "./suggest.ts";
 import { locateLines, type TomlPath } from "./toml-lines.ts";
 
 export interface FileLayer extends Layer {
-  /** Not TOML at all, so nothing is known about what it says. */
+  /** Not valid TOML, so nothing is known about its content. */
   readonly broken: boolean;
   /** What is passed over: keys of earlier versions that never did anything. */
   readonly remarks: readonly string[];
@@ -49,7 +49,7 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
   for (const [name, raw] of Object.entries(table)) {
     const path = [...above, name];
     const key = path.join(".");
-    // A quoted key may hold dots of its own, and is then no path of ours.
+    // A quoted key may contain dots and is then not one of our key paths.
     const entry = name.includes(".") ? undefined : ENTRIES.get(key);
     if (entry !== undefined) takeValue(findings, path, entry, raw);
     else if (!name.includes(".") && KNOWN_TABLES.has(key)) {

@@ -10,7 +10,7 @@ export interface UserFolders {
   readonly state: string;
 }
 
-/** By the XDG Base Directory Specification, which has relative values ignored. */
+/** According to the XDG Base Directory Specification, relative values are ignored. */
 export const userFolders = (env: Environment, home: string): UserFolders => {
   const folder = (variable: string, fallback: string): string => {
     const named = env[variable];

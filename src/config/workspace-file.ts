@@ -6,7 +6,7 @@ import { ENTRIES } from "./sections.ts";
 import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
 import type { Waiting } from "./waiting.ts";
 
-/** What trusting a file grants, by key; what was granted before included. */
+/** What trusting a file grants, by key, including what was granted before. */
 export interface Widening {
   readonly key: string;
   readonly without: unknown;
@@ -30,7 +30,7 @@ interface Judged {
   readonly problems: readonly string[];
 }
 
-/** What holds without the file: layers below and above it. */
+/** The configuration without the file: the layers below and above it. */
 interface Around {
   readonly user: ReadonlyMap<string, Setting>;
   readonly above: ReadonlyMap<string, Setting>;
@@ -76,7 +76,10 @@ const pathContextFor = async (
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Whether the operator alone can have written the file: it lies outside everything that callers reach without it. */
+/**
+ * Whether only the operator can have written the file, because it is outside everything that callers can reach without
+ * it.
+ */
 const isOperators = async (request: LoadRequest, path: string, around: Around): Promise<boolean> => {
   if (request.configPath === undefined) return false;
   const everywhere = valueWithout(ENFORCE_ROOTS, around) === false ? ["/"] : [];

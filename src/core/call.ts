@@ -50,7 +50,7 @@ const textOf = (result: CallResult): string => {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 };
 
-/** The one way in which a tool is called: by MCP, HTTP, the command line and sandboxed programs alike. */
+/** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
 export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const checked = validateArguments(tool.input, request.args);

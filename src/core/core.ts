@@ -69,7 +69,10 @@ export interface Core extends Documents {
 interface CoreParts {
   readonly settings: () => CoreSettings;
   readonly tools: readonly ToolEntry[];
-  /** What tools work with, given what the core knows of itself. Tools named linux_* have roots of their own (REQ-D15). */
+  /**
+   * The ports of the tools, built from the core's own information. Tools named linux_* have roots of their own
+   * (REQ-D15).
+   */
   readonly ports: (server: ServerView) => { readonly main: Ports; readonly linux: Ports };
   readonly metrics: ServerView["metrics"];
   readonly observer: Observer;

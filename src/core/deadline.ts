@@ -4,7 +4,7 @@ import { LlmcError } from "../base/error.ts";
 /** Tells that a caller has given up. An AbortSignal is one; a door may use something that costs less to create. */
 export interface CancelSignal {
   readonly aborted: boolean;
-  /** An error of ours here says more than that the caller gave up. */
+  /** If this is an LlmcError, it explains why the call was cancelled. */
   readonly reason?: unknown;
   addEventListener(type: "abort", listener: CancelListener): void;
   removeEventListener(type: "abort", listener: CancelListener): void;
@@ -47,7 +47,7 @@ const createAlarm = () => {
     let next = Number.POSITIVE_INFINITY;
     for (const entry of entries.members()) {
       if (entry.expiresAt <= now) {
-        // One that has ended meanwhile has nothing left to stop.
+        // A deadline that has already ended needs no action.
         if (entries.remove(entry)) entry.fire();
       } else next = Math.min(next, entry.expiresAt);
     }

@@ -12,7 +12,7 @@ import {
 import { type CancelSignal, type Deadline, startDeadline } from "./deadline.ts";
 import { requireScopes } from "./require-scopes.ts";
 
-/** Who asks, and the ways back to them. Every door fills one in for everything it passes on. */
+/** Who sent a request, and how to report back. Every door provides one with each request. */
 export interface Origin {
   readonly caller: Caller;
   readonly correlationId: string;
@@ -21,7 +21,7 @@ export interface Origin {
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   readonly state?: unknown;
-  /** Left out: the client can answer nothing. */
+  /** If omitted, the client cannot answer questions. */
   readonly canAsk?: ((kind: Question["kind"]) => boolean) | undefined;
   readonly progress?: ((done: number, total?: number, message?: string) => Promise<void>) | undefined;
   readonly log?: ((level: LogLevel, message: string) => Promise<void>) | undefined;

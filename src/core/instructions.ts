@@ -4,7 +4,8 @@ import type { Mode } from "./modes.ts";
 const MODE_LINE: Readonly<Record<Mode, string>> = {
   classic: "Classic mode: every tool is listed.",
   hybrid: "Hybrid mode: a small set of tools works directly on the workspace.",
-  code_execution: "Code execution mode: browse with read_file and list_dir, do the rest in programs.",
+  code_execution:
+    "Code execution mode: read files with read_file and list_dir, and do everything else in a program.",
 };
 
 /** Only tools that are listed may be named, so each line depends on one. */

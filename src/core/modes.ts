@@ -11,9 +11,9 @@ export interface ModeSettings {
 }
 
 export interface ModeTools<T> {
-  /** In the order of the catalogue. Listed is callable is named in the instructions. */
+  /** In the order of the catalogue. A listed tool is callable and is named in the instructions. */
   readonly listed: readonly T[];
-  /** Configured names that no tool answers to. */
+  /** Configured names that match no tool. */
   readonly phantoms: readonly string[];
 }
 

@@ -17,7 +17,7 @@ const ANNOTATIONS: Readonly<Record<Effect, Readonly<Record<string, boolean>>>> =
   egress: { readOnlyHint: true, openWorldHint: true },
 };
 
-/** A bound this far out tells a model nothing; zod writes one for any unbounded whole number. */
+/** A limit this large is useless to a model; zod emits one for every unbounded integer. */
 const NO_BOUNDS = 1_000_000_000;
 
 const isNull = (node: unknown): boolean => isRecord(node) && node["type"] === "null";
@@ -25,7 +25,7 @@ const isNull = (node: unknown): boolean => isRecord(node) && node["type"] === "n
 const isRecord = (node: unknown): node is Record<string, unknown> =>
   typeof node === "object" && node !== null;
 
-/** A model that may leave a field out has no use for null; it is accepted all the same. */
+/** A model can omit the field instead of sending null, so null is not published; it is still accepted. */
 const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => {
   const { anyOf, ...rest } = node;
   if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return node;
@@ -33,7 +33,7 @@ const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => 
   return others.length === 1 && isRecord(others[0]) ? { ...others[0], ...rest } : { ...rest, anyOf: others };
 };
 
-/** Said by the server when it matters, and never by a model that means well: an empty name, an empty list. */
+/** Omitted from the schema, because the server enforces it and models rarely send empty names or lists. */
 const GOES_WITHOUT_SAYING: readonly (readonly [key: string, value: unknown])[] = [
   ["minLength", 1],
   ["minItems", 1],

@@ -1,7 +1,7 @@
 import type { Resource } from "../tools/contract.ts";
 import type { Ports } from "../tools/tool.ts";
 
-/** Sidecars are small by purpose; a longer one is cut, not refused. */
+/** Sidecars are meant to be small; a longer one is truncated, not refused. */
 const MAX_SIDECAR = { offsetLines: 0, maxLines: 20_000, maxBytes: 1_048_576 };
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

@@ -45,7 +45,7 @@ export const observeSections = [
   }),
   section(
     "mcp.logging",
-    "The same log under the names of the isolation document; a key that is set here wins.",
+    "Alternative names for the log settings above; a key that is set here takes precedence.",
     {
       level: oneOf(
         LOG_LEVELS,

@@ -1,9 +1,9 @@
 import { subcommandOf } from "./command-git.ts";
 
 /**
- * Keeping secrets by name from programs that go through folders by themselves, where no sandbox does it (FAIL-J12):
- * the program's own option to leave names out, behind the caller's own so that ours win. A program that has none is
- * refused while there are secrets.
+ * Without a sandbox, hides secrets by name from programs that search folders recursively (FAIL-J12), by adding the
+ * program's own exclude options after the caller's, so that ours win. A program that has none is refused while there
+ * are secrets.
  */
 
 /** A name in which nothing is a wildcard. */

@@ -18,7 +18,7 @@ export interface GitRule extends OptionShape {
   readonly maxOperands?: number;
 }
 
-/** Writes what it is told to wherever it is told to, a hook or the configuration included: as much as running a program. */
+/** Can write any content to any path, including hooks and configuration, which amounts to running a program. */
 const ANY_FILE = "--output";
 
 const DIFF: GitRule = {
@@ -159,7 +159,7 @@ export const GIT_NO_PROGRAMS = [
   // Housekeeping after a commit or a merge would be another program.
   "gc.auto=0",
   "maintenance.auto=false",
-  // What a submodule holds is asked of another git.
+  // Git starts another git process to inspect a submodule.
   "diff.ignoreSubmodules=dirty",
   "status.submoduleSummary=false",
   // Upstream settings go to the configuration, which nobody changes through us.

@@ -46,7 +46,7 @@ export interface ProgramRule extends OptionShape {
 const each = (names: string, rule: ProgramRule): [string, ProgramRule][] =>
   names.split(" ").map((name) => [name, rule]);
 
-/** They start another program, named in their arguments: an allowlist that lets them through allows everything. */
+/** They start another program that is named in their arguments, so allowing one of them would allow everything. */
 const LAUNCHERS =
   "xargs env nice nohup timeout setsid stdbuf time watch sudo doas su runuser pkexec gosu su-exec chroot unshare " +
   "nsenter ionice chrt taskset flock script scriptreplay strace ltrace gdb lldb perf valgrind parallel entr busybox " +
@@ -62,8 +62,9 @@ const PAGERS =
   "less more most pg vim vim.basic vim.tiny vim.nox vi view nvim rvim ex ed red nano pico emacs emacsclient joe mcedit fzf lesspipe";
 
 /**
- * Interpreters, shells, and tools that run the repository's own code: they are all power, so the operator who writes
- * one into the allowlist has granted it (REQ-D15). Listed so that nobody adds option rules that would stop nothing.
+ * Interpreters, shells, and tools that run the repository's own code: they can do anything, so the operator who puts
+ * one on the allowlist has granted everything (REQ-D15). Listed so that nobody adds option rules that would stop
+ * nothing.
  */
 const ALL_POWER =
   "bash sh zsh dash ash ksh mksh fish csh tcsh rbash python pypy node nodejs deno bun tsx ts-node perl ruby irb php " +

@@ -597,7 +597,7 @@ describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
     expect(commandDenied(notListed("gerp", DEFAULTS))).toMatchObject({
       code: "forbidden",
       message: '"gerp" is not among the programs that may be run.',
-      hint: "Did you mean grep? The operator decides in mcp.tools.run_cmd_allowlist, by name.",
+      hint: "Did you mean grep? The operator lists allowed programs by name in mcp.tools.run_cmd_allowlist.",
     });
   });
 

@@ -48,8 +48,8 @@ export const notListed = (arg: string, allowlist: readonly string[]): Refusal =>
     reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
     hint:
       allowlist.length === 0
-        ? `The operator allows none: ${ALLOWLIST_KEY} is empty.`
-        : `${meant === undefined ? "" : `Did you mean ${meant}? `}The operator decides in ${ALLOWLIST_KEY}, by name.`,
+        ? `The operator allows no programs: ${ALLOWLIST_KEY} is empty.`
+        : `${meant === undefined ? "" : `Did you mean ${meant}? `}The operator lists allowed programs by name in ${ALLOWLIST_KEY}.`,
   };
 };
 

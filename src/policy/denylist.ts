@@ -39,7 +39,8 @@ const parseGlob = (written: string): Rule => {
   const glob = spellOut(written);
   const lastPart = glob.slice(glob.lastIndexOf("/") + 1);
   const byName = glob === lastPart || glob === `**/${lastPart}`;
-  // `s`: a newline in a name must not hide what follows. `!` is no negation: it could only open what is withheld.
+  // `s`: a newline in a name must not hide what follows. `!` does not negate, because that could only expose withheld
+  // files.
   const options = { dot: true, flags: "is", nonegate: true, windows: false };
   return {
     source: picomatch.makeRe(byName ? lastPart : glob, options).source,
@@ -85,8 +86,9 @@ const isBalanced = (glob: string): boolean =>
   glob.split("{").length === glob.split("}").length && glob.split("[").length === glob.split("]").length;
 
 /**
- * Globs of the folders that lie above what globs match: of `.cargo/config`, that is `.cargo`. A link of such a name brings
- * along what it leads to, under names that were never in the folders that are looked through. Folders of any name are none.
+ * Globs of the folders that lie above what globs match: of `.cargo/config`, that is `.cargo`. A link of such a name
+ * brings along what it leads to, under names that were never in the folders that are looked through. A glob whose
+ * folder part matches any name yields no such folder.
  */
 export const leadingFolders = (globs: readonly string[]): readonly string[] => {
   const folders = globs.flatMap((glob) => {

@@ -42,11 +42,11 @@ export const isLoopbackAddress = (address: string): boolean => {
   return host === "[::1]" || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
 };
 
-/** Any other name would have to be looked up, which tells others of it; the address is judged again on connecting. */
+/** Any other name would need a DNS query, which reveals it to others; the address is checked again when connecting. */
 const isThisMachine = (host: string): boolean =>
   isLoopbackAddress(host) || /^(?:[\w-]+\.)*localhost\.?$/i.test(host);
 
-/** Ollama on this machine, and not its cloud: nobody sends a bill. What else listens on loopback may pass calls on. */
+/** Ollama on this machine, and not its cloud: calls are free. What else listens on loopback may pass calls on. */
 export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
   const host = URL.parse(baseUrl)?.hostname ?? "";
   return /^ollama(?:_chat)?\//.test(model) && !OLLAMA_CLOUD.test(model) && isThisMachine(host);

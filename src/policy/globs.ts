@@ -20,8 +20,8 @@ const badGlob = (glob: string, why: string): LlmcError =>
   });
 
 /**
- * Going back to the last star is enough, so time is bounded by the product of both lengths. Patterns come from callers
- * and names from strangers: a regular expression made from `*a*a*a*a*b` takes minutes on a long enough name.
+ * Going back to the last star is enough, so time is bounded by the product of both lengths. Patterns and names are
+ * untrusted: a regular expression made from `*a*a*a*a*b` takes minutes on a long enough name.
  */
 const fits = <S extends { readonly length: number }>(steps: readonly Step<S>[], subject: S): boolean => {
   let step = 0;
@@ -80,7 +80,7 @@ const parseName = (name: string, glob: string): ((text: string) => boolean) => {
     if (letter === "*") steps.push(STAR);
     else if (letter === "?") steps.push(anyLetter);
     else if (letter === "[") {
-      // A bracket that comes first in a class is one of its letters.
+      // A closing bracket that comes first in a class is a literal character.
       const end = letters.indexOf("]", i + (/[!^]/.test(letters[i + 1] ?? "") ? 3 : 2));
       if (end < 0) throw badGlob(glob, "an unclosed [");
       steps.push(letterClass(letters.slice(i + 1, end).join("")));
@@ -91,7 +91,7 @@ const parseName = (name: string, glob: string): ((text: string) => boolean) => {
   return isPlainSuffix ? (text) => text.endsWith(name.slice(1)) : (text) => fits(steps, text);
 };
 
-/** The first brace that is no escaped one, with its parts and what comes after it. */
+/** The first unescaped brace, with its alternatives and the rest of the pattern. */
 const splitBraces = (glob: string): { before: string; parts: string[]; after: string } | undefined => {
   let start = -1;
   let depth = 0;
@@ -150,8 +150,8 @@ export interface GlobOptions {
 }
 
 /**
- * `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, and `**` for any directories. A glob without a slash speaks of names at any
- * depth, one with a slash of the path; hidden names are not special.
+ * `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}`, and `**` for any directories. A glob without a slash matches names at any
+ * depth, one with a slash matches the path; hidden names are not special.
  */
 export const compileGlob = (glob: string, { ignoreCase = false }: GlobOptions = {}): GlobMatch => {
   const adapt = (text: string): string => (ignoreCase ? text.toLowerCase() : text);

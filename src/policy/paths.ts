@@ -72,7 +72,7 @@ export const judgeReal = (realPath: string, rules: PathRules): PathRefusal | und
 
 /**
  * A first decision on the text of a path, before the disk is touched: refusing here keeps what exists outside from
- * showing through the errors. A pass means nothing yet, since links are still to be followed.
+ * showing through the errors. Passing this check proves nothing yet, because links have not been resolved.
  */
 export const judgeWritten = (path: string, rules: PathRules): PathRefusal | undefined =>
   rules.roots.length === 0 ? "outside" : judgeWithin(path, [...rules.roots, ...rules.writtenRoots], rules);

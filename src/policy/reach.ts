@@ -28,7 +28,7 @@ export interface ReachEntry {
   readonly read: readonly Actor[];
   /** Who may change, replace or remove it. */
   readonly write: readonly Actor[];
-  /** Who may make a new one; left out: whoever may write. */
+  /** Who may create a new one; if omitted, whoever may write. */
   readonly create?: readonly Actor[];
   readonly message: string;
   readonly hint: string;
@@ -38,9 +38,9 @@ const EVERYBODY: readonly Actor[] = ["tools", "commands", "git"];
 const BY_HAND = "The operator edits it by hand.";
 
 /**
- * The one rule of reach (REQ-D16, REQ-D24). Every write derives from this table: the file tools and patches ask
- * `judgeWrite`, commands get a sandbox profile made of it. What nobody reads (state, the user's folders, secrets) is
- * closed to reading tools, search and index by the path rules and the denylist.
+ * The reach table: who may read and write each kind of sensitive file (REQ-D16, REQ-D24). Every write derives from this
+ * table: the file tools and patches ask `judgeWrite`, commands get a sandbox profile made of it. What nobody reads
+ * (state, the user's folders, secrets) is closed to reading tools, search and index by the path rules and the denylist.
  */
 export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
   state: {
@@ -240,7 +240,7 @@ const OTHER_REFUSALS = {
   holds: {
     message:
       "holds files of llmc's own configuration, state or modules, or of git's, which no tool moves or removes.",
-    hint: "Name what is to go one by one.",
+    hint: "Remove or move its entries one by one.",
   },
   link: {
     message: "is a link that leads to nothing, so nothing is written through it.",

@@ -3,9 +3,9 @@ import { LIMIT_NOTES } from "../base/limit-notes.ts";
 import { showControls } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 
-/** What tools that run a command tell about the run. */
+/** What tools that run a command return about the run. */
 export const commandMeta = z.object({
-  /** How well the command was held: bubblewrap, landlock or plain; null where nothing was started. */
+  /** The sandbox tier of the command: bubblewrap, landlock or plain; null if nothing was started. */
   tier: z.string().nullable(),
   /** enriched (a summary), passthrough or raw. */
   mode: z.string(),
@@ -40,10 +40,10 @@ export const metaOf = ({ document, tier, durationMs, timedOut, setAside, limit }
   };
 };
 
-/** Below this much, the caller is told what its session has left. */
+/** Below this number of tokens, the answer states the remaining budget. */
 const LOW_BUDGET_TOKENS = 20_000;
 
-/** What a model reads of a command: what it said, and what is not to be seen from that. */
+/** What a model reads of a command: its output, and facts that the output does not show. */
 export const renderCommand = (
   data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
   meta: Pick<

@@ -13,7 +13,7 @@ export interface Wanted {
   readonly args: readonly string[];
 }
 
-/** More than any manifest has. */
+/** Larger than any real manifest. */
 const WHOLE_MANIFEST = { offsetLines: 0, maxLines: 20_000, maxBytes: 1_048_576 };
 
 interface Surroundings {
@@ -136,7 +136,7 @@ const commandFor = (runner: RunnerName, wanted: Wanted): readonly [string, ...st
   }
 };
 
-/** The test runner of the workspace and how to start it; undefined where there is none that is known. */
+/** The test runner of the workspace and how to start it; undefined if no supported runner is found. */
 export const detectTestRunner = async (
   files: Files,
   wanted: Wanted,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { sameSha, shaInput, shortSha } from "./sha.ts";
 import { defineTool } from "./tool.ts";
 
-/** Keeps one answer near 32k tokens even when as many lines as can be were asked for. */
+/** Limits one answer to about 32k tokens, even if the maximum number of lines is requested. */
 const MAX_BYTES = 131_072;
 /** Counting and hashing a whole file stops here; the first lines are not held up by the size of the rest. */
 const SURVEY_MS = 2000;

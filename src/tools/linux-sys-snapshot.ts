@@ -23,7 +23,7 @@ export const linuxSysSnapshot = defineTool({
     load: z.array(z.number()),
     cpus: z.int(),
     cpu_percent: z.number(),
-    /** Free is what programs could still have. */
+    /** Free memory includes what the system can reclaim for programs. */
     memory: use,
     swap: use,
     disks: z.array(use.extend({ path: z.string() })),

@@ -5,7 +5,7 @@ import type { Ports } from "./tool.ts";
 
 type ProcessOutput = Awaited<ReturnType<Ports["processes"]["read"]>>;
 
-/** Shown at once: about 2,000 tokens; the last, which tells how things stand. */
+/** Maximum output that is shown at once, about 2,000 tokens; the end is kept, because it shows the current state. */
 const MAX_SHOWN_CHARS = 8000;
 
 export const PROC_ID = z.string().min(1).max(64);
@@ -25,7 +25,7 @@ export const processOutput = z.object({
   signal: z.string().nullable(),
   /** Why the server ended it, or the limit that it ran into. */
   reason: z.string().nullable(),
-  /** How well it is held: bubblewrap, landlock or plain. */
+  /** Its sandbox tier: bubblewrap, landlock or plain. */
   tier: z.string(),
 });
 

@@ -14,12 +14,12 @@ const MAX_NAMED = 200;
 
 const noRunner = (): LlmcError =>
   new LlmcError("unavailable", "No test runner was found in this workspace.", {
-    hint: "Known are pytest, vitest, jest, node --test, cargo and go, by the files at its top (pyproject.toml, package.json, Cargo.toml, go.mod). Another one can be started with run_cmd.",
+    hint: "Supported runners are pytest, vitest, jest, node --test, cargo and go, recognised by files in the workspace's top folder (pyproject.toml, package.json, Cargo.toml, go.mod). Start any other runner with run_cmd.",
   });
 
 const ALLOWLIST = "mcp.tools.run_cmd_allowlist";
 
-/** Says what the operator has to write, which only this tool knows: the caller never named the program. */
+/** Explains what the operator has to configure, because the caller did not choose the program. */
 const explain = (thrown: unknown, { runner, command: [program] }: TestCommand): unknown => {
   if (!(thrown instanceof LlmcError)) return thrown;
   if (thrown.code === "forbidden" && thrown.hint?.includes(ALLOWLIST) === true) {
@@ -50,7 +50,7 @@ const refuseOptions = (paths: readonly string[]): void => {
   });
 };
 
-/** Some runners name files by whole paths; callers know them from the workspace on. */
+/** Some runners print absolute paths; callers use paths relative to the workspace. */
 const placeInWorkspace = async (
   failures: readonly TestFailure[],
   files: Files,
@@ -89,7 +89,7 @@ const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: r
     failures: failures
       .slice(0, MAX_NAMED)
       .map((failure, i) => ({ ...failure, message: i < MAX_TOLD ? failure.message : "" })),
-    // Nothing failed, and yet it went wrong: what was said is all there is to go by.
+    // No test failed, but the run did; its output is the only information.
     ...(exit_code !== 0 && failed + errors === 0 ? { stdout, stderr } : {}),
   };
 };
@@ -131,7 +131,7 @@ export const runPytest = defineTool({
           message: z.string(),
         }),
       ),
-      /** What the runner said, where it did not come to counting. */
+      /** The runner's output, if it ended before it reported counts. */
       stdout: z.string().optional(),
       stderr: z.string().optional(),
     }),
@@ -159,12 +159,12 @@ export const runPytest = defineTool({
     ];
     const rest = (failed ?? 0) + (errors ?? 0) - failures.length;
     const text = [
-      passed === null ? `${runner} ended before it counted` : `${runner}: ${totals.join(", ")}`,
+      passed === null ? `${runner} ended before it reported any counts` : `${runner}: ${totals.join(", ")}`,
       ...failures.map(tellFailure),
       ...(failures.length >= MAX_NAMED && rest > 0 ? [`[+${rest} failures]`] : []),
       ...(stdout === "" ? [] : [stdout.trimEnd()]),
     ].join("\n");
-    // That tests failed says what the status says.
+    // The exit status only repeats that tests failed.
     const isTold = failures.length > 0 && exit_code !== 0 && !meta.timed_out;
     const isWhole = (failed ?? 0) + (errors ?? 0) === 0 && passed !== null;
     return renderCommand(

@@ -20,7 +20,7 @@ export interface EnginePorts {
   readonly retrieval: CallerRetrieval;
 }
 
-/** All that a tool works with: it has no other way to the outside. */
+/** All ports of a tool, which has no other access to the outside. */
 export interface Ports extends EnginePorts {
   readonly server: ServerView;
 }
@@ -52,7 +52,7 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
   readonly name: string;
   /** Other names that mean this tool; they are accepted and never listed. */
   readonly aliases?: readonly string[];
-  /** A short name for people; left out, the name stands. */
+  /** A short name for people; by default, the tool's name. */
   readonly title?: string;
   /** One sentence. Every word is paid for in every session of every client. */
   readonly description: string;
@@ -63,7 +63,7 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
   /** Own deadline, where the server's request timeout does not fit. */
   readonly timeoutMs?: number;
   run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O>>;
-  /** What the model reads: the fewest tokens that say it all. */
+  /** What the model reads: complete, in as few tokens as possible. */
   render(output: SchemaOutput<O>): string | readonly ContentBlock[];
 }
 

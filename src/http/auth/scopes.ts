@@ -1,5 +1,5 @@
 /**
- * What a token allows. The first four are the effects that tools have; `metrics` allows to read the Prometheus metrics;
+ * What a token allows. The first four are the effects that tools have; `metrics` allows reading the Prometheus metrics;
  * `admin` includes all others.
  */
 export const SCOPES = ["read", "write", "execute", "egress", "metrics", "admin"] as const;

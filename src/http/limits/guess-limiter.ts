@@ -22,7 +22,7 @@ const MAX_ADDRESSES = 10_000;
 
 /**
  * Limits how many different wrong tokens one address may try. The same wrong token again does not count: a client that
- * keeps sending an old one must not lock out its neighbours behind the same address.
+ * keeps sending an old one must not use up the attempts of its neighbours behind the same address.
  */
 export const createGuessLimiter = (now: () => number, perMinute: () => number) => {
   const buckets = createTokenBuckets(now);
