@@ -51,8 +51,8 @@ const PURE = [
 ];
 
 /**
- * Tests that measure time, or that race with other processes for a moment of it. They run after all others, two at a time
- * on two cores, and must hold every time: nothing is retried anywhere.
+ * Tests that measure time or race with other processes. They run after all others, two at a time on two cores, and must
+ * hold every time: nothing is retried anywhere.
  */
 const TIMING = [
   "src/core/call.test.ts",

@@ -6,9 +6,9 @@ import { pageTokens } from "./text/page.ts";
 /** What the owner of a session may be shown by one command; undefined where nothing limits it. */
 export interface Allowance {
   readonly pageTokens: number;
-  /** Taken from the budget before the run; what was not shown goes back. */
+  /** Reserved from the budget before the run; the unused part is returned. */
   readonly reserved: number | undefined;
-  /** Of the budget, before this command. */
+  /** Remaining budget before this command. */
   readonly left: number | undefined;
 }
 

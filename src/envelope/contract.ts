@@ -1,4 +1,4 @@
-/** Who runs a command. Never guessed: what nobody said is the configuration's default. */
+/** Who runs a command. Never guessed: missing values come from the configuration. */
 export interface Session {
   readonly agentId: string;
   /** A label for telemetry; the caller may have chosen it. */
@@ -22,7 +22,7 @@ export interface EnvelopeDocument {
     readonly match_count: number | null;
     readonly truncated: boolean;
     readonly handle: string | null;
-    /** Of what is shown. */
+    /** Estimated tokens of the shown output. */
     readonly tokens_estimate: number;
   };
   readonly telemetry: {

@@ -17,7 +17,7 @@ export interface Shown {
 /** Maximum number of tokens of unsummarized output in one answer: about what clients accept. */
 export const PLAIN_TOKENS = 50_000;
 
-/** Listings are shown from their start, without gaps. For other programs the end says how the run went. */
+/** Listings are shown from their start, without gaps. For other programs the end shows how the run ended. */
 const LISTINGS = new Set(["grep", "cat", "find", "ls", "tree", "git"]);
 
 /** The output as it is, from its beginning. stderr comes second and gets the rest of the tokens. */
@@ -50,7 +50,7 @@ export const summarize = (
   if (told === undefined) return plainPage(output, maxTokens, "passthrough");
   return {
     mode: enricher === undefined ? "passthrough" : "enriched",
-    // A summary ends its last line where the output did.
+    // The summary ends with a newline if the output did.
     stdout: stdout.endsWith("\n") && !/(^|\n)$/.test(told.text) ? `${told.text}\n` : told.text,
     stderr: told.stderr ?? stderr,
     matchCount: told.matchCount,

@@ -19,7 +19,10 @@ interface TeCommandParts {
   readonly version: string;
 }
 
-/** What the transport said stands; arguments fill in only what it left open, and never whom a budget is for. */
+/**
+ * Values from the transport take precedence; arguments only fill in missing ones and never change the owner of the
+ * budget.
+ */
 const fillIn = (session: Session, who: TeWho, defaults: { agentId: string; model: string }): Session => ({
   ...session,
   ...(who.agent !== undefined && session.agentId === defaults.agentId

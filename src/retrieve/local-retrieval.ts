@@ -46,7 +46,7 @@ const notesOn = ({ state, done, total }: IndexState): readonly string[] => {
   if (state === "ready") return [];
   const howFar = total > 0 ? `${count(done)} of ${count(total)} files so far` : `${count(done)} files so far`;
   return [
-    `The index is being built (${howFar}); what is not indexed yet is not found. Ask again in a moment.`,
+    `The index is being built (${howFar}); files that are not indexed yet are not found. Ask again in a moment.`,
   ];
 };
 

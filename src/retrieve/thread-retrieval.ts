@@ -16,7 +16,7 @@ const ENTRY = join(import.meta.dirname, `index-thread${extname(import.meta.filen
 
 /**
  * The engine in a thread of its own, so that indexing and ranking never hold up other calls. The thread starts with the
- * first question, and again should it ever end.
+ * first question, and is restarted if it ends.
  */
 export const createThreadRetrieval = ({
   workspace,

@@ -31,7 +31,7 @@ const USUAL_FLAGS = ["no-liftoff-only", "wasm-tier-up", "wasm-dynamic-tiering"];
 
 const SAMPLE = "a b\n";
 
-/** The grammar's functions are compiled at their first call, as they stay. */
+/** The grammar's functions are compiled once, at their first call. */
 const warmUp = (syntax: Syntax): void => {
   const parser = new Parser();
   parser.setLanguage(syntax);

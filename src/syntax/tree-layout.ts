@@ -4,7 +4,7 @@ import { addressOf, treeMemory } from "./tree-sitter-core.ts";
 /**
  * How web-tree-sitter 0.27 lays out a tree in its memory (subtree.h and parser.h of tree-sitter, 32-bit pointers). The
  * tests of the trees compare them with what the cursor says in every grammar, so that another version of the package
- * cannot change the layout unnoticed. `tree-reader.ts` says what reading memory is worth.
+ * cannot change the layout unnoticed. `tree-reader.ts` explains what reading the memory directly gains.
  *
  * A subtree is eight bytes: a small leaf itself, or the address of a heap node, whose children are right before it.
  */

@@ -15,7 +15,7 @@ const NO_USAGE: UsageSummary = {
   days: [],
 };
 
-/** Outside of every workspace nothing is kept. */
+/** Nothing is stored outside of a workspace. */
 const NOTHING_KEPT: KeptReader = {
   handles: {
     list: async () => [],

@@ -4,7 +4,7 @@ import type { TeParts } from "./parts.ts";
 /** The part of the configuration that `te` uses. */
 export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles">;
 
-/** Only keys that `te` itself uses are worth a line before a command's output. */
+/** A warning is printed before the command's output only for keys that `te` itself uses. */
 const OWN_KEYS = /^mcp\.(te|session|handles)\./;
 
 /** A broken configuration does not stop a command: `llmc config validate` reports it, and the defaults apply. */

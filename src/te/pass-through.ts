@@ -12,7 +12,7 @@ const reportFailure = (failure: string | undefined): void => {
 /** How much of the output is kept to estimate its tokens. */
 const SAMPLE_BYTES = 65_536;
 
-/** Passes the command's output through unchanged and counts it where that has no visible effect. */
+/** Passes the command's output through unchanged, and counts it if that has no side effects. */
 export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext): Promise<number> => {
   const { session, config, state } = context;
   const startedAt = performance.now();

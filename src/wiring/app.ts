@@ -35,7 +35,7 @@ export interface AppRequest {
   readonly watch: boolean;
 }
 
-/** Everything that a door needs, wired. */
+/** Everything that a door needs. */
 export interface App {
   readonly core: Core;
   readonly config: ConfigStore;
@@ -140,7 +140,7 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
-/** One line, so that nobody wonders why a value of the workspace's file has no effect. */
+/** One log line that explains why values of the workspace's file have no effect. */
 const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
   if (waiting.length === 0) return;
   log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
@@ -216,7 +216,8 @@ const followConfig = async (
     void core.refresh();
   });
   if (!watch) return () => {};
-  // The folder is made so that trust given in another terminal is noticed; without a writable home there is none.
+  // The folder is created so that trust granted in another terminal is noticed; if the home folder is not writable,
+  // nothing is watched.
   await createTrustFiles()
     .makeFolder(trustFolder(folders.state))
     .catch(() => {});

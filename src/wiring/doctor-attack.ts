@@ -75,7 +75,9 @@ const attackByCommand = async (ask: Ask, practice: PracticeWorkspace): Promise<r
       name: "a hostile program in the sandbox",
       state: succeeded.length === 0 ? "good" : "bad",
       says:
-        succeeded.length === 0 ? "everything that it tried was held" : `NOT HELD: it ${succeeded.join(", ")}`,
+        succeeded.length === 0
+          ? "all of its attempts were stopped"
+          : `NOT STOPPED: it ${succeeded.join(", ")}`,
     },
   ];
 };
@@ -119,9 +121,9 @@ export const attack = async (request: AppRequest): Promise<readonly Finding[]> =
     return [
       ...findings,
       {
-        name: "what lies on the disk",
+        name: "state of the disk",
         state: broken.length === 0 ? "good" : "bad",
-        says: broken.length === 0 ? "nothing was planted or changed" : `NOT HELD: ${broken.join(", ")}`,
+        says: broken.length === 0 ? "nothing was planted or changed" : `NOT STOPPED: ${broken.join(", ")}`,
         ...(tier === "plain" ? { fix: "no sandbox works here: `llmc doctor` says what is missing" } : {}),
       },
     ];

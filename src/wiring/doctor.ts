@@ -77,7 +77,7 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
 
 const examineFiles = async (): Promise<Finding> =>
   (await descriptorsHavePaths())
-    ? good("file access", "race-free: decided on the opened descriptor")
+    ? good("file access", "race-free: paths are checked on the opened descriptor")
     : weak(
         "file access",
         "checked by comparing descriptor and name: this system does not tell a descriptor's path",
@@ -85,11 +85,11 @@ const examineFiles = async (): Promise<Finding> =>
 
 const TIER_SAYS: Readonly<Record<Tier, string>> = {
   bubblewrap: "commands run in bubblewrap: the workspace writable, the system read-only, the rest absent",
-  landlock: "commands are held by Landlock and seccomp",
-  plain: "commands run unconfined, held by the allowlist and the argument rules alone",
+  landlock: "commands are confined by Landlock and seccomp",
+  plain: "commands run without a sandbox, restricted only by the allowlist and the argument rules",
 };
 
-/** What really holds commands here, found out by trying. */
+/** Which sandbox works here, determined by running a command in it. */
 const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
   const mode = loaded?.config.mcp.tools.command_sandbox ?? "auto";
   const runner = createCommandRunner({ mode: () => mode });
@@ -113,7 +113,10 @@ const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
 /** How memory and processes of commands are bounded. */
 const examineLimits = (): Finding =>
   createCommandGroups().works
-    ? good("limits", "memory and processes of a command are bounded by a control group")
+    ? good(
+        "limits",
+        "memory and processes of writing commands are limited by a control group; read-only commands are watched",
+      )
     : weak(
         "limits",
         "memory and processes of a command are watched, since no control group can be made here",
@@ -121,15 +124,15 @@ const examineLimits = (): Finding =>
       );
 
 const examineHttp = (request: AppRequest, loaded: Loaded | undefined): Finding => {
-  if (loaded === undefined) return weak("HTTP door", "unknown until the configuration is mended");
+  if (loaded === undefined) return weak("HTTP door", "unknown until the configuration is fixed");
   const { mode, token_env: variable } = loaded.config.mcp.auth;
-  if (mode === "none") return weak("HTTP door", "asks for no token (mcp.auth.mode)", 'mode = "token"');
+  if (mode === "none") return weak("HTTP door", "requires no token (mcp.auth.mode)", 'mode = "token"');
   return (request.env[variable] ?? "") === ""
     ? weak("HTTP door", `${variable} is not set; stdio needs none`, "llmc serve --http --generate-token")
     : good("HTTP door", `token in ${variable}`);
 };
 
-/** Opens no connection: whether the model answers is found out by asking it. */
+/** Opens no connection, so it does not check whether the model answers. */
 const examineModel = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   const model = loaded?.config.mcp.llm.agent_model ?? "";
   if (loaded === undefined || model === "") return [];

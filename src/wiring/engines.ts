@@ -29,7 +29,7 @@ interface EngineParts {
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
-  /** Told of every command: how it was shown, and how long it took in all. */
+  /** Called for every command with its output mode and total duration. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
 
@@ -114,7 +114,7 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
     () => log.warn({}, "the write journal of a killed process could not be read"),
   );
 
-/** What tools work with, wired. Loaded on first use: see `lazyPort`. */
+/** Creates the engines that tools use. Loaded on first use: see `lazyPort`. */
 export const createEngines = (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);

@@ -42,7 +42,7 @@ const launchThrough =
       },
     );
 
-/** Commands of tools: through the gate, told in few tokens. */
+/** Runs commands of tools through the gate and summarizes their output. */
 export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
   const { config, handles, usage, log } = parts;
   const warned = new Set<string>();

@@ -14,7 +14,7 @@ export const lazyPort = <T extends object>(load: () => Promise<T>): T =>
       },
   });
 
-/** `own`, and beside it a lazy port for every other name that is asked for. */
+/** `own`, extended by a lazy port for every other name that is accessed. */
 export const lazyPorts = <T extends object, O extends object>(own: O, load: () => Promise<T>): T & O =>
   new Proxy({ ...own } as T & O, {
     get: (target, name) => {
@@ -26,7 +26,7 @@ export const lazyPorts = <T extends object, O extends object>(own: O, load: () =
     },
   });
 
-/** Stands for whichever port is in force at the time of a call. */
+/** Forwards each call to the port that is current at that time. */
 export const currentPort = <T extends object>(current: () => T): T =>
   new Proxy({} as T, {
     get: (_target, method) => {

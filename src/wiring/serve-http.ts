@@ -62,7 +62,10 @@ const drain = async (
   app.observer.log.info({ under_way: inFlight.count() }, "stopping");
   const linger = new Promise((done) => setTimeout(done, Math.min(LINGER_MS, limitMs)));
   const limit = setTimeout(() => {
-    app.observer.log.warn({ under_way: inFlight.count() }, "calls are ended before they finished");
+    app.observer.log.warn(
+      { under_way: inFlight.count() },
+      "the drain timeout has passed; remaining calls are aborted",
+    );
     inFlight.abortAll();
   }, limitMs);
   const impatient = () => inFlight.abortAll();

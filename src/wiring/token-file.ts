@@ -11,7 +11,10 @@ export interface FoundToken {
   readonly file: string | undefined;
 }
 
-/** The token from the environment; or, where asked for, one that is made once and kept for the owner's eyes. */
+/**
+ * The token from the environment, or, if requested, one that is generated once and stored so that only the owner can
+ * read it.
+ */
 export const findToken = async (
   app: App,
   generate: boolean,

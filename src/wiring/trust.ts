@@ -14,7 +14,7 @@ type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "conf
 
 const MODULES_KEY = "mcp.tools.custom_modules";
 
-/** What the system or we ourselves say against a folder, without its path. */
+/** Why a folder cannot be used, according to the system or to us, without its path. */
 const reasonOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return "unknown reason";
   return "code" in thrown ? String(thrown.code) : thrown.message;

@@ -35,7 +35,7 @@ describe("REQ-X10 REQ-D12: llmc doctor --attack", () => {
     expect(code).not.toBe(0);
     expect(report.healthy).toBe(false);
     const program = report.findings.find(({ name }) => name.includes("hostile program"));
-    expect(program?.says).toMatch(/NOT HELD: .*reads a file outside.*reaches the network/);
+    expect(program?.says).toMatch(/NOT STOPPED: .*reads a file outside.*reaches the network/);
     expect(["/llmc-practice", "/etc/llmc-practice"].filter(existsSync)).toEqual([]);
   });
 });

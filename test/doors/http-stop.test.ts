@@ -138,7 +138,7 @@ describe("REQ-H5 FAIL-E4: SIGTERM", () => {
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ code: "BUSY", message: "The server is stopping." });
     expect(await door.exited).toBe(0);
-    expect(door.logs()).toContain("calls are ended before they finished");
+    expect(door.logs()).toContain("the drain timeout has passed; remaining calls are aborted");
   });
 
   test("REQ-O1: a client that did not wait for its answer is counted as gone, not as answered", async () => {

@@ -52,7 +52,7 @@ export const REFUSED_GLOBALS: readonly string[] = [
 /** Rooms that only compute: their answers depend on nothing but their arguments. */
 export const PURE_ROOMS: readonly string[] = ["base", "policy"];
 
-/** The clock and chance, refused in pure rooms. */
+/** Time and randomness, which are refused in pure rooms. */
 export const CLOCK_AND_CHANCE: readonly string[] = [
   "Date",
   "performance",
@@ -62,7 +62,7 @@ export const CLOCK_AND_CHANCE: readonly string[] = [
   "crypto",
 ];
 
-/** Told by `process` without reaching anything. */
+/** Properties of `process` that have no side effects. */
 export const HARMLESS_PROCESS_PROPERTIES: readonly string[] = ["arch", "pid", "platform", "versions"];
 
 const DOOR = ["base", "core", "link", "config"];

@@ -12,7 +12,7 @@ export interface ServerEntry {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where an entry lives: enough to remove it. */
+/** The location of an entry, which is all that is needed to remove it. */
 export interface TargetRequest extends Machine {
   readonly client: string;
   /** The client's own default when absent. */

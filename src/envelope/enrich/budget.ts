@@ -3,14 +3,14 @@ import type { EnrichLimits } from "./contract.ts";
 /** Characters of plain text to a token, on the low side: code and paths have about 3.5. */
 const CHARS_PER_TOKEN = 3.2;
 
-/** Linear and cheap, for choosing; what is shown is counted for real. */
+/** A cheap linear estimate for choosing what to show; the chosen text is then measured with `limits.countTokens`. */
 const estimateTokens = (text: string): number => {
   let wide = 0;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) wide++;
   return Math.ceil((text.length - wide) / CHARS_PER_TOKEN + wide * 0.9);
 };
 
-/** Past this, a count for comparison is estimated. */
+/** Longer texts are estimated when counts are only compared. */
 const MAX_COUNTED_CHARS = 100_000;
 /** A tokenizer takes quadratic time on such a run. */
 const HARD_RUN = /\S{2000}|\s{2000}/;

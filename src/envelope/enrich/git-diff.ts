@@ -61,7 +61,7 @@ const GENERATED =
 const tellStat = ({ path, kind, added, removed }: FileDiff): string =>
   `${path}${kind === "" ? "" : ` (${kind})`} +${added} -${removed}`;
 
-/** One long hunk must not keep all others away. */
+/** One long hunk must not take the space of all others. */
 const MAX_HUNK_LINES = 80;
 
 const tellHunk = (hunk: readonly string[]): string => {
@@ -93,7 +93,7 @@ export const tellDiff = (lines: readonly string[], limits: EnrichLimits): ToldDi
   const pieces = ordered.filter(({ hunks }) => hunks.length > 0).flatMap(tellFile);
   const room = limits.maxTokens - limits.countTokens(head.join("\n")) - 30;
   const shown = countFitting(pieces, room, limits);
-  // A name with nothing below it says nothing.
+  // A file name without any hunks is not worth showing.
   const last = pieces[shown - 1]?.startsWith("--- ") === true && shown < pieces.length ? shown - 1 : shown;
   const hunks = files.reduce((sum, file) => sum + file.hunks.length, 0);
   const hunksShown = pieces.slice(0, last).filter((piece) => piece.startsWith("@@")).length;

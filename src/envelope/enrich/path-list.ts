@@ -39,7 +39,7 @@ const tally = (dirs: Iterable<readonly [string, number]>): Map<string, number> =
   return sums;
 };
 
-/** Beyond these, sorted by what they hold, a folder tells nobody where to look. */
+/** Maximum number of folders that are listed, largest first; more would not help to find anything. */
 const MAX_FOLDERS = 80;
 const FEW_FOLDERS = 4;
 
@@ -65,7 +65,7 @@ export const tellFolders = (
   for (const depth of [5, 4, 3, 2, 1]) {
     if (deeper.length <= MAX_FOLDERS && !cutTo(deeper).endsWith("]")) break;
     const all = rows(depth);
-    // Too few to tell anything: the largest of the deeper ones say more.
+    // With too few folders at this level, the largest deeper folders are more informative.
     if (all.length < FEW_FOLDERS) break;
     deeper = all;
   }

@@ -8,7 +8,7 @@ const HANDLE_TOKENS = 40;
 
 const CUT = "[more left out]";
 
-/** No enricher may pass the budget, whatever it read. */
+/** No enricher may exceed the budget, whatever its input. */
 const bound = (told: Enriched, limits: EnrichLimits): Enriched => {
   if (fits(told.text, limits)) return told;
   const lines = splitLines(told.text).map((line) => shorten(line));

@@ -18,7 +18,7 @@ const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRepo
 
 const tellFailure = ({ name, file, line, message }: TestFailure): string => {
   const location = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
-  // A pytest id begins with the file, which the location has said.
+  // A pytest id begins with the file, which is already shown in the location.
   const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
   return `FAIL ${location}${short === file ? "" : short}\n${message}`.trimEnd();
 };

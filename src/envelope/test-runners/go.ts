@@ -35,7 +35,7 @@ const readFailure = (name: string, output: readonly string[]): TestFailure => {
   };
 };
 
-/** A test whose parts failed says nothing that they do not. */
+/** A test with failed subtests adds no information to them. */
 const withoutParents = (failures: readonly TestFailure[]): TestFailure[] => {
   const parents = new Set(
     failures.flatMap(({ name }) => {

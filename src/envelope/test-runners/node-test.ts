@@ -45,7 +45,7 @@ const unquote = (value: string): string =>
     .replace(/^'(.*)'$/, "$1")
     .replaceAll("\\'", "'");
 
-/** Of one failure, what is read at most: hostile output has no end of a block. */
+/** Maximum number of lines that are read for one failure, because hostile output may never end a block. */
 const MAX_BLOCK_LINES = 400;
 
 /** A block of YAML below `not ok`: only the keys that are wanted, without a parser. */
@@ -75,7 +75,7 @@ const readTap = (lines: readonly string[]): TestFailure[] => {
     const [, indent = "", name] = /^( {0,400})not ok \d+ - (.{0,2000})$/.exec(line) ?? [];
     if (name === undefined || / # (?:TODO|SKIP)\b/i.test(name)) continue;
     const value = readTapBlock(lines, at + 2, indent.length + 2);
-    // Suites fail with their tests, which are told themselves.
+    // A suite fails with its tests, which are reported themselves.
     if (value("failureType")[0] === "subtestsFailed") continue;
     const location = readLocation(value("location")[0] ?? "");
     const frame = value("stack")

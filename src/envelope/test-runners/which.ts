@@ -54,7 +54,7 @@ const byProgram = (name: string, rest: readonly string[]): readonly ParseTests[]
   return name === "go" && rest[0] === "test" ? [parseGo] : [];
 };
 
-/** The ways to read the output of a command, where it is plainly a test run. */
+/** The parsers for the output of a command, if it is clearly a test run. */
 export const parsersFor = (argv: readonly string[]): readonly ParseTests[] => {
   const [program = "", ...rest] = argv;
   const name = base(program);

@@ -16,7 +16,7 @@ const ESCAPES = new RegExp(
   "g",
 );
 
-/** What a carriage return wrote over is what a terminal would no longer show: progress bars mostly. */
+/** Text that was overwritten after a carriage return, mostly progress bars, is removed, as on a terminal. */
 const lastWriting = (line: string): string => {
   const end = line.endsWith("\r") ? line.length - 1 : line.length;
   return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
@@ -60,7 +60,7 @@ export const foldRepeats = (lines: readonly string[]): Folded[] => {
 export const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : nouns}`;
 
-/** Bytes that no text has: a program, a picture, an archive. */
+/** Whether the output contains bytes that text never has, as programs, images and archives do. */
 export const looksBinary = (text: string): boolean => {
   const start = text.slice(0, 8192);
   if (start.includes("\0")) return true;

@@ -28,7 +28,7 @@ const OTHERS_PER_TOKEN = 1.6;
 const costOf = (kind: number, length: number, before: number): number => {
   switch (kind) {
     case LOWER:
-      // A word takes its blank and its capital with it; a long one is cut.
+      // A word includes its leading space and capital; long words are split.
       return (before === UPPER ? 0.35 : 1) + Math.max(0, length - 7) / LETTERS_PER_TOKEN;
     case UPPER:
       return length === 1 ? 0.55 : Math.ceil(length / CAPITALS_PER_TOKEN);

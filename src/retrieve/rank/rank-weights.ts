@@ -15,7 +15,10 @@ export interface RankWeights {
   readonly path: number;
   /** The chunk defines a name that occurs in a sentence (`how StaticModel encodes`). */
   readonly namedDefinition: number;
-  /** The query is a name, and the chunk defines it. More than all else together, also after `demotion`: it comes first. */
+  /**
+   * The query is a name, and the chunk defines it. Larger than all other boosts together, even after `demotion`, so
+   * that it comes first.
+   */
   readonly exactDefinition: number;
   /** Several good chunks in one file: it is about the subject, and does not only mention it. */
   readonly siblings: number;

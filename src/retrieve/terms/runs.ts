@@ -1,7 +1,8 @@
 /**
- * A run is an unbroken sequence of letters, digits and underscores: an identifier, a word or a number as written. The same
- * few thousand runs make up maxNumbers of a repository, so each gets a number, and its terms are computed once per number. A text
- * is read character by character without creating strings, in a third of the time of a regular expression and a Map.
+ * A run is an unbroken sequence of letters, digits and underscores: an identifier, a word or a number as written. The
+ * same few thousand runs make up most of a repository, so each gets a number, and its terms are computed once per
+ * number. A text is read character by character without creating strings, in a third of the time of a regular
+ * expression and a Map.
  */
 interface RunTable {
   readonly generation: number;

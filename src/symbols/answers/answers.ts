@@ -31,7 +31,7 @@ export interface Usages {
   readonly definitions: readonly SymbolAt[];
   /** By path and line. */
   readonly uses: readonly Use[];
-  /** How many uses were found; more than are listed where a limit applied. */
+  /** Number of uses that were found, which may be more than are listed. */
   readonly total: number;
   /** Similar names, where nothing has this one. */
   readonly suggestions: readonly string[];

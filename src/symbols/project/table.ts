@@ -19,7 +19,7 @@ export interface Table extends ProjectFiles {
   definition(symbol: SymbolId): Definition | undefined;
   /** Symbols by plain name. */
   readonly named: Buckets;
-  /** Symbols that stand outside of what they belong to (`func (s *Store) Open`), by `Store.Open`. */
+  /** Symbols that are defined outside of their owner (`func (s *Store) Open`), by `Store.Open`. */
   readonly attached: Buckets;
   /** Files by a name that they refer to or import. */
   readonly mentioning: Buckets;

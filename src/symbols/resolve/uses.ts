@@ -27,7 +27,7 @@ export interface UsedSymbol {
   readonly confidence: number;
 }
 
-/** A symbol with more names than this is looked for under the first ones. */
+/** Only this many names of a symbol are searched for. */
 const MAX_ALIASES = 64;
 /** Symbols whose uses are cached. */
 const MAX_CACHED = 2000;
