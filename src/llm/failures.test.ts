@@ -24,7 +24,6 @@ const SAID = "words of the provider";
 const settingsFor = (url: string, more: Partial<ModelSettings> = {}): ModelSettings => ({
   profile: "unrestricted",
   allowedModelPrefixes: [],
-  airGapped: false,
   providers: {
     ollama: { url, keyVariable: "OLLAMA_KEY" },
     openai: { url, keyVariable: "OPENAI_API_KEY" },

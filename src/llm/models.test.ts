@@ -18,7 +18,6 @@ const KEY = "sk-this-is-the-key-that-nobody-may-see";
 const settingsFor = (url: string, more: Partial<ModelSettings> = {}): ModelSettings => ({
   profile: "unrestricted",
   allowedModelPrefixes: [],
-  airGapped: false,
   providers: {
     ollama: { url, keyVariable: "" },
     openai: { url, keyVariable: "OPENAI_API_KEY" },

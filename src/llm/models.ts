@@ -12,7 +12,6 @@ import { PROVIDERS, type Provider } from "./providers.ts";
 export interface ModelSettings {
   readonly profile: "restricted" | "unrestricted";
   readonly allowedModelPrefixes: readonly string[];
-  readonly airGapped: boolean;
   readonly providers: Readonly<
     Record<Provider["setting"], { readonly url: string; readonly keyVariable: string }>
   >;
@@ -48,9 +47,9 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
   open: async (name) => {
     const { provider: providerName, id } = parseModelName(name);
     const provider = PROVIDERS[providerName];
-    const { profile, allowedModelPrefixes, airGapped, providers } = settings();
+    const { profile, allowedModelPrefixes, providers } = settings();
     const { url, keyVariable } = providers[provider.setting];
-    const decision = decideEgress({ profile, allowedModelPrefixes, airGapped, model: name, baseUrl: url });
+    const decision = decideEgress({ profile, allowedModelPrefixes, model: name, baseUrl: url });
     if (!decision.allowed) {
       throw new LlmcError("egress_denied", decision.reason, { hint: decision.hint });
     }

@@ -88,13 +88,6 @@ export const llmSections = [
     ),
   }),
   section("mcp.security", "Policy switches.", {
-    air_gapped_mode: flag(
-      false,
-      false,
-      "No outbound connections of any kind; so far this covers models only.",
-      {
-        noEffect: true,
-      },
-    ),
+    air_gapped_mode: flag(false, false, "No outbound connections of any kind.", { noEffect: true }),
   }),
 ] as const;

@@ -4,8 +4,6 @@ interface ModelEgress {
   readonly profile: "restricted" | "unrestricted";
   /** If empty, only the profile decides. */
   readonly allowedModelPrefixes: readonly string[];
-  /** Nothing leaves this machine, whatever the profile says. */
-  readonly airGapped: boolean;
   /** The whole name, `ollama_chat/qwen3:8b`. */
   readonly model: string;
   readonly baseUrl: string;
@@ -54,19 +52,22 @@ export const isFreeOfCharge = (model: string, baseUrl: string): boolean => {
 
 const refuse = (reason: string, hint: string): EgressDecision => ({ allowed: false, reason, hint });
 
-const decideLocal = (model: string, host: string, rule: string, wayOut = ""): EgressDecision => {
+const RULE = 'mcp.rlm.profile is "restricted"';
+const UNRESTRICT = 'or write profile = "unrestricted" under [mcp.rlm] in your configuration.';
+
+const decideLocal = (model: string, host: string): EgressDecision => {
   const [provider = ""] = model.split("/", 1);
-  const local = `Use a model that runs on this machine, such as ollama_chat/NAME${wayOut}.`;
+  const local = `Use a model that runs on this machine, such as ollama_chat/NAME, ${UNRESTRICT}`;
   if (!LOCAL_PROVIDERS.has(provider)) {
-    return refuse(`The model is not a local one, and ${rule}.`, local);
+    return refuse(`The model is not a local one, and ${RULE}.`, local);
   }
   if (provider.startsWith("ollama") && OLLAMA_CLOUD.test(model)) {
-    return refuse(`The model runs in Ollama's cloud, and ${rule}.`, local);
+    return refuse(`The model runs in Ollama's cloud, and ${RULE}.`, local);
   }
   if (!isThisMachine(host)) {
     return refuse(
-      `The model's server is not on this machine, and ${rule}.`,
-      `Give it a loopback address or localhost, such as http://127.0.0.1:11434${wayOut}.`,
+      `The model's server is not on this machine, and ${RULE}.`,
+      `Give it a loopback address or localhost, such as http://127.0.0.1:11434, ${UNRESTRICT}`,
     );
   }
   return { allowed: true, loopbackOnly: true };
@@ -74,7 +75,7 @@ const decideLocal = (model: string, host: string, rule: string, wayOut = ""): Eg
 
 /** Whether text may be sent to this model at this address. */
 export const decideEgress = (facts: ModelEgress): EgressDecision => {
-  const { profile, allowedModelPrefixes, airGapped, model, baseUrl } = facts;
+  const { profile, allowedModelPrefixes, model, baseUrl } = facts;
   const url = URL.parse(baseUrl);
   if (url === null) {
     return refuse("The address of the model's server is malformed.", "It is http://… or https://….");
@@ -96,10 +97,6 @@ export const decideEgress = (facts: ModelEgress): EgressDecision => {
       "The operator extends that list, or configures another model.",
     );
   }
-  if (airGapped) return decideLocal(model, url.hostname, "mcp.security.air_gapped_mode is on");
-  if (profile === "restricted") {
-    const line = ', or write profile = "unrestricted" under [mcp.rlm] in your configuration';
-    return decideLocal(model, url.hostname, 'mcp.rlm.profile is "restricted"', line);
-  }
+  if (profile === "restricted") return decideLocal(model, url.hostname);
   return { allowed: true, loopbackOnly: false };
 };

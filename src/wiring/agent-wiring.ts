@@ -9,10 +9,9 @@ import type { App, AppRequest } from "./app.ts";
 
 type Config = ReturnType<App["config"]["current"]>["config"]["mcp"];
 
-export const modelSettingsOf = ({ rlm, llm, security }: Config): ModelSettings => ({
+export const modelSettingsOf = ({ rlm, llm }: Config): ModelSettings => ({
   profile: rlm.profile,
   allowedModelPrefixes: rlm.allowed_model_prefixes,
-  airGapped: security.air_gapped_mode,
   providers: {
     ollama: { url: llm.ollama_url, keyVariable: llm.ollama_key_env },
     openai: { url: llm.openai_url, keyVariable: llm.openai_key_env },
