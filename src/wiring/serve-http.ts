@@ -11,6 +11,16 @@ import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from 
 import { findToken } from "./token-file.ts";
 import { VERSION } from "./version.ts";
 
+/** Undefined if metrics are not served. */
+const metricsPathOf = (app: App): string | undefined => {
+  const {
+    enabled,
+    metrics_prometheus_enabled: isServed,
+    metrics_path: path,
+  } = app.config.current().config.mcp.observability;
+  return enabled && isServed ? path : undefined;
+};
+
 const welcome = async (
   app: App,
   url: string,
@@ -23,9 +33,11 @@ const welcome = async (
   ]);
   const { mode } = app.core.settings();
   const { tokens, tools } = await modeCost(app.core, mode, await tokenCounter());
-  const { header, token_env: variable, mode: authMode } = app.config.current().config.mcp.auth;
+  const { header, token_env: variable, mode: authMode, metrics_open } = app.config.current().config.mcp.auth;
   const secret = tokenFile === undefined ? `$${variable}` : `$(cat ${tokenFile})`;
-  const authorization = authMode === "none" ? "" : ` \\\n       -H "${header}: ${secret}"`;
+  const isOpen = authMode === "none" || metrics_open;
+  const metricsAuthorization = isOpen ? "" : ` \\\n       -H "${header}: ${secret}"`;
+  const metricsPath = metricsPathOf(app);
   return [
     `llmc ${VERSION} serves ${app.root}`,
     `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
@@ -36,7 +48,9 @@ const welcome = async (
     "Next:",
     `  check it:        curl ${url}/health`,
     `  try it:          ${url}/docs in a browser`,
-    `  see metrics:     curl ${url}/metrics${authorization}`,
+    ...(metricsPath === undefined
+      ? []
+      : [`  see metrics:     curl ${url}${metricsPath}${metricsAuthorization}`]),
     `  use it from a client over stdio, which needs no server running:`,
     `                   ${command} connect claude-code   (or claude-desktop, cursor, vscode, codex, zed)`,
     `  see the tools:   ${command} tools`,
@@ -121,12 +135,9 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
     import("../host/net/listen.ts"),
     import("../host/net/proxies.ts"),
   ]);
-  const { server, limits, observability, auth } = app.config.current().config.mcp;
+  const { server, limits, auth } = app.config.current().config.mcp;
   return {
-    metricsPath:
-      observability.enabled && observability.metrics_prometheus_enabled
-        ? observability.metrics_path
-        : undefined,
+    metricsPath: metricsPathOf(app),
     metricsOpen: auth.metrics_open,
     allowedHosts: server.allowed_hosts,
     proxies: createProxies(server.trusted_proxies),

@@ -73,6 +73,21 @@ describe("the HTTP door", () => {
     expect(metrics).toContain("llmc_auth_failures_total 5");
   });
 
+  test("the welcome names metrics only where they are served", async () => {
+    const served = await openDoor([], {
+      LLMC_MCP_TOKEN: TOKEN,
+      LLMC_MCP_OBSERVABILITY_METRICS_PATH: "/numbers",
+    });
+    expect(served.out()).toContain(`curl ${served.url}/numbers`);
+    expect((await served.get("/numbers")).status).toBe(200);
+    const silent = await openDoor([], {
+      LLMC_MCP_TOKEN: TOKEN,
+      LLMC_MCP_OBSERVABILITY_METRICS_PROMETHEUS_ENABLED: "false",
+    });
+    expect(silent.out()).toContain("check it:");
+    expect(silent.out()).not.toContain("metrics");
+  });
+
   test("REQ-H2: it does not start without a token, and says what to do", async () => {
     const root = tempWorkspace();
     const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root], {
