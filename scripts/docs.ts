@@ -36,19 +36,18 @@ const openCore = async (): Promise<{ core: Core; close: () => Promise<void> }> =
 
 const errorsPage = (): string => {
   const rows = Object.entries(ERROR_TABLE).map(
-    ([code, { linux, kb, http, status, exit, retryable, meaning }]) =>
-      `| \`${code}\` | \`${linux}\` | \`${kb}\` | \`${http}\` | ${status} | ${exit} | ${retryable ? "yes" : "no"} | ${meaning} |`,
+    ([code, { linux, http, status, exit, retryable, meaning }]) =>
+      `| \`${code}\` | \`${linux}\` | \`${http}\` | ${status} | ${exit} | ${retryable ? "yes" : "no"} | ${meaning} |`,
   );
   return `${GENERATED}# Error codes
 
-One failure, three renderings. An MCP tool result has \`isError: true\` and the text
+One failure, two renderings. An MCP tool result has \`isError: true\` and the text
 \`{"error": message, "meta": {"error_code", "retryable", "correlation_id", …}}\`; HTTP answers
-\`{"code", "message", "hint", "correlation_id"}\`; the link answers
-\`{"error": {"code", "message", "details", "request_id", "timestamp"}}\`. \`linux_*\` tools publish the second column,
-\`kb_*\` and \`admin_*\` tools the third, all others the first.
+\`{"code", "message", "hint", "correlation_id"}\`. \`linux_*\` tools publish the second column as \`error_code\`, all
+other tools the first.
 
-| code | linux_* | kb_*, admin_* | HTTP | status | exit code | retryable | meaning |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| code | linux_* | HTTP | status | exit code | retryable | meaning |
+| --- | --- | --- | --- | --- | --- | --- |
 ${rows.join("\n")}
 `;
 };
@@ -93,11 +92,20 @@ ${details.join("\n")}`;
 
 const MARKS = { start: "<!-- tools:start -->", end: "<!-- tools:end -->" } as const;
 
-/** The README's tool list stands between two marks. */
+const PRICE_ROW = /^(\| tool list, hybrid \/ classic, tokens \|) [^|]* \|/m;
+
+/** The README's tool list stands between two marks; its price is a row of the table of figures. */
 const readme = async (core: Core): Promise<string> => {
-  const text = readFileSync(join(ROOT, "README.md"), "utf8");
-  const { tools } = await modeCost(core, "classic", count);
-  const hybrid = new Set((await modeCost(core, "hybrid", count)).tools.map(({ name }) => name));
+  const page = readFileSync(join(ROOT, "README.md"), "utf8");
+  const [classicCost, hybridCost] = [
+    await modeCost(core, "classic", count),
+    await modeCost(core, "hybrid", count),
+  ];
+  if (!PRICE_ROW.test(page)) throw new Error("README.md has lost the row with the price of the tool list");
+  const price = [hybridCost, classicCost].map(({ tokens }) => tokens.toLocaleString("en")).join(" / ");
+  const text = page.replace(PRICE_ROW, `$1 ${price} |`);
+  const { tools } = classicCost;
+  const hybrid = new Set(hybridCost.tools.map(({ name }) => name));
   const rows = tools.map(
     ({ name, description, tokens }) =>
       `| \`${name}\` | ${description} | ${tokens} | ${hybrid.has(name) ? "yes" : ""} |`,

@@ -26,7 +26,7 @@ export const REQUIREMENTS: Readonly<Record<string, string>> = {
   "REQ-D19": "The command sandbox is auto, require or off.",
   "REQ-D20": "Retrieval caps k and budget at the configured values.",
   "REQ-D21":
-    "Hybrid promotes search too; a file without a mode stays classic, and start, doctor and tools say so.",
+    "Hybrid promotes search too; a file without a mode stays classic, and start, doctor and tools say so, with both prices.",
   "REQ-D22":
     "A workspace is data: what its file widens waits until the operator trusted it, outside the workspace; narrowing holds at once.",
   "REQ-D23":

@@ -4,8 +4,7 @@ import type { Mode } from "./modes.ts";
 const MODE_LINE: Readonly<Record<Mode, string>> = {
   classic: "Classic mode: every tool is listed.",
   hybrid: "Hybrid mode: a small set of tools works directly on the workspace.",
-  code_execution:
-    "Code execution mode: read files with read_file and list_dir, and do everything else in a program.",
+  code_execution: "Code execution mode: only a few tools are listed.",
 };
 
 /** Only tools that are listed may be named, so each line depends on one. */
@@ -26,7 +25,7 @@ export const instructionsFor = (mode: Mode, listed: readonly Tool[]): string => 
   return [
     MODE_LINE[mode],
     `Tools: ${listed.map(({ name }) => name).join(", ")}.`,
-    "Paths are relative to the workspace; anything outside it is refused.",
+    "Paths are relative to the workspace; paths outside the allowed roots are refused.",
     ...TOOL_LINES.filter(([tool]) => names.has(tool)).map(([, line]) => line),
     "A failure is `{error, meta: {error_code, retryable}}`; its text says what to do instead.",
   ].join("\n");

@@ -195,7 +195,7 @@ export const hostSections = [
       1,
       65_536,
       "more",
-      "Maximum disk space, in MiB, of all handles together; the oldest are removed first.",
+      "Maximum disk space, in MiB, of all handles together; beyond it, the principal that uses the most loses its oldest.",
     ),
     max_each_mb: whole(
       64,

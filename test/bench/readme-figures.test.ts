@@ -36,13 +36,6 @@ const NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven
 
 const QUOTES: readonly Quote[] = [
   {
-    row: /^tool list, hybrid \/ classic/,
-    benchmark: "tokens",
-    says: (f) => ({
-      ours: [`${count(numberAt(f, "hybrid", "tokens"))} / ${count(numberAt(f, "classic", "tokens"))}`],
-    }),
-  },
-  {
     row: /scripted tasks/,
     benchmark: "workflows",
     says: (f) => {
@@ -98,7 +91,7 @@ const QUOTES: readonly Quote[] = [
     },
   },
   {
-    row: /^a million lines: memory/,
+    row: /^a million lines: peak memory/,
     benchmark: "index",
     says: (f) => ({
       ours: [`${numberAt(f, "million_peak_mb")} MB`, `${Math.round(numberAt(f, "million_query_p95_ms"))} ms`],

@@ -3,7 +3,7 @@ import type { EnrichLimits } from "./contract.ts";
 /** Characters of plain text to a token, on the low side: code and paths have about 3.5. */
 const CHARS_PER_TOKEN = 3.2;
 
-/** A cheap linear estimate for choosing what to show; the chosen text is then measured with `limits.countTokens`. */
+/** A cheap linear estimate, for choosing what to show and for texts that would take too long to tokenize. */
 const estimateTokens = (text: string): number => {
   let wide = 0;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) wide++;
