@@ -1,0 +1,146 @@
+import { expand } from "brace-expansion";
+import { LlmcError } from "../../base/error.ts";
+import { refuseConstruct } from "./refusals.ts";
+import type { ShellWord, WordPart } from "./shell-line.ts";
+
+/** One argument before globs are looked up. */
+export interface Field {
+  readonly pieces: readonly Piece[];
+}
+
+/** Text that stands for itself, or in which `*`, `?` and `[…]` match names. */
+interface Piece {
+  readonly text: string;
+  readonly isQuoted: boolean;
+}
+
+export interface ExpansionContext {
+  /** Undefined: the variable has no value. */
+  readonly variable: (name: string) => string | undefined;
+  readonly home: string;
+}
+
+const MAX_FIELDS = 10_000;
+
+const tooMany = (): LlmcError =>
+  new LlmcError("invalid_args", `A word of the command line expands to more than ${MAX_FIELDS} arguments.`, {
+    hint: "Name a directory, or use the program's own patterns.",
+    details: { field: "command" },
+  });
+
+/**
+ * Quoted parts and variables stand in for braces as single characters of a private plane of Unicode,
+ * and so do those characters themselves.
+ */
+const FIRST_STAND_IN = 0xf0000;
+const STAND_INS = /[\u{F0000}-\u{FFFFD}]/u;
+
+const expandBraces = (word: ShellWord): readonly ShellWord[] => {
+  if (!word.some((part) => part.kind === "text" && !part.isQuoted && part.text.includes("{"))) return [word];
+  const kept: WordPart[] = [];
+  const standIn = (part: WordPart): string => String.fromCodePoint(FIRST_STAND_IN + kept.push(part) - 1);
+  const line = word
+    .map((part) => {
+      if (part.kind === "variable" || part.isQuoted) return standIn(part);
+      return [...part.text]
+        .map((letter) => (STAND_INS.test(letter) ? standIn({ ...part, text: letter }) : letter))
+        .join("");
+    })
+    .join("");
+  const expanded = expand(line, { max: MAX_FIELDS + 1 });
+  if (expanded.length > MAX_FIELDS) throw tooMany();
+  return expanded.map((one) =>
+    one.split(/([\u{F0000}-\u{FFFFD}])/u).flatMap((piece): ShellWord => {
+      if (piece === "") return [];
+      const part = STAND_INS.test(piece) ? kept[(piece.codePointAt(0) ?? 0) - FIRST_STAND_IN] : undefined;
+      return [part ?? { kind: "text", text: piece, isQuoted: false }];
+    }),
+  );
+};
+
+const expandTilde = (word: ShellWord, home: string): ShellWord => {
+  const [first, ...rest] = word;
+  if (first?.kind !== "text" || first.isQuoted || !first.text.startsWith("~")) return word;
+  const [, user = "", path = ""] = /^~([^/]*)(.*)$/s.exec(first.text) ?? [];
+  if (user !== "" || (path === "" && rest.length > 0)) {
+    if (/^[A-Za-z_+-]/.test(user))
+      throw refuseConstruct("another user's home (~name)", first.text, "Write the path.");
+    return word;
+  }
+  return [
+    { kind: "text", text: home, isQuoted: true },
+    { kind: "text", text: path, isQuoted: false },
+    ...rest,
+  ];
+};
+
+const variableValue = (name: string, { variable }: ExpansionContext): string => {
+  const value = variable(name);
+  if (value === undefined)
+    throw new LlmcError("invalid_args", `The variable ${name} has no value here.`, {
+      hint: "Commands do not see the user's environment. Write the value itself, or assign it in the same line: NAME=value; …",
+      details: { field: "command" },
+    });
+  return value;
+};
+
+/** Unquoted values are split at blanks, as a shell does; everything else stays together. */
+const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
+  const fields: Piece[][] = [];
+  let current: Piece[] | undefined;
+  const add = (piece: Piece): void => {
+    current ??= [];
+    current.push(piece);
+  };
+  const end = (): void => {
+    if (current !== undefined) fields.push(current);
+    current = undefined;
+  };
+  for (const part of word) {
+    if (part.kind === "text") {
+      add({ text: part.text, isQuoted: part.isQuoted });
+      continue;
+    }
+    const value = variableValue(part.name, context);
+    if (part.isQuoted) {
+      add({ text: value, isQuoted: true });
+      continue;
+    }
+    for (const [piece] of value.matchAll(/[ \t\n]+|[^ \t\n]+/g)) {
+      if (/^[ \t\n]/.test(piece)) end();
+      else add({ text: piece, isQuoted: false });
+    }
+  }
+  end();
+  return fields.map((pieces) => ({ pieces }));
+};
+
+/** The arguments that a word stands for: braces, `~` and variables, in the shell's order. */
+export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] =>
+  expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context));
+
+/** As one string, without splitting: the value of an assignment, a here-string. */
+export const expandToText = (word: ShellWord, context: ExpansionContext): string =>
+  expandTilde(word, context.home)
+    .map((part) => (part.kind === "text" ? part.text : variableValue(part.name, context)))
+    .join("");
+
+export const literalOf = ({ pieces }: Field): string => pieces.map(({ text }) => text).join("");
+
+const SPECIAL = /[*?[]/;
+
+/**
+ * The patterns that each segment of a path has to match, or undefined where the field means itself.
+ * Characters that only stand for themselves are escaped.
+ */
+export const globSegments = ({ pieces }: Field): readonly string[] | undefined => {
+  if (!pieces.some(({ text, isQuoted }) => !isQuoted && SPECIAL.test(text))) return undefined;
+  return pieces
+    .map(({ text, isQuoted }) =>
+      isQuoted
+        ? text.replaceAll(/[^\w/]/g, "\\$&")
+        : text.replaceAll(/\*+/g, "*").replaceAll(/[\\{}()|+@]/g, "\\$&"),
+    )
+    .join("")
+    .split("/");
+};

@@ -1,0 +1,65 @@
+/** A node of a shell line's syntax tree, in the words of tree-sitter's bash grammar. */
+export interface ShellTree {
+  readonly type: string;
+  readonly text: string;
+  /** Offset of `text` in the whole line. */
+  readonly start: number;
+  /** False for punctuation and operators. */
+  readonly isNamed: boolean;
+  /** The parser had to guess: something is missing or was skipped. */
+  readonly hasError: boolean;
+  readonly children: readonly ShellTree[];
+}
+
+/** A piece of a word. Only unquoted text is subject to braces, `~` and globs, only unquoted values to splitting. */
+export type WordPart =
+  | { readonly kind: "text"; readonly text: string; readonly isQuoted: boolean }
+  | { readonly kind: "variable"; readonly name: string; readonly isQuoted: boolean };
+
+export type ShellWord = readonly WordPart[];
+
+/** `>| file` and `> file` are the same here; `&> file` is a file for 1 and a copy of 1 for 2. */
+export type Redirection =
+  | {
+      readonly kind: "file";
+      readonly fd: number;
+      readonly access: "read" | "write" | "append";
+      readonly target: ShellWord;
+    }
+  | { readonly kind: "copy"; readonly fd: number; readonly of: number }
+  /** A here-string or here-document. */
+  | { readonly kind: "input"; readonly content: ShellWord };
+
+export interface Assignment {
+  readonly name: string;
+  readonly value: ShellWord;
+}
+
+export interface ShellCommand {
+  readonly assignments: readonly Assignment[];
+  /** Empty: only assignments or redirections. */
+  readonly words: readonly ShellWord[];
+  readonly redirections: readonly Redirection[];
+}
+
+export interface Pipeline {
+  readonly kind: "pipeline";
+  readonly isNegated: boolean;
+  readonly commands: readonly [ShellCommand, ...ShellCommand[]];
+}
+
+/** `( … )`, whose `cd` and assignments end with it, or `{ …; }`. */
+export interface Group {
+  readonly kind: "group";
+  readonly isSubshell: boolean;
+  readonly isNegated: boolean;
+  readonly line: ShellLine;
+}
+
+/** The shell knows no precedence between `&&` and `||`: each step looks at the exit code before it. */
+export interface ShellStep {
+  readonly when: "always" | "success" | "failure";
+  readonly run: Pipeline | Group;
+}
+
+export type ShellLine = readonly ShellStep[];
