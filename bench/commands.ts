@@ -55,7 +55,12 @@ const openTier = async (tier: Tier, workspace: string) => {
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });
-  const call = { command: "ls src", cwd: undefined, timeoutSeconds: undefined, maxOutputBytes: 100_000 };
+  const call = {
+    command: ["ls", "src"] as const,
+    cwd: undefined,
+    timeoutSeconds: undefined,
+    maxOutputBytes: 100_000,
+  };
   const has = (await runner.tier()) === tier;
   return {
     tier,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { plainArguments } from "../policy/shell/plain-line.ts";
 
 /** Programs whose first argument is a subcommand, which reveals nothing about what it is applied to. */
 const WITH_SUBCOMMAND = new Set(
@@ -23,12 +24,34 @@ export const commandLabel = ([program, first]: readonly [string, ...string[]]): 
     : name;
 };
 
-/** Identifies equal command lines without revealing them. */
-export const commandHash = (argv: readonly string[]): string =>
-  createHash("sha256").update(argv.join("\0")).digest("hex").slice(0, 16);
+/** Programs by their names alone: what else a line says is the caller's. */
+const LINE = "line";
 
-const PLAIN_ARGUMENT = /^[A-Za-z0-9_@%+=:,./-]+$/;
+/** The label of a command as it was given: of a line, the program that it starts with where that is sure. */
+export const labelOf = (command: string | readonly string[]): string => {
+  const argv = typeof command === "string" ? plainArguments(command) : command;
+  const [program, ...args] = argv ?? [];
+  return program === undefined ? LINE : commandLabel([program, ...args]);
+};
+
+/** Identifies equal command lines without revealing them. */
+export const commandHash = (command: string | readonly string[]): string =>
+  createHash("sha256")
+    .update(typeof command === "string" ? command : command.join("\0"))
+    .digest("hex")
+    .slice(0, 16);
+
+/** A number or `NAME=` in front would be read as something else. */
+const PLAIN_PROGRAM = /^[A-Za-z_./][\w+:./-]*$/;
+const PLAIN_ARGUMENT = /^(\d+|[A-Za-z_./-][\w@%+=:,./-]*)$/;
 
 /** One line that parses back to the same argv. */
 export const quoteArgv = (argv: readonly string[]): string =>
-  argv.map((arg) => (PLAIN_ARGUMENT.test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`)).join(" ");
+  argv
+    .map((arg, at) =>
+      (at === 0 ? PLAIN_PROGRAM : PLAIN_ARGUMENT).test(arg) ? arg : `'${arg.replaceAll("'", `'\\''`)}'`,
+    )
+    .join(" ");
+
+export const commandText = (command: string | readonly string[]): string =>
+  typeof command === "string" ? command : quoteArgv(command);

@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
+import { argvOf } from "../../test/argv-of.ts";
 import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
 import { buildConfig } from "../config/sections.ts";
 import { runDirect } from "../host/run/direct.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
+import { quoteArgv } from "./command-label.ts";
 import { createEnvelope, type EnvelopeParts } from "./envelope.ts";
 import { envelopeSettings, type TeValues } from "./settings.ts";
 
@@ -28,9 +30,10 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
   const kept: string[][] = [];
   const failures: string[] = [];
   const envelope = createEnvelope({
-    launch: async ({ argv, onOutput }) => {
-      const outcome = await runDirect({ argv: argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
-      return { ...outcome, timedOut: false, tier: null, setAside: [] };
+    launch: async ({ command, onOutput }) => {
+      const argv = await argvOf(typeof command === "string" ? command : quoteArgv(command));
+      const outcome = await runDirect({ argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
+      return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
     },
     handles: {
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,

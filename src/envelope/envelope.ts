@@ -1,10 +1,11 @@
 import { toLlmcError } from "../base/error.ts";
+import { exitStatus } from "../host/run/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
-import { quoteArgv } from "./command-label.ts";
+import { commandText } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import { type Argv, argvOf, exitStatus, type Launch, type Launched } from "./launch.ts";
+import type { Launch, Launched } from "./launch.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import type { EnvelopeSettings } from "./settings.ts";
@@ -34,7 +35,6 @@ interface Told {
 interface Finished extends Told {
   readonly call: EnvelopeCall;
   readonly session: Session;
-  readonly argv: Argv;
   readonly launched: Launched;
   readonly exitCode: number;
   readonly latencyMs: number;
@@ -44,12 +44,12 @@ interface Finished extends Told {
 }
 
 const resultOf = (finished: Finished): EnvelopeResult => {
-  const { call, session, argv, launched, shown, handle, exitCode, latencyMs, shownTokens, left } = finished;
+  const { call, session, launched, shown, handle, exitCode, latencyMs, shownTokens, left } = finished;
   return {
     document: {
       success: exitCode === 0,
       mode: shown.mode,
-      command: typeof call.command === "string" ? call.command : quoteArgv(argv),
+      command: commandText(call.command),
       stdout: shown.stdout,
       stderr: shown.stderr,
       exit_code: exitCode,
@@ -71,6 +71,7 @@ const resultOf = (finished: Finished): EnvelopeResult => {
     timedOut: launched.timedOut,
     setAside: launched.setAside,
     limit: launched.limit,
+    programs: launched.programs,
   };
 };
 
@@ -106,7 +107,6 @@ const allowanceOf = (parts: EnvelopeParts, session: Session, raw: boolean) => {
 /** The page that is shown and a handle to the whole output; if nothing can be kept, as much as one answer holds. */
 const tell = async (
   parts: EnvelopeParts,
-  argv: Argv,
   launched: Launched,
   output: Output,
   raw: boolean,
@@ -115,13 +115,16 @@ const tell = async (
 ): Promise<Told> => {
   const plain = raw ? "raw" : "passthrough";
   const isPlain = raw || !parts.settings().enabled;
-  const summary = isPlain
-    ? undefined
-    : await tolerate(parts, "summary", async () => {
-        const name = argv[0].slice(argv[0].lastIndexOf("/") + 1);
-        const ran = { argv: [name, ...argv.slice(1)] as Argv, exitCode: exitStatus(launched) };
-        return summarize(ran, output, launched.timedOut, maxTokens);
-      });
+  const { sole } = launched;
+  const summary =
+    isPlain || sole === undefined
+      ? undefined
+      : await tolerate(parts, "summary", async () => {
+          const [program, ...args] = sole;
+          const name = program.slice(program.lastIndexOf("/") + 1);
+          const ran = { argv: [name, ...args] as const, exitCode: exitStatus(launched) };
+          return summarize(ran, output, launched.timedOut, maxTokens);
+        });
   const shown = summary ?? plainPage(output, maxTokens, plain);
   if (!shown.truncated) return { shown, handle: null };
   const { handles } = parts;
@@ -150,18 +153,17 @@ const run = async (
 ): Promise<EnvelopeResult> => {
   const startedAt = performance.now();
   const settings = parts.settings();
-  const argv = argvOf(call.command);
   const raw = call.raw ?? false;
   const allowance = await allowanceOf(parts, session, raw);
   const output = createOutput(settings.maxHandleBytes);
-  const base = recordOf(argv, session, settings);
+  const base = recordOf(call.command, session, settings);
   try {
     const timeoutSeconds = call.timeoutSeconds ?? (settings.enabled ? settings.timeoutSeconds : undefined);
     const launched = await parts.launch(
-      { argv, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
+      { command: call.command, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
       signal,
     );
-    const { shown, handle } = await tell(parts, argv, launched, output, raw, allowance.pageTokens, session);
+    const { shown, handle } = await tell(parts, launched, output, raw, allowance.pageTokens, session);
     const figures = figuresOf(shown, output, settings);
     const latencyMs = performance.now() - startedAt;
     const exitCode = exitStatus(launched);
@@ -171,7 +173,6 @@ const run = async (
     return resultOf({
       call,
       session,
-      argv,
       launched,
       shown,
       handle,

@@ -1,14 +1,11 @@
-import { constants } from "node:os";
+import type { Argv, ProgramEnd } from "../host/run/line/contract.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
-import { parseCommandLine } from "../policy/command-line.ts";
 import type { Session } from "./contract.ts";
 import type { Output } from "./output.ts";
 import type { EnvelopeCall } from "./port.ts";
 
-export type Argv = readonly [string, ...string[]];
-
 export interface LaunchCall {
-  readonly argv: Argv;
+  readonly command: EnvelopeCall["command"];
   readonly cwd: string | undefined;
   /** Undefined: the gate's own. */
   readonly timeoutSeconds: number | undefined;
@@ -25,24 +22,11 @@ export interface Launched {
   readonly setAside: readonly string[];
   /** The limit of memory or processes that was hit. */
   readonly limit?: "memory" | "processes" | undefined;
+  /** Every program that ran. */
+  readonly programs: readonly ProgramEnd[];
+  /** The one program whose output this is; undefined where several had a part in it. */
+  readonly sole: Argv | undefined;
 }
 
 /** Runs a command to its end: through the gate for a tool, directly for a person. */
 export type Launch = (call: LaunchCall, signal: AbortSignal | undefined) => Promise<Launched>;
-
-/** What a shell reports: 128 and the signal's number; 124 is what timeout(1) answers at the deadline. */
-export const exitStatus = ({
-  exitCode,
-  signal,
-  timedOut,
-}: Pick<Launched, "exitCode" | "signal" | "timedOut">): number => {
-  if (timedOut) return 124;
-  const numbers: Readonly<Record<string, number>> = constants.signals;
-  return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
-};
-
-export const argvOf = (command: EnvelopeCall["command"]): Argv => {
-  if (typeof command === "string") return parseCommandLine(command);
-  const [program = "", ...rest] = command;
-  return [program, ...rest];
-};

@@ -1,9 +1,10 @@
+import type { ProgramEnd } from "../host/run/line/contract.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import type { EnvelopeDocument, Session } from "./contract.ts";
 import type { Enriched } from "./enrich/contract.ts";
 
 export interface EnvelopeCall {
-  /** A command line with quotes (no shell), or the program and its arguments, taken as they are. */
+  /** A command line as people write it, or the program and its arguments, taken as they are. */
   readonly command: string | readonly string[];
   /** As the caller wrote it; left out: the workspace. */
   readonly cwd?: string | undefined;
@@ -25,6 +26,8 @@ export interface EnvelopeResult {
   readonly setAside: readonly string[];
   /** The limit of memory or processes that was hit. */
   readonly limit?: "memory" | "processes" | undefined;
+  /** Every program of the line with its own exit code. */
+  readonly programs: readonly ProgramEnd[];
 }
 
 /** Runs commands and summarizes their results in few tokens. */

@@ -1,9 +1,9 @@
 import { cleanName } from "../base/text.ts";
+import type { SingleProgram } from "../host/run/line/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
-import { quoteArgv } from "./command-label.ts";
+import { commandText, quoteArgv } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import { argvOf } from "./launch.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { answerTe } from "./te-answers.ts";
 import { parseTe, TE_HELP, type TeWho } from "./te-args.ts";
@@ -17,7 +17,15 @@ interface TeCommandParts {
   /** Names to use if nobody said who runs a command. */
   readonly defaults: () => { readonly agentId: string; readonly model: string };
   readonly version: string;
+  /** The program of a line and its arguments; undefined where the line is more than one program. */
+  readonly single: (
+    line: string,
+    cwd: string | undefined,
+    signal: AbortSignal | undefined,
+  ) => Promise<Pick<SingleProgram, "command" | "cwd"> | undefined>;
 }
+
+const LEADING_TE = /^\s*te(?=\s|$)/;
 
 /**
  * Values from the transport take precedence; arguments only fill in missing ones and never change the owner of the
@@ -58,17 +66,28 @@ const told = (command: string, stdout: string, session: Session, startedAt: numb
     durationMs,
     timedOut: false,
     setAside: [],
+    programs: [],
   };
 };
 
 /** Serves a command line whose program is `te` itself: the command that it wraps runs like any other. */
 export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
   run: async (call: EnvelopeCall, session: Session, signal?: AbortSignal) => {
-    const [program, ...args] = argvOf(call.command);
-    if (program !== "te" || !parts.isEnabled()) return parts.envelope.run(call, session, signal);
+    const isTe = typeof call.command === "string" ? LEADING_TE.test(call.command) : call.command[0] === "te";
+    if (!isTe || !parts.isEnabled()) return parts.envelope.run(call, session, signal);
     const startedAt = performance.now();
+    const found =
+      typeof call.command === "string"
+        ? await parts.single(call.command, call.cwd, signal)
+        : { command: call.command, cwd: call.cwd };
+    if (found === undefined) {
+      // A line of several programs is told in few tokens anyway.
+      const command = commandText(call.command).replace(LEADING_TE, "");
+      return parts.envelope.run({ ...call, command }, session, signal);
+    }
+    const [, ...args] = found.command;
     const request = parseTe(args);
-    const command = quoteArgv([program, ...args]);
+    const command = quoteArgv(["te", ...args]);
     const answer = (text: string): EnvelopeResult => told(command, text, session, startedAt);
     if (request.kind === "help") return answer(TE_HELP);
     if (request.kind === "version") return answer(`${parts.version}\n`);
@@ -89,7 +108,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     const { argv, json, who } = request;
     const raw = request.raw || (call.raw ?? false);
     const result = await parts.envelope.run(
-      { ...call, command: argv, raw },
+      { ...call, command: argv, cwd: found.cwd, raw },
       fillIn(session, who, parts.defaults()),
       signal,
     );

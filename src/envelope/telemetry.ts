@@ -1,8 +1,8 @@
 import type { UsageRecord } from "../host/state/usage/usage.ts";
-import { commandHash, commandLabel, quoteArgv } from "./command-label.ts";
+import { commandHash, commandText, labelOf } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import type { Argv } from "./launch.ts";
 import type { Output } from "./output.ts";
+import type { EnvelopeCall } from "./port.ts";
 import type { EnvelopeSettings } from "./settings.ts";
 import type { Shown } from "./shown.ts";
 import { cutToTokens } from "./text/page.ts";
@@ -12,7 +12,7 @@ const MAX_KEPT_OUTPUT_TOKENS = 16_384;
 
 /** What is recorded of a command before its result is known. */
 export const recordOf = (
-  argv: Argv,
+  command: EnvelopeCall["command"],
   session: Session,
   { logCommands }: Pick<EnvelopeSettings, "logCommands">,
 ): Omit<UsageRecord, "latencyMs" | "mode"> => ({
@@ -20,9 +20,9 @@ export const recordOf = (
   session: session.sessionId,
   owner: session.owner,
   model: session.model,
-  command: commandLabel(argv),
-  lineHash: commandHash(argv),
-  line: logCommands ? quoteArgv(argv) : null,
+  command: labelOf(command),
+  lineHash: commandHash(command),
+  line: logCommands ? commandText(command) : null,
   output: null,
   exitCode: null,
   errorCode: null,

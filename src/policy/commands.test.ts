@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCommandLine } from "./command-line.ts";
+import { splitLine } from "../../test/split-line.ts";
 import { commandDenied, judgeCommand, notListed } from "./commands.ts";
 
 // As in mcp.tools.run_cmd_allowlist; policy may not import the options of another room.
 const DEFAULTS = "ls cat head tail wc stat file find grep rg sort uniq diff tree git pytest".split(" ");
 
 const judge = (line: string, powers: readonly string[] = [], executable?: string) => {
-  const argv = parseCommandLine(line);
+  const argv = splitLine(line);
   const [name] = argv;
   return judgeCommand({
     argv,
@@ -581,23 +581,28 @@ describe("REQ-D15 shells and interpreters are granted by being written out", () 
     "make -f x",
   ];
   it.each(lines)("%s passes once listed", (line) => {
-    expect(judge(line)).toMatchObject({ allowed: true, argv: parseCommandLine(line) });
+    expect(judge(line)).toMatchObject({ allowed: true, argv: splitLine(line) });
   });
 
   it.each(lines)("FAIL-C3 FAIL-C6 %s is refused by default, whatever powers there are", (line) => {
-    const argv = parseCommandLine(line);
+    const argv = splitLine(line);
     const facts = { argv, executable: `/usr/bin/${argv[0]}`, name: argv[0], powers: [`${argv[0]}:run`] };
     expect(judgeCommand({ ...facts, allowlist: DEFAULTS })).toEqual(notListed(argv[0], DEFAULTS));
-    expect(judgeCommand({ ...facts, allowlist: [] })).toMatchObject({ allowed: false, hint: /allows none/ });
+    expect(judgeCommand({ ...facts, allowlist: [] })).toMatchObject({
+      allowed: false,
+      hint: expect.stringContaining("allows no programs"),
+    });
   });
 });
 
 describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
-  it("names the key and the nearest program", () => {
+  it("names what is allowed and who can allow more, and guesses nothing", () => {
     expect(commandDenied(notListed("gerp", DEFAULTS))).toMatchObject({
       code: "forbidden",
       message: '"gerp" is not among the programs that may be run.',
-      hint: "Did you mean grep? The operator lists allowed programs by name in mcp.tools.run_cmd_allowlist.",
+      hint: expect.stringMatching(
+        /^Allowed: ls, .*\. The operator can allow it: llmc allow gerp \(mcp.tools.run_cmd_allowlist\)\.$/,
+      ),
     });
   });
 

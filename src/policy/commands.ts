@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
-import { nearest, quoteForMessage } from "../base/text.ts";
+import { quoteForMessage } from "../base/text.ts";
 import { configures, findGitNeeds, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
@@ -28,6 +28,8 @@ export type CommandJudgement =
       readonly argv: readonly [string, ...string[]];
       /** Whether it may change files at all; one that may not gets every folder read-only. */
       readonly writes: boolean;
+      /** Whether it may be given any variable: it runs code of the workspace anyway, or has no rule. */
+      readonly takesVariables: boolean;
       /** Whether it is git, and then whether it needs other programs, and may run those that a repository names. */
       readonly git: { readonly forks: boolean; readonly mayRun: boolean } | undefined;
     }
@@ -40,16 +42,23 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 export const isListed = (name: string, allowlist: readonly string[]): boolean =>
   allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
 
+const MAX_NAMED = 30;
+
+const namedBriefly = (allowlist: readonly string[]): string => {
+  const names = [...new Set(allowlist.map((entry) => posix.basename(entry)))];
+  const more = names.length - MAX_NAMED;
+  return `${names.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+};
+
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
 export const notListed = (arg: string, allowlist: readonly string[]): Refusal => {
-  const meant = nearest(posix.basename(arg), allowlist);
+  const allowed =
+    allowlist.length === 0 ? `The operator allows no programs.` : `Allowed: ${namedBriefly(allowlist)}.`;
+  const program = /^[\w.+/-]+$/.test(arg) ? arg : "PROGRAM";
   return {
     allowed: false,
     reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
-    hint:
-      allowlist.length === 0
-        ? `The operator allows no programs: ${ALLOWLIST_KEY} is empty.`
-        : `${meant === undefined ? "" : `Did you mean ${meant}? `}The operator lists allowed programs by name in ${ALLOWLIST_KEY}.`,
+    hint: `${allowed} The operator can allow it: llmc allow ${program} (${ALLOWLIST_KEY}).`,
   };
 };
 
@@ -132,6 +141,7 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
     allowed: true,
     argv: hardenArgv(argv, names, has),
     writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
+    takesVariables: !isKnown || has("run"),
     git: names.has("git") ? { forks: has("run") || startsPrograms(args), mayRun: has("run") } : undefined,
   };
 };

@@ -71,8 +71,8 @@ const letterClass = (inside: string): Step<string> => {
   };
 };
 
-/** One name of a path. */
-const parseName = (name: string, glob: string): ((text: string) => boolean) => {
+/** One name of a path: `*`, `?`, `[…]`, and a backslash before what stands for itself. */
+export const parseName = (name: string, glob: string): ((text: string) => boolean) => {
   const steps: Step<string>[] = [];
   const letters = [...name];
   for (let i = 0; i < letters.length; i++) {

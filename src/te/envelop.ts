@@ -35,7 +35,7 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
       };
       const outcome = await runDirect({ argv: argv, env: commandEnvironment(context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
-      return { ...outcome, timedOut: false, tier: null, setAside: [] };
+      return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
     },
     handles: state?.handles,
     usage: state?.usage,

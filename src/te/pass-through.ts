@@ -1,7 +1,7 @@
 import { allow } from "../envelope/allowance.ts";
-import { exitStatus } from "../envelope/launch.ts";
 import { recordOf } from "../envelope/telemetry.ts";
 import { estimateTokens } from "../envelope/text/token-estimate.ts";
+import { exitStatus } from "../host/run/contract.ts";
 import { runThrough } from "../host/run/direct.ts";
 import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
 

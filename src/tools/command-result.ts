@@ -19,11 +19,21 @@ export const commandMeta = z.object({
   budget_remaining: z.int().nullable(),
   /** Files that commands must not make; they were renamed. */
   set_aside: z.array(z.string()).optional(),
+  /** Where the line had several programs: each with its own exit code. */
+  programs: z.array(z.object({ name: z.string(), exit_code: z.int() })).optional(),
   /** The limit that the command ran into. */
   limit: z.enum(["memory", "processes"]).optional(),
 });
 
-export const metaOf = ({ document, tier, durationMs, timedOut, setAside, limit }: EnvelopeResult) => {
+export const metaOf = ({
+  document,
+  tier,
+  durationMs,
+  timedOut,
+  setAside,
+  limit,
+  programs,
+}: EnvelopeResult) => {
   const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
   return {
     tier,
@@ -36,6 +46,9 @@ export const metaOf = ({ document, tier, durationMs, timedOut, setAside, limit }
     tokens_estimate,
     budget_remaining: document.telemetry.budget_remaining,
     ...(setAside.length === 0 ? {} : { set_aside: [...setAside] }),
+    ...(programs.length < 2
+      ? {}
+      : { programs: programs.map(({ name, exitCode }) => ({ name, exit_code: exitCode })) }),
     ...(limit === undefined ? {} : { limit }),
   };
 };

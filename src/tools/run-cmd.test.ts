@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
@@ -23,23 +23,57 @@ describe("run_cmd", () => {
     );
   });
 
-  test("FAIL-C1: there is no shell: its syntax is passed on as it is", async () => {
-    const app = await openTestApp({ files: { "a.txt": "x" } });
-    for (const command of [
-      "ls; touch hacked",
-      "ls && touch hacked",
-      "ls | tee hacked",
-      "ls `touch hacked`",
-      "ls $(touch hacked)",
-      "ls > hacked",
-      "ls\ntouch hacked",
-    ]) {
-      const result = await app.ask("run_cmd", { command });
-      expect(
-        result.kind === "ok" && (result.structured as { data: { exit_code: number } }).data.exit_code,
-      ).not.toBe(0);
-    }
-    expect(existsSync(join(app.root, "hacked"))).toBe(false);
+  test.each([
+    "ls; touch hacked",
+    "ls && touch hacked",
+    "ls || touch hacked",
+    "ls | tee hacked",
+    "ls `touch hacked`",
+    "ls $(touch hacked)",
+    'ls "$(touch hacked)"',
+    "ls <(touch hacked)",
+    "ls & touch hacked",
+    "ls\ntouch hacked",
+    "(touch hacked)",
+    "eval 'touch hacked'",
+    "f() { touch hacked; }; f",
+    "PATH=. ls",
+    "cat < a.txt > .git/hooks/pre-commit",
+    "ls > ../hacked",
+    "cat < /etc/hostname",
+  ])("FAIL-C1 REQ-D23 one refusal refuses the line: %s", async (command) => {
+    const app = await openTestApp({ files: { "a.txt": "x", ".git/HEAD": "ref: refs/heads/main\n" } });
+    const before = readdirSync(app.root).filter((name) => name !== ".llmc");
+    expect((await app.ask("run_cmd", { command })).kind).toBe("error");
+    expect(readdirSync(app.root).filter((name) => name !== ".llmc")).toEqual(before);
+    expect(existsSync(join(app.root, "../hacked"))).toBe(false);
+    expect(existsSync(join(app.root, ".git/hooks"))).toBe(false);
+  });
+
+  test("REQ-D23 REQ-X11: pipes, lists, cd, globs, variables and redirections work, and meta has each exit code", async () => {
+    const app = await openTestApp({
+      files: { "a.txt": "one\ntwo\n", "d/b.txt": "three\n", "d/-n": "dash\n" },
+    });
+    const result = await app.ask("run_cmd", { command: "cat missing.txt | sort | head -1; cd d && cat *" });
+    expect(result).toMatchObject({
+      structured: {
+        data: { stdout: "dash\nthree\n", exit_code: 0 },
+        meta: {
+          programs: [
+            { name: "cat", exit_code: 1 },
+            { name: "sort", exit_code: 0 },
+            { name: "head", exit_code: 0 },
+            { name: "cat", exit_code: 0 },
+          ],
+        },
+      },
+    });
+    await app.text("run_cmd", {
+      command: "X=a.txt; sort -r < $X > out/sorted.txt 2>&1 && head -1 out/sorted.txt >> a.txt",
+    });
+    expect(readFileSync(join(app.root, "out/sorted.txt"), "utf8")).toBe("two\none\n");
+    expect(readFileSync(join(app.root, "a.txt"), "utf8")).toBe("one\ntwo\ntwo\n");
+    expect(await app.text("run_cmd", { command: "cd d && pwd" })).toBe(join(app.root, "d"));
   });
 
   test("FAIL-C2 FAIL-C6: programs that are not listed, or only look like it, are refused in the same way", async () => {

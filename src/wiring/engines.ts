@@ -11,6 +11,7 @@ import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
+import { parseShell } from "../syntax/shell-tree.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
@@ -88,9 +89,14 @@ const createBothPathPorts = (parts: PathParts) => {
   return { main, linux };
 };
 
-const openProcesses = (config: EngineParts["config"], gate: PathPorts["gate"], runner: CommandStarter) =>
+const openProcesses = (
+  config: EngineParts["config"],
+  { gate, lines }: Pick<PathPorts, "gate" | "lines">,
+  runner: CommandStarter,
+) =>
   createProcesses({
     gate,
+    lines,
     runner,
     settings: () => {
       const { tools } = config().mcp;
@@ -127,23 +133,23 @@ export const createEngines = (parts: EngineParts) => {
     state,
     locks,
     runner,
+    parseShell,
     obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
     ownWrites: createOwnWrites(),
     trustHint: parts.trustHint,
     now,
   });
-  const { files, handles, writes, search, system, gate, writing } = main;
+  const { files, handles, writes, search, system, lines, writing } = main;
   const processes = openProcesses(
     config,
-    currentPort(() => linux().gate),
+    { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
     runner,
   );
   const envelope = createCommandEnvelope({
     root,
     config,
-    gate,
-    runner,
+    lines,
     handles,
     usage,
     log,

@@ -5,8 +5,7 @@ import type { Launch } from "../envelope/launch.ts";
 import type { Envelope } from "../envelope/port.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { serveTeCommand } from "../envelope/te-command.ts";
-import type { CommandGate } from "../host/run/commands.ts";
-import type { CommandRunner } from "../host/run/contract.ts";
+import type { LineRunner } from "../host/run/line/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 import type { Log } from "../observe/log.ts";
@@ -16,8 +15,7 @@ import { VERSION } from "./version.ts";
 interface EnvelopeWiring {
   readonly root: string;
   readonly config: () => Loaded["config"];
-  readonly gate: CommandGate;
-  readonly runner: CommandRunner;
+  readonly lines: LineRunner;
   readonly handles: Handles;
   readonly usage: Usage;
   readonly log: Log;
@@ -28,19 +26,14 @@ interface EnvelopeWiring {
 const LAUNCHER_OUTPUT_BYTES = 4096;
 
 const launchThrough =
-  ({ gate, runner, root }: EnvelopeWiring): Launch =>
-  ({ argv, onOutput, ...call }, signal) =>
-    gate.pass(
-      { ...call, command: argv, maxOutputBytes: LAUNCHER_OUTPUT_BYTES },
-      signal,
-      async ({ request, profile }) => {
-        const outcome = await runner.run({ ...request, onOutput }, profile, signal);
-        const setAside = outcome.setAside.map(
-          ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
-        );
-        return { ...outcome, setAside };
-      },
+  ({ lines, root }: EnvelopeWiring): Launch =>
+  async (call, signal) => {
+    const outcome = await lines.run({ ...call, maxOutputBytes: LAUNCHER_OUTPUT_BYTES }, signal);
+    const setAside = outcome.setAside.map(
+      ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );
+    return { ...outcome, setAside };
+  };
 
 /** Runs commands of tools through the gate and summarizes their output. */
 export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
@@ -68,5 +61,6 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
       model: config().mcp.session.default_model,
     }),
     version: VERSION,
+    single: (line, cwd, signal) => parts.lines.single(line, cwd, signal).catch(() => undefined),
   });
 };

@@ -2,24 +2,29 @@ import { resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { createSystem } from "../host/os/system.ts";
+import { createAccess } from "../host/reach/access.ts";
 import type { OwnWrites } from "../host/reach/own-writes.ts";
 import { createReach, type ReachOptions } from "../host/reach/reach.ts";
 import type { WithheldFiles } from "../host/reach/withheld-files.ts";
 import { createFiles } from "../host/read/files.ts";
 import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
+import type { ParseShell } from "../host/run/line/contract.ts";
+import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createSearch, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
 import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { createFileWrites } from "../host/write/file-writes.ts";
+import { isListed } from "../policy/commands.ts";
 
 export interface PathParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
   readonly state: Database;
   readonly locks: Locks;
-  readonly runner: Pick<CommandRunner, "tier">;
+  readonly runner: Pick<CommandRunner, "tier" | "runTogether">;
+  readonly parseShell: ParseShell;
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;
@@ -78,12 +83,23 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
       },
     }),
   });
+  const writes = createFileWrites(writing);
+  const lines = createLineRunner({
+    gate,
+    runner,
+    access: createAccess(reach),
+    writes,
+    parse: parts.parseShell,
+    isListed: (program) => isListed(program, tools().run_cmd_allowlist),
+    resolve: (path) => resolve(root, path),
+  });
   return {
     files,
     handles,
     writing,
     gate,
-    writes: createFileWrites(writing),
+    lines,
+    writes,
     search: createSearch({ reach, files, handles, timeoutMs: () => tools().read_timeout * 1000 }),
     system: createSystem({ roots: () => roots().map((shown) => ({ shown, path: resolve(root, shown) })) }),
   };

@@ -1,14 +1,20 @@
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildConfig } from "../../src/config/sections.ts";
 import { createEnvelope } from "../../src/envelope/envelope.ts";
 import { envelopeSettings } from "../../src/envelope/settings.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
+import { createAccess } from "../../src/host/reach/access.ts";
 import { createReach, type ReachOptions } from "../../src/host/reach/reach.ts";
 import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
+import { createLineRunner } from "../../src/host/run/line/line-runner.ts";
+import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
+import { createFileWrites } from "../../src/host/write/file-writes.ts";
+import { parseShell } from "../../src/syntax/shell-tree.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
 import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";
 import { linuxProcStart } from "../../src/tools/linux-proc-start.ts";
@@ -65,9 +71,26 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });
+  const locks = createLocks({
+    state,
+    workspace,
+    settings: () => ({ waitMs: 5000, leaseMs: 30_000 }),
+    now: () => Date.now(),
+    pid: process.pid,
+  });
+  const lines = createLineRunner({
+    gate,
+    runner,
+    access: createAccess(reach),
+    writes: createFileWrites({ reach, userState: USER_STATE, locks }),
+    parse: parseShell,
+    isListed: (program) => options.allowlist.includes(program),
+    resolve: (path) => resolve(workspace, path),
+  });
   const handles = { put: async () => "h_1" };
   const processes = createProcesses({
     gate,
+    lines,
     runner,
     settings: () => ({
       enabled: true,
@@ -79,11 +102,10 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     now: () => performance.now(),
   });
   const envelope = createEnvelope({
-    launch: ({ argv, onOutput, ...call }, signal) =>
-      gate.pass({ ...call, command: argv, maxOutputBytes: 4096 }, signal, async ({ request, profile }) => ({
-        ...(await runner.run({ ...request, onOutput }, profile, signal)),
-        setAside: [],
-      })),
+    launch: async (call, signal) => ({
+      ...(await lines.run({ ...call, maxOutputBytes: 4096 }, signal)),
+      setAside: [],
+    }),
     handles,
     usage,
     settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64),

@@ -20,12 +20,12 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
       return work({
         request: { ...request, argv: ["/bin/sh", "-c", script] },
         profile: { writable: [root], readOnly: [], hidden: [], network: false },
-        requestedArgv: ["sh", "-c", script],
       });
     },
   };
   const processes = createProcesses({
     gate,
+    lines: { single: async (line, cwd) => ({ command: [line], cwd, env: {} }) },
     runner,
     settings: () => ({
       enabled: true,

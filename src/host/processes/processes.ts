@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandGate } from "../run/commands.ts";
+import type { LineRunner } from "../run/line/contract.ts";
 import type { CommandStarter, StartedCommand } from "../run/runner.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
 import { inputActions } from "./input.ts";
@@ -22,6 +23,7 @@ import { openTerminalChannel } from "./terminal-channel.ts";
 
 interface ProcessesOptions {
   readonly gate: CommandGate;
+  readonly lines: Pick<LineRunner, "single">;
   readonly runner: CommandStarter;
   readonly settings: () => ProcessSettings;
   /** Milliseconds that only move forward. */
@@ -64,14 +66,15 @@ const tick = (state: State): void => {
   state.timer = undefined;
 };
 
-const launch = (
-  { gate, runner, guard, now }: State,
+const launch = async (
+  { gate, lines, runner, guard, now }: State,
   { command, cwd, pty }: ProcessCall,
   owner: ProcessOwner,
   signal: AbortSignal | undefined,
-): Promise<ManagedProcess> =>
-  gate.pass(
-    { command, cwd, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
+): Promise<ManagedProcess> => {
+  const program = await lines.single(command, cwd, signal);
+  return gate.pass(
+    { ...program, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
     signal,
     async ({ request, profile }) => {
       const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
@@ -92,6 +95,7 @@ const launch = (
       }
     },
   );
+};
 
 /** Waits until the output pauses, so that an answer is read whole. */
 const settle = async (

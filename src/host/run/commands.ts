@@ -1,6 +1,5 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
-import { parseCommandLine } from "../../policy/command-line.ts";
 import { commandDenied, judgeCommand } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
@@ -12,15 +11,18 @@ import type { CommandRunner } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
 import type { CommandRequest, SandboxProfile } from "./tiers/contract.ts";
+import { checkVariables } from "./tiers/environment.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 export interface CommandCall {
-  /** A command line with quotes, or the program and its arguments, which are then taken as they are. */
-  readonly command: string | readonly string[];
+  /** The program and its arguments, taken as they are. */
+  readonly command: readonly [string, ...string[]];
   /** As the caller wrote it; left out: the workspace. */
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
   readonly maxOutputBytes: number;
+  /** Variables that the caller set. A program that is judged by its arguments gets only those that cannot direct it. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
   readonly session?: CommandSession | undefined;
 }
@@ -35,8 +37,6 @@ export interface CommandSession {
 export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
-  /** As the caller wrote it, split into the program and its arguments. */
-  readonly requestedArgv: readonly [string, ...string[]];
 }
 
 /** The one gate for every way of running something. */
@@ -76,30 +76,31 @@ const refuseClosed = (): LlmcError =>
     details: { field: "cwd" },
   });
 
-const argvOf = (command: CommandCall["command"]): readonly [string, ...string[]] => {
-  if (typeof command === "string") return parseCommandLine(command);
-  const [program, ...rest] = command;
-  if (program === undefined || program === "")
-    throw new LlmcError("invalid_args", "The command has no program.", { details: { field: "args" } });
-  if (command.some((argument) => argument.includes("\0")))
-    throw new LlmcError("invalid_args", "The command has a NUL character.", { details: { field: "args" } });
-  return [program, ...rest];
-};
-
 const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string, string>> =>
   session === undefined
     ? {}
     : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
+
+/** How a program writes, never what it does. */
+const PLAIN_VARIABLE =
+  /^(LANG|LANGUAGE|LC_\w+|TZ|COLUMNS|LINES|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE)$/;
+
+const plainVariables = (env: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => PLAIN_VARIABLE.test(name)));
 
 export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);
   const profileOf = createProfiler(options);
 
   return {
-    pass: async ({ command, cwd = ".", timeoutSeconds, maxOutputBytes, session }, signal, work) => {
+    pass: async (
+      { command: requestedArgv, cwd = ".", timeoutSeconds, maxOutputBytes, env, session },
+      signal,
+      work,
+    ) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
-      const requestedArgv = argvOf(command);
+      if (env !== undefined) checkVariables(env);
       const explain = (thrown: unknown): never => {
         const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
         throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(requestedArgv[0]))) : thrown;
@@ -140,7 +141,6 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           tier,
         );
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
-        const env = sessionEnv(session);
         const ceilings = roots.map((root) => posix.dirname(root));
         const argv = tier === "plain" ? withoutNames(name, judged.argv, secrets) : judged.argv;
         const request = {
@@ -148,10 +148,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           cwd: located.realPath,
           timeoutMs,
           maxOutputBytes,
-          env,
+          env: { ...(judged.takesVariables ? env : plainVariables(env)), ...sessionEnv(session) },
           git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
-        return work({ request, profile, requestedArgv });
+        return work({ request, profile });
       });
     },
   };

@@ -3,7 +3,7 @@ import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import type { CommandOutcome, CommandRunner } from "./contract.ts";
+import type { CommandOutcome, CommandRunner, ReadyCommand } from "./contract.ts";
 import { prepareRun, type RunResources } from "./prepare-run.ts";
 import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
 import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
@@ -119,12 +119,12 @@ const runIn = async (
   const run = await prepareRun(state, tier, request, profile);
   let own: ProcessTree | undefined;
   try {
-    const { timeoutMs, maxOutputBytes, onOutput } = request;
+    const { timeoutMs, maxOutputBytes, onOutput, openStreams } = request;
     const onTree = (tree: ProcessTree): void => {
       own = tree;
       state.awaited.add(tree);
     };
-    const limits = { timeoutMs, maxOutputBytes, signal, onOutput, watch: run.watch, onTree };
+    const limits = { timeoutMs, maxOutputBytes, signal, onOutput, openStreams, watch: run.watch, onTree };
     const outcome = await runTree(run.launch(), limits).catch((thrown: unknown) => {
       throw explainStart(thrown);
     });
@@ -137,6 +137,28 @@ const runIn = async (
     if (own !== undefined) state.awaited.delete(own);
     await run.close();
   }
+};
+
+/** One that cannot be started would leave the others waiting for it. */
+const runAllIn = async (
+  state: State,
+  tier: Tier,
+  commands: readonly ReadyCommand[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CommandOutcome[]> => {
+  const failed = new AbortController();
+  const ended = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
+  let first: { readonly thrown: unknown } | undefined;
+  const runs = commands.map(({ request, profile }) =>
+    runIn(state, tier, request, profile, ended).catch((thrown: unknown) => {
+      first ??= { thrown };
+      failed.abort();
+      return undefined;
+    }),
+  );
+  const outcomes = (await Promise.all(runs)).filter((outcome) => outcome !== undefined);
+  if (first !== undefined) throw first.thrown;
+  return outcomes;
 };
 
 /** In many containers an installed sandbox does not work, so a real run is tried. */
@@ -200,6 +222,12 @@ export const createCommandRunner = (
       await checkRequest(request);
       const tier = await tierInForce(state);
       return queue.run(() => runIn(state, tier, request, profile, signal), signal);
+    },
+    runTogether: async (commands, signal) => {
+      stopIfAborted(signal);
+      await Promise.all(commands.map(({ request }) => checkRequest(request)));
+      const tier = await tierInForce(state);
+      return queue.run(() => runAllIn(state, tier, commands, signal), signal);
     },
     awaited: () => [...state.awaited],
     start: async (request, profile, openStdio) => {

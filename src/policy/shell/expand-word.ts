@@ -1,5 +1,5 @@
-import { expand } from "brace-expansion";
 import { LlmcError } from "../../base/error.ts";
+import { expandBraceText } from "./braces.ts";
 import { refuseConstruct } from "./refusals.ts";
 import type { ShellWord, WordPart } from "./shell-line.ts";
 
@@ -20,9 +20,12 @@ export interface ExpansionContext {
   readonly home: string;
 }
 
-const MAX_FIELDS = 10_000;
+/** Of one word of the line. */
+export const MAX_FIELDS = 10_000;
+/** Pairing braces takes time by the square of their number. */
+const MAX_BRACES = 100;
 
-const tooMany = (): LlmcError =>
+export const tooMany = (): LlmcError =>
   new LlmcError("invalid_args", `A word of the command line expands to more than ${MAX_FIELDS} arguments.`, {
     hint: "Name a directory, or use the program's own patterns.",
     details: { field: "command" },
@@ -47,7 +50,8 @@ const expandBraces = (word: ShellWord): readonly ShellWord[] => {
         .join("");
     })
     .join("");
-  const expanded = expand(line, { max: MAX_FIELDS + 1 });
+  if (line.split("{").length > MAX_BRACES) throw tooMany();
+  const expanded = expandBraceText(line, MAX_FIELDS);
   if (expanded.length > MAX_FIELDS) throw tooMany();
   return expanded.map((one) =>
     one.split(/([\u{F0000}-\u{FFFFD}])/u).flatMap((piece): ShellWord => {

@@ -26,6 +26,7 @@ const errorIn = (node: ShellTree): ShellTree => {
 const readAssignment = (node: ShellTree): Assignment => {
   const [name, value, ...more] = named(node);
   if (name?.type !== "variable_name" || more.length > 0) throw unsupported(name ?? node);
+  if (!/^[A-Za-z_]\w*$/.test(name.text)) throw refuseSyntax(node.text, "is not an assignment to a variable");
   const operator = node.children.find(({ isNamed }) => !isNamed)?.type;
   if (operator !== "=") throw refuseConstruct("appending to a variable", node.text, "Write the whole value.");
   return { name: name.text, value: value === undefined ? [] : readWord(value) };
@@ -61,8 +62,11 @@ const readFileRedirection = (node: ShellTree): readonly Redirection[] => {
 };
 
 /** A here-document is taken as it stands; only one with a quoted end mark may hold `$` and backquotes. */
-const readHereDocument = (node: ShellTree): Redirection => {
-  const [start, body, end, ...more] = named(node);
+const readHereDocument = (node: ShellTree): readonly Redirection[] => {
+  const parts = named(node);
+  // What stands behind the mark on its line belongs to the same command.
+  const others = parts.filter(({ type }) => type === "file_redirect").flatMap(readFileRedirection);
+  const [start, body, end, ...more] = parts.filter(({ type }) => type !== "file_redirect");
   if (
     start?.type !== "heredoc_start" ||
     body?.type !== "heredoc_body" ||
@@ -70,7 +74,7 @@ const readHereDocument = (node: ShellTree): Redirection => {
     more.length > 0
   )
     throw refuseConstruct(
-      "a here-document with more behind its mark",
+      "a here-document that goes on behind its mark",
       node.text,
       "Use <<< 'text', or write a file first.",
     );
@@ -83,12 +87,12 @@ const readHereDocument = (node: ShellTree): Redirection => {
     );
   const isIndented = node.children.some(({ type }) => type === "<<-");
   const content = isIndented ? body.text.replaceAll(/^\t+/gm, "") : body.text;
-  return { kind: "input", content: [{ kind: "text", text: content, isQuoted: true }] };
+  return [{ kind: "input", content: [{ kind: "text", text: content, isQuoted: true }] }, ...others];
 };
 
 const readRedirection = (node: ShellTree): readonly Redirection[] => {
   if (node.type === "file_redirect") return readFileRedirection(node);
-  if (node.type === "heredoc_redirect") return [readHereDocument(node)];
+  if (node.type === "heredoc_redirect") return readHereDocument(node);
   const [word] = named(node);
   if (node.type !== "herestring_redirect" || word === undefined) throw unsupported(node);
   const newline = { kind: "text", text: "\n", isQuoted: true } as const;

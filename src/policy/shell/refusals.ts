@@ -43,6 +43,31 @@ const CONSTRUCTS: Readonly<Record<string, Construct>> = {
   array: { name: "arrays", wayOut: "Write the values themselves." },
 };
 
+/** Commands that a shell carries out on itself. */
+const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ...["eval", "source", ".", "exec", "command", "builtin"].map(
+    (name) => [name, "Write the commands themselves."] as const,
+  ),
+  ...["alias", "unalias", "set", "shopt", "trap", "umask", "ulimit", "hash"].map(
+    (name) => [name, "Leave it out: every line starts with a clean state."] as const,
+  ),
+  ...["read", "mapfile", "readarray", "getopts", "shift", "let", "local"].map(
+    (name) => [name, "Write the values themselves."] as const,
+  ),
+  ...["wait", "jobs", "fg", "bg", "disown"].map(
+    (name) => [name, "Start what should go on with linux_proc_start."] as const,
+  ),
+  ...["type", "which", "test", "["].map(
+    (name) => [name, "Use ls NAME && …, or stat; a refusal says which programs may be run."] as const,
+  ),
+]);
+
+/** Throws for a command that only a shell has; `which` and `test` exist as programs, too, and go by the list. */
+export const refuseShellCommand = (name: string, isListed: boolean): void => {
+  const wayOut = SHELL_COMMANDS.get(name);
+  if (wayOut !== undefined && !isListed) throw refuseConstruct(name, name, wayOut);
+};
+
 /** The line is fine for a shell, but it is not something that llmc can run without one. */
 export const unsupported = (node: ShellTree): LlmcError => {
   const { name, wayOut } = CONSTRUCTS[node.type] ?? {

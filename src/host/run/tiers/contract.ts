@@ -1,4 +1,5 @@
 import type { CommandLimits } from "../tree/limits.ts";
+import type { TreeStreams } from "../tree/run-tree.ts";
 
 /** How well commands are held: by namespaces, by kernel rules on the process itself, or by nothing but our own checks. */
 export type Tier = "bubblewrap" | "landlock" | "plain";
@@ -13,6 +14,8 @@ export interface CommandRequest {
   readonly maxOutputBytes: number;
   /** Receives every byte as it arrives, even beyond the limit. It must be fast, and copy what it wants to keep. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+  /** Left out: no input, and both streams to `onOutput`. Called once, when everything else is ready. */
+  readonly openStreams?: (() => TreeStreams) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** Set for git: folders that it does not look above for a repository, and settings that win over others. */

@@ -4,10 +4,11 @@ import type { CommandRequest } from "./contract.ts";
 
 /** Names by which a program loads code, runs another or finds its configuration elsewhere. */
 const REFUSED =
-  /^(LD_.*|DYLD_.*|GIT_.*|NODE_OPTIONS|NODE_PATH|PYTHON.*|BASH_ENV|BASH_FUNC_.*|ENV|SHELLOPTS|PERL.*|RUBY.*|PATH|HOME|TMPDIR|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|EDITOR|VISUAL|IFS|GLIBC_TUNABLES|GCONV_PATH|LLMC_.*)$/i;
+  /^(LD_.*|DYLD_.*|GIT_.*|NODE_PATH|PYTHON.*|BASH_ENV|BASH_FUNC_.*|ENV|SHELLOPTS|PERL.*|RUBY.*|PATH|HOME|SHELL|TMPDIR|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|EDITOR|VISUAL|IFS|GLIBC_TUNABLES|GCONV_PATH|.*_OPTIONS|LLMC_.*)$/i;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-const checkAdded = (added: Readonly<Record<string, string>>): void => {
+/** Throws for a variable that no command may be given. */
+export const checkVariables = (added: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(added)) {
     if (!NAME.test(name) || value.includes("\0"))
       throw new LlmcError("invalid_args", "An environment variable has an invalid name or value.", {
@@ -51,7 +52,7 @@ export const commandEnvironment = (
   temp: string,
   added: Readonly<Record<string, string>> = {},
 ): Record<string, string> => {
-  checkAdded(added);
+  checkVariables(added);
   return {
     LANG: "C.UTF-8",
     TERM: "dumb",

@@ -17,7 +17,7 @@ export interface InputPipe {
 }
 
 /** A real pipe: Node's own are sockets, and a script that opens `/dev/stderr` fails on those. */
-const openEnds = (): readonly [readEnd: number, writeEnd: number] => {
+export const openPipeEnds = (): readonly [readEnd: number, writeEnd: number] => {
   const ends = Buffer.alloc(8);
   if (Number(pipe2(ends, O_CLOEXEC)) !== 0)
     throw Object.assign(new Error("No pipe could be opened."), { code: "EMFILE" });
@@ -25,11 +25,11 @@ const openEnds = (): readonly [readEnd: number, writeEnd: number] => {
 };
 
 export const openPipe = (): Pipe => {
-  const [fd, writeEnd] = openEnds();
+  const [fd, writeEnd] = openPipeEnds();
   return { reader: new Socket({ fd, readable: true, writable: false }), writeEnd };
 };
 
 export const openInputPipe = (): InputPipe => {
-  const [readEnd, fd] = openEnds();
+  const [readEnd, fd] = openPipeEnds();
   return { writer: new Socket({ fd, readable: false, writable: true }), readEnd };
 };

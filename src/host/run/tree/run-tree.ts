@@ -1,14 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import { openPipe } from "./pipe.ts";
-import { collect, type Launch, type Output, ProcessTree } from "./process-tree.ts";
+import { collect, type Launch, type Output, ProcessTree, type TreeStdio } from "./process-tree.ts";
 import type { UsageWatch } from "./usage-watch.ts";
+
+/** Where a stream goes: to a descriptor, or to whoever watches the command's output. */
+export type Sink = number | "stdout" | "stderr";
+
+export interface TreeStreams {
+  readonly input: number | "ignore";
+  readonly output: Sink;
+  readonly errors: Sink;
+}
 
 export interface TreeLimits {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+  /** Left out: no input, and both streams to `onOutput`. Called at the last moment; its descriptors are closed here. */
+  readonly openStreams?: (() => TreeStreams) | undefined;
   /** Told of the tree before it runs. */
   readonly onTree?: ((tree: ProcessTree) => void) | undefined;
   /** Bounds what the tree uses, where the kernel does not. */
@@ -44,14 +55,41 @@ export const exitOf = (tree: ProcessTree): { exitCode: number | undefined; signa
   return { exitCode: tree.child.exitCode ?? undefined, signal: tree.child.signalCode ?? undefined };
 };
 
+const NO_INPUT: TreeStreams = { input: "ignore", output: "stdout", errors: "stderr" };
+
+interface Collected {
+  readonly stdio: TreeStdio;
+  readonly stdout: Output | undefined;
+  readonly stderr: Output | undefined;
+}
+
+/** Opens a pipe for each stream that is watched. */
+const openOutputs = ({ openStreams, maxOutputBytes, onOutput }: TreeLimits): Collected => {
+  const { input, output, errors } = openStreams?.() ?? NO_INPUT;
+  const watched = (stream: "stdout" | "stderr") => {
+    if (output !== stream && errors !== stream) return undefined;
+    const { reader, writeEnd } = openPipe();
+    return { writeEnd, output: collect(reader, maxOutputBytes, (chunk) => onOutput?.(stream, chunk)) };
+  };
+  const [out, err] = [watched("stdout"), watched("stderr")];
+  const descriptorOf = (sink: Sink): number => {
+    const descriptor = typeof sink === "number" ? sink : (sink === "stdout" ? out : err)?.writeEnd;
+    if (descriptor === undefined) throw new Error("a stream without a pipe");
+    return descriptor;
+  };
+  return {
+    stdio: [input, descriptorOf(output), descriptorOf(errors)],
+    stdout: out?.output,
+    stderr: err?.output,
+  };
+};
+
 /** Runs one launch to the end of its whole tree: by itself, at the deadline, or when the caller gives up. */
 export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeOutcome> => {
   const startedAt = performance.now();
-  const pipes = [openPipe(), openPipe()] as const;
-  const { maxOutputBytes, onOutput } = limits;
-  const stdout = collect(pipes[0].reader, maxOutputBytes, (chunk) => onOutput?.("stdout", chunk));
-  const stderr = collect(pipes[1].reader, maxOutputBytes, (chunk) => onOutput?.("stderr", chunk));
-  const tree = new ProcessTree(launch, ["ignore", pipes[0].writeEnd, pipes[1].writeEnd]);
+  const { stdio, stdout, stderr } = openOutputs(limits);
+  const outputs = [stdout, stderr].filter((output) => output !== undefined);
+  const tree = new ProcessTree(launch, stdio);
   limits.onTree?.(tree);
   const watch = limits.watch?.(tree);
   let timedOut = false;
@@ -71,14 +109,14 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
     if (tree.hasNamespace) await tree.reported(DRAIN_MS);
     if (timedOut || limits.signal?.aborted === true) await tree.end(GRACE_MS);
     await tree.sweep();
-    await Promise.all([drained([stdout, stderr]), tree.reported(DRAIN_MS)]);
+    await Promise.all([drained(outputs), tree.reported(DRAIN_MS)]);
     return {
       ...exitOf(tree),
       timedOut,
-      stdout: stdout.bytes(),
-      stderr: stderr.bytes(),
-      stdoutBytes: stdout.total(),
-      stderrBytes: stderr.total(),
+      stdout: stdout?.bytes() ?? Buffer.alloc(0),
+      stderr: stderr?.bytes() ?? Buffer.alloc(0),
+      stdoutBytes: stdout?.total() ?? 0,
+      stderrBytes: stderr?.total() ?? 0,
       durationMs: endedAt - startedAt,
       report: tree.report,
       wasUnready: tree.wasUnready,
@@ -88,7 +126,7 @@ export const runTree = async (launch: Launch, limits: TreeLimits): Promise<TreeO
     clearTimeout(deadline);
     watch?.stop();
     limits.signal?.removeEventListener("abort", abort);
-    for (const output of [stdout, stderr]) output.stop();
+    for (const output of outputs) output.stop();
     tree.close();
   }
 };

@@ -30,7 +30,7 @@ const MAX_LINE_CHARS = 1_048_576;
 const NEWLINE = 0x0a;
 
 /** A file that has no name any more: it goes with the process, however that ends. */
-const openNameless = (): number => {
+export const openNameless = (): number => {
   const folder = mkdtempSync(join(tmpdir(), "llmc-output-"));
   try {
     return openSync(join(folder, "output"), "wx+", 0o600);

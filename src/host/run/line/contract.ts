@@ -1,0 +1,55 @@
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { ShellTree } from "../../../policy/shell/shell-line.ts";
+import type { CommandSession } from "../commands.ts";
+import type { SetAside, Tier } from "../tiers/contract.ts";
+
+export type Argv = readonly [string, ...string[]];
+
+/** Reads a line with the grammar of bash; the grammar belongs to another room. */
+export type ParseShell = (line: string) => Promise<ShellTree>;
+
+export interface LineCall {
+  /** A command line as people write it, or one program and its arguments, taken as they are. */
+  readonly command: string | readonly string[];
+  /** As the caller wrote it; left out: the workspace. */
+  readonly cwd: string | undefined;
+  /** For the whole line. */
+  readonly timeoutSeconds: number | undefined;
+  /** How much the runner itself keeps of each stream of each program. */
+  readonly maxOutputBytes: number;
+  readonly session?: CommandSession | undefined;
+  readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
+}
+
+export interface ProgramEnd {
+  readonly name: string;
+  readonly exitCode: number;
+}
+
+export interface LineOutcome {
+  /** Of the last program; undefined where a signal ended it. */
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly timedOut: boolean;
+  /** Null where no program was started. */
+  readonly tier: Tier | null;
+  readonly limit: ReachedLimit | undefined;
+  readonly setAside: readonly SetAside[];
+  /** Every program that ran, in the order of the line. */
+  readonly programs: readonly ProgramEnd[];
+  /** The one program whose output the line's output is; undefined where several had a part in it. */
+  readonly sole: Argv | undefined;
+}
+
+/** One program with everything that the line says about how to start it. */
+export interface SingleProgram {
+  readonly command: Argv;
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface LineRunner {
+  run(call: LineCall, signal?: AbortSignal): Promise<LineOutcome>;
+  /** For a program that is to run on by itself: the line may change directory and set variables, and start one program. */
+  single(line: string, cwd: string | undefined, signal?: AbortSignal): Promise<SingleProgram>;
+}

@@ -1,0 +1,41 @@
+import { toLlmcError } from "../../../base/error.ts";
+import type { Pipeline, ShellLine } from "../../../policy/shell/shell-line.ts";
+import type { ShellState } from "./shell-state.ts";
+import { builtinOf, isProgram, passGate, type Run, stageOf } from "./stage.ts";
+import { checkRedirections } from "./streams.ts";
+
+/** What a later part finds may be made by an earlier one. */
+const isMissing = (thrown: unknown): boolean => {
+  const { code } = toLlmcError(thrown);
+  return code === "file_not_found" || code === "not_a_directory";
+};
+
+const judgePipeline = async (run: Run, { commands }: Pipeline, state: ShellState): Promise<ShellState> => {
+  for (const command of commands) {
+    const stage = await stageOf(run, command, state);
+    await checkRedirections(command.redirections, stage.state, run, run.signal);
+    if (isProgram(stage))
+      await passGate(run, stage, async () => {}).catch((thrown: unknown) => {
+        if (!isMissing(thrown)) throw thrown;
+      });
+    if (commands.length > 1) continue;
+    if (stage.argv.length === 0) return stage.state;
+    const [, ...args] = stage.argv;
+    const after = await builtinOf(stage)?.(args, state, run.access, run.signal);
+    if (after !== undefined) return after.state;
+  }
+  return state;
+};
+
+/** Judges every program, option and file of the line before anything starts; one refusal refuses the line. */
+export const judgeLine = async (run: Run, line: ShellLine, before: ShellState): Promise<ShellState> => {
+  let state = before;
+  for (const { run: part } of line) {
+    if (part.kind === "pipeline") state = await judgePipeline(run, part, state);
+    else {
+      const after = await judgeLine(run, part.line, state);
+      if (!part.isSubshell) state = after;
+    }
+  }
+  return state;
+};

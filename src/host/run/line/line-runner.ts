@@ -1,0 +1,138 @@
+import { toLlmcError } from "../../../base/error.ts";
+import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
+import { checkLine, plainArguments } from "../../../policy/shell/plain-line.ts";
+import { readShellLine } from "../../../policy/shell/read-line.ts";
+import type { Group, Pipeline, Redirection, ShellLine } from "../../../policy/shell/shell-line.ts";
+import type { LineCall, LineOutcome, LineRunner, ParseShell, SingleProgram } from "./contract.ts";
+import { judgeLine } from "./judge-line.ts";
+import { checkArgv, refuseSeveral } from "./refusals.ts";
+import { runPipeline } from "./run-pipeline.ts";
+import type { ShellState } from "./shell-state.ts";
+import { builtinOf, isProgram, type LineRunnerParts, type Run, stageOf } from "./stage.ts";
+
+/** What a shell answers for a program that it may not run. */
+const CANNOT_RUN = 126;
+
+const negated = (run: Run, part: Pipeline | Group, state: ShellState): ShellState => {
+  if (!part.isNegated || run.timedOut) return state;
+  const lastExit = state.lastExit === 0 ? 1 : 0;
+  run.last = { exitCode: lastExit, signal: undefined };
+  return { ...state, lastExit };
+};
+
+/** What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. */
+const failLater = (run: Run, thrown: unknown, state: ShellState): ShellState => {
+  stopIfAborted(run.signal);
+  if (run.programs.length === 0) throw thrown;
+  const { message, hint } = toLlmcError(thrown);
+  const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
+  run.call.onOutput?.("stderr", Buffer.from(text));
+  run.last = { exitCode: CANNOT_RUN, signal: undefined };
+  return { ...state, lastExit: CANNOT_RUN };
+};
+
+const runPart = async (run: Run, part: Pipeline | Group, state: ShellState): Promise<ShellState> => {
+  if (part.kind === "pipeline")
+    return runPipeline(run, part, state).catch((thrown: unknown) => failLater(run, thrown, state));
+  const after = await runLine(run, part.line, state);
+  return part.isSubshell ? { ...state, lastExit: after.lastExit } : after;
+};
+
+const runLine = async (run: Run, line: ShellLine, before: ShellState): Promise<ShellState> => {
+  let state = before;
+  for (const { when, run: part } of line) {
+    if (run.timedOut) break;
+    if (when !== "always" && (state.lastExit === 0) !== (when === "success")) continue;
+    state = negated(run, part, await runPart(run, part, state));
+  }
+  return state;
+};
+
+const firstState = (cwd: string): ShellState => ({ cwd, previousCwd: undefined, variables: {}, lastExit: 0 });
+
+const outcomeOf = ({ last, timedOut, tier, limit, setAside, programs, speakers }: Run): LineOutcome => {
+  const [speaker, ...more] = speakers;
+  const isAlone = programs.length === 1 && more.length === 0 && speaker !== "builtin";
+  return { ...last, timedOut, tier, limit, setAside, programs, sole: isAlone ? speaker : undefined };
+};
+
+const literal = (argument: string) => [{ kind: "text", text: argument, isQuoted: true } as const];
+
+const oneCommand = (argv: readonly string[]): ShellLine => [
+  {
+    when: "always",
+    run: {
+      kind: "pipeline",
+      isNegated: false,
+      commands: [{ assignments: [], words: argv.map(literal), redirections: [] }],
+    },
+  },
+];
+
+const readLine = async (parse: ParseShell, line: string): Promise<ShellLine> => {
+  checkLine(line);
+  const plain = plainArguments(line);
+  return plain === undefined ? readShellLine(await parse(line)) : oneCommand(plain);
+};
+
+const startRun = (parts: LineRunnerParts, call: LineCall, signal: AbortSignal | undefined): Run => ({
+  ...parts,
+  call,
+  signal,
+  programs: [],
+  setAside: [],
+  speakers: [],
+  tier: null,
+  limit: undefined,
+  endsAt: undefined,
+  last: { exitCode: 0, signal: undefined },
+  timedOut: false,
+});
+
+/** Finds the one program of a line that only changes directory and sets variables before it. */
+const findSingle = async (run: Run, line: ShellLine, before: ShellState): Promise<SingleProgram> => {
+  let state = before;
+  for (const [at, { run: part, when }] of line.entries()) {
+    const [command, ...more] = part.kind === "pipeline" ? part.commands : [];
+    if (command === undefined || more.length > 0 || part.isNegated || when === "failure")
+      throw refuseSeveral();
+    const stage = await stageOf(run, command, state);
+    if (isProgram(stage)) {
+      const isMerged = ({ kind, ...rest }: Redirection): boolean =>
+        kind === "copy" && "of" in rest && rest.of === 1;
+      if (at < line.length - 1 || !command.redirections.every(isMerged)) throw refuseSeveral();
+      return { command: stage.argv, cwd: stage.state.cwd, env: stage.state.variables };
+    }
+    const [, ...args] = stage.argv;
+    const said = await builtinOf(stage)?.(args, state, run.access, run.signal);
+    if (said !== undefined && (said.exitCode !== 0 || said.stdout !== "")) throw refuseSeveral(said.stderr);
+    state = said?.state ?? stage.state;
+  }
+  throw refuseSeveral();
+};
+
+/**
+ * Runs command lines as people write them, without a shell: each program goes through the gate by itself, and this
+ * connects them. A line of one program costs no more than the program.
+ */
+export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
+  run: async (call, signal) => {
+    const { command, cwd } = call;
+    const line =
+      typeof command === "string" ? await readLine(parts.parse, command) : oneCommand(checkArgv(command));
+    const run = startRun(parts, call, signal);
+    const state = firstState(parts.resolve(cwd ?? "."));
+    // A single pipeline is judged whole before any of it starts.
+    if (line.length > 1 || line[0]?.run.kind === "group") await judgeLine(run, line, state);
+    await runLine(run, line, state);
+    return outcomeOf(run);
+  },
+  single: async (line, cwd, signal) => {
+    const call = { command: line, cwd, timeoutSeconds: undefined, maxOutputBytes: 0 };
+    return findSingle(
+      startRun(parts, call, signal),
+      await readLine(parts.parse, line),
+      firstState(parts.resolve(cwd ?? ".")),
+    );
+  },
+});

@@ -1,0 +1,145 @@
+import type { Pipeline } from "../../../policy/shell/shell-line.ts";
+import type { JudgedCommand } from "../commands.ts";
+import { type CommandOutcome, exitStatus } from "../contract.ts";
+import { openPipeEnds } from "../tree/pipe.ts";
+import type { TreeStreams } from "../tree/run-tree.ts";
+import type { Argv } from "./contract.ts";
+import type { ShellState } from "./shell-state.ts";
+import { builtinOf, isProgram, type ProgramStage, passGate, type Run, type Stage, stageOf } from "./stage.ts";
+import { Descriptors, deliver, openRedirections, type PendingFile, writePending } from "./streams.ts";
+
+interface OpenStage {
+  readonly stage: Stage;
+  readonly streams: TreeStreams;
+}
+
+const openStages = async (
+  run: Run,
+  stages: readonly Stage[],
+  descriptors: Descriptors,
+): Promise<{ readonly open: readonly OpenStage[]; readonly files: readonly PendingFile[] }> => {
+  const pipes = stages.slice(1).map(() => openPipeEnds().map((end) => descriptors.add(end)));
+  const open: OpenStage[] = [];
+  const files: PendingFile[] = [];
+  for (const [at, stage] of stages.entries()) {
+    const first: TreeStreams = {
+      input: pipes[at - 1]?.[0] ?? "ignore",
+      output: pipes[at]?.[1] ?? "stdout",
+      errors: "stderr",
+    };
+    const { redirections } = stage.command;
+    const made = await openRedirections(redirections, first, stage.state, descriptors, run, run.signal);
+    open.push({ stage, streams: made.streams });
+    files.push(...made.files);
+  }
+  const used = open.flatMap(({ stage, streams: { input, output, errors } }) =>
+    isProgram(stage) ? [input, output, errors] : [output, errors],
+  );
+  descriptors.closeExcept(new Set([...used, ...files.map(({ descriptor }) => descriptor)]));
+  return { open, files };
+};
+
+/** Every program passes the gate before the first one starts; each working directory is held meanwhile. */
+const passAll = async (
+  run: Run,
+  stages: readonly ProgramStage[],
+  judged: readonly JudgedCommand[],
+  work: (judged: readonly JudgedCommand[]) => Promise<readonly CommandOutcome[]>,
+): Promise<readonly CommandOutcome[]> => {
+  const [next, ...rest] = stages;
+  if (next === undefined) return work(judged);
+  return passGate(run, next, (one) => passAll(run, rest, [...judged, one], work));
+};
+
+const takeStreams = (streams: TreeStreams, descriptors: Descriptors): TreeStreams => {
+  for (const end of Object.values(streams)) if (typeof end === "number") descriptors.take(end);
+  return streams;
+};
+
+const runPrograms = async (
+  run: Run,
+  open: readonly OpenStage[],
+  descriptors: Descriptors,
+): Promise<readonly CommandOutcome[]> => {
+  const programs = open.flatMap(({ stage, streams }) => (isProgram(stage) ? [{ stage, streams }] : []));
+  if (programs.length === 0) return [];
+  const stages = programs.map(({ stage }) => stage);
+  return passAll(run, stages, [], (judged) => {
+    const now = performance.now();
+    run.endsAt ??= now + Math.max(...judged.map(({ request }) => request.timeoutMs));
+    const timeoutMs = Math.max(1, run.endsAt - now);
+    const commands = programs.map(({ streams }, at) => {
+      const { request, profile } = judged[at] as JudgedCommand;
+      const openStreams = () => takeStreams(streams, descriptors);
+      return { profile, request: { ...request, timeoutMs, onOutput: run.call.onOutput, openStreams } };
+    });
+    return run.runner.runTogether(commands, run.signal);
+  });
+};
+
+/** What a built-in command says and where it leads; nothing else may write while it does. */
+const runBuiltin = async (
+  run: Run,
+  { stage, streams }: OpenStage,
+  descriptors: Descriptors,
+): Promise<{ readonly exitCode: number; readonly state: ShellState }> => {
+  const builtin = builtinOf(stage);
+  if (builtin === undefined) return { exitCode: 0, state: stage.state };
+  const [, ...args] = stage.argv;
+  const said = await builtin(args, stage.state, run.access, run.signal);
+  if (said.stdout !== "" && streams.output === "stdout") run.speakers.push("builtin");
+  deliver(said.stdout, streams.output, descriptors, run.call.onOutput);
+  deliver(said.stderr, streams.errors, descriptors, run.call.onOutput);
+  return said;
+};
+
+const recordOutcomes = (run: Run, open: readonly OpenStage[], outcomes: readonly CommandOutcome[]): void => {
+  const programs = open.filter(({ stage }) => isProgram(stage));
+  for (const [at, outcome] of outcomes.entries()) {
+    const { stage, streams } = programs[at] as OpenStage;
+    const [name = ""] = stage.argv;
+    run.programs.push({ name: name.slice(name.lastIndexOf("/") + 1), exitCode: exitStatus(outcome) });
+    run.tier = outcome.tier;
+    run.limit ??= outcome.limit;
+    run.setAside.push(...outcome.setAside);
+    run.timedOut ||= outcome.timedOut;
+    if (streams.output === "stdout") run.speakers.push(stage.argv as Argv);
+  }
+};
+
+export const runPipeline = async (run: Run, pipeline: Pipeline, before: ShellState): Promise<ShellState> => {
+  const stages: Stage[] = [];
+  for (const command of pipeline.commands) stages.push(await stageOf(run, command, before));
+  const descriptors = new Descriptors();
+  try {
+    const { open, files } = await openStages(run, stages, descriptors);
+    const outcomes = await Promise.all([
+      runPrograms(run, open, descriptors),
+      ...open.filter(({ stage }) => !isProgram(stage)).map((one) => runBuiltin(run, one, descriptors)),
+    ]);
+    const [programs, ...builtins] = outcomes;
+    recordOutcomes(run, open, programs);
+    await writePending(files, run, run.signal);
+    const last = stages.at(-1);
+    const ended = last !== undefined && isProgram(last) ? programs.at(-1) : builtins.at(-1);
+    run.last = {
+      exitCode: ended?.exitCode,
+      signal: ended !== undefined && "signal" in ended ? ended.signal : undefined,
+    };
+    const lastExit = exitStatus({ ...run.last, timedOut: run.timedOut });
+    return { ...stateAfter(stages, builtins, before), lastExit };
+  } finally {
+    descriptors.closeExcept(new Set());
+  }
+};
+
+/** A command alone changes directory and variables for what follows; in a pipeline each has a state of its own. */
+const stateAfter = (
+  [only, ...more]: readonly Stage[],
+  [builtin]: readonly { readonly state: ShellState }[],
+  before: ShellState,
+): ShellState => {
+  if (only === undefined || more.length > 0 || builtin === undefined) return before;
+  // Variables in front of a command are its own.
+  return only.argv.length === 0 ? builtin.state : { ...builtin.state, variables: before.variables };
+};

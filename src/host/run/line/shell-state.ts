@@ -1,0 +1,92 @@
+import { homedir } from "node:os";
+import { posix } from "node:path";
+import { LlmcError } from "../../../base/error.ts";
+import { expandToText, expandWord } from "../../../policy/shell/expand-word.ts";
+import { checkArgumentCount } from "../../../policy/shell/plain-line.ts";
+import type { Assignment, ShellWord } from "../../../policy/shell/shell-line.ts";
+import type { Access } from "../../reach/access.ts";
+import { checkVariables } from "../tiers/environment.ts";
+import { matchNames } from "./match-names.ts";
+
+/** What one part of a line leaves behind for the next. */
+export interface ShellState {
+  /** Absolute, as written: links are followed when it is used. */
+  readonly cwd: string;
+  readonly previousCwd: string | undefined;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly lastExit: number;
+}
+
+const contextOf = ({ cwd, variables, lastExit }: ShellState) => ({
+  home: homedir(),
+  variable: (name: string): string | undefined => {
+    if (name === "?") return String(lastExit);
+    if (name === "PWD") return cwd;
+    if (name === "HOME") return homedir();
+    return Object.hasOwn(variables, name) ? variables[name] : undefined;
+  },
+});
+
+export const textOf = (word: ShellWord, state: ShellState): string => expandToText(word, contextOf(state));
+
+/** Programs see no home but one of their own: a path in the user's must lie in a root, and a refusal says so. */
+const checkHome = async (
+  word: ShellWord,
+  state: ShellState,
+  access: Access,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  const [first] = word;
+  if (first?.kind !== "text" || first.isQuoted || !/^~(\/|$)/.test(first.text)) return;
+  await access(textOf(word, state), signal, () => {}).catch((thrown: unknown) => {
+    if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
+  });
+};
+
+export const argumentsOf = async (
+  words: readonly ShellWord[],
+  state: ShellState,
+  access: Access,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> => {
+  const fields = words.flatMap((word) => expandWord(word, contextOf(state)));
+  for (const word of words) await checkHome(word, state, access, signal);
+  const found: string[] = [];
+  for (const field of fields) found.push(...(await matchNames(field, access, state.cwd, signal)));
+  checkArgumentCount(found.length);
+  return found;
+};
+
+/** Later values may use earlier ones. */
+export const assign = (state: ShellState, assignments: readonly Assignment[]): ShellState =>
+  assignments.reduce<ShellState>((before, { name, value }) => {
+    checkVariables({ [name]: "" });
+    const variables = { ...before.variables, [name]: textOf(value, before) };
+    checkVariables(variables);
+    return { ...before, variables };
+  }, state);
+
+/** The state after `cd`, or what a shell would say against it. */
+export const changeDirectory = async (
+  state: ShellState,
+  args: readonly string[],
+  access: Access,
+  signal: AbortSignal | undefined,
+): Promise<ShellState | string> => {
+  const [target, ...more] = args[0] === "--" ? args.slice(1) : args;
+  if (target === undefined || more.length > 0)
+    throw new LlmcError("invalid_args", "cd takes exactly one directory here.", {
+      hint: "Name the directory: cd src && ls.",
+      details: { field: "command" },
+    });
+  const cwd = target === "-" ? state.previousCwd : posix.resolve(state.cwd, target);
+  if (cwd === undefined) return "cd: OLDPWD not set";
+  try {
+    const isFolder = await access(cwd, signal, ({ stats }) => stats.isDirectory());
+    return isFolder ? { ...state, cwd, previousCwd: state.cwd } : `cd: ${target}: Not a directory`;
+  } catch (thrown) {
+    if (thrown instanceof LlmcError && thrown.code === "file_not_found")
+      return `cd: ${target}: No such file or directory`;
+    throw thrown;
+  }
+};

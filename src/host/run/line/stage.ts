@@ -1,0 +1,70 @@
+import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
+import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
+import type { CommandGate, JudgedCommand } from "../commands.ts";
+import type { CommandOutcome, CommandRunner } from "../contract.ts";
+import type { SetAside, Tier } from "../tiers/contract.ts";
+import { BUILTINS } from "./builtins.ts";
+import type { Argv, LineCall, ParseShell, ProgramEnd } from "./contract.ts";
+import { argumentsOf, assign, type ShellState } from "./shell-state.ts";
+import type { FilePorts } from "./streams.ts";
+
+export interface LineRunnerParts extends FilePorts {
+  readonly gate: CommandGate;
+  readonly runner: Pick<CommandRunner, "runTogether">;
+  readonly parse: ParseShell;
+  /** Whether the operator allows a program of that name. */
+  readonly isListed: (program: string) => boolean;
+  /** A caller's path made absolute. */
+  readonly resolve: (path: string) => string;
+}
+
+/** One line while it runs. */
+export interface Run extends LineRunnerParts {
+  readonly call: LineCall;
+  readonly signal: AbortSignal | undefined;
+  readonly programs: ProgramEnd[];
+  readonly setAside: SetAside[];
+  /** Programs whose output is the line's own, and texts of built-in commands. */
+  readonly speakers: (Argv | "builtin")[];
+  tier: Tier | null;
+  limit: ReachedLimit | undefined;
+  /** For the whole line, set when the first program starts. */
+  endsAt: number | undefined;
+  last: Pick<CommandOutcome, "exitCode" | "signal">;
+  timedOut: boolean;
+}
+
+/** A command of a pipeline with everything expanded. */
+export interface Stage {
+  readonly argv: readonly string[];
+  readonly command: ShellCommand;
+  /** With the variables that are set for this command alone. */
+  readonly state: ShellState;
+}
+
+export const stageOf = async (run: Run, command: ShellCommand, state: ShellState): Promise<Stage> => {
+  const argv = await argumentsOf(command.words, state, run.access, run.signal);
+  if (argv[0] !== undefined) refuseShellCommand(argv[0], run.isListed(argv[0]));
+  return { argv, command, state: assign(state, command.assignments) };
+};
+
+export const builtinOf = ({ argv: [name] }: Stage) => (name === undefined ? undefined : BUILTINS.get(name));
+
+export type ProgramStage = Stage & { readonly argv: Argv };
+
+export const isProgram = (stage: Stage): stage is ProgramStage =>
+  stage.argv.length > 0 && builtinOf(stage) === undefined;
+
+export const passGate = <T>(
+  run: Run,
+  { argv, state }: ProgramStage,
+  work: (judged: JudgedCommand) => Promise<T>,
+): Promise<T> => {
+  const { timeoutSeconds, maxOutputBytes, session } = run.call;
+  return run.gate.pass(
+    { command: argv, cwd: state.cwd, env: state.variables, timeoutSeconds, maxOutputBytes, session },
+    run.signal,
+    work,
+  );
+};

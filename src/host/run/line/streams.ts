@@ -1,0 +1,223 @@
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { Socket } from "node:net";
+import { posix } from "node:path";
+import { LlmcError } from "../../../base/error.ts";
+import { quoteForMessage } from "../../../base/text.ts";
+import type { Redirection } from "../../../policy/shell/shell-line.ts";
+import type { Access } from "../../reach/access.ts";
+import type { FileWrites } from "../../write/contract.ts";
+import type { Sink, TreeStreams } from "../tree/run-tree.ts";
+import { openNameless } from "../tree/spool.ts";
+import { type ShellState, textOf } from "./shell-state.ts";
+
+/** What a redirection may fill; it is held in memory when it is written. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const NEW_FILE_MODE = 0o644;
+const NULL_DEVICE = "/dev/null";
+
+export interface FilePorts {
+  readonly access: Access;
+  readonly writes: Pick<FileWrites, "applyAll" | "append">;
+}
+
+/** Descriptors of one pipeline. Whoever takes one closes it; the rest is closed with the pipeline. */
+export class Descriptors {
+  readonly #open = new Set<number>();
+
+  add(descriptor: number): number {
+    this.#open.add(descriptor);
+    return descriptor;
+  }
+
+  take(descriptor: number): number {
+    this.#open.delete(descriptor);
+    return descriptor;
+  }
+
+  /** A pipe ends for its reader when its last writer is gone: unused ends must not stay open. */
+  closeExcept(used: ReadonlySet<number | string>): void {
+    for (const descriptor of this.#open) if (!used.has(descriptor)) closeSync(this.take(descriptor));
+  }
+}
+
+/** Output that waits in a file without a name until the program has ended. */
+export interface PendingFile {
+  readonly path: string;
+  readonly isAppended: boolean;
+  readonly descriptor: number;
+}
+
+const targetOf = (redirection: Extract<Redirection, { kind: "file" }>, state: ShellState): string => {
+  const text = textOf(redirection.target, state);
+  if (text === "" || /[*?]/.test(text))
+    throw new LlmcError(
+      "invalid_args",
+      `A redirection needs the name of one file, not ${quoteForMessage(text)}.`,
+      {
+        details: { field: "command" },
+      },
+    );
+  return text === NULL_DEVICE ? text : posix.resolve(state.cwd, text);
+};
+
+const change = (path: string, bytes: Buffer) =>
+  ({ kind: "put", path, bytes, mode: NEW_FILE_MODE, overwrite: true }) as const;
+
+const checkWritable = async (
+  { writes }: FilePorts,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  await writes.applyAll([change(path, Buffer.alloc(0))], { dryRun: true }, signal);
+};
+
+const openForReading = (
+  { access }: FilePorts,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<number> =>
+  access(path, signal, async (located) => {
+    if (located.stats.isDirectory())
+      throw new LlmcError("is_directory", `${quoteForMessage(path)} is a directory.`, {
+        details: { field: "command" },
+      });
+    // The same file, judged and held, by a descriptor of its own.
+    return openSync(`/dev/fd/${await located.openContent()}`, constants.O_RDONLY);
+  });
+
+/** A file without a name from whose beginning a program reads. */
+const openText = (text: string): number => {
+  const descriptor = openNameless();
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+  return descriptor;
+};
+
+/** Whether every file that a command would read or write may be: without opening anything that outlives this. */
+export const checkRedirections = async (
+  redirections: readonly Redirection[],
+  state: ShellState,
+  ports: FilePorts,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  for (const redirection of redirections) {
+    if (redirection.kind === "input") textOf(redirection.content, state);
+    if (redirection.kind !== "file") continue;
+    const path = targetOf(redirection, state);
+    if (path === NULL_DEVICE) continue;
+    if (redirection.access !== "read") await checkWritable(ports, path, signal);
+    else
+      await openForReading(ports, path, signal).then(closeSync, (thrown: unknown) => {
+        // An earlier part of the line may make it.
+        if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
+      });
+  }
+};
+
+interface OpenStreams {
+  readonly streams: TreeStreams;
+  readonly files: readonly PendingFile[];
+}
+
+/** Applies redirections from left to right, as a shell does: `> f 2>&1` sends both to the file. */
+export const openRedirections = async (
+  redirections: readonly Redirection[],
+  first: TreeStreams,
+  state: ShellState,
+  descriptors: Descriptors,
+  ports: FilePorts,
+  signal: AbortSignal | undefined,
+): Promise<OpenStreams> => {
+  const streams = { ...first };
+  const files: PendingFile[] = [];
+  const put = (fd: number, sink: Sink): void => {
+    if (fd === 1) streams.output = sink;
+    else streams.errors = sink;
+  };
+  for (const redirection of redirections) {
+    if (redirection.kind === "input") {
+      streams.input = descriptors.add(openText(textOf(redirection.content, state)));
+      continue;
+    }
+    const { fd } = redirection;
+    if (redirection.kind === "copy") {
+      if (fd === 0 || redirection.of === 0)
+        throw new LlmcError("invalid_args", "Only 1 and 2 can be sent to each other.", {
+          hint: "Use 2>&1 or >&2.",
+          details: { field: "command" },
+        });
+      put(fd, redirection.of === 1 ? streams.output : streams.errors);
+      continue;
+    }
+    const path = targetOf(redirection, state);
+    if (path === NULL_DEVICE) {
+      const descriptor = descriptors.add(openSync(NULL_DEVICE, constants.O_RDWR));
+      if (fd === 0) streams.input = descriptor;
+      else put(fd, descriptor);
+    } else if (redirection.access === "read") {
+      streams.input = descriptors.add(await openForReading(ports, path, signal));
+    } else {
+      await checkWritable(ports, path, signal);
+      const descriptor = descriptors.add(openNameless());
+      files.push({
+        path,
+        isAppended: redirection.access === "append",
+        // The program takes the first; this one reads what it wrote.
+        descriptor: descriptors.add(openSync(`/dev/fd/${descriptor}`, constants.O_RDONLY)),
+      });
+      put(fd, descriptor);
+    }
+  }
+  return { streams, files };
+};
+
+const readWhole = (descriptor: number, path: string): Buffer => {
+  const { size } = fstatSync(descriptor);
+  if (size > MAX_FILE_BYTES)
+    throw new LlmcError(
+      "file_too_large",
+      `The output for ${quoteForMessage(path)} is larger than 64 MB and was not written.`,
+      {
+        hint: "Let the program write the file itself, or narrow what it prints.",
+      },
+    );
+  const bytes = Buffer.alloc(size);
+  let at = 0;
+  for (let got = -1; at < size && got !== 0; at += got) got = readSync(descriptor, bytes, at, size - at, at);
+  return bytes.subarray(0, at);
+};
+
+/** Writes what programs left for files, as the caller would with the file tools. */
+export const writePending = async (
+  files: readonly PendingFile[],
+  { writes }: FilePorts,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  for (const { path, isAppended, descriptor } of files) {
+    const bytes = readWhole(descriptor, path);
+    if (!isAppended) await writes.applyAll([change(path, bytes)], { dryRun: false }, signal);
+    else await writes.append(path, bytes.toString("utf8"), {}, signal);
+  }
+};
+
+/** What a built-in command says, to wherever its output goes. */
+export const deliver = (
+  text: string,
+  sink: Sink,
+  descriptors: Descriptors,
+  onOutput: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined,
+): void => {
+  const bytes = Buffer.from(text);
+  if (typeof sink === "string") {
+    if (bytes.length > 0) onOutput?.(sink, bytes);
+    return;
+  }
+  if (fstatSync(sink).isFile()) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(sink, bytes, at);
+    return;
+  }
+  // A pipe may be full, and its reader may not want it.
+  const writer = new Socket({ fd: descriptors.take(sink), readable: false, writable: true });
+  writer.on("error", () => {});
+  writer.end(bytes);
+};

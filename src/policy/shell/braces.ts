@@ -1,0 +1,74 @@
+/** The alternatives between a brace and its partner, and where the partner is; undefined without one. */
+const splitGroup = (
+  text: string,
+  open: number,
+): { readonly parts: string[]; readonly close: number } | undefined => {
+  const parts: string[] = [];
+  let depth = 0;
+  let from = open + 1;
+  for (let at = open; at < text.length; at++) {
+    const letter = text[at];
+    if (letter === "{") depth++;
+    else if (letter === "," && depth === 1) {
+      parts.push(text.slice(from, at));
+      from = at + 1;
+    } else if (letter === "}" && --depth === 0) {
+      parts.push(text.slice(from, at));
+      return { parts, close: at };
+    }
+  }
+  return undefined;
+};
+
+const NUMBERS = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/;
+const LETTERS = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$/;
+
+const count = (first: number, last: number, step: number, max: number): number[] => {
+  const stride = Math.max(1, Math.abs(step)) * (first <= last ? 1 : -1);
+  const numbers: number[] = [];
+  for (let at = first; stride > 0 ? at <= last : at >= last; at += stride) {
+    numbers.push(at);
+    if (numbers.length > max) break;
+  }
+  return numbers;
+};
+
+/** `1..3`, `01..10..2`, `a..e`. */
+const expandRange = (range: string, max: number): string[] | undefined => {
+  const [, low = "", high = "", step = "1"] = NUMBERS.exec(range) ?? [];
+  if (low !== "") {
+    const isPadded = /^-?0\d/.test(low) || /^-?0\d/.test(high);
+    const width = isPadded ? Math.max(low.length, high.length) : 0;
+    return count(Number(low), Number(high), Number(step), max).map((number) => {
+      const digits = String(Math.abs(number));
+      return number < 0 ? `-${digits.padStart(width - 1, "0")}` : digits.padStart(width, "0");
+    });
+  }
+  const [, first = "", last = "", stride = "1"] = LETTERS.exec(range) ?? [];
+  if (first === "") return undefined;
+  return count(first.charCodeAt(0), last.charCodeAt(0), Number(stride), max).map((code) =>
+    String.fromCharCode(code),
+  );
+};
+
+/** All words that braces stand for, in the shell's order; more than `max` only to tell that there are more. */
+export const expandBraceText = (text: string, max: number): string[] => {
+  for (let open = text.indexOf("{"); open >= 0; open = text.indexOf("{", open + 1)) {
+    const group = splitGroup(text, open);
+    if (group === undefined) continue;
+    const [only = "", ...more] = group.parts;
+    const alternatives =
+      more.length > 0 ? group.parts.flatMap((part) => expandBraceText(part, max)) : expandRange(only, max);
+    if (alternatives === undefined) continue;
+    const before = text.slice(0, open);
+    const rests = expandBraceText(text.slice(group.close + 1), max);
+    const words: string[] = [];
+    for (const alternative of alternatives)
+      for (const rest of rests) {
+        words.push(`${before}${alternative}${rest}`);
+        if (words.length > max) return words;
+      }
+    return words;
+  }
+  return [text];
+};

@@ -1,0 +1,17 @@
+import { expandWord, literalOf } from "../src/policy/shell/expand-word.ts";
+import { readShellLine } from "../src/policy/shell/read-line.ts";
+import { parseShell } from "../src/syntax/shell-tree.ts";
+
+const CONTEXT = { home: "/home/me", variable: () => undefined };
+
+/** The arguments of a line that is one program, as the server would read them; names are not matched. */
+export const argvOf = async (line: string): Promise<readonly [string, ...string[]]> => {
+  const [step, ...more] = readShellLine(await parseShell(line));
+  const commands = step?.run.kind === "pipeline" ? step.run.commands : [];
+  const [command] = commands;
+  if (command === undefined || commands.length > 1 || more.length > 0 || command.redirections.length > 0)
+    throw new Error(`not one program: ${line}`);
+  const [program, ...args] = command.words.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
+  if (program === undefined) throw new Error(`no program: ${line}`);
+  return [program, ...args];
+};
