@@ -11,7 +11,7 @@ export const argvOf = async (line: string): Promise<readonly [string, ...string[
   const [command] = commands;
   if (command === undefined || commands.length > 1 || more.length > 0 || command.redirections.length > 0)
     throw new Error(`not one program: ${line}`);
-  const [program, ...args] = command.words.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
+  const [program, ...args] = command.args.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
   if (program === undefined) throw new Error(`no program: ${line}`);
   return [program, ...args];
 };

@@ -12,7 +12,7 @@ const TOOL_LINES: readonly (readonly [tool: string, line: string])[] = [
   ["read_file", "Long files come in parts: read on with `offset`."],
   ["linux_fs_edit", "Change files with `linux_fs_edit` (find and replace) rather than rewriting them."],
   ["linux_fs_write", "Create or replace files with `linux_fs_write`."],
-  ["run_cmd", "`run_cmd` runs allowlisted programs without a shell."],
+  ["run_cmd", "`run_cmd` runs command lines of allowlisted programs (no shell)."],
   [
     "execute_code",
     "Files written by `execute_code` are ephemeral: compute there, keep results with a file tool.",

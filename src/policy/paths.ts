@@ -57,8 +57,12 @@ export const resolveRequestedPath = (requestedPath: string, workspace: string): 
   return path;
 };
 
+/** What a file is called while it is being written. */
+export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
+
 /** Any workspace's state, not only this one's: wide roots may reach other projects. */
-const isState = (path: string): boolean => path.includes(`/${STATE_DIR}/`) || path.endsWith(`/${STATE_DIR}`);
+const isState = (path: string): boolean =>
+  path.includes(`/${STATE_DIR}/`) || path.endsWith(`/${STATE_DIR}`) || TEMP_NAME.test(posix.basename(path));
 
 const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";

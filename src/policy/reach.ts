@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import { insideRoots, STATE_DIR } from "./paths.ts";
+import { insideRoots, STATE_DIR, TEMP_NAME } from "./paths.ts";
 
 /**
  * Who acts for a client: the file tools, a command in a sandbox, or git where the operator granted it `git:write`.
@@ -145,9 +145,6 @@ export interface ReachRules {
   /** Whether the system takes `LLMC.TOML` for `llmc.toml`. */
   readonly ignoreCase: boolean;
 }
-
-/** Names of files that are being written, before they get their own. */
-export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
 
 // What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks.
 const GIT_NAME = /^(?:\.git|git~\d+)$/i;

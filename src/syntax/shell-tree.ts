@@ -1,7 +1,16 @@
 import type { Node } from "web-tree-sitter";
 import { LlmcError } from "../base/error.ts";
-import type { ShellTree } from "../policy/shell/shell-line.ts";
 import { createParsers, type Parsers } from "./parsers.ts";
+
+/** A node with all that is below it: it outlives the parser's memory. */
+interface PlainNode {
+  readonly type: string;
+  readonly text: string;
+  readonly start: number;
+  readonly isNamed: boolean;
+  readonly hasError: boolean;
+  readonly children: readonly PlainNode[];
+}
 
 /** Deeper than people nest; whoever reads the tree calls itself once for each level. */
 const MAX_DEPTH = 60;
@@ -12,7 +21,7 @@ const unreadable = (why: string): LlmcError =>
     details: { field: "command" },
   });
 
-const toTree = (node: Node, depth: number): ShellTree => {
+const toTree = (node: Node, depth: number): PlainNode => {
   if (depth > MAX_DEPTH) throw unreadable("it is nested too deeply");
   return {
     type: node.type,
@@ -27,7 +36,7 @@ const toTree = (node: Node, depth: number): ShellTree => {
 let parsers: Promise<Parsers> | undefined;
 
 /** Reads a command line with the grammar of bash, which is loaded when the first line needs it. */
-export const parseShell = async (line: string): Promise<ShellTree> => {
+export const parseShell = async (line: string): Promise<PlainNode> => {
   parsers ??= createParsers();
   const { tree, reason } = await (await parsers).parse("bash", line);
   if (tree === undefined) throw unreadable(reason);

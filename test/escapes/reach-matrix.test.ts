@@ -221,3 +221,36 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
     }
   });
 });
+
+describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they are the caller's, as with the file tools", () => {
+  test.each(IDS)("%s", async (id) => {
+    const [setting] = settings;
+    if (setting === undefined) throw new Error("no tier");
+    await using workspace = await plant();
+    await using commands = commandTools(setting, workspace.root, {
+      allowlist: ["cat"],
+      powers: [],
+      denylist: RULES.denylist(),
+      obeyedPaths: RULES.obeyedPaths,
+      startup: RULES.startup(),
+    });
+    const { existing, fresh } = TARGETS[id];
+    const { read, write, create = write } = REACH[id];
+    const attempt = (line: string): Promise<string> =>
+      commands.use("run_cmd", line).then(
+        () => "done",
+        () => "refused",
+      );
+    const before = contentOf(workspace, existing);
+    for (const line of [
+      `cat src/a.txt > ${existing}`,
+      `cat src/a.txt >> ${existing}`,
+      `cat src/a.txt | cat &> ${existing}`,
+    ])
+      expect(await attempt(line), line).toBe(write.includes("tools") ? "done" : "refused");
+    if (!write.includes("tools")) expect(contentOf(workspace, existing)).toBe(before);
+    expect(await attempt(`cat src/a.txt 2> ${fresh}`)).toBe(create.includes("tools") ? "done" : "refused");
+    expect(existsSync(join(workspace.root, fresh))).toBe(create.includes("tools"));
+    expect(await attempt(`cat < ${existing}`)).toBe(read.includes("tools") ? "done" : "refused");
+  });
+});

@@ -11,7 +11,10 @@ import { explainFailure, translate } from "./explain-failure.ts";
 import type { Located } from "./located.ts";
 import type { CallerReach, Reach } from "./reach.ts";
 
-/** The only way to read anything: what `use` gets was judged, and is held by a descriptor until it is done. */
+/**
+ * The only way to read anything: what `use` gets was judged, and is held by a descriptor until it is done. The names of
+ * withheld files are no secret; opening their content is refused here, whoever asks.
+ */
 export type Access = <T>(
   requestedPath: string,
   signal: AbortSignal | undefined,
@@ -23,7 +26,7 @@ export const createAccess =
   async (requestedPath, signal, use) => {
     stopIfAborted(signal);
     const reach = source.current();
-    const { rules, locate } = reach;
+    const { rules, locate, isWithheld } = reach;
     const path = resolveRequestedPath(requestedPath, rules.workspace);
     const deny = (reason: PathRefusal | undefined): void => {
       if (reason === undefined) return;
@@ -39,7 +42,11 @@ export const createAccess =
       stopIfAborted(signal);
       if (!located.stats.isFile() && !located.stats.isDirectory())
         throw pathDenied(requestedPath, "kind", rules);
-      return await use(located, reach);
+      const openContent = (): Promise<number> => {
+        deny(isWithheld(located.realPath, located.stats) ? "denylist" : undefined);
+        return located.openContent();
+      };
+      return await use({ ...located, openContent }, reach);
     } catch (error) {
       throw translate(error, requestedPath);
     } finally {

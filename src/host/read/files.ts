@@ -3,7 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { compileGlob } from "../../policy/globs.ts";
-import { pathDenied, shownPath } from "../../policy/paths.ts";
+import { shownPath } from "../../policy/paths.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
@@ -105,10 +105,9 @@ export const createFiles = (reach: CallerReach): Files => {
       ),
 
     readText: (requestedPath, request, signal) =>
-      withLocated(requestedPath, signal, async (located, { rules, isWithheld }) => {
+      withLocated(requestedPath, signal, async (located, { rules }) => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(requestedPath);
-        if (isWithheld(realPath, stats)) throw pathDenied(requestedPath, "denylist", rules);
         const slice = await readContent(await located.openContent(), stats.size, request, signal);
         if (slice === "binary") throw binary(requestedPath, stats.size);
         return { ...slice, path: shownPath(realPath, rules.workspace), sizeBytes: stats.size };
@@ -137,10 +136,9 @@ export const createFiles = (reach: CallerReach): Files => {
       })),
 
     readLines: (requestedPath, ranges, signal) =>
-      withLocated(requestedPath, signal, async (located, { rules, isWithheld }) => {
+      withLocated(requestedPath, signal, async (located, { rules }) => {
         const { realPath, stats } = located;
         if (stats.isDirectory()) throw isDirectory(requestedPath);
-        if (isWithheld(realPath, stats)) throw pathDenied(requestedPath, "denylist", rules);
         const found = await readLineRanges(await located.openContent(), stats.size, ranges, signal);
         if (found === "binary") throw binary(requestedPath, stats.size);
         return { path: shownPath(realPath, rules.workspace), ranges: found };

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { TEMP_NAME } from "../../policy/reach.ts";
+import { TEMP_NAME } from "../../policy/paths.ts";
 import type { Owner } from "../os/process-owner.ts";
 import type { OwnFolder } from "../own-files/own-folder.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";

@@ -51,7 +51,7 @@ const expandRange = (range: string, max: number): string[] | undefined => {
   );
 };
 
-/** All words that braces stand for, in the shell's order; more than `max` only to tell that there are more. */
+/** All expanded that braces stand for, in the shell's order; more than `max` only to tell that there are more. */
 export const expandBraceText = (text: string, max: number): string[] => {
   for (let open = text.indexOf("{"); open >= 0; open = text.indexOf("{", open + 1)) {
     const group = splitGroup(text, open);
@@ -62,13 +62,13 @@ export const expandBraceText = (text: string, max: number): string[] => {
     if (alternatives === undefined) continue;
     const before = text.slice(0, open);
     const rests = expandBraceText(text.slice(group.close + 1), max);
-    const words: string[] = [];
+    const expanded: string[] = [];
     for (const alternative of alternatives)
       for (const rest of rests) {
-        words.push(`${before}${alternative}${rest}`);
-        if (words.length > max) return words;
+        expanded.push(`${before}${alternative}${rest}`);
+        if (expanded.length > max) return expanded;
       }
-    return words;
+    return expanded;
   }
   return [text];
 };

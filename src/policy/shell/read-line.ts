@@ -99,7 +99,7 @@ const readRedirection = (node: ShellTree): readonly Redirection[] => {
   return [{ kind: "input", content: [...asQuoted(readWord(word)), newline] }];
 };
 
-/** What is never split into several words: the value of an assignment, a here-string. */
+/** What is never split into several arguments: the value of an assignment, a here-string. */
 const asQuoted = (word: ShellWord): ShellWord => word.map((part) => ({ ...part, isQuoted: true }));
 
 const isRedirection = ({ type }: ShellTree): boolean => type.endsWith("_redirect");
@@ -108,7 +108,7 @@ const readCommand = (node: ShellTree): ShellCommand => {
   const parts = named(node);
   return {
     assignments: parts.filter(({ type }) => type === "variable_assignment").map(readAssignment),
-    words: parts.filter((part) => part.type !== "variable_assignment" && !isRedirection(part)).map(readWord),
+    args: parts.filter((part) => part.type !== "variable_assignment" && !isRedirection(part)).map(readWord),
     redirections: parts.filter(isRedirection).flatMap(readRedirection),
   };
 };
@@ -119,7 +119,7 @@ const readDeclaration = (node: ShellTree): ShellCommand => {
   const parts = named(node);
   if (keyword?.text !== "export" || parts.some(({ type }) => type !== "variable_assignment"))
     throw unsupported(node);
-  return { assignments: parts.map(readAssignment), words: [], redirections: [] };
+  return { assignments: parts.map(readAssignment), args: [], redirections: [] };
 };
 
 const pipeline = (...commands: readonly [ShellCommand, ...ShellCommand[]]): Pipeline => ({
@@ -203,9 +203,9 @@ const readStatement = (node: ShellTree): ShellLine => {
     case "command":
       return always(pipeline(readCommand(node)));
     case "variable_assignment":
-      return always(pipeline({ assignments: [readAssignment(node)], words: [], redirections: [] }));
+      return always(pipeline({ assignments: [readAssignment(node)], args: [], redirections: [] }));
     case "variable_assignments":
-      return always(pipeline({ assignments: named(node).map(readAssignment), words: [], redirections: [] }));
+      return always(pipeline({ assignments: named(node).map(readAssignment), args: [], redirections: [] }));
     case "declaration_command":
       return always(pipeline(readDeclaration(node)));
     case "pipeline":
@@ -221,7 +221,7 @@ const readStatement = (node: ShellTree): ShellLine => {
     case "redirected_statement": {
       const added = named(node).filter(isRedirection).flatMap(readRedirection);
       const [body] = named(node).filter((child) => !isRedirection(child));
-      if (body === undefined) return always(pipeline({ assignments: [], words: [], redirections: added }));
+      if (body === undefined) return always(pipeline({ assignments: [], args: [], redirections: added }));
       return redirectLast(readStatement(body), added, node);
     }
     default:

@@ -35,7 +35,7 @@ const CONTEXT = { home: "/home/me", variable: (name: string) => ({ A: "one two",
 const argvOf = (line: string): string[] => {
   const [step] = read(line);
   if (step?.run.kind !== "pipeline") throw new Error("not one command");
-  return step.run.commands[0].words.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
+  return step.run.commands[0].args.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
 };
 
 describe("REQ-D23: words", () => {
@@ -64,7 +64,7 @@ describe("REQ-D23: words", () => {
   test("globs are told from letters", () => {
     const [step] = read("ls *.js 'a*' [a-c]?.ts a\\*b src/**/x \"q\"*");
     if (step?.run.kind !== "pipeline") throw new Error("not one command");
-    const fields = step.run.commands[0].words.flatMap((word) => expandWord(word, CONTEXT));
+    const fields = step.run.commands[0].args.flatMap((word) => expandWord(word, CONTEXT));
     expect(fields.map(globSegments)).toEqual([
       undefined,
       ["*.js"],

@@ -1,4 +1,4 @@
-/** A node of a shell line's syntax tree, in the words of tree-sitter's bash grammar. */
+/** A node of a shell line's syntax tree, as in tree-sitter's bash grammar. */
 export interface ShellTree {
   readonly type: string;
   readonly text: string;
@@ -38,7 +38,7 @@ export interface Assignment {
 export interface ShellCommand {
   readonly assignments: readonly Assignment[];
   /** Empty: only assignments or redirections. */
-  readonly words: readonly ShellWord[];
+  readonly args: readonly ShellWord[];
   readonly redirections: readonly Redirection[];
 }
 

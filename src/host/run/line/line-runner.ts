@@ -64,7 +64,7 @@ const oneCommand = (argv: readonly string[]): ShellLine => [
     run: {
       kind: "pipeline",
       isNegated: false,
-      commands: [{ assignments: [], words: argv.map(literal), redirections: [] }],
+      commands: [{ assignments: [], args: argv.map(literal), redirections: [] }],
     },
   },
 ];

@@ -44,13 +44,13 @@ const checkHome = async (
 };
 
 export const argumentsOf = async (
-  words: readonly ShellWord[],
+  args: readonly ShellWord[],
   state: ShellState,
   access: Access,
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> => {
-  const fields = words.flatMap((word) => expandWord(word, contextOf(state)));
-  for (const word of words) await checkHome(word, state, access, signal);
+  const fields = args.flatMap((word) => expandWord(word, contextOf(state)));
+  for (const word of args) await checkHome(word, state, access, signal);
   const found: string[] = [];
   for (const field of fields) found.push(...(await matchNames(field, access, state.cwd, signal)));
   checkArgumentCount(found.length);

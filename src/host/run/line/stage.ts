@@ -44,7 +44,7 @@ export interface Stage {
 }
 
 export const stageOf = async (run: Run, command: ShellCommand, state: ShellState): Promise<Stage> => {
-  const argv = await argumentsOf(command.words, state, run.access, run.signal);
+  const argv = await argumentsOf(command.args, state, run.access, run.signal);
   if (argv[0] !== undefined) refuseShellCommand(argv[0], run.isListed(argv[0]));
   return { argv, command, state: assign(state, command.assignments) };
 };
