@@ -6,7 +6,7 @@ import { modeCost } from "../src/cli/tools-command.ts";
 import { configDocs } from "../src/config/docs.ts";
 import { configJsonSchema } from "../src/config/json-schema.ts";
 import type { Core } from "../src/core/core.ts";
-import { MODES } from "../src/core/options.ts";
+import { OFFERED_MODES } from "../src/core/options.ts";
 import { tokenCounter } from "../src/host/os/token-counter.ts";
 import { createApp } from "../src/wiring/app.ts";
 
@@ -53,7 +53,7 @@ ${rows.join("\n")}
 };
 
 const toolsPage = async (core: Core): Promise<string> => {
-  const costs = await Promise.all(MODES.map((mode) => modeCost(core, mode, count)));
+  const costs = await Promise.all(OFFERED_MODES.map((mode) => modeCost(core, mode, count)));
   const summary = costs.map(
     ({ mode, tools, tokens, bytes }) => `| ${mode} | ${tools.length} | ${tokens} | ${bytes} |`,
   );

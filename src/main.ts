@@ -1,5 +1,4 @@
-import { toLlmcError } from "./base/error.ts";
-import { ERROR_TABLE } from "./base/error-table.ts";
+import { describeFailure } from "./cli/describe-failure.ts";
 import { parseServe } from "./cli/serve-flags.ts";
 import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
 import { requestOf, stderr } from "./wiring/request.ts";
@@ -19,11 +18,9 @@ const run = async (argv: readonly string[]): Promise<void> => {
 };
 
 const fail = (thrown: unknown): void => {
-  const error = toLlmcError(thrown);
-  const cause =
-    error.code === "internal_error" && error.cause instanceof Error ? `\n${error.cause.stack ?? ""}` : "";
-  stderr.write(`llmc: ${error.message}${error.hint === undefined ? "" : `\n      ${error.hint}`}${cause}\n`);
-  process.exitCode = ERROR_TABLE[error.code].exit;
+  const { text, exit } = describeFailure(thrown);
+  stderr.write(text);
+  process.exitCode = exit;
 };
 
 await run(process.argv.slice(2)).catch(fail);

@@ -7,8 +7,10 @@ import type { Io } from "./io.ts";
 
 interface CallOptions {
   readonly tool: string;
-  readonly json: string;
-  readonly structured: boolean;
+  /** The arguments as JSON; `-` reads them from stdin. */
+  readonly args: string;
+  /** Print the structured result as JSON. */
+  readonly json: boolean;
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
   readonly model?: string | undefined;
@@ -21,8 +23,8 @@ const parseArguments = async (json: string, io: Io): Promise<unknown> => {
     return parseGuarded(json === "-" ? await io.readInput() : json);
   } catch (thrown) {
     const reason = thrown instanceof LlmcError ? thrown.message : "Not valid JSON.";
-    throw new LlmcError("invalid_args", `--json: ${reason}`, {
-      hint: `Give an object, such as --json '{"path":"."}', or - to read it from stdin.`,
+    throw new LlmcError("invalid_args", `--args: ${reason}`, {
+      hint: `Give an object, such as --args '{"path":"."}', or - to read it from stdin.`,
     });
   }
 };
@@ -32,7 +34,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
   const { defaultAgentId, defaultModel } = core.settings();
   const result = await core.call({
     tool: options.tool,
-    args: await parseArguments(options.json, io),
+    args: await parseArguments(options.args, io),
     correlationId: options.correlationId,
     signal: options.signal,
     caller: {
@@ -45,7 +47,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
       may: new Set<string>(EFFECTS),
     },
     progress: async (done, total, message) => {
-      if (io.isTerminal)
+      if (io.canRedraw)
         io.err(`${showControls(message ?? "working")} ${done}${total === undefined ? "" : `/${total}`}\n`);
     },
   });
@@ -57,10 +59,10 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
     );
   }
   if (result.kind === "error") {
-    if (options.structured) io.data(`${JSON.stringify(result.body)}\n`);
+    if (options.json) io.data(`${JSON.stringify(result.body)}\n`);
     throw result.error;
   }
-  if (options.structured) {
+  if (options.json) {
     io.data(`${JSON.stringify(result.structured ?? result.content)}\n`);
     return;
   }

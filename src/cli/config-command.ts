@@ -1,8 +1,8 @@
 import { LlmcError } from "../base/error.ts";
-import { explainKey } from "../config/explain.ts";
+import { explainAsJson, explainKey } from "../config/explain.ts";
 import type { Loaded } from "../config/load.ts";
 import { describeConfig, toJson } from "../config/show.ts";
-import { configTemplate } from "../config/template.ts";
+import { fullTemplate, shortTemplate } from "../config/template.ts";
 import { describeWaiting } from "../config/waiting.ts";
 import type { Io } from "./io.ts";
 
@@ -16,7 +16,12 @@ export const showConfig = (
   );
 };
 
-export const validateConfig = (loaded: Loaded, io: Io): void => {
+export const validateConfig = (loaded: Loaded, io: Io, options: { readonly json: boolean }): void => {
+  if (options.json) {
+    const { file, warnings, waiting } = toJson(loaded, { origin: false });
+    io.out(`${JSON.stringify({ valid: true, file, warnings, waiting }, null, 2)}\n`);
+    return;
+  }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
   if (loaded.waiting.length > 0) io.err(`note: ${describeWaiting(loaded.waiting)}\n`);
   io.out(
@@ -26,8 +31,18 @@ export const validateConfig = (loaded: Loaded, io: Io): void => {
   );
 };
 
-export const explainConfig = (key: string, loaded: Loaded, io: Io): void => {
-  io.out(`${explainKey(key, loaded)}\n`);
+/** Without `loaded`, which a file with an error cannot give, the key is explained without its value. */
+export const explainConfig = (
+  key: string,
+  loaded: Loaded | undefined,
+  io: Io,
+  options: { readonly json: boolean },
+): void => {
+  io.out(
+    options.json
+      ? `${JSON.stringify(explainAsJson(key, loaded), null, 2)}\n`
+      : `${explainKey(key, loaded)}\n`,
+  );
 };
 
 interface InitDisk {
@@ -35,13 +50,32 @@ interface InitDisk {
   writeText(path: string, text: string): Promise<void>;
 }
 
-/** Writes the commented configuration file; an existing one is never touched. */
-export const runInit = async (path: string, disk: InitDisk, io: Io): Promise<void> => {
+interface InitOptions {
+  /** Every key instead of those that most people change. */
+  readonly all: boolean;
+  readonly print: boolean;
+}
+
+/** Writes the commented configuration file; an existing one is never touched. Returns whether it was written. */
+export const runInit = async (
+  path: string,
+  disk: InitDisk,
+  io: Io,
+  { all, print }: InitOptions,
+): Promise<boolean> => {
+  const text = all ? fullTemplate() : shortTemplate();
+  if (print) {
+    io.out(text);
+    return false;
+  }
   if (await disk.exists(path)) {
     throw new LlmcError("invalid_args", `${path} already exists; nothing was written.`, {
       hint: "Edit it, or remove it first.",
     });
   }
-  await disk.writeText(path, configTemplate());
-  io.out(`Wrote ${path}. It lists every key with its default; edits take effect while the server runs.\n`);
+  await disk.writeText(path, text);
+  io.out(
+    `Wrote ${path}. Edits take effect while the server runs.${all ? "" : " llmc init --all --print shows every key."}\n`,
+  );
+  return true;
 };

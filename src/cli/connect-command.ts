@@ -35,8 +35,8 @@ export const runConnect = async (
     io.out(`${plan.file} needs no change.\n`);
     return;
   }
-  io.out(renderDiff(plan.before, plan.after, plan.file, io.isTerminal));
-  if (!yes && !io.isTerminal) {
+  io.out(renderDiff(plan.before, plan.after, plan.file, io.hasColours));
+  if (!yes && !io.canAsk) {
     throw new LlmcError(
       "invalid_args",
       "Nothing was written, because there is no terminal to ask for confirmation.",

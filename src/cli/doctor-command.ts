@@ -26,7 +26,7 @@ export const runDoctor = (
   }
   const width = Math.max(...findings.map(({ name }) => name.length));
   for (const { name, state, says, fix } of findings) {
-    io.out(`${PAINT[state](MARK[state], io.isTerminal)}  ${name.padEnd(width)}  ${says}\n`);
+    io.out(`${PAINT[state](MARK[state], io.hasColours)}  ${name.padEnd(width)}  ${says}\n`);
     if (fix !== undefined) io.out(`${table([["", "", `${" ".repeat(width)}  fix: ${fix}`]])}\n`);
   }
   io.out(

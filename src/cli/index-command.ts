@@ -1,10 +1,5 @@
 import { bold, type Io } from "./io.ts";
-
-interface Progress {
-  readonly phase: "wait" | "list" | "index" | "embed";
-  readonly done: number;
-  readonly total: number;
-}
+import { createProgressBar, type IndexProgress } from "./progress-bar.ts";
 
 interface Report {
   readonly files: number;
@@ -20,26 +15,9 @@ interface Indexer {
   index(
     request: { readonly force?: boolean },
     signal?: AbortSignal,
-    onProgress?: (progress: Progress) => void,
+    onProgress?: (progress: IndexProgress) => void,
   ): Promise<Report>;
 }
-
-const WIDTH = 30;
-/** Writing to the terminal for every file would be slower than the indexing. */
-const EVERY_MS = 50;
-
-const PHASES: Readonly<Record<Progress["phase"], string>> = {
-  wait: "waiting for another process",
-  list: "listing files",
-  index: "indexing",
-  embed: "creating vectors",
-};
-
-const bar = ({ phase, done, total }: Progress): string => {
-  if (total === 0) return PHASES[phase];
-  const filled = Math.min(WIDTH, Math.round((WIDTH * done) / total));
-  return `${PHASES[phase]} ${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${total}`;
-};
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
@@ -53,26 +31,34 @@ const summarize = ({ files, chunks, added, changed, removed, readBytes, tookMs }
   return `${plural(files, "file")}, ${plural(chunks, "chunk")}: ${changes.length === 0 ? "nothing changed" : changes.join(", ")}; ${megabytes} MB read in ${(tookMs / 1000).toFixed(2)} s`;
 };
 
-/** Updates the index and shows a progress bar on a terminal. */
+interface IndexOptions {
+  readonly force: boolean;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+}
+
+/** Updates the index, with a progress bar on stderr where that is a terminal. */
+export const withProgressBar = async (
+  indexer: Indexer,
+  io: Io,
+  { force, signal, now }: IndexOptions,
+): Promise<Report> => {
+  const bar = createProgressBar(io, now);
+  try {
+    return await indexer.index({ force }, signal, bar.show);
+  } finally {
+    bar.clear();
+  }
+};
+
+/** Updates the index and reports what changed. */
 export const runIndex = async (
   indexer: Indexer,
   io: Io,
-  options: {
-    readonly force: boolean;
-    readonly json: boolean;
-    readonly signal: AbortSignal;
-    readonly now: () => number;
-  },
+  options: IndexOptions & { readonly json: boolean },
 ): Promise<void> => {
-  let shownAt = Number.NEGATIVE_INFINITY;
-  const showsBar = io.isTerminal && !options.json;
-  const report = await indexer.index({ force: options.force }, options.signal, (progress) => {
-    if (!showsBar || options.now() - shownAt < EVERY_MS) return;
-    shownAt = options.now();
-    io.err(`\r\u001b[K${bar(progress)}`);
-  });
-  if (showsBar) io.err("\r\u001b[K");
+  const report = await withProgressBar(indexer, io, options);
   io.out(
-    options.json ? `${JSON.stringify(report)}\n` : `${bold("index", io.isTerminal)} ${summarize(report)}\n`,
+    options.json ? `${JSON.stringify(report)}\n` : `${bold("index", io.hasColours)} ${summarize(report)}\n`,
   );
 };

@@ -4,7 +4,10 @@ export interface Io {
   /** Content of files and commands: on a terminal its control characters are made visible. */
   data(text: string): void;
   err(text: string): void;
-  readonly isTerminal: boolean;
+  /** Whether stdout is a terminal that shows colours, and the user wants them (NO_COLOR, TERM=dumb). */
+  readonly hasColours: boolean;
+  /** Whether stderr is a terminal on which a line can be drawn again. */
+  readonly canRedraw: boolean;
   /** Whether a person can answer questions. */
   readonly canAsk: boolean;
   /** Asks on the terminal; false if there is none. */

@@ -37,10 +37,10 @@ export const runLocks = (
     plain(lock.key),
   ]);
   const [head = "", ...lines] = table([["PROCESS", "SINCE", "UNTIL", "FENCE", "FILE"], ...rows]).split("\n");
-  io.out(`${bold(head, io.isTerminal)}\n`);
+  io.out(`${bold(head, io.hasColours)}\n`);
   lines.forEach((line, i) => {
     const note = held[i]?.isDead
-      ? yellow("  (the process has ended; the next writer takes over)", io.isTerminal)
+      ? yellow("  (the process has ended; the next writer takes over)", io.hasColours)
       : "";
     io.out(`${line}${note}\n`);
   });

@@ -1,90 +1,28 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LlmcError } from "../base/error.ts";
-import { MODES } from "../core/options.ts";
-
-/** Flags that every command accepts. */
-export interface CommonOptions {
-  readonly root?: string;
-  readonly config?: string;
-  readonly mode?: (typeof MODES)[number];
-  readonly set: readonly string[];
-}
-
-export interface ServeOptions extends CommonOptions {
-  readonly stdio?: true;
-  readonly http?: true;
-  readonly host?: string;
-  readonly port?: string;
-  readonly generateToken?: true;
-}
-
-export interface ConnectFlags extends CommonOptions {
-  readonly scope?: "project" | "user";
-  readonly name?: string;
-  readonly remove?: true;
-  readonly print?: true;
-  readonly yes?: true;
-}
-
-export interface TrustFlags extends CommonOptions {
-  readonly yes?: true;
-  readonly revoke?: true;
-  readonly list?: true;
-  readonly json?: true;
-}
-
-export interface UsageFlags extends CommonOptions {
-  readonly json?: true;
-  readonly days?: string;
-  readonly session?: string;
-}
-
-export interface CallFlags extends CommonOptions {
-  readonly json: string;
-  readonly structured?: true;
-  readonly agent?: string;
-  readonly session?: string;
-  readonly model?: string;
-}
-
-export interface SearchFlags extends CommonOptions {
-  readonly json?: true;
-  readonly scope?: string;
-  readonly k?: string;
-  readonly budget?: string;
-  readonly path?: string;
-  readonly language?: string;
-  readonly kind?: string;
-}
-
-/** What the commands do; the wiring provides it. */
-export interface Actions {
-  serve(options: ServeOptions): Promise<void>;
-  init(options: CommonOptions): Promise<void>;
-  trust(options: TrustFlags): Promise<void>;
-  validateRepo(options: CommonOptions & { readonly json?: true }): Promise<void>;
-  showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
-  validateConfig(options: CommonOptions): Promise<void>;
-  explainConfig(key: string, options: CommonOptions): Promise<void>;
-  doctor(options: CommonOptions & { readonly json?: true; readonly attack?: true }): Promise<void>;
-  tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
-  locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
-  usage(options: UsageFlags): Promise<void>;
-  call(tool: string, options: CallFlags): Promise<void>;
-  connect(client: string, options: ConnectFlags): Promise<void>;
-  index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;
-  search(query: string, options: SearchFlags): Promise<void>;
-  whereUsed(symbol: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
-  inspect(target: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
-}
+import { MODES, OFFERED_MODES } from "../core/options.ts";
+import type { Actions } from "./actions.ts";
+import { SHELLS } from "./completion.ts";
+import { CLIENTS } from "./connect/clients.ts";
 
 const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+
+const parseMode = (text: string): (typeof MODES)[number] => {
+  const mode = MODES.find((one) => one === text);
+  if (mode === undefined) throw new InvalidArgumentError(`Allowed choices are ${OFFERED_MODES.join(", ")}.`);
+  return mode;
+};
 
 const withCommon = (command: Command): Command =>
   command
     .option("--root <dir>", "workspace (default: LLMC_ROOT, or this folder)")
     .option("--config <file>", "configuration file (default: LLMC_CONFIG, or llmc.toml in the workspace)")
-    .addOption(new Option("--mode <mode>", "which tools clients see").choices([...MODES]))
+    .addOption(
+      new Option(
+        "--mode <mode>",
+        `which tools clients see (${OFFERED_MODES.map((mode) => `"${mode}"`).join(", ")})`,
+      ).argParser(parseMode),
+    )
     .addOption(
       new Option("--set <key=value>", "override a configuration key; may be repeated")
         .argParser(collect)
@@ -102,15 +40,16 @@ const addServeCommands: AddCommands = (program, actions) => {
     .option("--generate-token", "create an access token on first use and store it in your state folder")
     .action((options) => actions.serve(options));
 
-  withCommon(program.command("init").description("write a commented llmc.toml")).action((options) =>
-    actions.init(options),
-  );
+  withCommon(program.command("init").description("write a short, commented llmc.toml"))
+    .option("--all", "write every key with its default")
+    .option("--print", "print it instead of writing it")
+    .action((options) => actions.init(options));
 
   withCommon(
     program
       .command("connect")
       .description("add llmc to a client's configuration, after showing the change")
-      .argument("<client>", "claude-desktop, claude-code, cursor, vscode, codex or zed"),
+      .argument("<client>", CLIENTS.map(({ name }) => name).join(", ")),
   )
     .addOption(
       new Option("--scope <scope>", "the configuration of the project or of the user").choices([
@@ -149,12 +88,12 @@ const addConfigCommands: AddCommands = (program, actions) => {
     .option("--origin", "show where each value comes from")
     .option("--json", "as JSON")
     .action((options) => actions.showConfig(options));
-  withCommon(config.command("validate").description("check the file, the environment and the flags")).action(
-    (options) => actions.validateConfig(options),
-  );
-  withCommon(config.command("explain").description("explain a key or a table").argument("<key>")).action(
-    (key, options) => actions.explainConfig(key, options),
-  );
+  withCommon(config.command("validate").description("check the file, the environment and the flags"))
+    .option("--json", "as JSON")
+    .action((options) => actions.validateConfig(options));
+  withCommon(config.command("explain").description("explain a key or a table").argument("<key>"))
+    .option("--json", "as JSON")
+    .action((key, options) => actions.explainConfig(key, options));
 };
 
 const addToolCommands: AddCommands = (program, actions) => {
@@ -175,8 +114,9 @@ const addToolCommands: AddCommands = (program, actions) => {
       .description("call one tool, without a server (every tool, unless --mode is given)")
       .argument("<tool>"),
   )
-    .option("--json <arguments>", "the arguments as a JSON object, or - to read them from stdin", "{}")
-    .option("--structured", "print the structured result as JSON")
+    .option("--args <arguments>", "the arguments as a JSON object, or - to read them from stdin")
+    .option("--json [arguments]", "print the structured result as JSON; with a value, the same as --args")
+    .addOption(new Option("--structured", "the earlier spelling of --json").hideHelp())
     .option("--agent <name>", "name of the calling agent (default: mcp.session.default_agent_id)")
     .option("--session <name>", "name of the session")
     .option("--model <name>", "name of the calling model (default: mcp.session.default_model)")
@@ -195,6 +135,20 @@ const addToolCommands: AddCommands = (program, actions) => {
   withCommon(program.command("locks").description("show which process is writing which file"))
     .option("--json", "as JSON")
     .action((options) => actions.locks(options));
+};
+
+const addHelperCommands: AddCommands = (program, actions) => {
+  program
+    .command("completion")
+    .description("print a script that completes llmc in a shell")
+    .argument("<shell>", SHELLS.join(", "))
+    .action((shell) => actions.completion(shell));
+
+  withCommon(
+    program
+      .command("token")
+      .description("print the token that serve --generate-token made for this workspace"),
+  ).action((options) => actions.token(options));
 };
 
 const addIndexCommands: AddCommands = (program, actions) => {
@@ -245,6 +199,7 @@ export const createProgram = (actions: Actions, version: string): Command => {
   addConfigCommands(program, actions);
   addToolCommands(program, actions);
   addIndexCommands(program, actions);
+  addHelperCommands(program, actions);
   const nested = program.commands.flatMap(({ commands }) => commands);
   for (const command of [program, ...program.commands, ...nested]) {
     command.exitOverride().configureOutput({ outputError: () => {} });

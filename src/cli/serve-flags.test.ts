@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { expect, test } from "vitest";
-import { type Actions, createProgram, runProgram } from "./program.ts";
+import type { Actions } from "./actions.ts";
+import { createProgram, runProgram } from "./program.ts";
 import { parseServe } from "./serve-flags.ts";
 
 /** What the whole command line makes of the same words. */

@@ -1,5 +1,5 @@
 import { MODES } from "../core/options.ts";
-import type { ServeOptions } from "./program.ts";
+import type { ServeOptions } from "./actions.ts";
 
 const isMode = (text: string): text is (typeof MODES)[number] => MODES.some((mode) => mode === text);
 

@@ -1,7 +1,7 @@
 import type { CountTokens } from "../base/tokens.ts";
 import type { Core } from "../core/core.ts";
 import type { Mode } from "../core/modes.ts";
-import { MODES } from "../core/options.ts";
+import { OFFERED_MODES } from "../core/options.ts";
 import { bold, type Io, table } from "./io.ts";
 
 interface ToolCost {
@@ -41,7 +41,7 @@ export const runTools = async (
   count: CountTokens,
   options: { readonly mode?: Mode | undefined; readonly json: boolean },
 ): Promise<void> => {
-  const modes = options.mode === undefined ? MODES : [options.mode];
+  const modes = options.mode === undefined ? OFFERED_MODES : [options.mode];
   const costs = await Promise.all(modes.map((mode) => modeCost(core, mode, count)));
   if (options.json) {
     io.out(`${JSON.stringify(costs, null, 2)}\n`);
@@ -50,10 +50,11 @@ export const runTools = async (
   for (const { mode, tools, tokens, bytes } of costs) {
     const current = mode === core.settings().mode ? " (current)" : "";
     io.out(
-      `${bold(`${mode}${current}`, io.isTerminal)}: ${tools.length} tools, ${tokens} tokens, ${bytes} bytes\n`,
+      `${bold(`${mode}${current}`, io.hasColours)}: ${tools.length} tools, ${tokens} tokens, ${bytes} bytes\n`,
     );
     io.out(
       `${table(tools.map((tool) => ["", tool.name, String(tool.tokens).padStart(5), tool.description]))}\n\n`,
     );
   }
+  io.out(`Programs that commands may start: ${core.settings().allowedPrograms.join(" ")}\n`);
 };

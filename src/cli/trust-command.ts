@@ -87,7 +87,7 @@ const jsonOf = ({ workspace, file, values, modules, unreadable, isGranted }: Tru
 
 /** Shows what would be granted and asks for it; returns whether it was granted. */
 export const askForTrust = async (trust: Trust, plan: TrustPlan, io: Io): Promise<boolean> => {
-  io.out(`${bold(`${plan.file} asks for more than your own configuration allows:`, io.isTerminal)}\n`);
+  io.out(`${bold(`${plan.file} asks for more than your own configuration allows:`, io.hasColours)}\n`);
   io.out(describePlan(plan));
   if (!(await io.confirm(`Trust ${plan.workspace} with this?`))) return false;
   await trust.grant(plan);

@@ -23,6 +23,6 @@ export const runUsage = <S>(
 ): void => {
   const found = summary({ days: daysOf(options.days), session: options.session });
   io.out(
-    options.json === true ? `${JSON.stringify(found, null, 2)}\n` : text(found, { bars: io.isTerminal }),
+    options.json === true ? `${JSON.stringify(found, null, 2)}\n` : text(found, { bars: io.hasColours }),
   );
 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { loadText } from "../../test/config-request.ts";
 import { LlmcError } from "../base/error.ts";
-import { explainKey } from "./explain.ts";
-import { ENTRIES, TABLES } from "./sections.ts";
+import { explainAsJson, explainKey } from "./explain.ts";
+import { ENTRIES, SHOWN_TABLES } from "./sections.ts";
 
 const load = (text: string) => loadText(text);
 
@@ -45,10 +45,19 @@ describe("REQ-C6: explaining a key", () => {
     const loaded = await load("mcp.tools.read_timeout = 4");
     const text = explainKey("mcp.tools", loaded);
     expect(text).toContain("read_timeout = 4\n    Timeout of a file or search operation, in seconds.");
-    for (const { path, entries } of TABLES) {
+    for (const { path, entries } of SHOWN_TABLES) {
       for (const { name } of entries) expect(explainKey(path, loaded)).toContain(`  ${name} = `);
     }
     expect(explainKey("mcp.linux_ops", loaded)).toContain("Tables inside: mcp.linux_ops.roots");
+    expect(explainKey("mcp", loaded)).not.toContain("code_execution");
+    expect(explainKey("mcp.hybrid", loaded)).not.toContain("execute_code");
+  });
+
+  it("explains a key without a configuration, which a broken file cannot give", () => {
+    expect(explainKey("mcp.server.port", undefined)).toContain("now       unknown, because");
+    expect(explainKey("mcp.server", undefined)).toContain("port = 8080");
+    expect(explainAsJson("mcp.server.port", undefined)).toMatchObject([{ default: 8080, now: null }]);
+    expect(() => explainAsJson("mcp.nothing", undefined)).toThrow(LlmcError);
   });
 
   it.each([

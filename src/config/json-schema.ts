@@ -1,4 +1,4 @@
-import type { Kind } from "../base/option.ts";
+import { type Kind, shownValues } from "../base/option.ts";
 import { type Entry, SHOWN_TABLES } from "./sections.ts";
 
 interface ObjectSchema {
@@ -20,7 +20,7 @@ const typeOf = (kind: Kind): Record<string, unknown> => {
     case "whole":
       return { type: "integer", minimum: kind.min, maximum: kind.max };
     case "choice":
-      return { type: "string", enum: kind.values };
+      return { type: "string", enum: shownValues(kind) };
     case "text":
       return { type: "string", ...(kind.shape === undefined ? {} : { pattern: kind.shape.pattern.source }) };
     case "list":

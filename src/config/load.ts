@@ -97,10 +97,11 @@ const unnamedMode = (hasFile: boolean, codeExecution: boolean): Setting => {
 const warningsFor = (config: Config, settings: ReadonlyMap<string, Setting>): string[] => {
   const warnings: string[] = [];
   const idle = [...settings.keys()].filter((key) => ENTRIES.get(key)?.option.planned);
+  if (config.mcp.mode === "code_execution")
+    warnings.push(
+      "mcp.mode: code_execution has no execute_code in this version; it lists read_file and list_dir",
+    );
   if (idle.length > 0) warnings.push(`set, but not in force yet: ${idle.join(", ")}`);
-  if (config.mcp.code_execution.enabled && config.mcp.mode !== "code_execution") {
-    warnings.push(`mcp.code_execution.enabled changes nothing: the mode is ${config.mcp.mode}`);
-  }
   if (!config.mcp.linux_ops.roots.enforce_roots) {
     warnings.push(
       "mcp.linux_ops.roots.enforce_roots is false: linux_* tools reach the whole file system, as far as this user does",

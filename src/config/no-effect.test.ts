@@ -4,7 +4,7 @@ import { configDocs } from "./docs.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import { ENTRIES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
-import { configTemplate } from "./template.ts";
+import { fullTemplate } from "./template.ts";
 
 const NO_EFFECT = [
   "mcp.subprocess",
@@ -70,7 +70,7 @@ describe("REQ-D26: keys tell the truth", () => {
     const shown = [
       describeConfig(loaded, { origin: true }),
       JSON.stringify(toJson(loaded, { origin: false }).values),
-      configTemplate(),
+      fullTemplate(),
       configDocs(),
       JSON.stringify(configJsonSchema()),
     ];

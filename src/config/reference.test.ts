@@ -4,7 +4,7 @@ import { z } from "zod";
 import { configDocs } from "./docs.ts";
 import { configJsonSchema } from "./json-schema.ts";
 import { SHOWN_TABLES } from "./sections.ts";
-import { configTemplate } from "./template.ts";
+import { fullTemplate } from "./template.ts";
 
 const SHOWN = SHOWN_TABLES.flatMap(({ entries }) => entries);
 
@@ -29,7 +29,7 @@ describe("REQ-C7: the JSON Schema for editors", () => {
       default: 8080,
     });
     expect(at("mcp.mode")).toMatchObject({
-      enum: ["classic", "hybrid", "code_execution"],
+      enum: ["classic", "hybrid"],
       default: "hybrid",
     });
     expect(at("mcp.linux_ops.roots.allowed_roots")).toEqual({
@@ -44,7 +44,7 @@ describe("REQ-C7: the JSON Schema for editors", () => {
 
   it("accepts the defaults and refuses unknown keys, at every level", () => {
     const validator = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
-    expect(validator.safeParse(parse(configTemplate().replaceAll(/^#(?! \S)/gm, ""))).error).toBeUndefined();
+    expect(validator.safeParse(parse(fullTemplate().replaceAll(/^#(?! \S)/gm, ""))).error).toBeUndefined();
     for (const bad of [
       { x: 1 },
       { mcp: { x: 1 } },

@@ -40,6 +40,18 @@ const anyValues = fc.record(
   { requiredKeys: [] },
 );
 
+describe("REQ-O2: the format of log lines", () => {
+  it.each([
+    ["", true, "text"],
+    ["", false, "json"],
+    ['observability = { log_format = "json" }', true, "json"],
+    ["logging = { structured_output = true }", true, "json"],
+    ["logging = { structured_output = false }", false, "text"],
+  ])("%s, at a terminal: %s, is %s", async (text, atTerminal, format) => {
+    expect(logSettings(await load(`[mcp]\n${text}`), atTerminal).format).toBe(format);
+  });
+});
+
 describe("REQ-C3: the effective configuration", () => {
   it("says where each value came from", async () => {
     const loaded = await load("[mcp.server]\nport = 1\n", {

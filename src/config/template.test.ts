@@ -1,18 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { loadText } from "../../test/config-request.ts";
 import { SHOWN_TABLES } from "./sections.ts";
-import { configTemplate } from "./template.ts";
+import { fullTemplate, shortTemplate } from "./template.ts";
 
 const load = (text: string | undefined) => loadText(text);
 
 const SHOWN = SHOWN_TABLES.flatMap(({ entries }) => entries);
 
 /** A comment has one space behind its #; what has none or more is a key or a part of its value. */
-const uncommented = () => configTemplate().replaceAll(/^#(?! \S)/gm, "");
+const uncommented = () => fullTemplate().replaceAll(/^#(?! \S)/gm, "");
 
 describe("REQ-C6: the file that llmc init writes", () => {
+  it("is short, names the mode, and loads to the defaults with and without its #", async () => {
+    const text = shortTemplate();
+    expect(text.split("\n").length).toBeLessThan(40);
+    for (const one of [text, text.replaceAll(/^#(?! \S)/gm, "")])
+      expect((await load(one)).config).toEqual((await load(undefined)).config);
+    expect([...(await load(text)).origins].filter(([, { source }]) => source === "file")).toHaveLength(1);
+  });
+});
+
+describe("REQ-C6: the file that llmc init --all writes", () => {
   it("loads to the defaults, with the mode as its only value", async () => {
-    const { config, origins } = await load(configTemplate());
+    const { config, origins } = await load(fullTemplate());
     expect(config).toEqual((await load(undefined)).config);
     expect([...origins].filter(([, { source }]) => source === "file").map(([key]) => key)).toEqual([
       "mcp.mode",
@@ -30,7 +40,7 @@ describe("REQ-C6: the file that llmc init writes", () => {
   });
 
   it.each(SHOWN)("$key can be uncommented alone", async ({ key, name, option }) => {
-    const lines = configTemplate().split("\n");
+    const lines = fullTemplate().split("\n");
     const header = lines.indexOf(`[${key.slice(0, -name.length - 1)}]`);
     const start = lines.findIndex(
       (line, at) => at > header && line.replace("#", "").startsWith(`${name} = `),

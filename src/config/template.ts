@@ -1,8 +1,8 @@
-import { type Entry, SHOWN_TABLES } from "./sections.ts";
+import { type Entry, SHOWN_TABLES, type Table } from "./sections.ts";
 import { tomlLines } from "./toml-text.ts";
 
-const PREFACE = [
-  "# Configuration of llmc. Every key stands here at its default: take away the # in front of one to change it.",
+const preface = (which: string): readonly string[] => [
+  `# Configuration of llmc. ${which}: take away the # in front of one to change it.`,
   "# A flag wins over an environment variable, which wins over this file, which wins over your own",
   "# config.toml. What this file allows beyond that needs `llmc trust`. `llmc config` shows what is in force.",
 ];
@@ -17,11 +17,10 @@ const templateEntry = (entry: Entry): string[] => {
   return [`# ${option.says}${leftOut}`, `${mark}${name} = ${head}`, ...rest.map((line) => `${mark}${line}`)];
 };
 
-/** The file that `llmc init` writes. Table headers are active, so that a key only needs its own # taken away. */
-export const configTemplate = (): string =>
+const templateOf = (which: string, tables: readonly Table[]): string =>
   [
-    ...PREFACE,
-    ...SHOWN_TABLES.flatMap(({ path, says, entries }) => [
+    ...preface(which),
+    ...tables.flatMap(({ path, says, entries }) => [
       "",
       `# ${says}`,
       `[${path}]`,
@@ -29,3 +28,27 @@ export const configTemplate = (): string =>
     ]),
     "",
   ].join("\n");
+
+/** Keys that decide what an agent may see and do; the others are for operators. */
+const USUAL: readonly string[] = [
+  "mcp.mode",
+  "mcp.hybrid.promoted_tools",
+  "mcp.tools.allowed_roots",
+  "mcp.tools.run_cmd_allowlist",
+  "mcp.tools.exec_timeout",
+  "mcp.tools.allow_outbound_network",
+  "mcp.tools.custom_modules",
+];
+
+/** The file that `llmc init --all` writes. Table headers are active, so that a key only needs its own # taken away. */
+export const fullTemplate = (): string => templateOf("Every key stands here at its default", SHOWN_TABLES);
+
+/** The file that `llmc init` writes: the usual keys. */
+export const shortTemplate = (): string =>
+  templateOf(
+    "The usual keys stand here at their defaults (`llmc init --all --print` shows every key)",
+    SHOWN_TABLES.map((table) => ({
+      ...table,
+      entries: table.entries.filter(({ key }) => USUAL.includes(key)),
+    })).filter(({ entries }) => entries.length > 0),
+  );

@@ -13,10 +13,10 @@ export interface Waiting {
 }
 
 /** One line for a log or a terminal: what the file asks for and does not get. */
-export const describeWaiting = (waiting: readonly Waiting[]): string =>
+export const describeWaiting = (waiting: readonly Waiting[], trust = "llmc trust"): string =>
   `llmc.toml asks for more than is in force here, and this workspace is not trusted with it: ${waiting
     .map(({ key }) => key)
-    .join(", ")} (llmc trust shows and grants it)`;
+    .join(", ")} (${trust} shows and grants it)`;
 
 const isInside = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
@@ -26,7 +26,12 @@ const isAbout = (waiting: string, item: string): boolean =>
   item.startsWith("/") ? isInside(item, waiting) : basename(waiting).split(":")[0] === item;
 
 /** What trust would change about a refusal; undefined where it would change nothing. */
-export const waitingHint = (waiting: readonly Waiting[], key: string, item?: string): string | undefined => {
+export const waitingHint = (
+  waiting: readonly Waiting[],
+  key: string,
+  item?: string,
+  trust = "llmc trust",
+): string | undefined => {
   const found = waiting.find((one) => one.key === key);
   if (found === undefined) return undefined;
   const items = Array.isArray(found.items) ? found.items.map(String) : undefined;
@@ -34,5 +39,5 @@ export const waitingHint = (waiting: readonly Waiting[], key: string, item?: str
   if (item !== undefined && items !== undefined && about === undefined) return undefined;
   const what =
     about === undefined ? `asks for ${key} = ${tomlInline(redactUserinfo(found.asked))}` : `allows ${about}`;
-  return `llmc.toml ${what}, but this workspace is not trusted: run llmc trust`;
+  return `llmc.toml ${what}, but this workspace is not trusted: run ${trust}`;
 };

@@ -20,6 +20,8 @@ export interface CoreSettings extends RegistrySettings, PipeSettings {
   readonly maxConcurrent: number;
   readonly maxQueued: number;
   readonly sidecars: readonly string[];
+  /** Programs that commands may start, by name or path; the instructions name them. */
+  readonly allowedPrograms: readonly string[];
   readonly defaultAgentId: string;
   readonly defaultModel: string;
 }
@@ -99,7 +101,8 @@ const createViews = ({ settings, program, waiting, now }: CoreParts, registry: (
   return {
     sendsStructured,
     listTools: () => catalogue().tools.map((tool) => publishTool(tool, { outputSchema: sendsStructured() })),
-    instructions: () => instructionsFor(catalogue().settings.mode, catalogue().tools),
+    instructions: () =>
+      instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
     health: (): HealthView => ({
       ok: true,
       version: settings().configVersion,

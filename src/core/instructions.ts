@@ -7,26 +7,57 @@ const MODE_LINE: Readonly<Record<Mode, string>> = {
   code_execution: "Code execution mode: only a few tools are listed.",
 };
 
+/** Programs that the instructions name; more of them would cost every session more than they help. */
+const MAX_PROGRAMS = 24;
+
+const baseName = (program: string): string => program.slice(program.lastIndexOf("/") + 1);
+
+/** The allowed programs by name, as `run_cmd` takes them. */
+const describePrograms = (allowlist: readonly string[]): string => {
+  const names = [...new Set(allowlist.map(baseName))];
+  if (names.length === 0) return "No program is allowed yet.";
+  const more = names.length - MAX_PROGRAMS;
+  return `Allowed programs: ${names.slice(0, MAX_PROGRAMS).join(" ")}${more > 0 ? ` and ${more} more` : ""}.`;
+};
+
 /** Only tools that are listed may be named, so each line depends on one. */
 const TOOL_LINES: readonly (readonly [tool: string, line: string])[] = [
+  [
+    "rag_search",
+    "Find code and documents with `rag_search`, by meaning or by name, before you read whole files.",
+  ],
   ["read_file", "Long files come in parts: read on with `offset`."],
   ["linux_fs_edit", "Change files with `linux_fs_edit` (find and replace) rather than rewriting them."],
   ["linux_fs_write", "Create or replace files with `linux_fs_write`."],
-  ["run_cmd", "`run_cmd` runs command lines of allowlisted programs (no shell)."],
   [
     "execute_code",
     "Files written by `execute_code` are ephemeral: compute there, keep results with a file tool.",
   ],
 ];
 
+/** How to read on in a large result; the first whose tool is listed. */
+const HANDLE_LINES: readonly (readonly [tool: string, line: string])[] = [
+  ["linux_handle_read", "A long result ends with a handle: read on with `linux_handle_read`."],
+  ["read_file", "A long result ends with a handle: read on with `read_file`, path handle:ID."],
+];
+
 /** What a client's model is told at the start, and what 00_INIT returns: short, and only about what is there. */
-export const instructionsFor = (mode: Mode, listed: readonly Tool[]): string => {
+export const instructionsFor = (
+  mode: Mode,
+  listed: readonly Tool[],
+  allowlist: readonly string[],
+): string => {
   const names = new Set(listed.map(({ name }) => name));
+  const handleLine = HANDLE_LINES.find(([tool]) => names.has(tool))?.[1];
   return [
     MODE_LINE[mode],
     `Tools: ${listed.map(({ name }) => name).join(", ")}.`,
     "Paths are relative to the workspace; paths outside the allowed roots are refused.",
     ...TOOL_LINES.filter(([tool]) => names.has(tool)).map(([, line]) => line),
+    ...(names.has("run_cmd")
+      ? [`\`run_cmd\` runs command lines of allowed programs (no shell). ${describePrograms(allowlist)}`]
+      : []),
+    ...(handleLine === undefined ? [] : [handleLine]),
     "A failure is `{error, meta: {error_code, retryable}}`; its text says what to do instead.",
   ].join("\n");
 };

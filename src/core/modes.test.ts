@@ -27,6 +27,41 @@ describe("modes", () => {
     expect(await app.errorCode("ghost_tool")).toBe("unknown_tool");
   });
 
+  test("REQ-D21 REQ-M2 REQ-M6: hybrid searches by default; the instructions say how, what may run, and how to read on", async () => {
+    const { core } = await openTestApp();
+    expect(namesOf(core.listTools())).toEqual([
+      "00_INIT",
+      "linux_fs_edit",
+      "linux_fs_write",
+      "list_dir",
+      "rag_search",
+      "read_file",
+      "run_cmd",
+    ]);
+    const text = core.instructions();
+    expect(text).toContain("with `rag_search`, by meaning or by name");
+    expect(text).toContain(
+      "Allowed programs: ls cat head tail wc stat file find grep rg sort uniq diff tree git pytest.",
+    );
+    expect(text).toContain("read on with `read_file`, path handle:ID");
+  });
+
+  test("REQ-M6: the instructions name programs briefly, in any number", async () => {
+    const allowed = (names: readonly string[]) =>
+      openTestApp({ overrides: { "mcp.tools.run_cmd_allowlist": JSON.stringify(names) } });
+    const many = Array.from({ length: 30 }, (_, at) => `/opt/bin/p${at}`);
+    expect((await allowed(many)).core.instructions()).toContain(" p22 p23 and 6 more.");
+    expect((await allowed([])).core.instructions()).toContain("No program is allowed yet.");
+    const none = await openTestApp({ overrides: { "mcp.tools.enable_run_cmd": "false" } });
+    expect(none.core.instructions()).not.toContain("programs");
+  });
+
+  test("REQ-M4: a tool of a later version that nobody asked for is no warning", async () => {
+    expect(await (await openTestApp()).logs()).not.toContain("execute_code");
+    const asked = await openTestApp({ overrides: { "mcp.hybrid.promoted_tools": "execute_code" } });
+    expect(await asked.logs()).toContain("execute_code");
+  });
+
   test("REQ-M5: a tool list over its budget is warned about", async () => {
     const app = await openTestApp({
       config: '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\nbootstrap_budget_warning = 10\n',

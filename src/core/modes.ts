@@ -39,5 +39,12 @@ export const toolsOfMode = <T extends { readonly name: string }>(
   const wanted = new Set(names.map(canonicalName).filter((name) => !settings.withheldTools.includes(name)));
   const listed = offered.filter(({ name }) => wanted.has(name));
   const present = new Set(listed.map(({ name }) => name));
-  return { listed, phantoms: [...wanted].filter((name) => !present.has(name)) };
+  // `execute_code` is part of the default: that it does not exist yet is no mistake of the operator.
+  const asked = new Set(settings.promotedTools.map(canonicalName));
+  return {
+    listed,
+    phantoms: [...wanted].filter(
+      (name) => !present.has(name) && (name !== "execute_code" || asked.has(name)),
+    ),
+  };
 };

@@ -2,6 +2,12 @@ import { flag, list, oneOf, section, text, whole } from "../base/option.ts";
 
 export const MODES = ["classic", "hybrid", "code_execution"] as const;
 
+/** Accepted, but neither offered nor described until `execute_code` exists (REQ-D26). */
+const PLANNED_MODES = ["code_execution"] as const;
+
+/** The modes that pages, help texts and price lists show. */
+export const OFFERED_MODES = MODES.filter((mode) => !PLANNED_MODES.some((planned) => planned === mode));
+
 export const coreSections = [
   section("mcp", "What the server offers and how much it does at once.", {
     enabled: flag(true, true, "Whether the server may start; with false, `llmc serve` refuses.", {
@@ -16,7 +22,8 @@ export const coreSections = [
       MODES,
       "hybrid",
       "never",
-      "Which tools a client sees: classic (all), hybrid (a small promoted set) or code_execution. Without a config file the mode is hybrid; a file that names no mode means classic.",
+      "Which tools a client sees: classic (all) or hybrid (a small promoted set). Without a config file the mode is hybrid; a file that names no mode means classic.",
+      { plannedValues: PLANNED_MODES },
     ),
     max_concurrent_requests: whole(
       100,
@@ -35,11 +42,13 @@ export const coreSections = [
   }),
   section("mcp.hybrid", "The hybrid mode's tool list.", {
     promoted_tools: list(
-      ["linux_fs_write", "linux_fs_edit", "run_cmd"],
+      ["linux_fs_write", "linux_fs_edit", "run_cmd", "rag_search"],
       "never",
       "Tools listed in addition to read_file, list_dir and 00_INIT. A name that matches no tool is left out with a warning.",
     ),
-    include_execute_code: flag(true, true, "Also list execute_code where it can run in isolation."),
+    include_execute_code: flag(true, true, "Also list execute_code where it can run in isolation.", {
+      planned: true,
+    }),
     bootstrap_budget_warning: whole(
       15_000,
       0,
@@ -49,7 +58,9 @@ export const coreSections = [
     ),
   }),
   section("mcp.code_execution", "The code_execution mode.", {
-    enabled: flag(false, "never", "Selects code_execution mode if the file does not set a mode."),
+    enabled: flag(false, "never", "Selects code_execution mode if the file does not set a mode.", {
+      planned: true,
+    }),
   }),
   section("mcp.session", "Who is calling, if the client does not say.", {
     default_agent_id: text(

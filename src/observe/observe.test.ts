@@ -65,10 +65,10 @@ describe("logs", () => {
     expect(await quiet.logs()).toBe("");
   });
 
-  test("REQ-C3: the effective configuration is logged at start", async () => {
-    const app = await openTestApp({
-      overrides: { "mcp.observability.otlp_endpoint": "", "mcp.server.port": "9123" },
-    });
+  test("REQ-C3: the effective configuration is logged at start, at debug level only", async () => {
+    const overrides = { "mcp.observability.otlp_endpoint": "", "mcp.server.port": "9123" };
+    expect(await (await openTestApp({ overrides })).logs()).toBe("");
+    const app = await openTestApp({ overrides: { ...overrides, "mcp.logging.level": "debug" } });
     expect(lines(await app.logs())[0]).toMatchObject({
       msg: "effective configuration",
       config: { values: { "mcp.server.port": 9123 } },

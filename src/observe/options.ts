@@ -23,7 +23,12 @@ export const observeSections = [
       "The token audit's file, relative to the workspace.",
       { path: true },
     ),
-    log_format: oneOf(["json", "text"], "json", "any", "Format of log lines on stderr."),
+    log_format: oneOf(
+      ["json", "text"],
+      "json",
+      "any",
+      "Format of log lines on stderr. Unless it is set, lines on a terminal are text.",
+    ),
     log_level: oneOf(LOG_LEVELS, "info", "any", "Minimum severity that is logged."),
     retention_days: whole(
       0,

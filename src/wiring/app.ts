@@ -22,6 +22,7 @@ import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { loadFor } from "./load.ts";
+import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
 export interface AppRequest {
@@ -70,6 +71,7 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   maxConcurrent: mcp.max_concurrent_requests,
   maxQueued: mcp.limits.max_queued_requests,
   sidecars: mcp.resources.sidecars,
+  allowedPrograms: mcp.tools.run_cmd_allowlist,
   customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,
@@ -141,16 +143,16 @@ const createTelemetry = async (
 };
 
 /** One log line that explains why values of the workspace's file have no effect. */
-const warnOfWaiting = ({ waiting }: Loaded, log: Observer["log"]): void => {
+const warnOfWaiting = ({ waiting }: Loaded, root: string, log: Observer["log"]): void => {
   if (waiting.length === 0) return;
-  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting));
+  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting, trustCommand(root)));
 };
 
 /** Loads the configuration, and the log that it asks for. */
 const openConfig = async (request: AppRequest) => {
   const load = () => loadFor(request, false);
   const first = await load();
-  const log = createLog(logSettings(first), request.stderr);
+  const log = createLog(logSettings(first, request.stderr.isTerminal), request.stderr);
   const store = createConfigStore({
     load,
     first,
@@ -160,12 +162,12 @@ const openConfig = async (request: AppRequest) => {
         "the configuration has an error; the last good one stays in force",
       ),
   });
-  log.info(
+  log.debug(
     () => ({ file: first.file ?? "none", config: toJson(first, { origin: false }) }),
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
-  warnOfWaiting(first, log);
+  warnOfWaiting(first, request.root, log);
   return { store, log };
 };
 
@@ -190,7 +192,7 @@ const createEngineLoader = (
               .current()
               .waiting.filter(({ key }) => key === MODULES_KEY)
               .map(({ asked }) => String(asked)),
-          trustHint: (key, item) => waitingHint(store.current().waiting, key, item),
+          trustHint: (key, item) => waitingHint(store.current().waiting, key, item, trustCommand(root)),
           log,
           onCommand: metrics.recordEnvelope,
         }),
@@ -203,16 +205,16 @@ const createEngineLoader = (
 
 /** Follows the configuration file while the program runs. */
 const followConfig = async (
-  { watch, folders }: AppRequest,
+  { watch, folders, stderr, root }: AppRequest,
   store: ConfigStore,
   log: LiveLog,
   core: Core,
   disk: Disk,
 ): Promise<() => void> => {
   store.onChange((next, _previous, { changed, needsRestart }) => {
-    log.configure(logSettings(next));
+    log.configure(logSettings(next, stderr.isTerminal));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
-    warnOfWaiting(next, log);
+    warnOfWaiting(next, root, log);
     void core.refresh();
   });
   if (!watch) return () => {};

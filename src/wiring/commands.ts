@@ -1,21 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
-import { showControls } from "../base/text.ts";
+import type { Actions, CommonOptions } from "../cli/actions.ts";
 import type { runCall } from "../cli/call-command.ts";
-import type { Io } from "../cli/io.ts";
-import { type Actions, type CommonOptions, createProgram, runProgram } from "../cli/program.ts";
+import { createProgram, runProgram } from "../cli/program.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
-import { requestOf, stderr } from "./request.ts";
+import { requestOf } from "./request.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
+import { io } from "./terminal.ts";
+import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
 const launcher = fileURLToPath(new URL("../../bin/llmc", import.meta.url));
@@ -24,21 +23,6 @@ const launcher = fileURLToPath(new URL("../../bin/llmc", import.meta.url));
 const shownLauncher = (): string => {
   const near = relative(process.cwd(), launcher);
   return near.startsWith("..") ? launcher : near;
-};
-
-const io: Io = {
-  out: (line) => void process.stdout.write(line),
-  data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
-  err: (line) => stderr.write(line),
-  isTerminal: Boolean(process.stdout.isTTY) && process.env["NO_COLOR"] === undefined,
-  canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
-  confirm: async (question) => {
-    const lines = createInterface({ input: process.stdin, output: process.stdout });
-    const answer = await lines.question(`${question} [y/N] `);
-    lines.close();
-    return /^y(es)?$/i.test(answer.trim());
-  },
-  readInput: () => text(process.stdin),
 };
 
 /** Commands for people log errors only, unless they ask for more. */
@@ -53,39 +37,53 @@ const quiet = (request: AppRequest): AppRequest => ({
 
 const loadWith = async (options: CommonOptions) => loadFor(await requestOf(options));
 
-/** The app of a command for people. Settings that wait for trust are named on stderr. */
+/** The app of a command for people. Warnings, and settings that wait for trust, are told on stderr. */
 const openQuietly = async (options: CommonOptions): Promise<App> => {
-  const app = await createApp(quiet(await requestOf(options)));
-  const { waiting } = app.config.current();
+  const request = await requestOf(options);
+  const app = await createApp(quiet(request));
+  const { waiting, warnings } = app.config.current();
+  for (const warning of warnings) io.err(`note: ${warning}\n`);
   if (waiting.length > 0) {
     const { describeWaiting } = await import("../config/waiting.ts");
-    io.err(`note: ${describeWaiting(waiting)}\n`);
+    io.err(`note: ${describeWaiting(waiting, trustCommand(request.root))}\n`);
   }
   return app;
+};
+
+/** At a terminal the index is brought up to date before the question, with a progress bar for the person who waits. */
+const indexFirst = async (app: App, signal: AbortSignal): Promise<void> => {
+  if (!io.canRedraw) return;
+  const [{ withProgressBar }, { retrieval }] = await Promise.all([
+    import("../cli/index-command.ts"),
+    app.engines(),
+  ]);
+  await withProgressBar(retrieval, io, { force: false, signal, now: app.now });
 };
 
 /** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
 const callTool = async (
   options: CommonOptions,
   call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
+  needsIndex = false,
 ): Promise<void> => {
   const { runCall } = await import("../cli/call-command.ts");
   const app = await openQuietly({ ...options, mode: options.mode ?? "classic" });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {
+    if (needsIndex) await indexFirst(app, stop.signal);
     await runCall(app.core, io, { ...call, correlationId: randomUUID(), signal: stop.signal });
   } finally {
     await app.close();
   }
 };
 
-/** A command that calls a tool, with its own names for the arguments. */
+/** A command that asks the index by a tool, with its own names for the arguments. */
 const askTool = (
   { json, ...common }: CommonOptions & { readonly json?: true },
   tool: string,
   args: Readonly<Record<string, unknown>>,
-): Promise<void> => callTool(common, { tool, json: JSON.stringify(args), structured: json ?? false });
+): Promise<void> => callTool(common, { tool, args: JSON.stringify(args), json: json ?? false }, true);
 
 /** A number as typed; other text is passed on, and the tool refuses it with a reason. */
 const numberOf = (typed: string | undefined): unknown =>
@@ -111,8 +109,11 @@ const actions: Actions = {
   init: async (options) => {
     const { runInit } = await import("../cli/config-command.ts");
     const request = await requestOf(options);
-    await runInit(request.configPath ?? join(request.root, "llmc.toml"), createDisk(), io);
-    await (await import("./trust.ts")).trustOwn(request);
+    const isWritten = await runInit(request.configPath ?? join(request.root, "llmc.toml"), createDisk(), io, {
+      all: options.all ?? false,
+      print: options.print ?? false,
+    });
+    if (isWritten) await (await import("./trust.ts")).trustOwn(request);
   },
   trust: async (options) => {
     const [{ runTrust }, { createTrust }] = await Promise.all([
@@ -137,11 +138,16 @@ const actions: Actions = {
   },
   validateConfig: async (options) => {
     const { validateConfig } = await import("../cli/config-command.ts");
-    validateConfig(await loadWith(options), io);
+    validateConfig(await loadWith(options), io, { json: options.json ?? false });
   },
   explainConfig: async (key, options) => {
     const { explainConfig } = await import("../cli/config-command.ts");
-    explainConfig(key, await loadWith(options), io);
+    const loaded = await loadWith(options).catch((thrown: unknown) => {
+      if (!(thrown instanceof LlmcError)) throw thrown;
+      io.err(`note: ${thrown.message}\n`);
+      return undefined;
+    });
+    explainConfig(key, loaded, io, { json: options.json ?? false });
   },
   doctor: async (options) => {
     const [{ runDoctor }, { examine }] = await Promise.all([
@@ -162,6 +168,8 @@ const actions: Actions = {
     const { mode, ...others } = options;
     const app = await openQuietly(others);
     await runTools(app.core, io, await tokenCounter(), { mode, json: options.json ?? false });
+    const { describeUnnamedMode, isModeUnnamed } = await import("./mode-prices.ts");
+    if (isModeUnnamed(app.config.current())) io.err(`note: ${await describeUnnamedMode(app.core)}\n`);
     await app.close();
   },
   locks: async (options) => {
@@ -184,8 +192,25 @@ const actions: Actions = {
       await app.close();
     }
   },
-  call: (tool, { json, structured, agent, session, model, ...common }) =>
-    callTool(common, { tool, json, structured: structured ?? false, agent, session, model }),
+  call: (tool, { args, json, structured, agent, session, model, ...common }) =>
+    callTool(common, {
+      tool,
+      args: args ?? (typeof json === "string" ? json : "{}"),
+      json: json === true || (structured ?? false),
+      agent,
+      session,
+      model,
+    }),
+  completion: async (shell) => {
+    const { completionScript } = await import("../cli/completion.ts");
+    io.out(completionScript(createProgram(actions, VERSION), shell));
+  },
+  token: async (options) => {
+    const request = await requestOf(options);
+    const { config } = await loadFor(request);
+    const { tokenOf } = await import("./token-file.ts");
+    io.out(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
+  },
   connect: async (client, options) => {
     const { runConnect } = await import("../cli/connect-command.ts");
     const { root, configPath } = await requestOf(options);

@@ -14,6 +14,7 @@ import { modelSettingsOf } from "./agent-wiring.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
 import { createTrust } from "./trust.ts";
+import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
 const good = (name: string, says: string): Finding => ({ name, state: "good", says });
@@ -25,16 +26,35 @@ const examineConfig = async (
 ): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
   try {
     const loaded = await loadFor(request);
-    const says =
-      loaded.file === undefined
-        ? "no file; the defaults are in force (hybrid mode)"
-        : `${loaded.file}, ${loaded.config.mcp.mode} mode`;
+    const says = loaded.file === undefined ? "no file; the defaults are in force" : loaded.file;
     return { finding: good("configuration", says), loaded };
   } catch (thrown) {
     return {
       finding: bad("configuration", toLlmcError(thrown).message, "llmc config validate"),
       loaded: undefined,
     };
+  }
+};
+
+/** What clients pay for the tool list. */
+const examineMode = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  if (loaded === undefined) return [];
+  const [{ createApp }, { modeCost }, { tokenCounter }, { describeUnnamedMode, isModeUnnamed }] =
+    await Promise.all([
+      import("./app.ts"),
+      import("../cli/tools-command.ts"),
+      import("../host/os/token-counter.ts"),
+      import("./mode-prices.ts"),
+    ]);
+  const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
+  const { core, close } = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
+  try {
+    if (isModeUnnamed(loaded))
+      return [weak("mode", await describeUnnamedMode(core), 'mode = "hybrid" or mode = "classic" in [mcp]')];
+    const { mode, tools, tokens } = await modeCost(core, loaded.config.mcp.mode, await tokenCounter());
+    return [good("mode", `${mode}: ${tools.length} tools, ${tokens} tokens`)];
+  } finally {
+    await close();
   }
 };
 
@@ -71,7 +91,11 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
   return [
     waiting.length === 0
       ? good("trust", "all that the workspace's file says is in force")
-      : weak("trust", `the workspace's file is not trusted with ${waiting.join(", ")}`, "llmc trust"),
+      : weak(
+          "trust",
+          `the workspace's file is not trusted with ${waiting.join(", ")}`,
+          trustCommand(request.root),
+        ),
   ];
 };
 
@@ -181,6 +205,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
   return [
     good("llmc", `${VERSION} on Node ${process.versions.node}, ${process.platform} ${process.arch}`),
     finding,
+    ...(await examineMode(request, loaded)),
     ...(await examineTrust(request, loaded)),
     ...(await examineRoots(request, loaded)),
     await examineFiles(),

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
-import type { CommonOptions } from "../cli/program.ts";
+import type { CommonOptions } from "../cli/actions.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { userFolders } from "../config/user-folders.ts";
 import { createStderr } from "../host/os/stdio.ts";

@@ -21,15 +21,19 @@ const metricsPathOf = (app: App): string | undefined => {
   return enabled && isServed ? path : undefined;
 };
 
-const welcome = async (
-  app: App,
-  url: string,
-  tokenFile: string | undefined,
-  command: string,
-): Promise<string> => {
-  const [{ modeCost }, { tokenCounter }] = await Promise.all([
+interface Welcome {
+  readonly url: string;
+  readonly tokenFile: string | undefined;
+  /** How to call this program again. */
+  readonly command: string;
+}
+
+/** What a person at the terminal needs next, and nothing else. */
+const welcome = async (app: App, { url, tokenFile, command }: Welcome): Promise<string> => {
+  const [{ modeCost }, { tokenCounter }, { describeUnnamedMode, isModeUnnamed }] = await Promise.all([
     import("../cli/tools-command.ts"),
     import("../host/os/token-counter.ts"),
+    import("./mode-prices.ts"),
   ]);
   const { mode } = app.core.settings();
   const { tokens, tools } = await modeCost(app.core, mode, await tokenCounter());
@@ -41,18 +45,18 @@ const welcome = async (
   return [
     `llmc ${VERSION} serves ${app.root}`,
     `  ${url}/mcp   ${mode} mode: ${tools.length} tools, ${tokens} tokens`,
+    ...(isModeUnnamed(app.config.current()) ? [`  ${await describeUnnamedMode(app.core)}`] : []),
     ...(authMode === "none"
       ? ["  no token is required (mcp.auth.mode)"]
       : [`  token: in ${tokenFile ?? variable}, sent as ${header} or Authorization: Bearer`]),
     "",
     "Next:",
-    `  check it:        curl ${url}/health`,
     `  try it:          ${url}/docs in a browser`,
     ...(metricsPath === undefined
       ? []
       : [`  see metrics:     curl ${url}${metricsPath}${metricsAuthorization}`]),
-    `  use it from a client over stdio, which needs no server running:`,
-    `                   ${command} connect claude-code   (or claude-desktop, cursor, vscode, codex, zed)`,
+    `  use it in your client, over stdio, which needs no server running; in your project's folder:`,
+    `                   ${command} connect claude-code   (${command} connect --help lists the clients)`,
     `  see the tools:   ${command} tools`,
     `  configure it:    ${command} init`,
     "",
@@ -159,11 +163,13 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
 };
 
 /** Opens the port; gives the address that people and clients use. */
-const listenOn = async (app: App, server: Server): Promise<string> => {
+const listenOn = async (app: App, server: Server, atTerminal: boolean): Promise<string> => {
   const { listen } = await import("../host/net/listen.ts");
   const { host, port: wanted, tls_enabled: isTls } = app.config.current().config.mcp.server;
   const port = await listen(server, { host, port: wanted });
-  app.observer.log.info({ version: VERSION, host, port, mode: app.core.settings().mode }, "serving on HTTP");
+  const fields = { version: VERSION, host, port, mode: app.core.settings().mode };
+  // At a terminal the banner says it.
+  app.observer.log[atTerminal ? "debug" : "info"](fields, "serving on HTTP");
   return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 };
 
@@ -214,9 +220,9 @@ export const serveHttp = async ({
   await http.app.ready();
   // Before the port opens: a signal without a listener ends the process at once.
   const stopped = untilSignal(app);
-  const url = await listenOn(app, http.app.server);
+  const url = await listenOn(app, http.app.server, request.stderr.isTerminal ?? false);
   const stopFollowing = tls?.follow(http.app.server);
-  io.out(await welcome(app, url, found.file, command));
+  io.out(await welcome(app, { url, tokenFile: found.file, command }));
   await stopped;
   await drain(app, http, mcp.close);
   stopFollowing?.();

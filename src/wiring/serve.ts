@@ -45,6 +45,21 @@ export const preload = (app: App): void => {
   setTimeout(() => void app.engines().catch(() => {}), PRELOAD_MS).unref();
 };
 
+/** Says with both prices that a file names no mode. The client has its tool list by then: counting takes a while. */
+const warnOfUnnamedMode = (app: App): void => {
+  const warn = async (): Promise<void> => {
+    const { describeUnnamedMode, isModeUnnamed } = await import("./mode-prices.ts");
+    if (isModeUnnamed(app.config.current())) app.observer.log.info({}, await describeUnnamedMode(app.core));
+  };
+  setTimeout(() => void warn().catch(() => {}), PRELOAD_MS).unref();
+};
+
+/** For somebody who types the command that clients use. */
+const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start it themselves:
+  llmc connect claude-code    adds it to a client (llmc connect --help lists them)
+  llmc serve --http           serves it to people and programs
+`;
+
 export const serveStdio = async (request: AppRequest): Promise<void> => {
   const { LLMC_PROTOCOL_FD: fd } = request.env;
   const streams = claimStdout(fd === undefined ? undefined : Number(fd));
@@ -59,11 +74,14 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
     onRefused: (reason) => app.observer.log.warn({ reason }, "message refused"),
     onError: (error) => app.observer.log.warn(describeCause(error), "message refused"),
   });
-  app.observer.log.info(
-    { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
-    "serving on stdio",
-  );
+  if (process.stdin.isTTY) request.stderr.write(BANNER);
+  else
+    app.observer.log.info(
+      { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
+      "serving on stdio",
+    );
   preload(app);
+  warnOfUnnamedMode(app);
   await Promise.race([door.closed, untilSignal(app)]);
   await door.close();
   await app.close();

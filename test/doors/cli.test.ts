@@ -58,16 +58,19 @@ describe("the command line", () => {
 
   test("call: the result on stdout, a failure on stderr with the exit code of its kind", async () => {
     const root = tempWorkspace({ "a.txt": "hello\n", ".env": "X=1" });
-    expect(await llmc(root, ["call", "read_file", "--json", '{"path":"a.txt"}'])).toEqual({
+    expect(await llmc(root, ["call", "read_file", "--args", '{"path":"a.txt"}'])).toEqual({
       code: 0,
       out: "hello\n",
       err: "",
     });
-    expect((await llmc(root, ["call", "read_file", "--json", "-"], {}, '{"path":"a.txt"}')).out).toBe(
+    expect((await llmc(root, ["call", "read_file", "--args", "-"], {}, '{"path":"a.txt"}')).out).toBe(
       "hello\n",
     );
-    const structured = await llmc(root, ["call", "stat", "--structured", "--json", '{"path":"a.txt"}']);
+    const structured = await llmc(root, ["call", "stat", "--json", "--args", '{"path":"a.txt"}']);
     expect(JSON.parse(structured.out)).toMatchObject({ data: { size: 6, type: "file" } });
+    expect((await llmc(root, ["call", "stat", "--args", '{"path":"a.txt"}', "--json"])).out).toBe(
+      structured.out,
+    );
     const cases: readonly (readonly [string, string, number])[] = [
       ["read_file", '{"path":"nope"}', 5],
       ["read_file", '{"path":"../x"}', 4],
@@ -77,9 +80,124 @@ describe("the command line", () => {
       ["no_such_tool", "{}", 2],
     ];
     for (const [tool, json, code] of cases) {
-      const run = await llmc(root, ["call", tool, "--json", json]);
+      const run = await llmc(root, ["call", tool, "--args", json]);
       expect([run.code, run.out]).toEqual([code, ""]);
       expect(run.err).toMatch(/^llmc: /);
+    }
+  });
+
+  test("call takes its arguments by the earlier spelling, --json, too", async () => {
+    const root = tempWorkspace({ "a.txt": "hello\n" });
+    const given = '{"path":"a.txt"}';
+    expect((await llmc(root, ["call", "read_file", "--json", given])).out).toBe("hello\n");
+    expect((await llmc(root, ["call", "read_file", "--json", "-"], {}, given)).out).toBe("hello\n");
+    const structured = await llmc(root, ["call", "stat", "--structured", "--json", given]);
+    expect(JSON.parse(structured.out)).toMatchObject({ data: { size: 6 } });
+  });
+
+  test("--json is about the output, in every command that has it", async () => {
+    const root = tempWorkspace({ "a.ts": "export const answer = 42;\nanswer;\n" });
+    const commands = [
+      ["config", "show"],
+      ["config", "validate"],
+      ["config", "explain", "mcp.mode"],
+      ["repo", "validate"],
+      ["trust", "--list"],
+      ["doctor"],
+      ["tools"],
+      ["usage"],
+      ["locks"],
+      ["index"],
+      ["search", "answer"],
+      ["where-used", "answer"],
+      ["inspect", "answer"],
+      ["call", "health"],
+    ];
+    for (const command of commands) {
+      const { out, code } = await llmc(root, [...command, "--json"]);
+      expect([command, code, typeof JSON.parse(out)]).toEqual([command, 0, "object"]);
+    }
+  });
+
+  test("REQ-D21: a file without a mode: tools and doctor say so with both prices", async () => {
+    const root = tempWorkspace({ "llmc.toml": "[mcp]\n" });
+    const told =
+      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(7 tools, \d+ tokens\)/;
+    expect((await llmc(root, ["tools"])).err).toMatch(told);
+    expect((await llmc(root, ["doctor"])).out).toMatch(told);
+    expect((await llmc(tempWorkspace(), ["tools"])).err).toBe("");
+    expect((await llmc(tempWorkspace(), ["doctor"])).out).toMatch(/mode +hybrid: 7 tools, \d+ tokens/);
+  });
+
+  test("REQ-D26: what does not exist yet is neither offered nor described", async () => {
+    const root = tempWorkspace();
+    for (const args of [
+      ["tools"],
+      ["serve", "--help"],
+      ["init", "--all", "--print"],
+      ["config"],
+      ["completion", "bash"],
+    ]) {
+      const { out, code } = await llmc(root, args);
+      expect(code).toBe(0);
+      expect(out).not.toMatch(/code_execution|execute_code|rlm_query|kb_/);
+    }
+    expect((await llmc(root, ["tools", "--mode", "fancy"])).err).toContain("classic, hybrid.");
+  });
+
+  test("REQ-C8: call shows what an upgrade changed, and a hint to trust carries the workspace", async () => {
+    const root = tempWorkspace({
+      "llmc.toml": '[mcp.docker]\ndata_volume = "/x"\n[mcp.tools]\nrun_cmd_allowlist = ["ls", "make"]\n',
+    });
+    const inside = await llmc(root, ["call", "health"]);
+    expect(inside.code).toBe(0);
+    expect(inside.err).toContain("mcp.docker was removed, because");
+    expect(inside.err).toMatch(/\(llmc trust shows and grants it\)/);
+    const outside = await llmc("/", ["call", "run_cmd", "--root", root, "--args", '{"command":"make x"}'], {
+      HOME: root,
+    });
+    expect(outside.err).toContain(`(llmc trust --root ${root} shows and grants it)`);
+    expect(outside.err).toMatch(new RegExp(`run llmc trust --root ${root}\\b`));
+  });
+
+  test("REQ-C6: config explain works with a broken file", async () => {
+    const root = tempWorkspace({ "llmc.toml": "[mcp\n" });
+    const run = await llmc(root, ["config", "explain", "mcp.server.port"]);
+    expect(run).toMatchObject({ code: 0, out: expect.stringContaining("default   8080") });
+    expect(run.err).toContain("llmc.toml:1");
+  });
+
+  test("REQ-C6: init is short, --all has every key, --print writes nothing", async () => {
+    const root = tempWorkspace();
+    const short = (await llmc(root, ["init", "--print"])).out;
+    const all = (await llmc(root, ["init", "--all", "--print"])).out;
+    expect(existsSync(join(root, "llmc.toml"))).toBe(false);
+    expect(short.split("\n").length).toBeLessThan(40);
+    expect(all).toContain("rate_limit_rps");
+    expect(short).not.toContain("rate_limit_rps");
+    expect((await llmc(root, ["init", "--all"])).code).toBe(0);
+    expect(readFileSync(join(root, "llmc.toml"), "utf8")).toBe(all);
+  });
+
+  test("token prints the one that serve --generate-token uses, and the environment's where it is set", async () => {
+    const root = tempWorkspace();
+    const first = (await llmc(root, ["token"])).out;
+    expect(first).toMatch(/^[\w-]{32,}\n$/);
+    expect((await llmc(root, ["token"])).out).toBe(first);
+    expect((await llmc(root, ["token"], { LLMC_MCP_TOKEN: "mine" })).out).toBe("mine\n");
+  });
+
+  test("a reader that has seen enough is no error", async () => {
+    const root = tempWorkspace();
+    for (const command of ["tools", "config show --origin", "init --all --print"]) {
+      const { err } = await llmc(
+        root,
+        ["-c", `'${LAUNCHER}' ${command} | true; '${LAUNCHER}' ${command} | head -1`],
+        {},
+        "",
+        "/bin/sh",
+      );
+      expect(err).toBe("");
     }
   });
 

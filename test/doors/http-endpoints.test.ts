@@ -382,7 +382,7 @@ describe("REQ-M1: the mode", () => {
   test("governs /tool and not the other endpoints", async () => {
     await using door = await openHttpDoor({ args: [...UNLIMITED, "--mode", "hybrid"] });
     expect((await door.tool("stat", { path: "a.txt" })).status).toBe(404);
-    expect((await door.tool("rag_search", { query: "x" })).status).toBe(404);
+    expect((await door.tool("rag_query", { query: "x" })).status).toBe(404);
     expect((await door.post("/rag/search", { q: "hello" })).status).toBe(200);
     expect((await door.post("/invoke_agent", { session_id: "s", role: "Rem", user_msg: "x" })).status).toBe(
       200,

@@ -183,8 +183,13 @@ describe.concurrent("modes over stdio", () => {
 });
 
 /** Anything that a text presents as a tool's name: a known tool, wherever it is mentioned. */
-const namedIn = (text: string, known: readonly string[]): readonly string[] =>
-  known.filter((name) => new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(text)).toSorted();
+/** Tools that a text names; `stat` in the list of allowed programs is the program. */
+const namedIn = (text: string, known: readonly string[]): readonly string[] => {
+  const prose = text.replace(/Allowed programs: [^.]*\./, "");
+  return known
+    .filter((name) => new RegExp(`(?<![A-Za-z0-9_])${name}(?![A-Za-z0-9_])`).test(prose))
+    .toSorted();
+};
 
 describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", () => {
   test.each([

@@ -44,6 +44,8 @@ export const claimStdout = (protocolFd: number | undefined): ProtocolStreams => 
 const FLUSH_MS = 200;
 
 export interface Stderr {
+  /** Whether a person reads it. */
+  readonly isTerminal?: boolean;
   write(text: string): void;
   /** Resolves when everything is out, or soon if nobody reads. */
   flush(): Promise<void>;
@@ -55,6 +57,7 @@ export const createStderr = (): Stderr => {
   stream.on("error", () => {});
   const write = boundedWrite(stream);
   return {
+    isTerminal: process.stderr.isTTY,
     write: (text) => void write(text),
     flush: () =>
       new Promise((resolve) => {

@@ -1,0 +1,88 @@
+import type { MODES } from "../core/options.ts";
+
+/** Flags that every command accepts. */
+export interface CommonOptions {
+  readonly root?: string;
+  readonly config?: string;
+  readonly mode?: (typeof MODES)[number];
+  readonly set: readonly string[];
+}
+
+export interface ServeOptions extends CommonOptions {
+  readonly stdio?: true;
+  readonly http?: true;
+  readonly host?: string;
+  readonly port?: string;
+  readonly generateToken?: true;
+}
+
+export interface InitFlags extends CommonOptions {
+  /** Every key instead of the usual ones. */
+  readonly all?: true;
+  readonly print?: true;
+}
+
+export interface ConnectFlags extends CommonOptions {
+  readonly scope?: "project" | "user";
+  readonly name?: string;
+  readonly remove?: true;
+  readonly print?: true;
+  readonly yes?: true;
+}
+
+export interface TrustFlags extends CommonOptions {
+  readonly yes?: true;
+  readonly revoke?: true;
+  readonly list?: true;
+  readonly json?: true;
+}
+
+export interface UsageFlags extends CommonOptions {
+  readonly json?: true;
+  readonly days?: string;
+  readonly session?: string;
+}
+
+export interface CallFlags extends CommonOptions {
+  /** The arguments of the tool. */
+  readonly args?: string;
+  /** True: print JSON. A text is an earlier spelling of `args`. */
+  readonly json?: true | string;
+  readonly structured?: true;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly model?: string;
+}
+
+export interface SearchFlags extends CommonOptions {
+  readonly json?: true;
+  readonly scope?: string;
+  readonly k?: string;
+  readonly budget?: string;
+  readonly path?: string;
+  readonly language?: string;
+  readonly kind?: string;
+}
+
+/** What the commands do; the wiring provides it. */
+export interface Actions {
+  serve(options: ServeOptions): Promise<void>;
+  init(options: InitFlags): Promise<void>;
+  trust(options: TrustFlags): Promise<void>;
+  validateRepo(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
+  validateConfig(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  explainConfig(key: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+  completion(shell: string): Promise<void>;
+  token(options: CommonOptions): Promise<void>;
+  doctor(options: CommonOptions & { readonly json?: true; readonly attack?: true }): Promise<void>;
+  tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  usage(options: UsageFlags): Promise<void>;
+  call(tool: string, options: CallFlags): Promise<void>;
+  connect(client: string, options: ConnectFlags): Promise<void>;
+  index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;
+  search(query: string, options: SearchFlags): Promise<void>;
+  whereUsed(symbol: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+  inspect(target: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+}

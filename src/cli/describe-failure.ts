@@ -1,0 +1,44 @@
+import { toLlmcError } from "../base/error.ts";
+import { ERROR_TABLE } from "../base/error-table.ts";
+
+/** What the system says about a file or folder, in words. */
+const SYSTEM: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "not permitted",
+  EROFS: "the file system is read-only",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of the path is not a folder",
+  ELOOP: "too many symbolic links",
+  ENAMETOOLONG: "the name is too long",
+};
+
+interface Refusal {
+  readonly code: string;
+  readonly path: string | undefined;
+}
+
+/** The system's refusal behind an error, however deep: the person at the terminal may see its path. */
+const refusalBehind = (thrown: unknown): Refusal | undefined => {
+  for (let at = thrown, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if ("code" in at && typeof at.code === "string" && at.code in SYSTEM)
+      return { code: at.code, path: "path" in at && typeof at.path === "string" ? at.path : undefined };
+  }
+  return undefined;
+};
+
+/** How a command ends on its terminal: the text for stderr and the exit code. Only a fault of ours shows its stack. */
+export const describeFailure = (thrown: unknown): { readonly text: string; readonly exit: number } => {
+  const error = toLlmcError(thrown);
+  const refusal = error.code === "internal_error" ? refusalBehind(thrown) : undefined;
+  if (refusal !== undefined) {
+    const { code, path } = refusal;
+    return {
+      text: `llmc: ${path ?? "A file or folder"} cannot be used: ${SYSTEM[code]} (${code}).\n`,
+      exit: ERROR_TABLE.permission_denied.exit,
+    };
+  }
+  const hint = error.hint === undefined ? "" : `\n      ${error.hint}`;
+  const stack =
+    error.code === "internal_error" && error.cause instanceof Error ? `\n${error.cause.stack ?? ""}` : "";
+  return { text: `llmc: ${error.message}${hint}${stack}\n`, exit: ERROR_TABLE[error.code].exit };
+};

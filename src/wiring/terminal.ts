@@ -1,0 +1,42 @@
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import { LlmcError } from "../base/error.ts";
+import { showControls } from "../base/text.ts";
+import type { Io } from "../cli/io.ts";
+import { stderr } from "./request.ts";
+
+const isDumb = process.env["TERM"] === "dumb";
+/** https://no-color.org: present and not empty. */
+const refusesColours = (process.env["NO_COLOR"] ?? "") !== "";
+
+/** A reader that has seen enough (`llmc tools | head -1`) is no error. */
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit();
+  throw error;
+});
+
+/** Ctrl-C and the end of the input are answers, too: without them the question would never be answered. */
+const ask = async (question: string): Promise<string> => {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once("SIGINT", () => reject(new LlmcError("cancelled", "Nothing was changed.")));
+      lines.once("close", () => resolve(""));
+      lines.question(question).then(resolve, reject);
+    });
+  } finally {
+    lines.close();
+  }
+};
+
+/** The terminal, as the commands see it. */
+export const io: Io = {
+  out: (line) => void process.stdout.write(line),
+  data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
+  err: (line) => stderr.write(line),
+  hasColours: Boolean(process.stdout.isTTY) && !isDumb && !refusesColours,
+  canRedraw: Boolean(process.stderr.isTTY) && !isDumb,
+  canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
+  confirm: async (question) => /^y(es)?$/i.test((await ask(`${question} [y/N] `)).trim()),
+  readInput: () => text(process.stdin),
+};
