@@ -51,7 +51,7 @@ const allOf = (node: Node): readonly Node[] => [node, ...node.children.flatMap(a
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The words that may come next, options last. */
-const wordsAfter = ({ children, values, options }: Node): readonly string[] => [
+const candidatesAfter = ({ children, values, options }: Node): readonly string[] => [
   ...children.map(nameOf),
   ...values,
   ...options.map(({ name }) => name),
@@ -96,7 +96,7 @@ ${valued(nodes)
 ${nodes
   .map(
     (node) =>
-      `    ${quote(node.path)}) COMPREPLY=($(compgen -W ${quote(wordsAfter(node).join(" "))} -- "$cur")) ;;`,
+      `    ${quote(node.path)}) COMPREPLY=($(compgen -W ${quote(candidatesAfter(node).join(" "))} -- "$cur")) ;;`,
   )
   .join("\n")}
   esac
@@ -105,7 +105,7 @@ complete -o default -F _llmc llmc llmc-mcp
 `;
 };
 
-const describedWords = ({ children, values, options }: Node): string =>
+const describedCandidates = ({ children, values, options }: Node): string =>
   [
     ...children.map((child) => [nameOf(child), child.about] as const),
     ...values.map((value) => [value, ""] as const),
@@ -135,7 +135,7 @@ ${valued(nodes)
   .join("\n")}
   esac
   case "$at" in
-${nodes.map((node) => `    ${quote(node.path)}) next=(${describedWords(node)}) ;;`).join("\n")}
+${nodes.map((node) => `    ${quote(node.path)}) next=(${describedCandidates(node)}) ;;`).join("\n")}
   esac
   _describe llmc next || _files
 }
