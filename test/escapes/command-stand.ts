@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, realpathSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import type { CommandOutcome, CommandRunner } from "../../src/host/run/contract.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "../../src/host/run/tiers/contract.ts";
@@ -21,17 +22,35 @@ const SETTINGS: readonly Setting[] = [
   { name: "plain", tier: "plain" },
 ];
 
-export const runnerOf = ({ tier, maxLandlockAbi }: Setting) =>
+type Runner = ReturnType<typeof createCommandRunner>;
+
+const newRunner = ({ tier, maxLandlockAbi }: Setting): Runner =>
   createCommandRunner({
     mode: () => "auto",
     tiers: [tier],
     ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
   });
 
-const works = async (setting: Setting): Promise<boolean> => {
-  await using runner = runnerOf(setting);
-  return (await runner.tier()) === setting.tier;
+const runners = new Map<string, Runner>();
+
+/**
+ * One runner per setting for all tests of a file, as a server has one for its whole life: to find out whether its tier
+ * works costs more than most commands. It must not be disposed of by a test.
+ */
+export const runnerOf = (setting: Setting): Runner => {
+  const runner = runners.get(setting.name) ?? newRunner(setting);
+  runners.set(setting.name, runner);
+  return runner;
 };
+
+// Other programs than the test runner use this file, too; what they leave lies in a temporary folder of their own.
+if (process.env["VITEST"] !== undefined)
+  afterAll(async () => {
+    await Promise.all([...runners.values()].map((runner) => runner[Symbol.asyncDispose]()));
+    runners.clear();
+  });
+
+const works = async (setting: Setting): Promise<boolean> => (await runnerOf(setting).tier()) === setting.tier;
 
 /** Those that this machine has. */
 export const settings: readonly Setting[] = (
@@ -92,7 +111,6 @@ export const createStand = async (
     run,
     sh: (script, request) => run(["/bin/sh", "-c", script], request),
     [Symbol.asyncDispose]: async () => {
-      await runner[Symbol.asyncDispose]();
       await workspace.remove();
       await rm(outside, { recursive: true, force: true });
     },

@@ -152,7 +152,6 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     },
     [Symbol.asyncDispose]: async () => {
       await processes[Symbol.asyncDispose]();
-      await runner[Symbol.asyncDispose]();
       state.close();
     },
   };

@@ -15,8 +15,7 @@ describe.each(settings)("FAIL-D6 a start that fails in $name", (setting) => {
     "%s leaves no descriptor open",
     async (what) => {
       await using workspace = await createWorkspace({ "work/x": "" });
-      await using runner = runnerOf(setting);
-      await runner.tier();
+      const runner = runnerOf(setting);
       const profile = { writable: [workspace.root], readOnly: [], hidden: [], network: false };
       const cwd = `${workspace.root}/work`;
       const start = async (): Promise<void> => {
