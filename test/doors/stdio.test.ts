@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createWorkspace, failureOf, textOf } from "../workspace.ts";
 import { STDIO_PEERS, type StdioPeer } from "./stdio-peers.ts";
 
@@ -30,68 +30,77 @@ const NEWS = { timeout: 10_000, interval: 20 };
 describe.concurrent.each(STDIO_PEERS)(
   "a $library client of $revision over stdio",
   ({ revision, connect }) => {
+    // Tests that change nothing share a server of each mode.
+    let hybrid: StdioPeer;
+    let classic: StdioPeer;
+    const doors: AsyncDisposable[] = [];
+    beforeAll(async () => {
+      const [first, second] = await Promise.all([
+        open(connect, { [SIDECAR]: "# Agents\n" }),
+        open(connect, { "llmc.toml": "[mcp]\n" }),
+      ]);
+      doors.push(first, second);
+      hybrid = first.peer;
+      classic = second.peer;
+    });
+    afterAll(async () => {
+      await Promise.all(doors.map((door) => door[Symbol.asyncDispose]()));
+    });
+
     test("REQ-D10 REQ-T1 REQ-D13 no config: hybrid, and text alone", async () => {
-      await using door = await open(connect);
-      const { peer } = door;
-      expect(peer.revision).toBe(revision);
-      const tools = await peer.tools();
+      expect(hybrid.revision).toBe(revision);
+      const tools = await hybrid.tools();
       expect(tools.map(({ name }) => name)).toEqual(
         expect.arrayContaining(["00_INIT", "read_file", "list_dir"]),
       );
       expect(tools.filter((tool) => tool.outputSchema !== undefined)).toEqual([]);
 
-      const read = await peer.call("read_file", { path: "a.txt" });
+      const read = await hybrid.call("read_file", { path: "a.txt" });
       expect(read.content).toEqual([{ type: "text", text: "one\ntwo\n" }]);
       expect(read.structuredContent).toBeUndefined();
-      expect(textOf(await peer.call("list_dir")).split("\n")).toEqual(["a.txt", "sub/"]);
-      expect(await peer.call("list_dir", { path: "sub" })).not.toHaveProperty("structuredContent");
+      expect(textOf(await hybrid.call("list_dir")).split("\n")).toEqual(["DOCS/", "a.txt", "sub/"]);
+      expect(await hybrid.call("list_dir", { path: "sub" })).not.toHaveProperty("structuredContent");
     });
 
     test("REQ-D5 REQ-D13 REQ-T8 a config that names no mode: classic, with schemas and structured content", async () => {
-      await using door = await open(connect, { "llmc.toml": "[mcp]\n" });
-      const { peer } = door;
-      const tools = await peer.tools();
+      const tools = await classic.tools();
       for (const tool of tools) expect(tool.outputSchema, tool.name).toMatchObject({ type: "object" });
-      const read = await peer.call("read_file", { path: "a.txt", limit: 1 });
+      const read = await classic.call("read_file", { path: "a.txt", limit: 1 });
       expect(read.structuredContent).toMatchObject({
         data: "one\n",
         meta: { path: "a.txt", length: 8, truncated: true },
       });
-      expect((await peer.call("health")).structuredContent).toMatchObject({
+      expect((await classic.call("health")).structuredContent).toMatchObject({
         data: { ok: true },
         meta: { mode: "classic" },
       });
-      expect((await peer.call("get_metrics")).structuredContent).toHaveProperty("data");
-      expect((await peer.call("stat", { path: "a.txt" })).structuredContent).toMatchObject({
+      expect((await classic.call("get_metrics")).structuredContent).toHaveProperty("data");
+      expect((await classic.call("stat", { path: "a.txt" })).structuredContent).toMatchObject({
         data: { size: 8, type: "file" },
       });
     });
 
     test("REQ-D2 a failure reaches the caller as a result, also where the tool has an output schema", async () => {
-      await using door = await open(connect, {}, ["--mode", "classic"]);
-      const { peer } = door;
       // The libraries check structured content against the schemas that they saw in the list.
-      await peer.tools();
-      const { error, meta } = failureOf(await peer.call("read_file", { path: "missing.txt" }));
+      await classic.tools();
+      const { error, meta } = failureOf(await classic.call("read_file", { path: "missing.txt" }));
       expect(meta.error_code).toBe("file_not_found");
       expect(error).toContain("missing.txt");
-      expect(failureOf(await peer.call("stat", { path: "../outside" })).meta.error_code).toBe("path_denied");
+      expect(failureOf(await classic.call("stat", { path: "../outside" })).meta.error_code).toBe(
+        "path_denied",
+      );
     });
 
     test("REQ-M6 the instructions come at the start, and again from 00_INIT", async () => {
-      await using door = await open(connect);
-      const { peer } = door;
-      expect(peer.instructions).toContain("Hybrid mode");
-      for (const name of await namesOf(peer)) expect(peer.instructions).toContain(name);
-      expect(textOf(await peer.call("00_INIT"))).toBe(peer.instructions);
+      expect(hybrid.instructions).toContain("Hybrid mode");
+      for (const name of await namesOf(hybrid)) expect(hybrid.instructions).toContain(name);
+      expect(textOf(await hybrid.call("00_INIT"))).toBe(hybrid.instructions);
     });
 
     test("REQ-T10 sidecar documents are resources; those that do not exist are left out", async () => {
-      await using door = await open(connect, { [SIDECAR]: "# Agents\n" });
-      const { peer } = door;
-      expect(await peer.resources()).toEqual([SIDECAR_URI]);
-      expect(await peer.read(SIDECAR_URI)).toBe("# Agents\n");
-      await expect(peer.read("llmc://docs/contracts.env.min.md")).rejects.toThrow(/no resource/);
+      expect(await hybrid.resources()).toEqual([SIDECAR_URI]);
+      expect(await hybrid.read(SIDECAR_URI)).toBe("# Agents\n");
+      await expect(hybrid.read("llmc://docs/contracts.env.min.md")).rejects.toThrow(/no resource/);
     });
 
     test("REQ-M8 the client is told when a config appears and when its mode changes", async () => {
@@ -192,6 +201,12 @@ const namedIn = (text: string, known: readonly string[]): readonly string[] => {
 };
 
 describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", () => {
+  let everything: readonly string[];
+  beforeAll(async () => {
+    await using workspace = await createWorkspace();
+    everything = await (await workspace.serve({ args: ["--mode", "classic"] })).toolNames();
+  });
+
   test.each([
     { title: "classic", args: ["--mode", "classic"] },
     { title: "hybrid", args: ["--mode", "hybrid"] },
@@ -202,7 +217,6 @@ describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", ()
     { title: "code_execution", args: ["--mode", "code_execution"] },
   ])("$title", async ({ args }) => {
     await using workspace = await createWorkspace({ "a.txt": "x" });
-    const everything = await (await workspace.serve({ args: ["--mode", "classic"] })).toolNames();
     // Names of tools that exist in other modes or will exist one day must not be promised, either.
     const known = [...new Set([...everything, "linux_fs_write", "linux_fs_edit", "run_cmd", "execute_code"])];
 

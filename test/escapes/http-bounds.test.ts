@@ -1,6 +1,24 @@
-import { describe, expect, test } from "vitest";
-import { openHttpDoor, openRaw, sendRaw, statusOf, TOKEN, UNLIMITED } from "../doors/http-door.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type HttpDoor,
+  openHttpDoor,
+  openRaw,
+  sendRaw,
+  statusOf,
+  TOKEN,
+  UNLIMITED,
+} from "../doors/http-door.ts";
 import { ANN, BOB, initialize, openSocket, openTokenDoor, ping } from "../doors/two-tokens.ts";
+
+/** One server for all tests of a block: a request that is refused changes nothing of it. */
+const doorOfBlock = (options: Parameters<typeof openHttpDoor>[0]): (() => HttpDoor) => {
+  let door: HttpDoor;
+  beforeAll(async () => {
+    door = await openHttpDoor(options);
+  });
+  afterAll(() => door[Symbol.asyncDispose]());
+  return () => door;
+};
 
 /** Of one token. */
 const MAX_EACH = 64;
@@ -88,6 +106,7 @@ describe("FAIL-J9: guesses", () => {
 });
 
 describe("FAIL-J9: headers that come twice", () => {
+  const opened = doorOfBlock({ args: UNLIMITED });
   const BODY = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });
   test.each([
     ["Host", ["Host: evil.example"]],
@@ -101,7 +120,7 @@ describe("FAIL-J9: headers that come twice", () => {
     ["Transfer-Encoding", ["Transfer-Encoding: chunked"]],
     ["Mcp-Session-Id", ["Mcp-Session-Id: a", "Mcp-Session-Id: b"]],
   ])("REQ-H4 %s: 400", async (_name, more) => {
-    await using door = await openHttpDoor();
+    const door = opened();
     const headers = [
       "Host: localhost",
       `X-LLMC-Token: ${TOKEN}`,
@@ -135,8 +154,10 @@ describe("FAIL-J9: headers that come twice", () => {
 });
 
 describe("FAIL-J9: pages, where no token is asked for", () => {
+  const opened = doorOfBlock({ args: [...UNLIMITED, "--set", "mcp.auth.mode=none"], env: {} });
+
   test("REQ-H4 only our own page reaches anything; programs that are no browser do", async () => {
-    await using door = await openHttpDoor({ args: [...UNLIMITED, "--set", "mcp.auth.mode=none"], env: {} });
+    const door = opened();
     const call = { session_id: "s", name: "read_file", args: { path: "a.txt" } };
     const status = async (headers: Record<string, string>): Promise<number> =>
       (await door.post("/tool", call, headers)).status;
@@ -190,7 +211,7 @@ describe("FAIL-J9: pages, where no token is asked for", () => {
   test.each(["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
     "REQ-H4 a form's body of the type %j is not read",
     async (type) => {
-      await using door = await openHttpDoor({ args: [...UNLIMITED, "--set", "mcp.auth.mode=none"], env: {} });
+      const door = opened();
       const body = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });
       for (const path of ["/tool", "/mcp", "/rag/search"])
         expect((await door.post(path, body, { "content-type": type })).status).toBe(415);
