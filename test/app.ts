@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { type Caller, EFFECTS } from "../src/core/contract.ts";
@@ -39,9 +39,14 @@ const writeFiles = (root: string, files: Readonly<Record<string, string>>): void
   }
 };
 
-export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): string => {
+type AtEnd = (work: () => Promise<void> | void) => void;
+
+export const tempWorkspace = (
+  files: Readonly<Record<string, string>> = {},
+  atEnd: AtEnd = onTestFinished,
+): string => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-test-")));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  atEnd(() => rmSync(root, { recursive: true, force: true }));
   writeFiles(root, files);
   return root;
 };
@@ -50,7 +55,6 @@ export const tempWorkspace = (files: Readonly<Record<string, string>> = {}): str
 export const trustWorkspace = (root: string): Promise<void> =>
   trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) });
 
-/** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
 /** Whoever calls in tests that are not about who calls. */
 export const TEST_CALLER: Caller = {
   agentId: "test",
@@ -62,11 +66,18 @@ export const TEST_CALLER: Caller = {
   may: new Set<string>(EFFECTS),
 };
 
-export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp> => {
-  const root = tempWorkspace({
-    ...options.files,
-    ...(options.config === undefined ? {} : { "llmc.toml": options.config }),
-  });
+/** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
+export const openTestApp = async (
+  options: TestAppOptions = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<TestApp> => {
+  const root = tempWorkspace(
+    {
+      ...options.files,
+      ...(options.config === undefined ? {} : { "llmc.toml": options.config }),
+    },
+    atEnd,
+  );
   let logged = "";
   const where = {
     root,
@@ -85,7 +96,7 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
       flush: async () => {},
     },
   });
-  onTestFinished(() => app.close());
+  atEnd(() => app.close());
   const ask: TestApp["ask"] = (tool, args, origin = {}) =>
     app.core.call({
       tool,
@@ -115,4 +126,17 @@ export const openTestApp = async (options: TestAppOptions = {}): Promise<TestApp
       return result.body.meta.error_code;
     },
   };
+};
+
+/** One app for all tests of a block that change nothing of it. */
+export const shareTestApp = (options: TestAppOptions): (() => TestApp) => {
+  const ends: (() => Promise<void> | void)[] = [];
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await openTestApp(options, (work) => ends.unshift(work));
+  });
+  afterAll(async () => {
+    for (const work of ends) await work();
+  });
+  return () => app;
 };

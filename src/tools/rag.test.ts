@@ -2,7 +2,7 @@ import { rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { openTestApp } from "../../test/app.ts";
+import { openTestApp, shareTestApp } from "../../test/app.ts";
 
 const FILES = {
   "src/store.ts": `import { encode } from "./codec.ts";
@@ -48,13 +48,17 @@ interface Snippets {
   readonly meta: { readonly index: string; readonly notes: readonly string[] };
 }
 
-const open = (config = "") =>
-  openTestApp({
-    files: FILES,
-    config: `[mcp]\nmode = "classic"\n[mcp.rag]\nwatch = false\nindex_threads = 1\n${config}`,
-  });
+const optionsWith = (config: string) => ({
+  files: FILES,
+  config: `[mcp]\nmode = "classic"\n[mcp.rag]\nwatch = false\nindex_threads = 1\n${config}`,
+});
+
+const open = (config = "") => openTestApp(optionsWith(config));
 
 type App = Awaited<ReturnType<typeof open>>;
+
+/** To start an engine costs a hundred times a question: tests that change no file share one. */
+const shared = shareTestApp(optionsWith(""));
 
 const structured = async <T>(app: App, tool: string, args: unknown): Promise<T> => {
   const result = await app.ask(tool, args);
@@ -64,7 +68,7 @@ const structured = async <T>(app: App, tool: string, args: unknown): Promise<T> 
 
 describe("rag_search", () => {
   test("REQ-R4 finds by meaning and by name, with provenance and scores that fall", async () => {
-    const app = await open();
+    const app = shared();
     const { data, meta } = await structured<Snippets>(app, "rag_search", { query: "openStore" });
     expect(data.snippets[0]?.src).toMatch(/^src\/store\.ts#L\d+-L\d+$/);
     expect(data.snippets[0]?.text).toContain("openStore = ()");
@@ -80,7 +84,7 @@ describe("rag_search", () => {
   });
 
   test("the text form is the place, then the lines, and nothing else", async () => {
-    const app = await open();
+    const app = shared();
     const text = await app.text("rag_search", { query: "encode", k: 1 });
     expect(text).toMatch(/^src\/codec\.ts#L\d+-L\d+\n\/\*\* Turns a record/);
   });
@@ -114,7 +118,7 @@ describe("rag_search", () => {
   });
 
   test("FAIL-F3 a question is never syntax", async () => {
-    const app = await open();
+    const app = shared();
     const queries = [
       "foo.bar",
       "C++",
@@ -169,7 +173,7 @@ describe("rag_search", () => {
   });
 
   test("FAIL-D3 wrong arguments are named", async () => {
-    const app = await open();
+    const app = shared();
     for (const args of [
       {},
       { query: "" },
@@ -192,7 +196,7 @@ describe("rag_search", () => {
 
 describe("the symbol tools", () => {
   test("REQ-R5 where a symbol is used, over files, with lines", async () => {
-    const app = await open();
+    const app = shared();
     const text = await app.text("rag_where_used", { symbol: "openStore" });
     expect(text).toContain("defined: openStore src/store.ts:10");
     expect(text).toContain("src/main.ts\n1 import\n3 in run");
@@ -201,7 +205,7 @@ describe("the symbol tools", () => {
   });
 
   test("REQ-R5 lineage knows callers and callees", async () => {
-    const app = await open();
+    const app = shared();
     const { data } = await structured<{ data: { nodes: { name: string; depth: number }[] } }>(
       app,
       "rag_lineage",
@@ -217,7 +221,7 @@ describe("the symbol tools", () => {
   });
 
   test("REQ-R5 inspect shows definition, doc, neighbours and tests; a file shows its outline", async () => {
-    const app = await open();
+    const app = shared();
     const symbol = await app.text("inspect", { target: "RecordStore" });
     expect(symbol).toContain("class RecordStore src/store.ts#L");
     expect(symbol).toContain("Keeps records on the disk.");
@@ -228,7 +232,7 @@ describe("the symbol tools", () => {
   });
 
   test("REQ-R8 the enriched search adds callers and callees", async () => {
-    const app = await open();
+    const app = shared();
     const text = await app.text("rag_search_enriched", { query: "encode", k: 1 });
     expect(text).toContain("src/codec.ts#L");
     expect(text).toContain("[callers: RecordStore.save src/store.ts:5");
@@ -245,7 +249,7 @@ describe("plans", () => {
         readonly missing: readonly string[];
       };
     }
-    const app = await open();
+    const app = shared();
     const good = await structured<Plan>(app, "rag_plan", {
       query: "where does openStore make a record store",
     });
@@ -257,14 +261,14 @@ describe("plans", () => {
   });
 
   test("REQ-T3 rag_query names places only", async () => {
-    const app = await open();
+    const app = shared();
     const text = await app.text("rag_query", { query: "openStore" });
     expect(text.split("\n")[0]).toMatch(/^src\/store\.ts#L\d+-L\d+ /);
     expect(text).not.toContain("=>");
   });
 
   test("REQ-R9 bootload gives plan, scope and notes from AGENTS.md, within the budget", async () => {
-    const app = await open();
+    const app = shared();
     const { retrieval } = await app.engines();
     const boot = await retrieval.bootload({ sessionId: "s", taskId: "make the record store faster" });
     expect(boot.scope).toBe("both");
@@ -276,7 +280,7 @@ describe("plans", () => {
   });
 
   test("REQ-R10 rag_stats tells what is indexed", async () => {
-    const app = await open();
+    const app = shared();
     await app.text("rag_search", { query: "store" });
     const text = await app.text("rag_stats");
     expect(text).toMatch(/^ready: 7 files, \d+ chunks/);

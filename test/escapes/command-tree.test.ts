@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { rounds } from "../rounds.ts";
+import { isLong, rounds } from "../rounds.ts";
 import { createStand, PYTHON, processesWith, settings } from "./command-stand.ts";
 
 let lastTag = 0;
@@ -13,7 +13,7 @@ const daemon = (tag: string): string =>
 
 /** Without end in the long form; in the short one tens of megabytes, to leave the processor to other tests. */
 const flood = (tag: string): string =>
-  rounds(0, 1) === 1 ? `yes ${tag}` : `yes ${tag} | head -c 30000000; sleep ${tag}`;
+  isLong ? `yes ${tag}` : `yes ${tag} | head -c 30000000; sleep ${tag}`;
 
 const descriptors = (): number => readdirSync("/proc/self/fd").length;
 

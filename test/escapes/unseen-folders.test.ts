@@ -6,7 +6,7 @@ import { PYTHON, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 /** An old kernel differs in what the filter does, which no rule about names depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || rounds(0, 1) === 1);
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 const DEEP = `
 import os
@@ -38,7 +38,7 @@ def walk(fd):
 walk(os.open(sys.argv[1], os.O_RDONLY))
 `;
 
-import { rounds } from "../rounds.ts";
+import { isLong } from "../rounds.ts";
 
 const namesBelow = (folder: string): string =>
   execFileSync(PYTHON, ["-c", LIST, folder], { encoding: "utf8" });

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { rounds } from "../rounds.ts";
+import { isLong } from "../rounds.ts";
 import { createWorkspace } from "../workspace.ts";
 import { settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || rounds(0, 1) === 1);
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 describe.each(tiers)("FAIL-J1 a start-up file that the user makes during a command in $name", (setting) => {
   test("stays where the sandbox kept the command from making it, else it is renamed", async () => {
