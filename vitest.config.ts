@@ -100,6 +100,8 @@ export default defineConfig({
     // Real processes and real files: a test that hangs ends here; one that is slow on a busy machine does not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A test that waits for an event waits for it, also on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     // Many tests wait for a deadline or for another process: more of them than there are cores run at once.
     maxWorkers: 4,
     projects: [

@@ -6,6 +6,7 @@ import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
+import { allTools } from "../src/tools/all.ts";
 import { type App, createApp } from "../src/wiring/app.ts";
 import { trustOwn } from "../src/wiring/trust.ts";
 
@@ -66,6 +67,16 @@ export const TEST_CALLER: Caller = {
   may: new Set<string>(EFFECTS),
 };
 
+/**
+ * What a server loads when it is first asked for. The test runner takes seconds for it on a busy machine, and a test's first
+ * call would run into its deadline.
+ */
+const loadLazyParts = (): Promise<unknown> =>
+  Promise.all([
+    import("../src/wiring/engines.ts"),
+    ...allTools.map((entry) => ("load" in entry ? entry.load() : entry)),
+  ]);
+
 /** The real program, wired as for a server, over a real temporary workspace; only the doors are missing. */
 export const openTestApp = async (
   options: TestAppOptions = {},
@@ -78,6 +89,7 @@ export const openTestApp = async (
     },
     atEnd,
   );
+  await loadLazyParts();
   let logged = "";
   const where = {
     root,

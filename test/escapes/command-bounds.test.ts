@@ -1,12 +1,11 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { SandboxProfile } from "../../src/host/run/tiers/contract.ts";
 import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createCommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createWorkspace } from "../workspace.ts";
-import { PYTHON, sandboxes, settings } from "./command-stand.ts";
+import { PYTHON, runnerOf, sandboxes, settings } from "./command-stand.ts";
 
 const MIB = 1024 * 1024;
 const LIMITS = { memoryBytes: 256 * MIB, processes: 40, fileBytes: 8 * MIB };
@@ -19,12 +18,7 @@ const ways: readonly { readonly name: string; readonly groups: CommandGroups }[]
 
 const runIn = async (setting: (typeof settings)[number], groups: CommandGroups, script: string) => {
   await using workspace = await createWorkspace({ "a.txt": "" });
-  await using runner = createCommandRunner({
-    mode: () => "auto",
-    tiers: [setting.tier],
-    groups,
-    ...(setting.maxLandlockAbi === undefined ? {} : { maxLandlockAbi: setting.maxLandlockAbi }),
-  });
+  const runner = runnerOf(setting, groups);
   const profile: SandboxProfile = {
     writable: [workspace.root],
     readOnly: [],

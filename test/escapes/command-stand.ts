@@ -6,6 +6,7 @@ import { afterAll } from "vitest";
 import type { CommandOutcome, CommandRunner } from "../../src/host/run/contract.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "../../src/host/run/tiers/contract.ts";
+import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 /** One way to hold commands, forced, as if the machine had no better one. */
@@ -24,30 +25,29 @@ const SETTINGS: readonly Setting[] = [
 
 type Runner = ReturnType<typeof createCommandRunner>;
 
-const newRunner = ({ tier, maxLandlockAbi }: Setting): Runner =>
-  createCommandRunner({
-    mode: () => "auto",
-    tiers: [tier],
-    ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
-  });
-
-const runners = new Map<string, Runner>();
+const runners: { setting: string; groups: CommandGroups | undefined; runner: Runner }[] = [];
 
 /**
  * One runner per setting for all tests of a file, as a server has one for its whole life: to find out whether its tier
- * works costs more than most commands. It must not be disposed of by a test.
+ * works costs more than most commands. A test does not dispose of it.
  */
-export const runnerOf = (setting: Setting): Runner => {
-  const runner = runners.get(setting.name) ?? newRunner(setting);
-  runners.set(setting.name, runner);
+export const runnerOf = ({ name, tier, maxLandlockAbi }: Setting, groups?: CommandGroups): Runner => {
+  const known = runners.find((one) => one.setting === name && one.groups === groups);
+  if (known !== undefined) return known.runner;
+  const runner = createCommandRunner({
+    mode: () => "auto",
+    tiers: [tier],
+    ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
+    ...(groups === undefined ? {} : { groups }),
+  });
+  runners.push({ setting: name, groups, runner });
   return runner;
 };
 
 // Other programs than the test runner use this file, too; what they leave lies in a temporary folder of their own.
 if (process.env["VITEST"] !== undefined)
   afterAll(async () => {
-    await Promise.all([...runners.values()].map((runner) => runner[Symbol.asyncDispose]()));
-    runners.clear();
+    await Promise.all(runners.splice(0).map(({ runner }) => runner[Symbol.asyncDispose]()));
   });
 
 const works = async (setting: Setting): Promise<boolean> => (await runnerOf(setting).tier()) === setting.tier;

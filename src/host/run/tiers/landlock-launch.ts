@@ -94,13 +94,15 @@ const launch = (spec: LandlockSpec): never => {
   closeSync(ruleset);
   restoreBlocking();
   restoreSignals();
-  // This process is still Node, which has more rights than a command may have, so this is the last step before exec.
-  if (limits?.dataBytes !== undefined) setLimit(RLIMIT_DATA, BigInt(limits.dataBytes));
+  const argv = process.argv.slice(2);
+  const env = Object.entries(spec.env).map(([name, value]) => `${name}=${value}`);
+  const dataBytes = limits?.dataBytes;
+  const isBoundLater = dataBytes !== undefined && spec.prlimit !== undefined;
+  // This process is still Node, which uses more memory than a command may. Under this limit it dies if one of its threads
+  // allocates before exec, so where possible prlimit sets the limit on itself instead.
+  if (dataBytes !== undefined && !isBoundLater) setLimit(RLIMIT_DATA, BigInt(dataBytes));
   installFilter(filter);
-  return become(
-    process.argv.slice(2),
-    Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-  );
+  return become(isBoundLater ? [spec.prlimit, `--data=${dataBytes}`, "--", ...argv] : argv, env);
 };
 
 try {

@@ -18,6 +18,8 @@ export interface LandlockSpec {
   readonly privateFolders: readonly string[];
   readonly processLimit: number;
   readonly realtimeLimit: string | undefined;
+  /** The program that bounds its own memory before it becomes the command. */
+  readonly prlimit: string | undefined;
   readonly parent: number;
   /** Whether the standard streams are a terminal to be controlled. */
   readonly terminal: boolean;
@@ -61,6 +63,7 @@ export const landlockLaunch = (
     privateFolders: [place.home, place.temp],
     processLimit: processLimit(profile.limits?.processes),
     realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,
+    prlimit: place.prlimit,
     parent: process.pid,
     terminal: request.terminal === true,
     maxAbi,
