@@ -36,7 +36,7 @@ export const loadText = (text: string | undefined, request: Partial<LoadRequest>
     disk: {
       readText: async (path) =>
         path.endsWith(".toml") && !path.includes("/llmc-no-such-folder/") ? text : undefined,
-      resolveFile: async (path) => ({ path }),
+      realOrFuture: (path) => path,
     },
     env: {},
     root: "/w",

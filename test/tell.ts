@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { enrich } from "../src/envelope/enrich/all.ts";
 import type { Enriched, EnrichLimits, Ran } from "../src/envelope/enrich/contract.ts";
-import { estimateTokens } from "../src/envelope/text/token-estimate.ts";
 
 type Argv = readonly [string, ...string[]];
 
-const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens, countTokens: estimateTokens });
+const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens });
 
 /** What the envelope would make of an output. */
 export const tell = (

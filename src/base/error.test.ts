@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LlmcError, renderForHttp, renderForLink, renderForModel, toLlmcError } from "./error.ts";
+import { LlmcError, renderForHttp, renderForModel, toLlmcError } from "./error.ts";
 import { ERROR_TABLE, type ErrorCode, familyOf, publishedCode } from "./error-table.ts";
 
 const denied = new LlmcError("path_denied", "That is outside.", {
@@ -7,7 +7,7 @@ const denied = new LlmcError("path_denied", "That is outside.", {
   details: { field: "path" },
 });
 
-describe("REQ-D2: one error, three renderings", () => {
+describe("REQ-D2: one error, rendered by each door", () => {
   test("for a model: error and meta, with the family's code", () => {
     expect(renderForModel(denied, "plain", "id-1")).toEqual({
       error: "That is outside. Stay inside.",
@@ -23,19 +23,6 @@ describe("REQ-D2: one error, three renderings", () => {
       message: "That is outside.",
       hint: "Stay inside.",
       correlation_id: "id-1",
-    });
-  });
-
-  test("for the link: code, message, details, request id, timestamp", () => {
-    const now = new Date("2026-01-02T03:04:05Z");
-    expect(renderForLink(denied, "id-1", now)).toEqual({
-      error: {
-        code: "PERMISSION_DENIED",
-        message: "That is outside.",
-        details: { field: "path", hint: "Stay inside." },
-        request_id: "id-1",
-        timestamp: "2026-01-02T03:04:05.000Z",
-      },
     });
   });
 

@@ -87,14 +87,3 @@ export const renderForHttp = (error: LlmcError, correlationId: string) => ({
   ...(error.hint === undefined ? {} : { hint: error.hint }),
   correlation_id: correlationId,
 });
-
-/** For the Unix-socket link and `/invoke`. */
-export const renderForLink = (error: LlmcError, requestId: string, now: Date) => ({
-  error: {
-    code: publishedCode(error.code, "kb"),
-    message: error.message,
-    details: { ...error.details, ...(error.hint === undefined ? {} : { hint: error.hint }) },
-    request_id: requestId,
-    timestamp: now.toISOString(),
-  },
-});

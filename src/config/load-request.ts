@@ -6,13 +6,13 @@ import type { UserFolders } from "./user-folders.ts";
 /** The part of the disk that the configuration needs. */
 export interface ConfigDisk {
   readText(path: string): Promise<string | undefined>;
-  /** The real path, or undefined if it does not exist. */
-  resolveFile(path: string): Promise<{ readonly path: string } | undefined>;
+  /** The real path, or the one that it will have once it is created. */
+  realOrFuture(path: string): string;
   watch(path: string, changed: () => void): () => void;
 }
 
 export interface LoadRequest {
-  readonly disk: Pick<ConfigDisk, "readText" | "resolveFile">;
+  readonly disk: Pick<ConfigDisk, "readText" | "realOrFuture">;
   readonly trust: TrustFiles;
   readonly env: Environment;
   /** The user's own configuration, and where trust in workspaces is recorded. */

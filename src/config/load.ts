@@ -1,5 +1,6 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { CONFIG_FILE } from "../base/paths.ts";
 import { type Environment, readEnvironment, unknownVariables } from "./environment.ts";
 import type { Layer, Origin, Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
@@ -25,7 +26,6 @@ export interface Loaded {
   readonly warnings: readonly string[];
 }
 
-const FILE_NAME = "llmc.toml";
 const USER_FILE_NAME = "config.toml";
 const MAX_PROBLEMS = 20;
 
@@ -148,7 +148,7 @@ const problemsOf = (
 
 export const loadConfig = async (request: LoadRequest): Promise<Loaded> => {
   const { root, folders, configPath } = request;
-  const path = configPath === undefined ? join(root, FILE_NAME) : resolve(root, configPath);
+  const path = configPath === undefined ? join(root, CONFIG_FILE) : resolve(root, configPath);
   const userPath = join(folders.config, USER_FILE_NAME);
   const user = await readFile(request, userPath, "user");
   const file = await readFile(request, path, "file");

@@ -1,5 +1,6 @@
-import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
+import { isAbsolute, normalize, resolve, sep } from "node:path";
 import type { Option } from "../base/option.ts";
+import { isInside } from "../base/paths.ts";
 
 /** Resolves the paths of a key, wherever they are written: in the file, in a grant, or in the defaults. */
 export interface PathContext {
@@ -18,11 +19,6 @@ export interface Decision {
 
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
-
-export const isInside = (path: string, folder: string): boolean => {
-  const way = relative(folder, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-};
 
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 

@@ -169,7 +169,7 @@ describe("REQ-C5: watching a real file", () => {
     const disk = {
       readText: async (path: string) =>
         path.endsWith("/llmc.toml") ? (texts.length > 1 ? texts.shift() : texts[0]) : undefined,
-      resolveFile: async (path: string) => ({ path }),
+      realOrFuture: (path: string) => path,
     };
     const first = await loadTrusted({ disk: createDisk(), env: {}, root });
     const errors: string[] = [];

@@ -298,7 +298,7 @@ test("REQ-D22 FAIL-J1: no file of an untrusted workspace makes any key wider tha
     loadConfig({
       disk: {
         readText: async (path) => (path === "/w/llmc.toml" ? text : undefined),
-        resolveFile: async (path) => ({ path }),
+        realOrFuture: (path) => path,
       },
       trust: NO_TRUST,
       folders: NO_FOLDERS,

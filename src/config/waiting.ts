@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { isInside } from "../base/paths.ts";
 import { redactUserinfo } from "./redact.ts";
 import { tomlInline } from "./toml-text.ts";
 
@@ -18,12 +19,11 @@ export const describeWaiting = (waiting: readonly Waiting[], trust = "llmc trust
     .map(({ key }) => key)
     .join(", ")} (${trust} shows and grants it)`;
 
-const isInside = (path: string, folder: string): boolean =>
-  path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
-
 /** Whether what waits is about this program (`npm`, `npm:run`) or holds this path. */
 const isAbout = (waiting: string, item: string): boolean =>
-  item.startsWith("/") ? isInside(item, waiting) : basename(waiting).split(":")[0] === item;
+  item.startsWith("/")
+    ? isInside(item, waiting.replace(/(?<=.)\/+$/, ""))
+    : basename(waiting).split(":")[0] === item;
 
 /** What trust would change about a refusal; undefined where it would change nothing. */
 export const waitingHint = (

@@ -1,7 +1,8 @@
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { isInside } from "../base/paths.ts";
 import type { Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
-import { decide, isInside, isSame, type PathContext } from "./narrow.ts";
+import { decide, isSame, type PathContext } from "./narrow.ts";
 import { ENTRIES } from "./sections.ts";
 import { readTrust, type TrustRecord, trustFile } from "./trust-record.ts";
 import type { Waiting } from "./waiting.ts";
@@ -54,23 +55,12 @@ const baseOf = (key: string, around: Around): unknown => {
   return valueWithout(key, around);
 };
 
-/** The real path, or the one that it will have once it is made. */
-const realOrFuture = async (disk: LoadRequest["disk"], path: string): Promise<string> => {
-  const found = await disk.resolveFile(path).catch(() => undefined);
-  if (found !== undefined) return found.path;
-  return dirname(path) === path ? path : join(await realOrFuture(disk, dirname(path)), basename(path));
-};
-
-const pathContextFor = async (
+const pathContextFor = (
   { disk, root }: LoadRequest,
   written: readonly (readonly unknown[])[],
-): Promise<PathContext> => {
+): PathContext => {
   const all = [...new Set(written.flat().map(String))];
-  const real = new Map(
-    await Promise.all(
-      all.map(async (item) => [item, await realOrFuture(disk, resolve(root, item))] as const),
-    ),
-  );
+  const real = new Map(all.map((item) => [item, disk.realOrFuture(resolve(root, item))] as const));
   return { workspace: root, realOf: (item) => real.get(item) ?? resolve(root, item) };
 };
 
@@ -89,7 +79,7 @@ const isOperators = async (request: LoadRequest, path: string, around: Around): 
     ...listOf(valueWithout(ROOTS, around)),
     ...listOf(baseOf(LINUX_ROOTS, around)),
   ];
-  const { realOf } = await pathContextFor(request, [roots, [path]]);
+  const { realOf } = pathContextFor(request, [roots, [path]]);
   const zones = roots.flatMap((item) => [realOf(String(item)), resolve(request.root, String(item))]);
   return !zones.some((zone) => isInside(path, zone) || isInside(realOf(path), zone));
 };
@@ -105,7 +95,7 @@ export const judgeFile = async (
     return { settings: asked, waiting: [], workspaceFile: undefined, problems: [] };
   }
   const { record, problem } = await readTrust(request.trust, request.folders.state, request.root);
-  const paths = await pathContextFor(request, [
+  const paths = pathContextFor(request, [
     listOf(valueWithout(ROOTS, around)),
     listOf(baseOf(LINUX_ROOTS, around)),
     ...[...asked].flatMap(([key, { value }]) => (ENTRIES.get(key)?.option.path ? [listOf(value)] : [])),

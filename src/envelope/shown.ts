@@ -46,7 +46,7 @@ export const summarize = (
   const stderr = output.stderr();
   const stdout = output.stdout(enricher === undefined || !LISTINGS.has(enricher.name));
   const cut = output.isLong || wasStopped;
-  const told = enrich({ ...ran, stdout, stderr, cut }, { maxTokens, countTokens: estimateTokens });
+  const told = enrich({ ...ran, stdout, stderr, cut }, { maxTokens });
   if (told === undefined) return plainPage(output, maxTokens, "passthrough");
   return {
     mode: enricher === undefined ? "passthrough" : "enriched",

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
+import { isInside } from "../base/paths.ts";
 import { quoteForMessage } from "../base/text.ts";
 
 /** What callers may reach. All paths are absolute and normal: no `.`, no `..`, no slash at the end. */
@@ -25,10 +26,6 @@ const SYSTEM_DIRS = ["/proc", "/sys"];
 // Linux: PATH_MAX with its final NUL, and NAME_MAX.
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
-
-/** By component, on normal absolute paths. */
-export const isInside = (path: string, dir: string): boolean =>
-  path === dir || path.startsWith(dir === "/" ? "/" : `${dir}/`);
 
 /** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */
 export const insideRoots = (realPath: string, roots: readonly string[]): boolean =>

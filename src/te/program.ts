@@ -5,6 +5,7 @@ import { parseTe, TE_HELP, type TeRequest, type TeWho } from "../envelope/te-arg
 import { findWorkspace } from "../host/os/find-workspace.ts";
 import { loadTeConfig, type TeConfig } from "./config.ts";
 import type { TeParts } from "./parts.ts";
+import type { RunContext, RunRequest } from "./run-context.ts";
 
 /** As timeout(1) and env(1): the failure is ours, not the command's. */
 const OWN_FAILURE = 125;
@@ -33,13 +34,30 @@ const fail = (thrown: unknown): number => {
   return OWN_FAILURE;
 };
 
+/** A person at a terminal pays for no tokens: output without an enricher stays as it is, with colours and prompts. */
+const isForPerson = async ({ argv }: RunRequest): Promise<boolean> =>
+  Boolean(process.stdout.isTTY) &&
+  (await import("../envelope/enrich/all.ts")).enricherFor(argv) === undefined;
+
+/** Runs a command for the person, or the agent, at this terminal. */
+const runCommand = async (request: RunRequest, context: RunContext): Promise<number> => {
+  const goesThrough =
+    !request.json && (request.raw || context.state === undefined || (await isForPerson(request)));
+  // Loaded apart: a command that passes through needs no enricher, and must not fail with one.
+  try {
+    if (goesThrough) return await (await import("./pass-through.ts")).passThrough(request, context);
+    return await (await import("./envelop.ts")).envelop(request, context);
+  } finally {
+    context.state?.close();
+  }
+};
+
 const run = async (
   request: Extract<TeRequest, { kind: "run" }>,
   root: string | undefined,
   parts: TeParts,
 ): Promise<number> => {
   const config = await loadTeConfig(parts.load, root ?? process.cwd());
-  const { runCommand } = await import("./run-command.ts");
   const state =
     root === undefined || !config.te.enabled
       ? undefined

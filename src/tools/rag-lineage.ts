@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { indexMeta, nothingFound, renderNotes, symbolShape, toIndexMeta, toSymbol } from "./rag-shape.ts";
+import {
+  indexMeta,
+  nothingFound,
+  renderNotes,
+  renderSymbol,
+  symbolShape,
+  toIndexMeta,
+  toSymbol,
+} from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
 
 const node = symbolShape.extend({ depth: z.int() });
@@ -9,9 +17,6 @@ const edge = z.object({
   lines: z.array(z.int()),
   confidence: z.number(),
 });
-
-const placeOf = ({ name, src, line }: z.infer<typeof node>): string =>
-  `${name} ${src.slice(0, src.lastIndexOf("#"))}:${line}`;
 
 export const ragLineage = defineTool({
   name: "rag_lineage",
@@ -42,7 +47,7 @@ export const ragLineage = defineTool({
     if (nodes.length === 0) return [nothingFound(meta.suggestions), ...renderNotes(meta.notes)].join("\n");
     const nameOf = (index: number): string => nodes[index]?.name ?? "?";
     return [
-      ...nodes.map((one) => `${one.depth === 0 ? "*" : one.depth < 0 ? "<" : ">"} ${placeOf(one)}`),
+      ...nodes.map((one) => `${one.depth === 0 ? "*" : one.depth < 0 ? "<" : ">"} ${renderSymbol(one)}`),
       ...(edges.length === 0 ? ["[no calls]"] : []),
       ...edges.map(({ from, to, lines }) => `${nameOf(from)} -> ${nameOf(to)} @${lines.join(",")}`),
       ...(meta.truncated ? ["[more: raise limit or lower depth]"] : []),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
+import { renderTestFailure } from "../base/test-failure.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 import type { TestFailure } from "../envelope/test-runners/contract.ts";
@@ -94,13 +95,6 @@ const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: r
   };
 };
 
-const tellFailure = ({ name, file, line, message }: TestFailure): string => {
-  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`}`;
-  const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
-  const title = ["FAIL", place, short === file ? "" : short].filter((part) => part !== "").join(" ");
-  return message === "" ? title : `${title}\n${message}`;
-};
-
 const count = z.int().nullable();
 
 export const runPytest = defineTool({
@@ -160,7 +154,7 @@ export const runPytest = defineTool({
     const rest = (failed ?? 0) + (errors ?? 0) - failures.length;
     const text = [
       passed === null ? `${runner} ended before it reported any counts` : `${runner}: ${totals.join(", ")}`,
-      ...failures.map(tellFailure),
+      ...failures.map(renderTestFailure),
       ...(failures.length >= MAX_NAMED && rest > 0 ? [`[+${rest} failures]`] : []),
       ...(stdout === "" ? [] : [stdout.trimEnd()]),
     ].join("\n");

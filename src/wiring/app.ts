@@ -21,7 +21,7 @@ import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
-import { loadFor } from "./load.ts";
+import { loadFor, MODULES_KEY } from "./load.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
@@ -76,8 +76,6 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,
 });
-
-const MODULES_KEY = "mcp.tools.custom_modules";
 
 /** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
 const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>

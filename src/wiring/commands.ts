@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
+import { CONFIG_FILE } from "../base/paths.ts";
 import type { Actions, CommonOptions } from "../cli/actions.ts";
 import type { runCall } from "../cli/call-command.ts";
 import { createProgram, runProgram } from "../cli/program.ts";
@@ -109,7 +110,7 @@ const actions: Actions = {
   init: async (options) => {
     const { runInit } = await import("../cli/config-command.ts");
     const request = await requestOf(options);
-    const isWritten = await runInit(request.configPath ?? join(request.root, "llmc.toml"), createDisk(), io, {
+    const isWritten = await runInit(request.configPath ?? join(request.root, CONFIG_FILE), createDisk(), io, {
       all: options.all ?? false,
       print: options.print ?? false,
     });

@@ -3,6 +3,9 @@ import type { LoadRequest } from "../config/load-request.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 
+/** The key that names the folder of custom modules, which are trusted by their digests. */
+export const MODULES_KEY = "mcp.tools.custom_modules";
+
 /** The configuration, by the one way in which every command and door loads it. */
 export const loadFor = (
   request: Omit<LoadRequest, "disk" | "trust" | "lines">,

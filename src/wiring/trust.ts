@@ -8,11 +8,9 @@ import type { WorkspaceFile } from "../config/workspace-file.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
-import { loadFor } from "./load.ts";
+import { loadFor, MODULES_KEY } from "./load.ts";
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
-
-const MODULES_KEY = "mcp.tools.custom_modules";
 
 /** Why a folder cannot be used, according to the system or to us, without its path. */
 const reasonOf = (thrown: unknown): string => {

@@ -99,7 +99,7 @@ const exercise = async (trial: Trial, image: Image, say: (text: string) => void)
   expectText("search", found, /^200 .*a\.py/s, say);
   expectText("te", trial.once(["te", "--version"]), /\d+\.\d+/, say);
   // Where parts of /proc are covered, the kernel allows no fresh one, which bubblewrap needs.
-  expectText("doctor", trial.once(["llmc", "doctor"]), /held by Landlock/, say);
+  expectText("doctor", trial.once(["llmc", "doctor"]), /confined by Landlock/, say);
 };
 
 const tryOnce = async (image: Image, engine: Engine, say: (text: string) => void): Promise<void> => {

@@ -23,7 +23,7 @@ describe("REQ-X10 REQ-D12: llmc doctor --attack", () => {
     const { report } = await run(workspace.root);
     const held = report.findings.filter(
       ({ name }) =>
-        name.startsWith("a client ") || name.includes("hostile program") || name.includes("on the disk"),
+        name.startsWith("a client ") || name.includes("hostile program") || name === "state of the disk",
     );
     expect(held.length).toBeGreaterThan(15);
     expect(held.filter(({ state }) => state !== "good")).toEqual([]);

@@ -14,8 +14,6 @@ export interface Ran {
 export interface EnrichLimits {
   /** Maximum number of tokens of the summary; the whole output is behind a handle. */
   readonly maxTokens: number;
-  /** Counts tokens as clients are billed for them (o200k_base), or a close and cheap estimate. */
-  readonly countTokens: (text: string) => number;
 }
 
 /** What a model needs first. */

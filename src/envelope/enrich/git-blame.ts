@@ -42,7 +42,7 @@ export const tellBlame = (
     pieces.push(`${number} ${shorten(text)}`);
     before = commit;
   }
-  const shown = countFitting(pieces, limits.maxTokens - 30, limits);
+  const shown = countFitting(pieces, limits.maxTokens - 30);
   const left = pieces.slice(shown).filter((piece) => /^\d+ /.test(piece)).length;
   return {
     text: [

@@ -1,4 +1,5 @@
 import { counted, shorten } from "../text/lines.ts";
+import { estimateTokens } from "../text/token-estimate.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 
@@ -83,7 +84,7 @@ export const tellDiff = (lines: readonly string[], limits: EnrichLimits): ToldDi
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
   const stats = files.map(tellStat);
-  const listed = countFitting(stats, limits.maxTokens * 0.4, limits);
+  const listed = countFitting(stats, limits.maxTokens * 0.4);
   const head = [
     `[${counted(files.length, "file")} changed, +${added} -${removed}]`,
     ...stats.slice(0, listed),
@@ -91,8 +92,8 @@ export const tellDiff = (lines: readonly string[], limits: EnrichLimits): ToldDi
   ];
   const ordered = [...files].sort((a, b) => Number(GENERATED.test(a.path)) - Number(GENERATED.test(b.path)));
   const pieces = ordered.filter(({ hunks }) => hunks.length > 0).flatMap(tellFile);
-  const room = limits.maxTokens - limits.countTokens(head.join("\n")) - 30;
-  const shown = countFitting(pieces, room, limits);
+  const room = limits.maxTokens - estimateTokens(head.join("\n")) - 30;
+  const shown = countFitting(pieces, room);
   // A file name without any hunks is not worth showing.
   const last = pieces[shown - 1]?.startsWith("--- ") === true && shown < pieces.length ? shown - 1 : shown;
   const hunks = files.reduce((sum, file) => sum + file.hunks.length, 0);

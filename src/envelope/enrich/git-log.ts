@@ -85,7 +85,7 @@ export const tellLog = (
     return [tellCommit(commit, isOneAuthor), ...files.slice(0, MAX_FILES), ...more].join("\n");
   });
   const head = `[${counted(commits.length, "commit")}${isOneAuthor ? `, all by ${[...authors][0]}` : ""}]`;
-  const shown = countFitting(pieces, limits.maxTokens - 40, limits);
+  const shown = countFitting(pieces, limits.maxTokens - 40);
   const last = commits.at(-1);
   const rest =
     shown === pieces.length || last === undefined

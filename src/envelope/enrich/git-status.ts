@@ -41,7 +41,7 @@ export interface ToldStatus {
 }
 
 const tellSection = ({ name, entries }: Section, room: number, limits: EnrichLimits): [string, boolean] => {
-  const shown = countFitting(entries, room, limits);
+  const shown = countFitting(entries, room);
   if (shown === entries.length) return [[`${name}:`, ...entries].join("\n"), false];
   const paths = entries.map((entry) => entry.replace(/^[A-Z?!]{1,2} +/, ""));
   const told = tellPaths(paths, { ...limits, maxTokens: Math.floor(room) }, counted(paths.length, "file"));

@@ -1,4 +1,5 @@
 import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
+import { estimateTokens } from "../text/token-estimate.ts";
 import { fits } from "./budget.ts";
 import { cat } from "./cat.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
@@ -58,7 +59,7 @@ const show = (lines: readonly string[], limits: EnrichLimits): Enriched | undefi
   if (commits.length > 1) return { ...tellLog(commits, limits), matchCount: commits.length };
   const body = commit.message.slice(1).join("\n").trim();
   const head = [tellCommit(commit, false), ...(body === "" ? [] : [body])].join("\n");
-  const room = { ...limits, maxTokens: limits.maxTokens - limits.countTokens(shorten(head, 4000)) };
+  const room = { ...limits, maxTokens: limits.maxTokens - estimateTokens(shorten(head, 4000)) };
   if (!isPatch(commit.rest[0])) {
     const { text, truncated } = headAndTail(commit.rest, room, { head: 0.7 });
     return { text: `${head}\n${text}`, matchCount: null, truncated };

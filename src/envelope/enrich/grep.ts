@@ -1,4 +1,5 @@
 import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
+import { estimateTokens } from "../text/token-estimate.ts";
 import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
@@ -109,15 +110,15 @@ const tellMany = (files: readonly FileHits[], head: string, limits: EnrichLimits
   // Each file costs some tokens, so further files need not be rendered.
   const told = files.slice(0, limits.maxTokens / 3).map((file) => tellFile(file, 3, 120));
   const room = limits.maxTokens - 50;
-  const places = tellFolders(foldersOf(files), room * 0.3, limits);
-  const shown = countFitting(told, room - limits.countTokens(places), limits);
+  const places = tellFolders(foldersOf(files), room * 0.3);
+  const shown = countFitting(told, room - estimateTokens(places));
   const rest = files.slice(shown);
   if (rest.length === 0) return [head, ...told].join("\n");
   return [
     head,
     ...told.slice(0, shown),
     `[in ${counted(rest.length, "more file")}; matches by folder:]`,
-    tellFolders(foldersOf(rest), room * 0.3, limits),
+    tellFolders(foldersOf(rest), room * 0.3),
   ].join("\n");
 };
 
@@ -152,7 +153,7 @@ const tellCounts = (lines: readonly string[], limits: EnrichLimits): Enriched | 
   const told = found.map(({ path, count }) => `${path}:${count}`);
   const empty = rows.length - found.length;
   const head = `[${counted(total, "match", "matches")} in ${counted(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
-  const shown = countFitting(told, limits.maxTokens - 60, limits);
+  const shown = countFitting(told, limits.maxTokens - 60);
   const rest = told.length === shown ? [] : [`[and ${counted(told.length - shown, "more file")}]`];
   return {
     text: [head, ...told.slice(0, shown), ...rest].join("\n"),

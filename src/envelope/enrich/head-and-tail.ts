@@ -39,7 +39,7 @@ const notable = (middle: readonly Folded[], matters: RegExp | undefined, limits:
     total++;
     if (found.length < MAX_NOTABLE) found.push(`${first}: ${shorten(text, 200)}`);
   }
-  const shown = found.slice(0, countFitting(found, limits.maxTokens * 0.25, limits));
+  const shown = found.slice(0, countFitting(found, limits.maxTokens * 0.25));
   return shown.length === 0
     ? []
     : [
@@ -65,9 +65,9 @@ export const headAndTail = (
   const room = Math.max(0, limits.maxTokens - NOTE_TOKENS);
   const wanted = matters === undefined ? room : room * 0.75;
   const first = piecesOf(folded.slice(0, limits.maxTokens));
-  const headCount = countFitting(first, wanted * head, limits);
+  const headCount = countFitting(first, wanted * head);
   const last = piecesOf(folded.slice(Math.max(headCount, folded.length - limits.maxTokens))).reverse();
-  const tailCount = countFitting(last, wanted * (1 - head), limits);
+  const tailCount = countFitting(last, wanted * (1 - head));
   const middle = folded.slice(headCount, folded.length - tailCount);
   const [from, to] = [middle[0], middle.at(-1)];
   if (from === undefined || to === undefined) return { text: first.join("\n"), truncated: true };

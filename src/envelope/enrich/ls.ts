@@ -3,11 +3,9 @@ import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits } from "./contract.ts";
 import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
-import { tellPaths } from "./path-list.ts";
+import { quoteName, tellPaths } from "./path-list.ts";
 
 const VALUES = "ITw ignore tabsize width sort time color format hide block-size indicator-style time-style";
-
-const quote = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
 
 const isExecutable = (mode: string): boolean => mode.startsWith("-") && /[xs]/.test(mode.slice(1));
 
@@ -15,10 +13,10 @@ const isExecutable = (mode: string): boolean => mode.startsWith("-") && /[xs]/.t
 const tellEntry = (entry: LongEntry, isTimed: boolean): string => {
   const { mode, size, name, time } = entry;
   const when = isTimed ? ` ${time}` : "";
-  if (mode.startsWith("d")) return `${quote(name.replace(/\/$/, ""))}/${when}`;
+  if (mode.startsWith("d")) return `${quoteName(name.replace(/\/$/, ""))}/${when}`;
   if (mode.startsWith("l")) return `${name}${when}`;
-  if (!mode.startsWith("-")) return `${quote(name)} (${mode[0]})${when}`;
-  return `${quote(name)}${isExecutable(mode) ? "*" : ""} ${size}${when}`;
+  if (!mode.startsWith("-")) return `${quoteName(name)} (${mode[0]})${when}`;
+  return `${quoteName(name)}${isExecutable(mode) ? "*" : ""} ${size}${when}`;
 };
 
 const isDots = ({ name }: LongEntry): boolean =>

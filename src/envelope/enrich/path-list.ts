@@ -6,7 +6,8 @@ interface Folder {
   readonly names: string[];
 }
 
-const quote = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
+/** A name with spaces is quoted, because names are separated by spaces. */
+export const quoteName = (name: string): string => (/\s/.test(name) ? JSON.stringify(name) : name);
 
 const group = (paths: readonly string[]): Map<string, Folder> => {
   const folders = new Map<string, Folder>();
@@ -47,7 +48,6 @@ const FEW_FOLDERS = 4;
 export const tellFolders = (
   folders: readonly (readonly [dir: string, count: number])[],
   maxTokens: number,
-  limits: EnrichLimits,
 ): string => {
   const whole = [...tally(folders)];
   const rows = (depth: number): string[] => {
@@ -57,7 +57,7 @@ export const tellFolders = (
       .map(([dir, count]) => `${dir === "/" ? "./" : dir} ${count}`);
   };
   const cutTo = (all: readonly string[]): string => {
-    const shown = countFitting(all.slice(0, MAX_FOLDERS), maxTokens - 12, limits);
+    const shown = countFitting(all.slice(0, MAX_FOLDERS), maxTokens - 12);
     const rest = all.length === shown ? [] : [`[and ${counted(all.length - shown, "more folder")}]`];
     return [...all.slice(0, shown), ...rest].join("\n");
   };
@@ -91,7 +91,7 @@ export const tellPaths = (
   const rows = (most: number): string[] =>
     [...folders].map(([dir, { names }]) => {
       const label = dir === "" ? "" : `${dir.slice(common.length) || "./"}: `;
-      const shown = names.slice(0, most).map(quote).join(" ");
+      const shown = names.slice(0, most).map(quoteName).join(" ");
       return `${label}${shown}${names.length > most ? ` [+${names.length - most}]` : ""}`;
     });
   const [text, way] = firstThatFits(
@@ -100,5 +100,5 @@ export const tellPaths = (
   );
   if (way < NAMES_SHOWN.length - 1) return { text, truncated: way > 0 };
   const counts = [...folders].map(([dir, { names }]) => [dir, names.length] as const);
-  return { text: `${head}\n${tellFolders(counts, limits.maxTokens - 40, limits)}`, truncated: true };
+  return { text: `${head}\n${tellFolders(counts, limits.maxTokens - 40)}`, truncated: true };
 };

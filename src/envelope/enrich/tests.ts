@@ -1,4 +1,5 @@
-import type { TestFailure, TestReport } from "../test-runners/contract.ts";
+import { renderTestFailure } from "../../base/test-failure.ts";
+import type { TestReport } from "../test-runners/contract.ts";
 import { parsersFor } from "../test-runners/which.ts";
 import { counted, plainText } from "../text/lines.ts";
 import { tellLongText } from "./any-program.ts";
@@ -16,17 +17,10 @@ const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRepo
   return `${runner}: ${[totals.join(", "), ...notes.filter((note) => note !== "")].join("; ")}`;
 };
 
-const tellFailure = ({ name, file, line, message }: TestFailure): string => {
-  const location = file === null ? "" : `${file}${line === null ? "" : `:${line}`} `;
-  // A pytest id begins with the file, which is already shown in the location.
-  const short = file !== null && name.startsWith(`${file}::`) ? name.slice(file.length + 2) : name;
-  return `FAIL ${location}${short === file ? "" : short}\n${message}`.trimEnd();
-};
-
 /** Failures first, passes only counted. */
 const tellTests = (report: TestReport, limits: EnrichLimits): string => {
-  const failures = report.failures.map(tellFailure);
-  const shown = countFitting(failures, limits.maxTokens - 80, limits);
+  const failures = report.failures.map(renderTestFailure);
+  const shown = countFitting(failures, limits.maxTokens - 80);
   const rest = report.failures.slice(shown).map(({ name }) => name);
   const names = rest.slice(0, 20).map((name) => name.slice(0, 120));
   return [

@@ -1,13 +1,12 @@
 import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { CONFIG_FILE } from "../../base/paths.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 
 export interface FoundWorkspace {
   readonly root: string;
   readonly hasConfig: boolean;
 }
-
-const CONFIG_FILE = "llmc.toml";
 
 /** Whether it is there and belongs to us or to root: in a shared folder, somebody else's would be a trap. */
 const isOurs = (path: string): boolean => {

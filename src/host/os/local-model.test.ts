@@ -72,9 +72,9 @@ describe("a model on the disk", () => {
   test("nothing of the workspace is loaded unless it is configured", () => {
     writeRuntime(folder, "throw new Error('loaded')");
     writeModel(folder, "8");
-    expect(refusal("", folder).message).toContain("what is not there");
+    expect(refusal("", folder).message).toContain("which cannot be found");
     mkdirSync(join(folder, "below"));
-    expect(refusal("./below", folder).message).toContain("what is not there");
+    expect(refusal("./below", folder).message).toContain("which cannot be found");
   });
 
   test("a runtime that cannot be loaded here is told apart from one that is missing", () => {

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
+import { hasEnded, readProcStat } from "./proc-stat.ts";
 
 /** A process, told from a later one that got the same number. */
 export interface Owner {
@@ -31,14 +32,6 @@ const readScope = (): string => {
   }
 };
 
-/** State and start time of a process by proc(5), where fields count from the end of the name, which may hold anything. */
-const readStat = (pid: number): { readonly state: string; readonly ticks: string } | undefined => {
-  const stat = tryRead(`/proc/${pid}/stat`);
-  if (stat === undefined) return undefined;
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { state: fields[0] ?? "", ticks: fields[19] ?? "" };
-};
-
 const isNobody = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -58,17 +51,16 @@ export const createOwners = (pid: number): Owners => {
   };
   return {
     self: () => {
-      self ??= { pid, birth: `${readStat(pid)?.ticks ?? ""}@${ownScope()}` };
+      self ??= { pid, birth: `${readProcStat(pid)?.startedAt ?? ""}@${ownScope()}` };
       return self;
     },
     isGone: (owner) => {
       const at = owner.birth.indexOf("@");
       if (owner.birth.slice(at + 1) !== ownScope() || !Number.isSafeInteger(owner.pid) || owner.pid <= 0)
         return false;
-      const stat = readStat(owner.pid);
+      const stat = readProcStat(owner.pid);
       if (stat === undefined) return isNobody(owner.pid);
-      // A zombie has ended; its parent has just not reaped it yet.
-      return stat.ticks !== owner.birth.slice(0, at) || stat.state === "Z" || stat.state === "X";
+      return stat.startedAt !== owner.birth.slice(0, at) || hasEnded(stat);
     },
   };
 };

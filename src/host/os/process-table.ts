@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { type ProcStat, parseProcStat } from "./proc-stat.ts";
 
 /** One process of the machine: its name and what it uses, never its arguments, which may hold secrets. */
 export interface ProcessUse {
@@ -9,34 +10,11 @@ export interface ProcessUse {
   readonly memoryBytes: number;
 }
 
-interface Sample {
-  readonly pid: number;
-  readonly name: string;
-  readonly startedAt: string;
-  readonly cpuTicks: number;
-  readonly memoryPages: number;
-}
+type Sample = Pick<ProcStat, "pid" | "name" | "startedAt" | "cpuTicks" | "memoryPages">;
 
 /** Of every Linux that Node runs on: USER_HZ, and the page of the common machines. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
-
-const parseStat = (pid: number, text: string): Sample | undefined => {
-  const open = text.indexOf("(");
-  // The name may itself hold brackets and spaces.
-  const close = text.lastIndexOf(")");
-  const fields = text.slice(close + 2).split(" ");
-  const [user, system] = [fields[11], fields[12]];
-  const [startedAt, pages] = [fields[19], fields[21]];
-  if (open < 0 || user === undefined || startedAt === undefined) return undefined;
-  return {
-    pid,
-    name: text.slice(open + 1, close).replace(/\p{Cc}/gu, "?"),
-    startedAt,
-    cpuTicks: Number(user) + Number(system),
-    memoryPages: Number(pages),
-  };
-};
 
 /** All processes that can be seen; empty where the system has no `/proc`. */
 export const sampleProcesses = async (): Promise<readonly Sample[]> => {
@@ -45,7 +23,8 @@ export const sampleProcesses = async (): Promise<readonly Sample[]> => {
   const samples = await Promise.all(
     pids.map(async (pid) => {
       const text = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
-      return parseStat(pid, text);
+      const stat = parseProcStat(text);
+      return stat === undefined ? undefined : { ...stat, name: stat.name.replace(/\p{Cc}/gu, "?") };
     }),
   );
   return samples.filter((sample) => sample !== undefined);

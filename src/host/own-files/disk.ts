@@ -3,6 +3,7 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
+import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /**
@@ -21,6 +22,8 @@ export interface Disk {
   exists(path: string): Promise<boolean>;
   /** Where a path really leads and its permission bits, or undefined when there is no such file. */
   resolveFile(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
+  /** The real path, or the one that it will have once it is created. */
+  realOrFuture(path: string): string;
   /** Calls back after the file was changed, replaced or removed; returns the stop function. */
   watch(path: string, changed: () => void): () => void;
 }
@@ -78,6 +81,8 @@ export const createDisk = (): Disk => ({
       throw error;
     }
   },
+
+  realOrFuture,
 
   watch: (path, changed) => {
     // The folder is watched, not the file: editors replace a file, which ends a watch on the old one.

@@ -14,10 +14,8 @@ import {
 import { promisify } from "node:util";
 import type { Locate, Located } from "./located.ts";
 import { createMountCheck, hasDistantMounts, mountOf } from "./mounts.ts";
+import { O_PATH } from "./o-path.ts";
 
-// Linux's own flag, which Node does not name: a descriptor that stands for the thing and opens nothing, so that not
-// even a FIFO or a device notices. The value is that of every architecture Node runs on.
-const O_PATH = 0o10000000;
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 // How the kernel marks the path of something removed or replaced; but a file may also really have such a name.

@@ -1,21 +1,7 @@
-import { isUtf8 } from "node:buffer";
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
-
-/**
- * The real path, or the one it will have once it is created as a plain directory. It is fixed on first sight: a root
- * that appears later as a link, or is swapped for one, must not open what the link points to.
- */
-export const realOrFuture = (path: string): string => {
-  try {
-    const real = realpathSync.native(path, { encoding: "buffer" });
-    // A name that is not UTF-8 cannot be compared once decoded, so the configured path is used, which matches nothing.
-    return isUtf8(real) ? real.toString() : path;
-  } catch {
-    return path === "/" ? path : posix.join(realOrFuture(posix.dirname(path)), posix.basename(path));
-  }
-};
+import { realOrFuture } from "../own-files/real-or-future.ts";
 
 /** The target of a path; undefined if it does not exist. */
 export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {

@@ -1,14 +1,16 @@
 import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
+import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
 import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
 import { obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { realOrFuture } from "../own-files/real-or-future.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
 import type { OwnWrites } from "./own-writes.ts";
-import { cacheByList, createPathRules, realOrFuture } from "./path-rules.ts";
+import { cacheByList, createPathRules } from "./path-rules.ts";
 import type { WithheldFiles } from "./withheld-files.ts";
 
 /**
@@ -99,9 +101,6 @@ const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfigurat
   };
 };
 
-/** The workspace's own configuration file is protected before it exists, and whichever is in force. */
-const CONFIG_FILE = "llmc.toml";
-
 const noGlobs = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): CallerReach => {
@@ -127,6 +126,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
       // Each by its own name and by where it leads: a configuration file may be a link.
       return [...new Set([...written, ...written.map(realOrFuture)])];
     };
+    // The workspace's own configuration file is protected before it exists, and whichever is in force.
     const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
     const entries = Object.entries(withConfig).map(([id, paths]) => [id, resolveAll(paths)]);
     return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;

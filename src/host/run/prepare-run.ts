@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
-import { isInside } from "../../policy/paths.ts";
+import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import { type MissingNames, watchMissing } from "./scan/protected-names.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";

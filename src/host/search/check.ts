@@ -1,8 +1,9 @@
 import { closeSync, constants, lstatSync, openSync, realpathSync } from "node:fs";
 import type { Located } from "../reach/located.ts";
+import { O_PATH } from "../reach/o-path.ts";
 
-// O_PATH: see locate-by-descriptor.ts. A link is not followed, and is no directory.
-const HOLD = 0o10000000 | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+// A link is not followed, and is not a directory.
+const HOLD = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** A letter for each byte: names need not be UTF-8. */
 const toBytes = (latin1: string): Buffer => Buffer.from(latin1, "latin1");

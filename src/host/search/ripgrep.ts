@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { endingWithUs, isStartFailure, limitMemory } from "../os/child-limits.ts";
-import { readOwnFile } from "../own-files/read-own-file.ts";
+import { readProcStat } from "../os/proc-stat.ts";
 import { findUnreadableBelow, refuseUnreadableAbove } from "./ignore-files.ts";
 
 export interface RipgrepRun {
@@ -96,17 +96,6 @@ const IDLE_TICKS = 12;
 /** More than any search of ours needs. */
 const MAX_MEMORY_BYTES = 1024 ** 3;
 
-/** Processor time that a process has used, by proc(5), whose fields count from the end of the name; 0 where unknown. */
-const ticksOf = (pid: number): number => {
-  try {
-    const stat = readOwnFile(`/proc/${pid}/stat`, { maxBytes: 4096 }).toString("latin1");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return Number(fields[11]) + Number(fields[12]);
-  } catch {
-    return 0;
-  }
-};
-
 /** Bounds the memory of a search that lasts, and calls back once where it makes no progress. */
 const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () => void): (() => void) => {
   let [bytes, ticks, still] = [0, 0, 0];
@@ -116,7 +105,7 @@ const watchProgress = (pid: number, bytesSoFar: () => number, onStandstill: () =
     timer.unref();
   }, FIRST_CHECK_MS);
   const check = (): void => {
-    const now = [bytesSoFar(), ticksOf(pid)] as const;
+    const now = [bytesSoFar(), readProcStat(pid)?.cpuTicks ?? 0] as const;
     still = now[0] === bytes && now[1] - ticks < IDLE_TICKS ? still + 1 : 0;
     [bytes, ticks] = now;
     if (still !== STILL_CHECKS) return;

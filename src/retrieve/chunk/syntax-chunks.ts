@@ -1,9 +1,9 @@
 import type { Grammar } from "../../syntax/language-table.ts";
 import type { SyntaxTree } from "../../syntax/syntax-tree.ts";
+import { ERROR_TYPE } from "../../syntax/tree-layout.ts";
 import { type Atom, CUT, rowAtoms } from "./atoms.ts";
 import type { ChunkKind } from "./chunk.ts";
 import { toLines } from "./lines.ts";
-import { mostlyErrors } from "./mostly-errors.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { syntaxAtoms } from "./syntax-atoms.ts";
 import { outlineRules, syntaxOutline } from "./syntax-outline.ts";
@@ -13,6 +13,22 @@ export interface SyntaxCut extends Cut {
   /** The tree was not usable, so the text was cut by rows. */
   readonly broken: boolean;
 }
+
+/** Above this share of characters in syntax errors, rows are a better guide than the tree. */
+const MAX_ERROR_SHARE = 0.5;
+
+/** Examines the top of the tree only: an error deep inside affects one definition, not the file. */
+const isMostlyErrors = ({ root, hasErrors, text, childrenOf }: SyntaxTree): boolean => {
+  if (!hasErrors) return false;
+  const children = childrenOf(root);
+  if (children.length === 0) return true;
+  // Where the root itself is an error, its tokens are errors too.
+  const isBroken = root.typeId === ERROR_TYPE;
+  const broken = children
+    .filter(({ typeId, isNamed }) => typeId === ERROR_TYPE || (isBroken && !isNamed))
+    .reduce((sum, { start, end }) => sum + end - start, 0);
+  return broken > text.length * MAX_ERROR_SHARE;
+};
 
 /** Chunks at the boundaries of the syntax tree, named by the definitions in them. */
 export const cutSyntax = (
@@ -25,7 +41,7 @@ export const cutSyntax = (
   const lines = toLines(text);
   const rules = outlineRules(grammar, tree.language);
   const outline = syntaxOutline(tree, rules);
-  const broken = mostlyErrors(tree);
+  const broken = isMostlyErrors(tree);
   let atoms: Atom[];
   if (broken) {
     const starts = new Set(outline.map((entry) => entry.startRow));

@@ -1,9 +1,8 @@
 import { LlmcError } from "../../base/error.ts";
 import type { LocalModel } from "../../host/os/local-model.ts";
+import { splitSubtokens } from "../terms/subtokens.ts";
 import type { AsyncEmbedder } from "./async-embedder.ts";
 import { createBertTokenizer } from "./bert-tokenizer.ts";
-import { meanPool } from "./mean-pool.ts";
-import { pathSentence } from "./path-sentence.ts";
 import { toBytes } from "./to-bytes.ts";
 
 /** The part of onnxruntime-node that is used; it is not a dependency, so there are no types. */
@@ -37,6 +36,34 @@ const unusable = (message: string, cause?: unknown): LlmcError =>
     retryable: false,
     cause,
   });
+
+/** The last directories and the file name say most about a file; a deep path must not outweigh its text. */
+const MAX_SUBTOKENS = 12;
+
+/** A path as text for a sentence model: its subtokens, without numbers, single letters and the extension. */
+const pathSentence = (path: string): string =>
+  splitSubtokens(path.replace(/(?<=[^/])\.[^./]*$/, ""))
+    .filter((subtoken) => subtoken.length > 1 && !/^\p{Nd}+$/u.test(subtoken))
+    .slice(-MAX_SUBTOKENS)
+    .join(" ");
+
+/**
+ * The mean of the rows of a text's tokens, normalised to length 1. `rows` holds one row of `dimensions` per token; rows after
+ * `count` are padding and ignored.
+ */
+export const meanPool = (rows: ArrayLike<number>, count: number, dimensions: number): Float64Array => {
+  const mean = new Float64Array(dimensions);
+  for (let token = 0; token < count; token++) {
+    const from = token * dimensions;
+    for (let i = 0; i < dimensions; i++) mean[i] = (mean[i] ?? 0) + (rows[from + i] ?? 0);
+  }
+  let square = 0;
+  for (let i = 0; i < dimensions; i++) square += (mean[i] ?? 0) ** 2;
+  const length = Math.sqrt(square);
+  // The sum need not be divided by the count: normalising to length 1 makes up for it.
+  for (let i = 0; length > 0 && i < dimensions; i++) mean[i] = (mean[i] ?? 0) / length;
+  return mean;
+};
 
 const openSession = async (
   { InferenceSession }: OnnxRuntime,

@@ -2,10 +2,18 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { chunkTerms } from "./chunk-terms.ts";
 import { BM25_B, BM25_K1, createLexicalIndex, type LexicalIndex } from "./lexical-index.ts";
-import { hashTerm, unpackTerms } from "./packed-terms.ts";
+import { BYTES_PER_TERM, hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { tokenize } from "./tokenize.ts";
 
 const pack = (text: string) => chunkTerms("", { text, name: "", defines: [] });
+
+const unpack = (packed: PackedTerms): ReadonlyMap<number, number> => {
+  const size = Math.floor(packed.byteLength / BYTES_PER_TERM);
+  const view = new DataView(packed.buffer, packed.byteOffset);
+  return new Map(
+    Array.from({ length: size }, (_, at) => [view.getUint32(at * 4, true), packed[size * 4 + at] ?? 0]),
+  );
+};
 
 const build = (texts: ReadonlyMap<number, string>): LexicalIndex => {
   const index = createLexicalIndex();
@@ -125,7 +133,7 @@ describe("the lexical index", () => {
 
 describe("the terms of a chunk", () => {
   const countsOf = (path: string, text: string, name = "") => {
-    const counts = unpackTerms(chunkTerms(path, { text, name, defines: [] }));
+    const counts = unpack(chunkTerms(path, { text, name, defines: [] }));
     return (term: string): number => counts.get(hashTerm(term)) ?? 0;
   };
 
@@ -141,7 +149,7 @@ describe("the terms of a chunk", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 400 }), (text) => {
         const expected = Map.groupBy(tokenize(text), hashTerm);
-        const found = unpackTerms(chunkTerms("", { text, name: "", defines: [] }));
+        const found = unpack(chunkTerms("", { text, name: "", defines: [] }));
         expect([...found]).toEqual(
           [...expected]
             .map(([hash, terms]) => [hash, Math.min(255, terms.length)])

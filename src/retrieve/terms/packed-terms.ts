@@ -36,12 +36,3 @@ export const packTerms = (
   }
   return packed;
 };
-
-/** For tests and debugging. */
-export const unpackTerms = (packed: PackedTerms): ReadonlyMap<number, number> => {
-  const size = Math.floor(packed.byteLength / BYTES_PER_TERM);
-  const view = new DataView(packed.buffer, packed.byteOffset);
-  return new Map(
-    Array.from({ length: size }, (_, at) => [view.getUint32(at * 4, true), packed[size * 4 + at] ?? 0]),
-  );
-};

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isInside } from "../../../policy/paths.ts";
+import { isInside } from "../../../base/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
+import { O_PATH } from "../../reach/o-path.ts";
 import type { SandboxProfile, SetAside } from "../tiers/contract.ts";
 
 /** A path that cannot be checked, because a parent folder is not accessible, counts as existing. */
@@ -14,9 +15,6 @@ const exists = async (path: string): Promise<boolean> =>
   );
 
 const MAX_KEPT_NAME = 200;
-
-/** Not in `constants`: a descriptor that names a place without opening it. */
-const O_PATH = 0o10000000;
 
 /** Gives us back our rights to a folder, never through a link: the descriptor is what is changed. */
 const makeListable = async (path: string): Promise<void> => {
@@ -32,15 +30,19 @@ const makeListable = async (path: string): Promise<void> => {
  * Opens the folder one step below another without following a link: with a plain path, another command could
  * put a link there in the meantime and make us rename something outside.
  */
-const step = async (folder: FileHandle, name: string): Promise<FileHandle> => {
-  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  const path = `/proc/self/fd/${folder.fd}/${name}`;
-  return await open(systemPath(path), flags).catch(async (thrown: NodeJS.ErrnoException) => {
+const enter = (folder: FileHandle, name: string): Promise<FileHandle> =>
+  open(
+    systemPath(`/proc/self/fd/${folder.fd}/${name}`),
+    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
+  );
+
+/** The same for a folder that a command may have closed, which becomes accessible again. */
+const reopen = (folder: FileHandle, name: string): Promise<FileHandle> =>
+  enter(folder, name).catch(async (thrown: NodeJS.ErrnoException) => {
     if (thrown.code !== "EACCES") throw thrown;
-    await makeListable(path);
-    return await open(systemPath(path), flags);
+    await makeListable(`/proc/self/fd/${folder.fd}/${name}`);
+    return enter(folder, name);
   });
-};
 
 /** Shortens a name so that a suffix fits into 255 bytes, and makes it valid UTF-8. */
 const shortName = (name: string): string => {
@@ -62,64 +64,80 @@ const renameIn = async (folder: FileHandle, place: string, name: string): Promis
   return { path: join(place, name).toWellFormed(), movedTo: join(place, aside).toWellFormed() };
 };
 
-/** Renames what lies at a path below a root, step by step without following links. */
+const namesBelow = (root: string, path: string): readonly string[] =>
+  path.slice(root.length).split("/").filter(Boolean);
+
+/** A folder that could not be entered on the way down, in its open parent. */
+interface Obstacle {
+  readonly parent: FileHandle;
+  /** Path of the parent. */
+  readonly above: string;
+  readonly name: string;
+  readonly error: NodeJS.ErrnoException;
+}
+
+/**
+ * Opens the folders below a root one after the other, without following links, and does the work in the last one. One
+ * descriptor at a time: a path may have thousands of steps.
+ */
+const descend = async <T>(
+  root: string,
+  names: readonly string[],
+  openNext: typeof enter,
+  work: (folder: FileHandle) => Promise<T>,
+  onObstacle: (obstacle: Obstacle) => Promise<T> = ({ error }) => Promise.reject(error),
+): Promise<T> => {
+  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    for (const [depth, name] of names.entries()) {
+      const next = await openNext(at, name).catch((thrown: NodeJS.ErrnoException) => thrown);
+      if (next instanceof Error)
+        return await onObstacle({
+          parent: at,
+          above: join(root, ...names.slice(0, depth)),
+          name,
+          error: next,
+        });
+      await at.close();
+      at = next;
+    }
+    return await work(at);
+  } finally {
+    await at.close();
+  }
+};
+
+/** Renames what is at a path below a root. */
 export const moveAside = async (root: string, path: string): Promise<SetAside | undefined> => {
-  const names = path.slice(root.length).split("/").filter(Boolean);
-  const last = names.pop();
+  const names = namesBelow(root, path);
+  const last = names.at(-1);
   if (last === undefined) return undefined;
-  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  let place = root;
-  try {
-    for (const next of names) {
-      const folder = await step(at, next).catch((thrown: NodeJS.ErrnoException) => thrown);
-      if (folder instanceof Error) {
-        // Gone meanwhile, with all that was in it.
-        if (folder.code === "ENOENT") return undefined;
-        // Access was not removed through the folder's own mode, so it was not one of our commands that removed it.
-        if (folder.code !== "ELOOP" && folder.code !== "ENOTDIR") throw folder;
-        // A link or a file on the way to a protected name: that itself is what was planted.
-        return await renameIn(at, place, next);
-      }
-      // One at a time: a path may have thousands of steps.
-      await at.close();
-      at = folder;
-      place = join(place, next);
-    }
-    return await renameIn(at, place, last);
-  } finally {
-    await at.close();
-  }
+  const folders = names.slice(0, -1);
+  return descend(
+    root,
+    folders,
+    reopen,
+    (folder) => renameIn(folder, join(root, ...folders), last),
+    async ({ parent, above, name, error }) => {
+      // It has disappeared, with everything in it.
+      if (error.code === "ENOENT") return undefined;
+      // Access was not removed through the folder's own mode, so it was not one of our commands that removed it.
+      if (error.code !== "ELOOP" && error.code !== "ENOTDIR") throw error;
+      // A link or a file on the way to a protected name: that itself is what was planted.
+      return renameIn(parent, above, name);
+    },
+  );
 };
 
-/** Makes a folder below a root listable again that a command closed; step by step, without following links. */
-export const openBelow = async (root: string, path: string): Promise<void> => {
-  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    for (const name of path.slice(root.length).split("/").filter(Boolean)) {
-      const next = await step(at, name);
-      await at.close();
-      at = next;
-    }
-  } finally {
-    await at.close();
-  }
-};
+/** Makes a folder below a root accessible again that a command has closed. */
+export const openBelow = (root: string, path: string): Promise<void> =>
+  descend(root, namesBelow(root, path), reopen, async () => {});
 
-/** Makes a folder below a root, without following links: by its name, it might be made outside. */
-const makeBelow = async (root: string, path: string): Promise<void> => {
-  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    for (const name of dirname(path).slice(root.length).split("/").filter(Boolean)) {
-      const next = await open(`/proc/self/fd/${at.fd}/${name}`, flags);
-      await at.close();
-      at = next;
-    }
-    await mkdir(`/proc/self/fd/${at.fd}/${basename(path)}`, { mode: 0o700 });
-  } finally {
-    await at.close();
-  }
-};
+/** Creates a folder below a root; by its path, it might be created outside. */
+const makeBelow = (root: string, path: string): Promise<void> =>
+  descend(root, namesBelow(root, dirname(path)), enter, (folder) =>
+    mkdir(`/proc/self/fd/${folder.fd}/${basename(path)}`, { mode: 0o700 }),
+  );
 
 /** Protected names that a sandbox cannot cover because nothing is there yet. */
 export interface MissingNames {

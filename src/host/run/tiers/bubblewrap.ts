@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { isInside } from "../../../policy/paths.ts";
+import { isInside } from "../../../base/paths.ts";
 import { limited, withTerminal } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isInside } from "../../../policy/paths.ts";
+import { isInside } from "../../../base/paths.ts";
+import { O_PATH } from "../../reach/o-path.ts";
 
 /** Bits of the kernel's landlock.h. */
 const EXECUTE = 1 << 0;
@@ -25,9 +26,6 @@ export const handledRights = (abi: number): number => {
 export const fullRights = (abi: number): number => handledRights(abi) & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV);
 
 export type Grant = (descriptor: number, rights: number) => void;
-
-/** Not in `constants`: a descriptor that names a place without opening it. */
-const O_PATH = 0o10000000;
 
 /** Gives rights on a path of our own lists; what is not there needs none. */
 export const grantPath = (grant: Grant, path: string, rights: number): void => {

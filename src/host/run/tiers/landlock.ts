@@ -1,6 +1,6 @@
 import { openSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
-import { isInside } from "../../../policy/paths.ts";
+import { isInside } from "../../../base/paths.ts";
 import { canMarkByLimit, processLimit } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import { isInside } from "../../../policy/paths.ts";
+import { isInside } from "../../../base/paths.ts";
 
 const PROGRAM_FOLDERS = /\/(bin|sbin|libexec|\.bin)$/;
 

@@ -1,18 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasEnded, readProcStat } from "../../os/proc-stat.ts";
 
 /** Names one process for good: an id alone is used again by the system. */
 export interface ProcessKey {
   readonly pid: number;
   /** In clock ticks since boot. */
   readonly startedAt: string;
-}
-
-interface ProcessStat extends ProcessKey {
-  readonly state: string;
-  readonly parent: number;
-  readonly group: number;
-  readonly session: number;
 }
 
 const readProc = (pid: number, name: string): string => {
@@ -23,24 +17,12 @@ const readProc = (pid: number, name: string): string => {
   }
 };
 
-const statOf = (pid: number): ProcessStat | undefined => {
-  const text = readProc(pid, "stat");
-  // The name in brackets may itself hold brackets and spaces.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [state, parent, group, session] = fields;
-  const startedAt = fields[19];
-  if (state === undefined || startedAt === undefined) return undefined;
-  return { pid, state, parent: Number(parent), group: Number(group), session: Number(session), startedAt };
-};
-
 /** Parent of the kernel's own threads: most of the list on a bare machine, and never a command's. */
 const KERNEL_THREADS = 2;
 
-const hasEnded = (state: string): boolean => state === "Z" || state === "X";
-
 export const identify = (pid: number): ProcessKey | undefined => {
-  const stat = statOf(pid);
-  return stat === undefined || hasEnded(stat.state) ? undefined : { pid, startedAt: stat.startedAt };
+  const stat = readProcStat(pid);
+  return stat === undefined || hasEnded(stat) ? undefined : { pid, startedAt: stat.startedAt };
 };
 
 /** A process that only waits to be reaped counts as gone: it holds and does nothing. */
@@ -69,8 +51,8 @@ export const findTree = (
 ): readonly ProcessKey[] => {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => statOf(Number(name)) ?? [])
-    .filter(({ pid, parent, state }) => pid !== process.pid && parent !== KERNEL_THREADS && !hasEnded(state));
+    .flatMap((name) => readProcStat(Number(name)) ?? [])
+    .filter((stat) => stat.pid !== process.pid && stat.parent !== KERNEL_THREADS && !hasEnded(stat));
   // An id stays reserved while a group or session bears it: seen again after the end, it belongs to another process.
   const isReused = rootHasEnded && all.some(({ pid }) => pid === root);
   const found = new Set<number>();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { meanPool } from "./mean-pool.ts";
+import { meanPool } from "./onnx-embedder.ts";
 
 describe("pooling", () => {
   test("the mean of the tokens' rows, at length 1, without what is padding", () => {
