@@ -286,3 +286,31 @@ describe("processes", () => {
     expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before + 2);
   });
 });
+
+describe("REQ-D23 REQ-X9 linux_proc_start reads a line as run_cmd does", () => {
+  test("cd and variables come before the one program, and its arguments are expanded", async () => {
+    const app = await openTestApp({
+      files: { "d/one.txt": "1", "d/two.txt": "2" },
+      overrides: {
+        "mcp.mode": "classic",
+        "mcp.tools.run_cmd_allowlist": "sh",
+        "mcp.tools.command_powers": "sh:run",
+      },
+    });
+    const command = `cd d && NAME=value sh -c 'echo "$NAME $1 $2"; sleep 60' sh *.txt 2>&1`;
+    const started = await shown(app, "linux_proc_start", { command, wait_ms: 5000 });
+    expect(await readUntil(app, started.proc_id, /txt two/, started.output)).toContain(
+      "value one.txt two.txt",
+    );
+  });
+
+  test.each(["sh | cat", "sh; cat", "sh > out.txt", "cd nowhere && sh", "(sh)", "sh &", "LD_PRELOAD=x sh"])(
+    "what is more than one program is refused with a way out: %s",
+    async (command) => {
+      const app = await open();
+      const result = await app.ask("linux_proc_start", { command });
+      expect(result).toMatchObject({ kind: "error" });
+      expect(result.kind === "error" && result.error.hint).toMatch(/\w{3}/);
+    },
+  );
+});

@@ -82,11 +82,15 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
     : { TE_AGENT_ID: session.agentId, TE_SESSION_ID: session.sessionId, TE_MODEL: session.model };
 
 /** How a program writes, never what it does. */
-const PLAIN_VARIABLE =
-  /^(LANG|LANGUAGE|LC_\w+|TZ|COLUMNS|LINES|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE)$/;
+const PLAIN_VARIABLE = /^(LANG|LC_\w+|TZ|COLUMNS|LINES|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE)$/;
+
+/** A locale or a time zone by its name, never a file. */
+const PLAIN_VALUE = /^\w[\w@.+-]*(\/[\w+-]+)*$/;
 
 const plainVariables = (env: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => PLAIN_VARIABLE.test(name)));
+  Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => PLAIN_VARIABLE.test(name) && PLAIN_VALUE.test(value)),
+  );
 
 export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);

@@ -1,3 +1,4 @@
+import { LlmcError } from "../../base/error.ts";
 import { readWord } from "./read-word.ts";
 import { refuseBackground, refuseConstruct, refuseSyntax, unsupported } from "./refusals.ts";
 import type {
@@ -169,6 +170,7 @@ const readPipeline = (node: ShellTree): Pipeline => {
   }
   const [first, ...rest] = commands;
   if (first === undefined) throw unsupported(node);
+  checkCount(commands.length, MAX_PIPED, "programs in one pipeline");
   return { ...pipeline(first, ...rest), isNegated };
 };
 
@@ -236,11 +238,31 @@ const readStatements = (node: ShellTree): ShellLine => {
     .flatMap(readStatement);
 };
 
+/** Each of them is judged, with the workspace as it is, before anything runs. */
+const MAX_COMMANDS = 50;
+/** They run at the same time. */
+const MAX_PIPED = 12;
+
+const checkCount = (count: number, max: number, what: string): void => {
+  if (count > max)
+    throw new LlmcError("invalid_args", `The command line has more than ${max} ${what}.`, {
+      hint: "Split it into several calls.",
+      details: { field: "command" },
+    });
+};
+
+const countCommands = (line: ShellLine): number =>
+  line.reduce(
+    (sum, { run }) => sum + (run.kind === "group" ? countCommands(run.line) : run.commands.length),
+    0,
+  );
+
 /** The steps of a shell line that can be run without a shell; whatever needs one is refused by its name. */
 export const readShellLine = (tree: ShellTree): ShellLine => {
   if (tree.hasError)
     throw refuseSyntax(errorIn(tree).text || tree.text, "is not complete or not valid shell syntax");
   const line = readStatements(tree);
   if (line.length === 0) throw refuseSyntax(tree.text, "names no program");
+  checkCount(countCommands(line), MAX_COMMANDS, "commands");
   return line;
 };

@@ -76,3 +76,13 @@ describe("REQ-D23: words", () => {
     ]);
   });
 });
+
+describe("REQ-D23 FAIL-C1: a line is bounded", () => {
+  test.each([
+    ["ls; ".repeat(51), /more than 50 commands/],
+    [`(${"ls; ".repeat(51)})`, /more than 50 commands/],
+    [Array(13).fill("cat").join(" | "), /more than 12 programs in one pipeline/],
+  ])("%#", (line, message) => {
+    expect(() => read(line)).toThrow(message);
+  });
+});
