@@ -17,6 +17,8 @@ export interface OracleAnswer {
   /** Functions, methods, classes, interfaces, types and enums that the project defines. */
   readonly definitions: readonly OraclePlace[];
   readonly uses: readonly OracleUse[];
+  /** `path:line:name` of the names of which the compiler says nothing at all: no answer about them is right or wrong. */
+  readonly unknown?: ReadonlySet<string>;
 }
 
 export interface Project {

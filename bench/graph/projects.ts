@@ -1,4 +1,13 @@
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,6 +50,22 @@ export const corpusProject = (name: string, pattern: RegExp): (Project & { remov
     paths: paths.sort(),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+};
+
+const SOURCES = "**/*.{js,cjs,mjs}";
+
+/** An installed package of plain JavaScript, copied to a folder of its own: without declarations, which would tell types. */
+export const packageProject = (name: string): (Project & { remove(): void }) | undefined => {
+  const source = join(repository, "node_modules", name);
+  if (!existsSync(source)) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "llmc-graph-"));
+  const isOwn = (path: string): boolean => !path.split("/").includes("node_modules");
+  const paths = globSync(SOURCES, { cwd: source }).filter(isOwn).sort();
+  for (const path of [...paths, "package.json"]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(source, path), join(folder, path));
+  }
+  return { name, folder, paths, remove: () => rmSync(folder, { recursive: true, force: true }) };
 };
 
 /** The graph of a project, with what each file said and how long that took. */

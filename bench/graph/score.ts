@@ -11,7 +11,7 @@ export interface Score {
 }
 
 export interface Difference {
-  readonly kind: "missing" | "wrong";
+  readonly kind: "missing" | "wrong" | "unjudged";
   readonly symbol: string;
   readonly at: string;
 }
@@ -62,6 +62,9 @@ const callerOf = (definitions: readonly Definition[], index: number): Definition
     const holder = definitions[definition.parent];
     if (holder?.kind === "class" || holder?.kind === "enum" || holder?.kind === "interface")
       return definition;
+    // A method that is assigned to a prototype stands outside of the function that it belongs to.
+    if (holder !== undefined && definition.kind === "method" && definition.startLine > holder.endLine)
+      return definition;
     if (definition.kind === "function" || definition.kind === "method") found = definition;
   }
   return found;
@@ -81,6 +84,7 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
   const counted = new Set(ones);
   const predictedUses = new Set<string>();
   const predictedEdges = new Set<string>();
+  const unjudgedEdges = new Set<string>();
   let known = 0;
   for (const [path, { definitions }] of files.symbols)
     for (const [index, definition] of definitions.entries()) {
@@ -107,13 +111,16 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
         depth: 1,
         limit: 1000,
       });
-      for (const { from, to } of lineage.edges) {
+      for (const { from, to, lines } of lineage.edges) {
         const source = lineage.nodes[from];
         const target = lineage.nodes[to];
         if (source === undefined || target === undefined || one(source) !== self) continue;
         // Of overloads, an oracle may name only the last.
-        if (declared.has(`${target.path}:${target.line}`) || ones.has(one(target)))
-          predictedEdges.add(`${one({ path, line: caller.line, name: caller.name })} -> ${one(target)}`);
+        if (!declared.has(`${target.path}:${target.line}`) && !ones.has(one(target))) continue;
+        const edge = `${one({ path, line: caller.line, name: caller.name })} -> ${one(target)}`;
+        predictedEdges.add(edge);
+        if (lines.every((line) => oracle.unknown?.has(`${path}:${line}:${target.name}`)))
+          unjudgedEdges.add(edge);
       }
     }
   const differences: Difference[] = [
@@ -122,18 +129,33 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
       .map((entry) => difference("missing", entry)),
     ...[...predictedUses]
       .filter((entry) => !expectedUses.has(entry))
-      .map((entry) => difference("wrong", entry)),
+      .map((entry) => difference(isUnknown(oracle, entry) ? "unjudged" : "wrong", entry)),
   ];
+  const judged = new Set([...predictedUses].filter((entry) => !isUnknown(oracle, entry)));
   return {
     definitions: { known, expected: ones.size },
     uses: scoreOf(predictedUses, expectedUses),
+    /** The same without answers on names of which the compiler says nothing. */
+    judged: scoreOf(judged, expectedUses),
     edges: scoreOf(predictedEdges, expectedEdges),
+    judgedEdges: scoreOf(
+      new Set([...predictedEdges].filter((edge) => expectedEdges.has(edge) || !unjudgedEdges.has(edge))),
+      expectedEdges,
+    ),
     differences,
     edgeDifferences: [
       ...[...expectedEdges].filter((entry) => !predictedEdges.has(entry)).map((entry) => `missing ${entry}`),
-      ...[...predictedEdges].filter((entry) => !expectedEdges.has(entry)).map((entry) => `wrong ${entry}`),
+      ...[...predictedEdges]
+        .filter((entry) => !expectedEdges.has(entry))
+        .map((entry) => `${unjudgedEdges.has(entry) ? "unjudged" : "wrong"} ${entry}`),
     ],
   };
+};
+
+/** `path:line:name <- path:line` */
+const isUnknown = ({ unknown }: OracleAnswer, entry: string): boolean => {
+  const [symbol = "", at = ""] = entry.split(" <- ");
+  return unknown?.has(`${at}:${symbol.slice(symbol.lastIndexOf(":") + 1)}`) === true;
 };
 
 const difference = (kind: Difference["kind"], entry: string): Difference => {

@@ -3,7 +3,6 @@ import { join, relative } from "node:path";
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import {
   API,
-  type Checker,
   type Symbol as CompilerSymbol,
   SymbolFlags,
   type Project as TypeScriptProject,
@@ -37,17 +36,17 @@ const NAMED_DEFINITIONS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.MethodSignature,
 ]);
 
-const isFunction = (node: Node | undefined): boolean =>
+export const isFunction = (node: Node | undefined): boolean =>
   node !== undefined &&
   (node.kind === SyntaxKind.ArrowFunction ||
     node.kind === SyntaxKind.FunctionExpression ||
     node.kind === SyntaxKind.ClassExpression);
 
-const nameOf = (node: Node): Node | undefined => (node as { name?: Node }).name;
-const initializerOf = (node: Node): Node | undefined => (node as { initializer?: Node }).initializer;
+export const nameOf = (node: Node): Node | undefined => (node as { name?: Node }).name;
+export const initializerOf = (node: Node): Node | undefined => (node as { initializer?: Node }).initializer;
 
 /** What the benchmark counts: functions, methods, classes and types; not variables, fields and parameters. */
-const isCounted = (node: Node): boolean => {
+export const isCounted = (node: Node): boolean => {
   if (node.kind === SyntaxKind.MethodDeclaration && node.parent.kind === SyntaxKind.ObjectLiteralExpression)
     return false;
   if (NAMED_DEFINITIONS.has(node.kind)) return true;
@@ -66,14 +65,11 @@ const isCalled = (node: Node): boolean => {
 };
 
 /** The outermost function, or the member of a class, that holds a node. */
-const callerOf = (node: Node): Node | undefined => {
+const callerOf = ({ isCaller }: Dialect, node: Node): Node | undefined => {
   let found: Node | undefined;
   for (let at: Node | undefined = node.parent; at !== undefined; at = at.parent) {
     const isMember = at.parent?.kind === SyntaxKind.ClassDeclaration && nameOf(at) !== undefined;
-    const isFunctionLike =
-      at.kind === SyntaxKind.FunctionDeclaration ||
-      (at.kind === SyntaxKind.VariableDeclaration && isFunction(initializerOf(at)));
-    if (isFunctionLike || isMember) found = at;
+    if (isCaller(at) || isMember) found = at;
     if (isMember) return found;
   }
   return found;
@@ -112,8 +108,8 @@ const lineIn = (file: SourceFile, cache: Map<string, readonly number[]>): ((posi
   };
 };
 
-const meant = (
-  checker: Checker,
+export const meant = (
+  { checker }: TypeScriptProject,
   node: Node,
   symbol: CompilerSymbol | undefined,
 ): CompilerSymbol | undefined => {
@@ -124,23 +120,65 @@ const meant = (
   return found;
 };
 
+/** What differs between TypeScript and plain JavaScript. */
+export interface Dialect {
+  readonly config: object;
+  /** The name of a definition. */
+  nameOf(node: Node): Node | undefined;
+  isCounted(node: Node): boolean;
+  isCaller(node: Node): boolean;
+  meant(
+    project: TypeScriptProject,
+    node: Node,
+    symbol: CompilerSymbol | undefined,
+  ): CompilerSymbol | undefined;
+  /** Much of a program is unknown to the compiler, and answers on that are neither right nor wrong. */
+  readonly isPartial: boolean;
+  /** Whether a definition is counted even though nothing refers to it. */
+  countsUnused(node: Node): boolean;
+}
+
+const TYPESCRIPT: Dialect = {
+  config: TSCONFIG,
+  nameOf,
+  isCounted,
+  isCaller: (node) =>
+    node.kind === SyntaxKind.FunctionDeclaration ||
+    (node.kind === SyntaxKind.VariableDeclaration && isFunction(initializerOf(node))),
+  meant,
+  isPartial: false,
+  countsUnused: () => true,
+};
+
 /** Every identifier of the project, and what the TypeScript compiler says it means. */
-export const typescriptOracle = (project: Project, configFile: string | undefined): OracleAnswer => {
+export const typescriptOracle = (
+  project: Project,
+  configFile: string | undefined,
+  dialect = TYPESCRIPT,
+): OracleAnswer => {
   const config = configFile ?? join(project.folder, "tsconfig.json");
-  if (configFile === undefined) writeFileSync(config, JSON.stringify({ ...TSCONFIG, files: project.paths }));
+  if (configFile === undefined)
+    writeFileSync(config, JSON.stringify({ ...dialect.config, files: project.paths }));
   const api = new API({ cwd: project.folder });
   try {
     const snapshot = api.updateSnapshot({ openProjects: [config] });
     const [opened] = snapshot.getProjects();
     if (opened === undefined) throw new Error(`The TypeScript compiler did not open ${config}.`);
-    return answer(project, opened);
+    return answer(project, opened, dialect);
   } finally {
     api.close();
   }
 };
 
-const answer = (project: Project, { program, checker, ...rest }: TypeScriptProject): OracleAnswer => {
-  const opened = { program, checker, ...rest } as TypeScriptProject;
+/** The definition that an identifier names. */
+const definedBy = ({ nameOf: nameIn, isCounted: counts }: Dialect, node: Node): Node | undefined => {
+  for (const above of [node.parent, node.parent.parent])
+    if (above !== undefined && counts(above) && nameIn(above) === node) return above;
+  return undefined;
+};
+
+const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): OracleAnswer => {
+  const { program, checker } = opened;
   const lines = new Map<string, readonly number[]>();
   const own = new Map(project.paths.map((path) => [join(project.folder, path).toLowerCase(), path]));
   const pathOf = (name: string): string | undefined =>
@@ -148,10 +186,11 @@ const answer = (project: Project, { program, checker, ...rest }: TypeScriptProje
     own.get(join(project.folder, relative(project.folder, name)).toLowerCase());
   const definitions: OraclePlace[] = [];
   const uses: OracleUse[] = [];
+  const unknown = new Set<string>();
   const placeOf = (node: Node): OraclePlace | undefined => {
     const file = node.getSourceFile();
     const path = pathOf(file.fileName);
-    const name = nameOf(node);
+    const name = dialect.nameOf(node);
     if (path === undefined || name === undefined) return undefined;
     return { path, line: lineIn(file, lines)(name.getStart(file)), name: name.getText(file) };
   };
@@ -162,7 +201,7 @@ const answer = (project: Project, { program, checker, ...rest }: TypeScriptProje
     const found = symbol.declarations.flatMap((handle) => {
       if (pathOf(handle.path) === undefined) return [];
       const node = handle.resolve(opened);
-      const place = node === undefined || !isCounted(node) ? undefined : placeOf(node);
+      const place = node === undefined || !dialect.isCounted(node) ? undefined : placeOf(node);
       return place === undefined ? [] : [place];
     });
     targets.set(symbol.id, found);
@@ -181,15 +220,18 @@ const answer = (project: Project, { program, checker, ...rest }: TypeScriptProje
         batch.map((node) => node.getStart(file)),
       );
       for (const [index, node] of batch.entries()) {
-        if (nameOf(node.parent) === node && isCounted(node.parent)) {
-          const place = placeOf(node.parent);
-          if (place !== undefined) definitions.push(place);
+        const defined = definedBy(dialect, node);
+        if (defined !== undefined) {
+          const place = placeOf(defined);
+          if (place !== undefined && dialect.countsUnused(defined)) definitions.push(place);
           continue;
         }
-        const symbol = meant(checker, node, symbols[index]);
+        const symbol = dialect.meant(opened, node, symbols[index]);
+        if (symbol === undefined || symbol.declarations.length === 0)
+          unknown.add(`${path}:${line(node.getStart(file))}:${node.getText(file)}`);
         const [target] = symbol === undefined ? [] : targetsOf(symbol);
         if (target === undefined) continue;
-        const around = isCalled(node) ? callerOf(node) : undefined;
+        const around = isCalled(node) ? callerOf(dialect, node) : undefined;
         uses.push({
           path,
           line: line(node.getStart(file)),
@@ -199,5 +241,7 @@ const answer = (project: Project, { program, checker, ...rest }: TypeScriptProje
       }
     }
   }
-  return { definitions, uses };
+  const all = [...definitions, ...uses.map(({ target }) => target)];
+  const distinct = new Map(all.map((place) => [`${place.path}:${place.line}:${place.name}`, place]));
+  return { definitions: [...distinct.values()], uses, ...(dialect.isPartial ? { unknown } : {}) };
 };

@@ -49,7 +49,7 @@ const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] =
 const atLine = (file: FileRecord, line: number): SymbolId | undefined => {
   let best: { index: number; definition: Definition } | undefined;
   for (const [index, definition] of file.definitions.entries()) {
-    if (definition.startLine > line || definition.endLine < line) continue;
+    if (definition.kind === "alias" || definition.startLine > line || definition.endLine < line) continue;
     if (best?.definition.line === line && definition.line !== line) continue;
     const isCloser =
       best === undefined ||
@@ -79,8 +79,8 @@ export const findSymbols = (table: Table, query: string): readonly SymbolId[] =>
     const wanted = inFile[2] ?? "";
     return rank(
       table,
-      file.definitions.flatMap(({ name, qualified }, index) =>
-        qualified === wanted || name === wanted ? [symbolId(file.id, index)] : [],
+      file.definitions.flatMap(({ name, qualified, kind }, index) =>
+        kind !== "alias" && (qualified === wanted || name === wanted) ? [symbolId(file.id, index)] : [],
       ),
     );
   }

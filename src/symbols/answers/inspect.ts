@@ -29,7 +29,7 @@ const membersOf = (table: Table, symbol: SymbolId): readonly SymbolAt[] => {
   return own
     .sort((a, b) => a - b)
     .map((index) => describe(table, symbolId(file.id, index)))
-    .filter((at) => at !== undefined);
+    .filter((at): at is SymbolAt => at !== undefined && at.kind !== "alias");
 };
 
 export const createInspect = (table: Table, resolver: Resolver, finder: UseFinder, readText: ReadText) => {
@@ -98,7 +98,7 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
       language: file.language,
       definitions: file.definitions
         .map((_, index) => describe(table, symbolId(file.id, index)))
-        .filter((at) => at !== undefined),
+        .filter((at): at is SymbolAt => at !== undefined && at.kind !== "alias"),
       imports: importsOf(file),
       importedBy: importers.filter(({ isTest }) => !isTest).map(({ path }) => path),
       packages: [...new Set(packages)],

@@ -10,7 +10,14 @@ export type SymbolKind =
   | "type"
   | "enum"
   | "module"
-  | "macro";
+  | "macro"
+  /**
+   * A property that holds what something else defines: `{ open: openStore }`. Whoever names it means what it holds, so
+   * answers never show it. One that is called `SPREAD` stands for all members of what it holds.
+   */
+  | "alias";
+
+export const SPREAD = "...";
 
 export interface Definition {
   readonly name: string;

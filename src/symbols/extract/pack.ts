@@ -9,7 +9,7 @@ import type {
 import { NO_SYMBOLS, qualify } from "./file-symbols.ts";
 
 /** Raised whenever the layout, the meaning of a field or what is extracted changes: older indexes are then built anew. */
-export const SYMBOLS_VERSION = 6;
+export const SYMBOLS_VERSION = 7;
 
 /** Order is part of the format: append only. */
 const SYMBOL_KINDS: readonly SymbolKind[] = [
@@ -24,6 +24,7 @@ const SYMBOL_KINDS: readonly SymbolKind[] = [
   "enum",
   "module",
   "macro",
+  "alias",
 ];
 
 /** Order is part of the format: append only. */

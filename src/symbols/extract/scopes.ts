@@ -35,13 +35,15 @@ export interface Scopes {
   readonly kind: ScopeKind;
   enter(kind: ScopeKind, definition?: number): void;
   leave(): void;
+  /** Does something as if the walk were still in a scope that it has left. */
+  within(scope: number, work: () => void): void;
   /** Nearest scope of one of these kinds. */
   nearest(...kinds: readonly ScopeKind[]): number;
   definitionOf(scope: number): number;
   parentOf(scope: number): number;
   kindOf(scope: number): ScopeKind;
   bindDefinition(name: string, definition: number, scope?: number): void;
-  bindImport(name: string): void;
+  bindImport(name: string, scope?: number): void;
   bindLocal(name: string, type: Expression, scope?: number): void;
   meaning(name: string, scope: number): Meaning;
   /**
@@ -67,6 +69,12 @@ const addBinding = (names: Map<string, Binding>, name: string, binding: Binding)
     before.type = binding.type;
 };
 
+const nearestOf = (scopes: readonly Scope[], from: number, kinds: readonly ScopeKind[]): number => {
+  let scope = from;
+  while (scope > 0 && !kinds.includes(scopes[scope]?.kind ?? "file")) scope = scopes[scope]?.parent ?? 0;
+  return scope;
+};
+
 /** @param membersVisible whether a method sees the members of its class by their plain names, as in Java; in Python it does not. */
 export const createScopes = (membersVisible: boolean): Scopes => {
   const scopes: Scope[] = [{ parent: -1, kind: "file", definition: -1, names: undefined }];
@@ -78,12 +86,6 @@ export const createScopes = (membersVisible: boolean): Scopes => {
     found.names ??= new Map();
     return found.names;
   };
-  const nearest = (...kinds: readonly ScopeKind[]): number => {
-    let scope = current;
-    while (scope > 0 && !kinds.includes(at(scope)?.kind ?? "file")) scope = at(scope)?.parent ?? 0;
-    return scope;
-  };
-
   const find = (name: string, from: number): Binding | undefined => {
     let own = from;
     while (at(own)?.kind === "block") own = at(own)?.parent ?? -1;
@@ -152,12 +154,18 @@ export const createScopes = (membersVisible: boolean): Scopes => {
     leave: () => {
       current = Math.max(0, at(current)?.parent ?? 0);
     },
-    nearest,
+    within: (scope, work) => {
+      const before = current;
+      current = scope;
+      work();
+      current = before;
+    },
+    nearest: (...kinds) => nearestOf(scopes, current, kinds),
     definitionOf: (scope) => at(scope)?.definition ?? -1,
     parentOf: (scope) => at(scope)?.parent ?? -1,
     kindOf: (scope) => at(scope)?.kind ?? "file",
     bindDefinition: (name, definition, scope = current) => bind(name, definition, scope),
-    bindImport: (name) => bind(name, IMPORTED, current),
+    bindImport: (name, scope = current) => bind(name, IMPORTED, scope),
     bindLocal: (name, type, scope = current) =>
       bind(name, { type: type === UNKNOWN ? "" : type, scope: current }, scope),
     meaning: (name, scope) => meaningOf(find(name, scope)),

@@ -47,13 +47,21 @@ export interface Walker {
   expression(node: number): Expression;
   define(name: string, kind: SymbolKind, nameNode: number, whole: number, options?: DefineOptions): number;
   kindOf(definition: number): SymbolKind | undefined;
+  nameOf(definition: number): string;
   parentOf(definition: number): number;
   /** Direct member of a definition with that name; -1 where there is none. */
   member(definition: number, name: string): number;
   setType(definition: number, type: Expression): void;
   setParameters(definition: number, parameters: readonly Expression[]): void;
   refer(name: string, node: number, kind: ReferenceKind, via?: Expression, inside?: number): void;
-  import(entry: Omit<Import, "line" | "exported"> & { exported?: boolean }, node: number): void;
+  /** @param scope where its name is visible; the current one by default. */
+  import(
+    entry: Omit<Import, "line" | "exported"> & { exported?: boolean },
+    node: number,
+    scope?: number,
+  ): void;
+  /** Runs in this scope once the whole file has been seen: what is defined further down is known then. */
+  later(work: () => void): void;
   setModule(name: string): void;
 }
 
@@ -96,7 +104,16 @@ const nodesOf = (tree: FlatTree): Pick<Walker, "children" | "type" | "text" | "f
 
 type Collector = Pick<
   Walker,
-  "define" | "kindOf" | "parentOf" | "member" | "setType" | "setParameters" | "refer" | "import" | "setModule"
+  | "define"
+  | "kindOf"
+  | "nameOf"
+  | "parentOf"
+  | "member"
+  | "setType"
+  | "setParameters"
+  | "refer"
+  | "import"
+  | "setModule"
 >;
 
 /** Takes what rules find. */
@@ -128,6 +145,7 @@ const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
       return index;
     },
     kindOf: (definition) => definitions[definition]?.kind,
+    nameOf: (definition) => definitions[definition]?.name ?? "",
     parentOf: (definition) => definitions[definition]?.parent ?? -1,
     member: (definition, name) => members.get(`${definition} ${name}`) ?? -1,
     setType: (definition, type) => {
@@ -146,10 +164,10 @@ const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
       if (name === "" || name.length > MAX_NAME || references.length >= MAX_REFERENCES) return;
       references.push({ name, kind, line: lineOf(node), via, inside, scope: scopes.current });
     },
-    import: ({ source, name, local, exported = false }, node) => {
+    import: ({ source, name, local, exported = false }, node, scope) => {
       if (source.length > MAX_NAME * 2) return;
       imports.push({ source, name, local, line: lineOf(node), exported });
-      if (source !== "" && local !== "" && local !== "*" && !exported) scopes.bindImport(local);
+      if (source !== "" && local !== "" && local !== "*" && !exported) scopes.bindImport(local, scope);
     },
     setModule: (name) => {
       raw.module = name;
@@ -160,6 +178,7 @@ const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
 export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
   const scopes = createScopes(rules.membersVisible);
   const handlers = handlersFor(rules, tree.types);
+  const waiting: { readonly scope: number; readonly work: () => void }[] = [];
   const raw: RawSymbols = { scopes, definitions: [], references: [], imports: [], module: "" };
   const visit = (node: number): void => {
     if (node < 0) return;
@@ -180,8 +199,10 @@ export const walk = (tree: FlatTree, rules: Rules): FileSymbols => {
     visitField: (node, field) => visit(tree.field(node, field)),
     ...nodesOf(tree),
     expression: (node) => (node < 0 ? UNKNOWN : rules.expression(walker, node) || UNKNOWN),
+    later: (work) => waiting.push({ scope: scopes.current, work }),
     ...collectorOf(raw, tree),
   };
   visit(0);
+  for (const { scope, work } of waiting) scopes.within(scope, work);
   return finishSymbols(raw, rules.outerNames);
 };

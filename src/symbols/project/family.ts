@@ -76,6 +76,8 @@ export interface Family {
 
   /** A type of another file can be named only through an import. */
   readonly typesNeedImport?: boolean;
+  /** Functions and plain objects have methods, in which `this` means them. */
+  readonly hasObjectMethods?: boolean;
   /** One type may be defined in several places: partial, reopened and extended classes. */
   readonly hasOpenTypes?: boolean;
   /** Methods stand outside of their type, but in its folder. */
@@ -86,6 +88,8 @@ export interface Family {
   readonly ignoresNamespaces?: boolean;
   /** A member is never named plainly, not even by its own class. */
   readonly membersNeedReceiver?: boolean;
+  /** A method of an unknown value is believed only where it is called: `error.code` is rarely the method `code`. */
+  readonly readsAreNoMethods?: boolean;
   /** A plain name may call a method of the object that the code runs in. */
   readonly callsMembersPlainly?: boolean;
 

@@ -21,6 +21,8 @@ export interface Table extends ProjectFiles {
   readonly named: Buckets;
   /** Symbols that are defined outside of their owner (`func (s *Store) Open`), by `Store.Open`. */
   readonly attached: Buckets;
+  /** Properties that hold something of another name (`{ open: openStore }`), by that name. */
+  readonly renaming: Buckets;
   /** Files by a name that they refer to or import. */
   readonly mentioning: Buckets;
   reference(file: FileRecord, at: number): ReferenceRow;
@@ -57,9 +59,17 @@ const stemOf = ({ path, folder, family: { folderModules = [] } }: FileRecord): s
 const isAttached = ({ parent, name, qualified }: Definition): boolean =>
   parent < 0 && qualified.length > name.length;
 
+/** The last name of what an alias holds. */
+const heldName = ({ definitions }: Pick<FileRecord, "definitions">, { type }: Definition): string => {
+  const own = /^#(\d+)$/.exec(type);
+  if (own !== null) return definitions[Number(own[1])]?.name ?? "";
+  return type.slice(type.lastIndexOf(".") + 1);
+};
+
 const createIndexes = () => ({
   named: createBuckets(),
   attached: createBuckets(),
+  renaming: createBuckets(),
   mentioning: createBuckets(),
   inFolder: createBuckets(),
   inModule: createBuckets(),
@@ -69,6 +79,11 @@ type Indexes = ReturnType<typeof createIndexes>;
 
 const addTo = (indexes: Indexes, file: FileRecord, mentioned: ReadonlySet<string>): void => {
   for (const [index, definition] of file.definitions.entries()) {
+    if (definition.kind === "alias") {
+      const held = heldName(file, definition);
+      if (held !== definition.name) indexes.renaming.add(held, symbolId(file.id, index));
+      continue;
+    }
     indexes.named.add(definition.name, symbolId(file.id, index));
     if (isAttached(definition)) indexes.attached.add(definition.qualified, symbolId(file.id, index));
   }
@@ -81,6 +96,8 @@ const addTo = (indexes: Indexes, file: FileRecord, mentioned: ReadonlySet<string
 const dropFrom = (indexes: Indexes, file: FileRecord, mentioned: ReadonlySet<string>): void => {
   const isOfFile = (symbol: number): boolean => fileOf(symbol) === file.id;
   const isFile = (id: number): boolean => id === file.id;
+  for (const definition of file.definitions)
+    if (definition.kind === "alias") indexes.renaming.drop(heldName(file, definition), isOfFile);
   for (const name of new Set(file.definitions.map(({ name }) => name))) indexes.named.drop(name, isOfFile);
   for (const definition of file.definitions)
     if (isAttached(definition)) indexes.attached.drop(definition.qualified, isOfFile);

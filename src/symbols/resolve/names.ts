@@ -25,6 +25,8 @@ export interface Names {
   /** What a module offers under a name. */
   exported(files: readonly number[], name: string): readonly Named[];
   imported(file: FileRecord, entry: Import): readonly Named[] | "foreign";
+  /** What a module exports beside the one value that this symbol is: `module.exports = fastify; module.exports.codes = …`. */
+  besideWhole(symbol: SymbolId, name: string): readonly Named[];
   filesOf(file: FileRecord, source: string): readonly number[];
 }
 
@@ -37,9 +39,13 @@ const NOTHING: readonly Named[] = [];
 
 type Meaning = readonly Named[] | "foreign";
 
+/** Members of the value of a symbol. */
+export type MembersOf = (symbol: SymbolId, name: string) => readonly SymbolId[];
+
 interface State {
   readonly table: Table;
   readonly modules: Modules;
+  readonly membersOf: MembersOf;
   /** Meanings by file and name, of one generation of the table. */
   readonly known: Map<string, Meaning>;
   generation: number;
@@ -70,11 +76,29 @@ const imported = (state: State, file: FileRecord, entry: Import, hops = MAX_HOPS
     const whole = exported(state, files, file.family.wholeModule, hops - 1);
     if (whole.length > 0) return whole;
   }
+  const held = memberOfWhole(state, files, entry.name, file.family.wholeModule, hops - 1);
+  if (held.length > 0) return held;
   const members = memberOfSource(state, file, entry, hops);
   if (members.length > 0) return members;
   const inner = state.modules.inner(file, entry.source, entry.name);
   if (inner.length > 0) return [{ kind: "module", files: inner, source: `${entry.source}.${entry.name}` }];
   return files.length === 0 && !state.modules.isOurs(file, entry.source) ? "foreign" : NOTHING;
+};
+
+/** `const { open } = require("./store")`, where that file has `module.exports = store`. */
+const memberOfWhole = (
+  state: State,
+  files: readonly number[],
+  name: string,
+  wholeModule: string | undefined,
+  hops: number,
+): readonly Named[] => {
+  if (wholeModule === undefined || name === wholeModule) return NOTHING;
+  return exported(state, files, wholeModule, hops).flatMap((whole) =>
+    whole.kind === "module"
+      ? exported(state, whole.files, name, hops - 1)
+      : state.membersOf(whole.id, name).map((id) => ({ kind: "symbol" as const, id })),
+  );
 };
 
 const lookupImport = (state: State, file: FileRecord, name: string, hops: number): Meaning => {
@@ -137,6 +161,17 @@ const memberOfSource = (state: State, file: FileRecord, entry: Import, hops: num
   });
 };
 
+const besideWhole = (state: State, symbol: SymbolId, name: string): readonly Named[] => {
+  const file = state.table.file(fileOf(symbol));
+  const wholeModule = file?.family.wholeModule;
+  if (file === undefined || wholeModule === undefined) return NOTHING;
+  const definition = state.table.definition(symbol);
+  const isWhole = file.imports.some(
+    (entry) => entry.local === wholeModule && entry.source === "" && entry.name === definition?.name,
+  );
+  return isWhole && definition?.parent === -1 ? exported(state, [file.id], name) : NOTHING;
+};
+
 /** `except ImportError: def name()`: the project's own replacement, unless the import is inside of that definition. */
 const importFallbacks = (state: State, file: FileRecord, name: string): Meaning => {
   if (file.family.hasImportFallbacks !== true) return "foreign";
@@ -184,10 +219,12 @@ const lookup = (state: State, file: FileRecord, name: string): Meaning => {
   return found;
 };
 
-export const createNames = (table: Table, config: ConfigFiles): Names => {
-  const state: State = { table, modules: createModules(table, config), known: new Map(), generation: -1 };
+export const createNames = (table: Table, config: ConfigFiles, membersOf: MembersOf): Names => {
+  const modules = createModules(table, config);
+  const state: State = { table, modules, membersOf, known: new Map(), generation: -1 };
   return {
     filesOf: state.modules.files,
+    besideWhole: (symbol, name) => besideWhole(state, symbol, name),
     exported: (files, name) => exported(state, files, name),
     imported: (file, entry) => imported(state, file, entry),
     lookup: (file, name) => lookup(state, file, name),

@@ -107,14 +107,15 @@ const nearest = (state: State, file: FileRecord, symbols: readonly SymbolId[]): 
     : { symbols, confidence: AMBIGUOUS };
 };
 
-const memberByName = (state: State, file: FileRecord, name: string): Resolved => {
+const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceRow): Resolved => {
+  const wanted = file.family.readsAreNoMethods === true && kind !== "call" ? /^field$/ : /^(?:method|field)$/;
   if (COMMON.has(name) || name.length < 3) return NOTHING;
   const members = ofFamily(state, name, file.family).filter((id) => {
     const definition = state.table.definition(id);
     return (
       definition !== undefined &&
       (definition.parent >= 0 || attachedTo(definition) !== "") &&
-      /^(?:method|field)$/.test(definition.kind)
+      wanted.test(definition.kind)
     );
   });
   if (members.length === 0 || members.length > MAX_CANDIDATES) return NOTHING;
@@ -138,7 +139,8 @@ const inheritedName = (
   return [];
 };
 
-const plainName = (state: State, file: FileRecord, { name, inside }: ReferenceRow): Resolved => {
+const plainName = (state: State, file: FileRecord, reference: ReferenceRow): Resolved => {
+  const { name, inside } = reference;
   const found = state.names.lookup(file, name);
   if (found === "foreign") return NOTHING;
   const symbols = symbolsOf(found);
@@ -158,7 +160,7 @@ const plainName = (state: State, file: FileRecord, { name, inside }: ReferenceRo
     );
   });
   if (all.length === 0)
-    return file.family.callsMembersPlainly === true ? memberByName(state, file, name) : NOTHING;
+    return file.family.callsMembersPlainly === true ? memberByName(state, file, reference) : NOTHING;
   return isOneSymbol(state, all) ? { symbols: all, confidence: ONLY_ONE } : nearest(state, file, all);
 };
 
@@ -170,14 +172,18 @@ const resolve = (state: State, file: FileRecord, reference: ReferenceRow): Resol
   if (found === undefined)
     return file.family.ignoresNamespaces === true && /^\w+$/.test(reference.via)
       ? plainName(state, file, reference)
-      : memberByName(state, file, reference.name);
+      : memberByName(state, file, reference);
   if (found.length === 0) return NOTHING;
   return { symbols: found, confidence: value.kind === "module" ? CERTAIN : BY_TYPE };
 };
 
 export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
-  const names = createNames(table, config);
-  const values = createValues(table, names);
+  const names: Names = createNames(
+    table,
+    config,
+    (id, name) => values.membersOf({ kind: "symbol", id }, name) ?? [],
+  );
+  const values: Values = createValues(table, names);
   const state: State = { table, names, values, groups: new Map(), generation: -1 };
   return {
     names,

@@ -1,7 +1,7 @@
 import type { Import, ReferenceKind } from "../extract/file-symbols.ts";
 import type { FileRecord } from "../project/family.ts";
 import { STRIDE } from "../project/references.ts";
-import { definitionOf, fileOf, type SymbolId, type Table } from "../project/table.ts";
+import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Resolved, Resolver } from "./resolver.ts";
 import { symbolsOf } from "./types.ts";
 
@@ -79,6 +79,13 @@ const aliasesOf = (state: State, name: string, group: ReadonlySet<SymbolId>): Re
   const names = new Set([name]);
   for (const current of names) {
     if (names.size > MAX_ALIASES) break;
+    for (const id of state.table.renaming.get(current)) {
+      const { name: given = "", parent = -1 } = state.table.definition(id) ?? {};
+      const owner = { kind: "symbol" as const, id: symbolId(fileOf(id), parent) };
+      const held = names.has(given) ? [] : (state.resolver.values.membersOf(owner, given) ?? []);
+      if (held.some((one) => group.has(one))) names.add(given);
+    }
+    for (const local of wholeModuleNames(state, current, group)) names.add(local);
     for (const id of state.table.mentioning.get(current)) {
       const file = state.table.file(id);
       if (file === undefined) continue;
@@ -88,6 +95,19 @@ const aliasesOf = (state: State, name: string, group: ReadonlySet<SymbolId>): Re
           names.add(entry.local);
       }
     }
+  }
+  return names;
+};
+
+/** What files call the one value of a module that they import: `const Store = require("./store")`. */
+const wholeModuleNames = (state: State, name: string, group: ReadonlySet<SymbolId>): ReadonlySet<string> => {
+  const names = new Set<string>();
+  for (const id of state.table.mentioning.get("")) {
+    const file = state.table.file(id);
+    if (file === undefined || file.family.wholeModule !== name) continue;
+    for (const entry of file.imports)
+      if (entry.name === "" && !names.has(entry.local) && importsOneOf(state, file, entry, group))
+        names.add(entry.local);
   }
   return names;
 };
@@ -108,7 +128,8 @@ const usesIn = (
   }
   for (const entry of file.imports) {
     // `export { a as b }` is a reference already; `export default function a` is the definition itself.
-    if (names.has(entry.name) && entry.source !== "" && importsOneOf(state, file, entry, group))
+    const isNamed = names.has(entry.name) || (entry.name === "" && names.has(entry.local));
+    if (isNamed && entry.source !== "" && importsOneOf(state, file, entry, group))
       uses.push({ file, line: entry.line, kind: "import", inside: -1, confidence: 1 });
   }
   return uses;

@@ -73,11 +73,29 @@ const typeOfSymbol = (state: State, id: SymbolId, depth: number): Value => {
   return evaluateDeep(state, file, definition.type, definitionOf(id), depth - 1);
 };
 
+/** What a property holds that is only another name for it; other symbols are themselves. */
+const heldBy = (state: State, id: SymbolId, depth: number): Value => {
+  if (state.table.definition(id)?.kind !== "alias") return { kind: "symbol", id };
+  return depth <= 0 ? UNKNOWN_VALUE : typeOfSymbol(state, id, depth);
+};
+
 const membersOf = (
   state: State,
   value: Value,
   name: string,
   depth = MAX_DEPTH,
+): readonly SymbolId[] | undefined =>
+  ownMembersOf(state, value, name, depth)?.flatMap((id) => {
+    const held = heldBy(state, id, depth);
+    return held.kind === "symbol" ? [held.id] : [];
+  });
+
+/** Not followed to what they hold. */
+const ownMembersOf = (
+  state: State,
+  value: Value,
+  name: string,
+  depth: number,
 ): readonly SymbolId[] | undefined => {
   const given = followVariable(state, value, depth);
   switch (given.kind) {
@@ -94,7 +112,9 @@ const membersOf = (
         depth > 0 &&
         !isFunctionType(state, given.id)
       )
-        return membersOf(state, typeOfSymbol(state, given.id, depth), name, depth - 2);
+        return ownMembersOf(state, typeOfSymbol(state, given.id, depth), name, depth - 2);
+      const beside = symbolsOf(state.names.besideWhole(given.id, name));
+      if (beside.length > 0) return beside;
       if (given.kind === "symbol" && definition?.kind === "function") return undefined;
       // The member may come from a parent class outside of the project.
       return [];
@@ -141,10 +161,10 @@ const memberValue = (state: State, value: Value, name: string, depth: number): V
     const inner = state.names.imported(file, { source, name: "", local: "", line: 0, exported: false });
     return inner === "foreign" ? UNKNOWN_VALUE : (inner[0] ?? UNKNOWN_VALUE);
   }
-  const found = membersOf(state, value, name, depth);
+  const found = ownMembersOf(state, value, name, depth);
   if (found === undefined) return UNKNOWN_VALUE;
   const [first] = found;
-  if (first !== undefined) return { kind: "symbol", id: first };
+  if (first !== undefined) return heldBy(state, first, depth);
   return value.kind === "foreign" ? FOREIGN_VALUE : UNKNOWN_VALUE;
 };
 

@@ -1,8 +1,10 @@
 import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
+import { classBody } from "./class-body.ts";
 import { functionBody, isFunction, parameterTypes } from "./functions.ts";
-import { hasFunctions } from "./members.ts";
 import { bindPattern } from "./patterns.ts";
+import { defineIfHolder, hasFunctions } from "./properties.ts";
+import { importRequired } from "./require.ts";
 import { typeOf } from "./types.ts";
 
 /** At the top of a file or namespace, where variables are symbols. */
@@ -32,16 +34,6 @@ export const classDeclaration: Handler = (walker, node) => {
     exported: isExported(walker, node),
   });
   classBody(walker, node, definition);
-};
-
-export const classBody = (walker: Walker, node: number, definition: number): void => {
-  for (const child of walker.children(node)) if (walker.type(child) === "decorator") walker.visit(child);
-  walker.scopes.enter("class", definition >= 0 ? definition : undefined);
-  walker.visitField(node, "type_parameters");
-  const heritage = walker.child(node, "class_heritage", "extends_type_clause");
-  if (heritage >= 0) walker.visit(heritage);
-  walker.visitField(node, "body");
-  walker.scopes.leave();
 };
 
 export const interfaceDeclaration: Handler = (walker, node) => {
@@ -90,31 +82,6 @@ export const namespace: Handler = (walker, node) => {
   walker.scopes.leave();
 };
 
-/** `require("./store")`; empty for anything else. */
-const required = (walker: Walker, node: number): string => {
-  if (walker.type(node) !== "call_expression" || walker.text(walker.field(node, "function")) !== "require")
-    return "";
-  const argument = walker.child(walker.field(node, "arguments"), "string");
-  return argument < 0 ? "" : walker.text(argument).slice(1, -1);
-};
-
-const importRequired = (walker: Walker, name: number, source: string): boolean => {
-  if (walker.type(name) === "identifier") {
-    walker.import({ source, name: "", local: walker.text(name) }, name);
-    return true;
-  }
-  if (walker.type(name) !== "object_pattern") return false;
-  for (const part of walker.children(name)) {
-    const isPair = walker.type(part) === "pair_pattern";
-    const given = walker.text(isPair ? walker.field(part, "key") : part);
-    walker.import(
-      { source, name: given, local: isPair ? walker.text(walker.field(part, "value")) : given },
-      part,
-    );
-  }
-  return true;
-};
-
 const definePattern = (walker: Walker, node: number, value: Expression, exported: boolean): void => {
   for (const part of walker.children(node)) {
     const isPair = walker.type(part) === "pair_pattern";
@@ -144,8 +111,7 @@ export const variableDeclaration: Handler = (walker, node) => {
     const name = walker.field(declarator, "name");
     const value = walker.field(declarator, "value");
     const annotation = walker.field(declarator, "type");
-    const source = required(walker, value);
-    if (source !== "" && importRequired(walker, name, source)) continue;
+    if (importRequired(walker, name, value)) continue;
     const type =
       annotation >= 0 ? typeOf(walker, annotation) : value >= 0 ? walker.expression(value) : UNKNOWN;
     walker.visit(annotation);
@@ -186,5 +152,6 @@ export const variableDeclaration: Handler = (walker, node) => {
     if (top && walker.type(name) === "object_pattern") definePattern(walker, name, type, exported);
     else bindPattern(walker, name, type, scope);
     walker.visit(value);
+    if (isName && annotation < 0) defineIfHolder(walker, name, value, scope);
   }
 };

@@ -7,6 +7,7 @@ import {
   UNKNOWN,
 } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
+import { requiredModule } from "./require.ts";
 import { typeOf } from "./types.ts";
 
 const first = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
@@ -38,7 +39,12 @@ export const ecmascriptExpression = (walker: Walker, node: number): Expression =
     case "call_expression": {
       const called = walker.field(node, "function");
       const name = walker.text(called);
-      if (name === "Object.freeze" || name === "Promise.resolve")
+      if (name === "require") return requiredModule(walker, node);
+      if (
+        /^(?:Object\.(?:freeze|seal|assign|defineProperty|defineProperties|setPrototypeOf)|Promise\.resolve)$/.test(
+          name,
+        )
+      )
         return walker.expression(first(walker, walker.field(node, "arguments")));
       return step(walker.expression(called), "()");
     }

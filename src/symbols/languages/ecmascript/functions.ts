@@ -10,6 +10,8 @@ const FUNCTIONS = new Set([
   "generator_function",
   "function_declaration",
   "generator_function_declaration",
+  // `{ get () {} }` as a property descriptor.
+  "method_definition",
 ]);
 
 export const isFunction = (walker: Walker, node: number): boolean => FUNCTIONS.has(walker.type(node));

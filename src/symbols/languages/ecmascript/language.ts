@@ -1,5 +1,6 @@
 import type { Family } from "../../project/family.ts";
 import type { SymbolLanguage } from "../../rules/symbol-language.ts";
+import { WHOLE_MODULE } from "./commonjs.ts";
 import { createEcmascriptModules } from "./modules.ts";
 import { rules } from "./rules.ts";
 
@@ -12,8 +13,10 @@ const family: Family = {
   hidesUnexported: true,
   hidesImports: true,
   reexportsBindNothing: true,
-  wholeModule: "export=",
+  wholeModule: WHOLE_MODULE,
   typesNeedImport: true,
+  hasObjectMethods: true,
+  readsAreNoMethods: true,
 };
 
 export const ecmascript: SymbolLanguage = { ids: ["typescript", "tsx", "javascript", "jsx"], rules, family };

@@ -3,7 +3,8 @@ import type { Handler, Walker } from "../../extract/walker.ts";
 import { functionBody, isFunction, parameterTypes } from "./functions.ts";
 import { typeOf } from "./types.ts";
 
-const nameOf = (walker: Walker, node: number): string => {
+/** As it can be written after a dot; empty for a computed name. */
+export const memberName = (walker: Walker, node: number): string => {
   const text = walker.text(node);
   if (walker.type(node) === "string") return text.slice(1, -1);
   return walker.type(node) === "computed_property_name" ? "" : text;
@@ -12,7 +13,7 @@ const nameOf = (walker: Walker, node: number): string => {
 const visible = (name: string): boolean => !name.startsWith("#");
 
 const defineMember = (walker: Walker, node: number, kind: SymbolKind, nameNode: number): number => {
-  const name = nameOf(walker, nameNode);
+  const name = memberName(walker, nameNode);
   return walker.define(name, kind, nameNode, node, { exported: visible(name), scope: -1 });
 };
 
@@ -66,51 +67,4 @@ export const enumBody: Handler = (walker, node) => {
       defineMember(walker, member, "constant", name);
     if (isAssignment) walker.visitField(member, "value");
   }
-};
-
-/** Steps between an object and what it is the value of: `return defineTool({ … } as const)`. */
-const WRAPPERS = new Set([
-  "parenthesized_expression",
-  "as_expression",
-  "satisfies_expression",
-  "arguments",
-  "call_expression",
-]);
-const OWNERS = new Set([
-  "return_statement",
-  "variable_declarator",
-  "export_statement",
-  "assignment_expression",
-]);
-
-/** Is the object the value of a definition or the result of a function: then its functions are members of that. */
-const isOwned = (walker: Walker, node: number): boolean => {
-  const { parent } = walker.tree;
-  let above = parent[node] ?? -1;
-  while (WRAPPERS.has(walker.type(above))) above = parent[above] ?? -1;
-  if (OWNERS.has(walker.type(above))) return true;
-  return walker.type(above) === "arrow_function";
-};
-
-export const objectLiteral: Handler = (walker, node) => {
-  const owned = walker.scopes.definition >= 0 && isOwned(walker, node);
-  for (const part of walker.children(node)) {
-    const type = walker.type(part);
-    const value = walker.field(part, "value");
-    if (type === "method_definition") {
-      if (owned) method(walker, part);
-      else functionBody(walker, part, -1);
-    } else if (type === "pair" && owned && isFunction(walker, value)) {
-      const definition = defineMember(walker, part, "method", walker.field(part, "key"));
-      functionBody(walker, value, definition);
-    } else walker.visit(part);
-  }
-};
-
-export const hasFunctions = (walker: Walker, object: number): boolean => {
-  if (walker.type(object) !== "object") return false;
-  for (const part of walker.children(object))
-    if (walker.type(part) === "method_definition" || isFunction(walker, walker.field(part, "value")))
-      return true;
-  return false;
 };

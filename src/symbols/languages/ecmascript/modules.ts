@@ -123,9 +123,16 @@ export const createEcmascriptModules = (files: ProjectFiles, config: ConfigFiles
     return aliases.hasBase ? fileAt(files, joinPath(aliases.folder, source)) : undefined;
   };
 
+  /** A folder with a package of its own (`require("..")`) means what that package names. */
+  const atPath = (path: string): FileRecord | undefined => {
+    const inner =
+      files.byPath(path) === undefined ? config.parsed(path, "package.json", packageOf) : undefined;
+    return (inner === undefined ? undefined : inPackage(files, inner, "")) ?? fileAt(files, path);
+  };
+
   return (from, source) => {
     let found: FileRecord | undefined;
-    if (/^\.{1,2}(?:\/|$)/.test(source)) found = fileAt(files, joinPath(from.folder, source));
+    if (/^\.{1,2}(?:\/|$)/.test(source)) found = atPath(joinPath(from.folder, source));
     else if (source.startsWith("/")) found = fileAt(files, source.slice(1));
     else {
       found = byAlias(from.folder, source);

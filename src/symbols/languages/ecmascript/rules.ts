@@ -1,8 +1,8 @@
 import { step } from "../../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../../extract/walker.ts";
 import { assignment } from "./assignment.ts";
+import { classBody } from "./class-body.ts";
 import {
-  classBody,
   classDeclaration,
   enumDeclaration,
   functionDeclaration,
@@ -15,8 +15,10 @@ import { exportStatement } from "./exports.ts";
 import { ecmascriptExpression } from "./expressions.ts";
 import { functionBody, returnStatement } from "./functions.ts";
 import { importStatement } from "./imports.ts";
-import { enumBody, fieldOf, method, objectLiteral } from "./members.ts";
+import { knownCall } from "./known-calls.ts";
+import { enumBody, fieldOf, method } from "./members.ts";
 import { bindPattern } from "./patterns.ts";
+import { objectLiteral } from "./properties.ts";
 import { typeOf } from "./types.ts";
 import { call, decorator, heritage, jsxName, nestedType, use, uses } from "./use.ts";
 
@@ -27,6 +29,8 @@ const block: Handler = (walker, node) => {
   walker.visitChildren(node);
   walker.scopes.leave();
 };
+
+const callFunction = call("function");
 
 const anonymousFunction: Handler = (walker, node) => functionBody(walker, node, -1);
 
@@ -97,7 +101,12 @@ export const rules: Rules = {
     ["member_expression", uses("read")],
     ["type_identifier", (walker, node) => walker.refer(walker.text(node), node, "type")],
     ["nested_type_identifier", (walker, node) => nestedType(walker, node, "type")],
-    ["call_expression", call("function")],
+    [
+      "call_expression",
+      (walker, node) => {
+        if (!knownCall(walker, node)) callFunction(walker, node);
+      },
+    ],
     ["new_expression", call("constructor")],
     ["jsx_opening_element", jsxName],
     ["jsx_self_closing_element", jsxName],
