@@ -41,7 +41,7 @@ export interface Core extends Documents {
   readonly call: Call;
   /** The same pipe over all tools, whatever the mode shows: for HTTP endpoints that stand for one tool. */
   readonly callInAnyMode: Call;
-  /** Work of a door that is not a tool call, under the same guard: scopes, gate, deadline, record. */
+  /** Work of a door that is not a tool call, under the same guard: scopes, queue, deadline, record. */
   serve<T>(
     name: string,
     origin: Origin,
@@ -222,7 +222,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     watchFile: parts.watchFile,
   });
   const guard = createGuard({
-    gate: createBoundedQueue(() => ({
+    queue: createBoundedQueue(() => ({
       maxRunning: settings().maxConcurrent,
       maxWaiting: settings().maxQueued,
     })),

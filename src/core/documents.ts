@@ -23,7 +23,7 @@ interface DocumentParts {
 
 const lengthOf = (content: ResourceContent): string => ("text" in content ? content.text : content.blob);
 
-/** Resources, prompts and suggestions for their arguments, under the same guard as tools: gate, deadline, record. */
+/** Resources, prompts and suggestions for their arguments, under the same guard as tools: queue, deadline, record. */
 export const createDocuments = ({ catalogue, resources, timeoutMs, guard, matchTemplate }: DocumentParts) => {
   const guarded = <T>(
     kind: string,

@@ -44,7 +44,7 @@ interface Served {
 }
 
 interface GuardParts {
-  readonly gate: BoundedQueue;
+  readonly queue: BoundedQueue;
   readonly observer: Observer;
   /** Milliseconds that only move forward. */
   readonly now: () => number;
@@ -87,9 +87,9 @@ class RunningCall implements CallContext {
   }
 }
 
-/** Gate, deadline and record of any piece of work that a client asked for. */
-export const createGuard = ({ gate, observer, now }: GuardParts) => {
-  /** Runs the work once the gate admits it, within its deadline. */
+/** Queue, deadline and record of any piece of work that a client asked for. */
+export const createGuard = ({ queue, observer, now }: GuardParts) => {
+  /** Runs the work once the queue admits it, within its deadline. */
   const run = async <T>(
     origin: Origin,
     timeoutMs: number,
@@ -97,11 +97,11 @@ export const createGuard = ({ gate, observer, now }: GuardParts) => {
   ): Promise<T> => {
     const deadline = startDeadline(timeoutMs, origin.signal);
     try {
-      if (!gate.tryEnter()) await gate.wait(deadline.signal);
+      if (!queue.tryEnter()) await queue.wait(deadline.signal);
       try {
         return await deadline.race(work(new RunningCall(origin, deadline)));
       } finally {
-        gate.release();
+        queue.release();
       }
     } finally {
       deadline.end();

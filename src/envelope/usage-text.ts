@@ -4,14 +4,14 @@ const BAR_CELLS = 24;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
 /** A bar of block characters, exact to an eighth of a cell. */
-const bar = (value: number, most: number): string => {
-  if (most <= 0 || value <= 0) return "";
-  const eighths = Math.max(1, Math.round((value / most) * BAR_CELLS * 8));
+const bar = (value: number, largest: number): string => {
+  if (largest <= 0 || value <= 0) return "";
+  const eighths = Math.max(1, Math.round((value / largest) * BAR_CELLS * 8));
   return "█".repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
 };
 
-const plainBar = (value: number, most: number): string =>
-  most <= 0 || value <= 0 ? "" : "#".repeat(Math.max(1, Math.round((value / most) * BAR_CELLS)));
+const plainBar = (value: number, largest: number): string =>
+  largest <= 0 || value <= 0 ? "" : "#".repeat(Math.max(1, Math.round((value / largest) * BAR_CELLS)));
 
 /** 987, 12.3k, 4.6M. */
 const shortNumber = (value: number): string => {
@@ -32,14 +32,14 @@ const plainName = (name: string): string => {
 const savedOf = ({ rawTokens, shownTokens }: UsageGroup): number => Math.max(0, rawTokens - shownTokens);
 
 const table = (title: string, groups: readonly UsageGroup[], draw: typeof bar): string => {
-  const most = Math.max(0, ...groups.map(({ shownTokens }) => shownTokens));
+  const largest = Math.max(0, ...groups.map(({ shownTokens }) => shownTokens));
   const rows = groups.map((group) => [
     plainName(group.name),
     String(group.calls),
     group.failed === 0 ? "" : String(group.failed),
     shortNumber(group.shownTokens),
     share(savedOf(group), group.rawTokens),
-    draw(group.shownTokens, most),
+    draw(group.shownTokens, largest),
   ]);
   const cells = [[title, "calls", "failed", "tokens", "saved", ""], ...rows];
   const widths =

@@ -1,4 +1,4 @@
-import type { LocalModelPlace } from "../host/os/local-model.ts";
+import type { LocalModelSetting } from "../host/os/local-model.ts";
 import { serveThread } from "../host/threads/serve-thread.ts";
 import { handlersOf, type RemoteMethods } from "../host/threads/thread-proxy.ts";
 import { createOnnxModel } from "./embed/onnx-model.ts";
@@ -11,7 +11,7 @@ export interface IndexThreadData {
   readonly userState: string;
   readonly settings: IndexSettings;
   /** Where the model is that computes the vectors; undefined: the built-in embedding does. */
-  readonly onnx: LocalModelPlace | undefined;
+  readonly onnx: LocalModelSetting | undefined;
 }
 
 /** Every call brings the current settings; events are warnings. */

@@ -1,5 +1,5 @@
 import { extname, join } from "node:path";
-import type { LocalModelPlace } from "../host/os/local-model.ts";
+import type { LocalModelSetting } from "../host/os/local-model.ts";
 import { startThread, type Thread } from "../host/threads/thread.ts";
 import { createThreadProxy } from "../host/threads/thread-proxy.ts";
 import type { Retrieval } from "./engine.ts";
@@ -8,7 +8,7 @@ import type { RetrievalOptions } from "./local-retrieval.ts";
 
 export interface ThreadRetrievalOptions extends Omit<RetrievalOptions, "embedderFiles" | "model"> {
   /** Where the model is that computes the vectors; left out: the built-in embedding does. */
-  readonly onnx?: LocalModelPlace | undefined;
+  readonly onnx?: LocalModelSetting | undefined;
 }
 
 /** Beside this file, and built like it. */

@@ -23,7 +23,7 @@ interface Surroundings {
   readonly names: (folder: string) => Promise<readonly string[]>;
 }
 
-const lookAround = async (files: Files, signal: AbortSignal): Promise<Surroundings> => {
+const readSurroundings = async (files: Files, signal: AbortSignal): Promise<Surroundings> => {
   const namesIn = async (folder: string): Promise<readonly string[]> => {
     try {
       return (await files.list(folder, signal)).entries.map(({ name }) => name);
@@ -142,7 +142,7 @@ export const detectTestRunner = async (
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<TestCommand | undefined> => {
-  const around = await lookAround(files, signal);
+  const around = await readSurroundings(files, signal);
   const found = {
     python: async () => ((await usesPytest(around)) ? ("pytest" as const) : undefined),
     javascript: () => findJavaScript(around),

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { indexMeta, renderNotes, srcOf, toIndexMeta } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
 
-/** Places cost a few tokens each, so there may be more of them than of snippets. */
-const DEFAULT_PLACES = 10;
+/** Locations cost a few tokens each, so there may be more of them than of snippets. */
+const DEFAULT_LOCATIONS = 10;
 
 export const ragQuery = defineTool({
   name: "rag_query",
@@ -12,7 +12,7 @@ export const ragQuery = defineTool({
   input: z.strictObject({
     query: z.string().min(1).max(20_000),
     scope: z.enum(["repo", "docs", "both"]).optional(),
-    k: z.int().min(1).max(50).default(DEFAULT_PLACES),
+    k: z.int().min(1).max(50).default(DEFAULT_LOCATIONS),
   }),
   output: z.object({
     data: z.object({
@@ -33,11 +33,11 @@ export const ragQuery = defineTool({
       meta: { ...toIndexMeta(answer), confidence: answer.value.confidence },
     };
   },
-  render: ({ data: { places }, meta }) =>
+  render: ({ data, meta }) =>
     [
-      ...(places.length === 0
+      ...(data.places.length === 0
         ? ["[nothing found]"]
-        : places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`))),
+        : data.places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`))),
       ...renderNotes(meta.notes),
     ].join("\n"),
 });

@@ -52,7 +52,7 @@ const refuseOptions = (paths: readonly string[]): void => {
 };
 
 /** Some runners print absolute paths; callers use paths relative to the workspace. */
-const placeInWorkspace = async (
+const toWorkspacePaths = async (
   failures: readonly TestFailure[],
   files: Files,
   signal: AbortSignal,
@@ -76,8 +76,8 @@ const placeInWorkspace = async (
 const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: readonly TestFailure[]) => {
   const { exit_code, stdout, stderr } = document;
   if (tests === undefined) {
-    const none = { passed: null, failed: null, skipped: null, errors: null };
-    return { runner, ...none, exit_code, failures: [], stdout, stderr };
+    const uncounted = { passed: null, failed: null, skipped: null, errors: null };
+    return { runner, ...uncounted, exit_code, failures: [], stdout, stderr };
   }
   const { passed, failed, skipped, errors } = tests;
   return {
@@ -137,7 +137,7 @@ export const runPytest = defineTool({
     if (found === undefined) throw noRunner();
     try {
       const result = await envelope.run({ command: found.command, timeoutSeconds: timeout }, caller, signal);
-      const failures = await placeInWorkspace(result.tests?.failures ?? [], files, signal);
+      const failures = await toWorkspacePaths(result.tests?.failures ?? [], files, signal);
       return { data: dataOf(found.runner, result, failures), meta: metaOf(result) };
     } catch (thrown) {
       throw explain(thrown, found);

@@ -42,8 +42,7 @@ const SOUND: Files = {
   "tools/tool.ts":
     'import { z } from "zod";\nimport type { Reach } from "../host/reach/reach.ts";\n' +
     "export const tool = (options: { fetch: (at: Reach) => void; keepAlive: boolean }) => options.fetch(String(z));\n",
-  "config/load.ts":
-    'import { OPTIONS } from "../tools/options.ts";\nexport const load = () => [OPTIONS, process.env["HOME"]];\n',
+  "config/load.ts": 'import { OPTIONS } from "../tools/options.ts";\nexport const load = () => [OPTIONS];\n',
   "tools/options.ts": `export const OPTIONS = () => {\n${lines(400)}};\n`,
   "wiring/app.ts":
     'import { run } from "../host/run/run.ts";\nimport { tool } from "../tools/tool.ts";\n' +
@@ -148,7 +147,7 @@ test("refused: createRequire, beside its module", () => {
 });
 
 test.each(["process.env", "process['env']", "process.cwd()", "process.stdout"])(
-  "the environment and the streams belong to the configuration and the wiring: %s",
+  "the environment and the streams belong to the wiring: %s",
   (text) => {
     expect(Object.keys(brokenBy({ "core/a.ts": `${text};\nexport {};` }))).toEqual(["machine access"]);
   },

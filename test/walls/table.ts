@@ -158,4 +158,9 @@ export const DIALECT: Readonly<Record<string, string>> = {
   census: "count, statistics",
   strangers: "unknown names, foreign files",
   trouble: "problem, error",
+  most: "max…, limit",
+  none: "no…, empty, nothing",
+  place: "location, position, folder, path",
+  places: "locations, positions, folders, paths",
+  look: "check, scan, read",
 };

@@ -58,15 +58,15 @@ const byFile = (hits: readonly Hit[]): FileHits[] => {
 };
 
 /** How many locations of a repeated line are named. */
-const MAX_PLACES = 8;
+const MAX_LINE_NUMBERS = 8;
 
-const placesOf = (numbers: readonly string[]): string =>
-  numbers.length <= MAX_PLACES
+const lineNumbersOf = (numbers: readonly string[]): string =>
+  numbers.length <= MAX_LINE_NUMBERS
     ? numbers.join(",")
-    : `${numbers.slice(0, MAX_PLACES).join(",")},+${numbers.length - MAX_PLACES}`;
+    : `${numbers.slice(0, MAX_LINE_NUMBERS).join(",")},+${numbers.length - MAX_LINE_NUMBERS}`;
 
 /** The same text in one file is shown once, with all its line numbers; among neighbours the order says more. */
-const tellHits = (hits: readonly Hit[], most: number, maxChars: number): string[] => {
+const tellHits = (hits: readonly Hit[], maxRows: number, maxChars: number): string[] => {
   const rows = new Map<string, { readonly hit: Hit; readonly numbers: string[] }>();
   const isOrdered = hits.some(({ isMatch }) => !isMatch);
   let rest = 0;
@@ -74,25 +74,25 @@ const tellHits = (hits: readonly Hit[], most: number, maxChars: number): string[
     const key = isOrdered ? String(at) : hit.text;
     const row = rows.get(key);
     if (row !== undefined) row.numbers.push(hit.number);
-    else if (rows.size < most) rows.set(key, { hit, numbers: [hit.number] });
+    else if (rows.size < maxRows) rows.set(key, { hit, numbers: [hit.number] });
     else rest++;
   }
   const told = [...rows.values()].map(({ hit, numbers }) => {
     const text = shorten(hit.text, maxChars);
-    if (hit.number !== "") return `${placesOf(numbers)}${hit.isMatch ? ":" : "-"}${text}`;
+    if (hit.number !== "") return `${lineNumbersOf(numbers)}${hit.isMatch ? ":" : "-"}${text}`;
     return numbers.length > 1 ? `${text} [×${numbers.length}]` : text;
   });
   return rest === 0 ? told : [...told, `[+${rest} lines]`];
 };
 
-const tellFile = ({ path, hits }: FileHits, most: number, maxChars: number): string => {
-  const rows = tellHits(hits, most, maxChars);
+const tellFile = ({ path, hits }: FileHits, maxRows: number, maxChars: number): string => {
+  const rows = tellHits(hits, maxRows, maxChars);
   const [row = ""] = rows;
   if (path === "") return rows.join("\n");
   return rows.length === 1 ? `${path}:${row}` : [path, ...rows].join("\n");
 };
 
-/** Hits of one file that are shown at most, and the length of a line, from generous to scarce. */
+/** Hits of one file that are shown, at most, and the length of a line, from generous to scarce. */
 const WAYS = [
   [Number.POSITIVE_INFINITY, 240],
   [20, 200],
@@ -110,8 +110,8 @@ const tellMany = (files: readonly FileHits[], head: string, limits: EnrichLimits
   // Each file costs some tokens, so further files need not be rendered.
   const told = files.slice(0, limits.maxTokens / 3).map((file) => tellFile(file, 3, 120));
   const room = limits.maxTokens - 50;
-  const places = tellFolders(foldersOf(files), room * 0.3);
-  const shown = countFitting(told, room - estimateTokens(places));
+  const folders = tellFolders(foldersOf(files), room * 0.3);
+  const shown = countFitting(told, room - estimateTokens(folders));
   const rest = files.slice(shown);
   if (rest.length === 0) return [head, ...told].join("\n");
   return [
@@ -128,9 +128,9 @@ const tellMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut: boo
   const isNamed = files.some(({ path }) => path !== "");
   const head = `[${cut ? "at least " : ""}${counted(total, "match", "matches")}${isNamed ? ` in ${counted(files.length, "file")}` : ""}]`;
   const ways = (files.length * 3 > limits.maxTokens ? [] : WAYS).map(
-    ([most, maxChars]) =>
+    ([maxRows, maxChars]) =>
       () =>
-        [head, ...others.slice(0, 5), ...files.map((file) => tellFile(file, most, maxChars))].join("\n"),
+        [head, ...others.slice(0, 5), ...files.map((file) => tellFile(file, maxRows, maxChars))].join("\n"),
   );
   const [text, way] = firstThatFits([...ways, () => tellMany(files, head, limits)], limits);
   const isShort =

@@ -55,14 +55,16 @@ const tellLong = (listings: readonly LongListing[], args: Arguments, limits: Enr
     usualMode(all, "-") === "" ? "" : `files ${usualMode(all, "-")}`,
   ].filter((part) => part !== "");
   const head = `[${[counted(all.length, "entry", "entries"), ...same].join("; ")}]`;
-  const rows = (most: number): string[] =>
+  const rows = (maxEntries: number): string[] =>
     listings.flatMap(({ folder, entries }) => {
-      const told = entries.slice(0, most).map((entry) => tellEntry(entry, isTimed));
-      const rest = entries.length > most ? [`[+${entries.length - most}]`] : [];
+      const told = entries.slice(0, maxEntries).map((entry) => tellEntry(entry, isTimed));
+      const rest = entries.length > maxEntries ? [`[+${entries.length - maxEntries}]`] : [];
       return [...(folder === "" ? [] : [`${folder}:`]), ...told, ...rest];
     });
   const [text] = firstThatFits(
-    [Number.POSITIVE_INFINITY, 60, 25, 10, 4, 0].map((most) => () => [head, ...rows(most)].join("\n")),
+    [Number.POSITIVE_INFINITY, 60, 25, 10, 4, 0].map(
+      (maxEntries) => () => [head, ...rows(maxEntries)].join("\n"),
+    ),
     limits,
   );
   return { text, matchCount: all.length, truncated: true };

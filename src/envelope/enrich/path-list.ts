@@ -85,17 +85,17 @@ export const tellPaths = (
   const bare = isDotted ? paths.map((path) => (path === "." ? path : path.slice(2))) : paths;
   const folders = group(bare);
   const common = folders.size > 1 ? commonFolder([...folders.keys()]) : "";
-  const places =
+  const spread =
     folders.size > 1 ? `, ${folders.size} folders${common === "" ? "" : `, all below ${common}`}` : "";
-  const head = `[${title}${places}]`;
-  const rows = (most: number): string[] =>
+  const head = `[${title}${spread}]`;
+  const rows = (maxNames: number): string[] =>
     [...folders].map(([dir, { names }]) => {
       const label = dir === "" ? "" : `${dir.slice(common.length) || "./"}: `;
-      const shown = names.slice(0, most).map(quoteName).join(" ");
-      return `${label}${shown}${names.length > most ? ` [+${names.length - most}]` : ""}`;
+      const shown = names.slice(0, maxNames).map(quoteName).join(" ");
+      return `${label}${shown}${names.length > maxNames ? ` [+${names.length - maxNames}]` : ""}`;
     });
   const [text, way] = firstThatFits(
-    NAMES_SHOWN.map((most) => () => [head, ...rows(most)].join("\n")),
+    NAMES_SHOWN.map((maxNames) => () => [head, ...rows(maxNames)].join("\n")),
     limits,
   );
   if (way < NAMES_SHOWN.length - 1) return { text, truncated: way > 0 };

@@ -8,21 +8,21 @@ const HEADING = /^_{2,} (.{1,1000}) _{2,}$/;
 const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
 const LOCATION =
   /^([^\s:][^:]{0,500}):(\d{1,9}): (?:in |[\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
-const NATIVE_PLACE = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
+const NATIVE_LOCATION = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
 
 interface Block {
   readonly heading: string;
   readonly lines: string[];
 }
 
-interface Place {
+interface Location {
   readonly file: string;
   readonly line: number;
 }
 
-const locationsIn = (lines: readonly string[]): Place[] =>
+const locationsIn = (lines: readonly string[]): Location[] =>
   lines.flatMap((line) => {
-    const found = LOCATION.exec(line) ?? NATIVE_PLACE.exec(line);
+    const found = LOCATION.exec(line) ?? NATIVE_LOCATION.exec(line);
     return found === null ? [] : [{ file: found[1] ?? "", line: Number(found[2]) }];
   });
 

@@ -18,7 +18,7 @@ export interface LocalModel {
   readonly digest: string;
 }
 
-export interface LocalModelPlace {
+export interface LocalModelSetting {
   readonly workspace: string;
   /** `mcp.rag.embedder_model`: a folder where it begins with a slash or a dot, else a package; empty: the usual package. */
   readonly model: string;
@@ -53,14 +53,14 @@ export const isFolderName = (model: string): boolean => /^[./]/.test(model);
  * Where a package is: in the configured folder itself, else where llmc finds its own. Never above that folder, which may
  * be a workspace that others write to.
  */
-const resolvePackage = ({ workspace, model }: LocalModelPlace, name: string): string | undefined => {
-  const places = [
+const resolvePackage = ({ workspace, model }: LocalModelSetting, name: string): string | undefined => {
+  const requests = [
     ...(isFolderName(model) ? [join(resolve(workspace, model), "node_modules", name)] : []),
     name,
   ];
-  for (const place of places)
+  for (const request of requests)
     try {
-      return createRequire(import.meta.filename).resolve(place);
+      return createRequire(import.meta.filename).resolve(request);
     } catch {
       // Not found here; try the next location.
     }
@@ -97,15 +97,15 @@ const modelsBelow = (top: string): readonly string[] => {
   return found;
 };
 
-const findModel = (place: LocalModelPlace): string | undefined => {
+const findModel = (setting: LocalModelSetting): string | undefined => {
   const packageFolder = (name: string): readonly string[] => {
-    const path = resolvePackage(place, `${name}/package.json`);
+    const path = resolvePackage(setting, `${name}/package.json`);
     return path === undefined ? [] : [dirname(path)];
   };
-  const places = isFolderName(place.model)
-    ? [resolve(place.workspace, place.model), ...packageFolder(USUAL_MODEL)]
-    : packageFolder(place.model || USUAL_MODEL);
-  for (const top of places) {
+  const folders = isFolderName(setting.model)
+    ? [resolve(setting.workspace, setting.model), ...packageFolder(USUAL_MODEL)]
+    : packageFolder(setting.model || USUAL_MODEL);
+  for (const top of folders) {
     const found = modelsBelow(top);
     if (found.length > 1)
       throw missing(
@@ -157,14 +157,18 @@ const readModel = (folder: string): LocalModel => {
  * in this process: nothing of the workspace is tried unless it is configured.
  */
 export const openLocalModel = (
-  place: LocalModelPlace,
+  setting: LocalModelSetting,
 ): { readonly model: LocalModel; readonly runtime: unknown } => {
-  const folder = findModel(place);
-  const runtimePath = resolvePackage(place, RUNTIME);
+  const folder = findModel(setting);
+  const runtimePath = resolvePackage(setting, RUNTIME);
   const absent = [
     ...(runtimePath === undefined ? [`the package ${RUNTIME}`] : []),
     ...(folder === undefined
-      ? [isFolderName(place.model) ? "a model in that folder" : `the package ${place.model || USUAL_MODEL}`]
+      ? [
+          isFolderName(setting.model)
+            ? "a model in that folder"
+            : `the package ${setting.model || USUAL_MODEL}`,
+        ]
       : []),
   ];
   if (runtimePath === undefined || folder === undefined)

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 /** Everything in a package that a running server loads, or that starts it. */
 const RUN_FROM = ["assets", "bin", "dist", "node_modules", "package.json", "schema", "scripts", "src"];
 
-const findPlaces = (): readonly string[] => {
+const findPaths = (): readonly string[] => {
   const home = realpathSync(resolve(import.meta.dirname, "../../.."));
   const parent = dirname(home);
   // Installed in a project, its packages lie beside it and are shared with the project's own.
@@ -12,13 +12,13 @@ const findPlaces = (): readonly string[] => {
   return [...shared, process.execPath];
 };
 
-let places: readonly string[] | undefined;
+let paths: readonly string[] | undefined;
 
 /**
  * The files that this program runs from. A server loads parts of itself when they are needed, so whoever writes them
  * runs code in it.
  */
 export const programFiles = (): readonly string[] => {
-  places ??= findPlaces();
-  return places;
+  paths ??= findPaths();
+  return paths;
 };

@@ -10,18 +10,18 @@ import type { Reach } from "../reach/reach.ts";
 /** Translates an error of the system, for a path that is known to be inside the roots. */
 export const translate = (error: unknown, requestedPath: string, hint?: string): LlmcError => {
   const quoted = quoteForMessage(requestedPath);
-  const lookAround = hint ?? "List the directory to see what is there.";
+  const nextStep = hint ?? "List the directory to see what is there.";
   switch (systemErrorCode(error)) {
     case "ENOENT":
       return new LlmcError("file_not_found", `There is nothing at ${quoted}.`, {
-        hint: lookAround,
+        hint: nextStep,
         cause: error,
       });
     case "ELOOP":
       return new LlmcError("file_not_found", `The links at ${quoted} lead in a circle.`, { cause: error });
     case "ENOTDIR":
       return new LlmcError("not_a_directory", `A part of ${quoted} is a file, not a directory.`, {
-        hint: lookAround,
+        hint: nextStep,
         cause: error,
       });
     case "EACCES":

@@ -10,7 +10,7 @@ interface RemoteCall<Context> {
   readonly args: readonly Argument[];
 }
 
-/** A call of the callback at a place of the arguments, or an event of the thread's own. */
+/** A call of the callback at a position of the arguments, or an event of the thread's own. */
 type RemoteEvent<Event> =
   | { readonly callback: number; readonly args: readonly unknown[] }
   | { readonly event: Event };
@@ -42,10 +42,10 @@ export const handlersOf = <Context, Event>(
         }: { readonly signal: AbortSignal; readonly tell: (event: RemoteEvent<Event>) => void },
       ) => {
         onContext(context);
-        const received = args.map((argument, place) => {
+        const received = args.map((argument, index) => {
           if ("value" in argument) return argument.value;
           if (argument.sent === "signal") return signal;
-          return (...values: readonly unknown[]) => tell({ callback: place, args: values });
+          return (...values: readonly unknown[]) => tell({ callback: index, args: values });
         });
         try {
           return await method(...received);

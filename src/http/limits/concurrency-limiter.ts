@@ -15,20 +15,20 @@ export const createConcurrencyLimiter = (
   onRefused: (tokenName: string) => void,
 ) => {
   // Bounded by the number of tokens in the configuration.
-  const gates = new Map<string, BoundedQueue>();
+  const queues = new Map<string, BoundedQueue>();
 
-  const gateOf = (tokenName: string): BoundedQueue => {
-    const known = gates.get(tokenName);
+  const queueOf = (tokenName: string): BoundedQueue => {
+    const known = queues.get(tokenName);
     if (known !== undefined) return known;
-    const gate = createBoundedQueue(limits);
-    gates.set(tokenName, gate);
-    return gate;
+    const queue = createBoundedQueue(limits);
+    queues.set(tokenName, queue);
+    return queue;
   };
 
-  const wait = async (tokenName: string, gate: BoundedQueue, signal: AbortSignal): Promise<void> => {
+  const wait = async (tokenName: string, queue: BoundedQueue, signal: AbortSignal): Promise<void> => {
     const { maxWaitMs } = limits();
     try {
-      await gate.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));
+      await queue.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));
     } catch (thrown) {
       if (signal.aborted) throw new LlmcError("cancelled", "The call was cancelled.", { cause: thrown });
       onRefused(tokenName);
@@ -43,12 +43,12 @@ export const createConcurrencyLimiter = (
   return {
     /** Does the work as soon as the token has a free slot. */
     run: async <T>(tokenName: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-      const gate = gateOf(tokenName);
-      if (!gate.tryEnter()) await wait(tokenName, gate, signal);
+      const queue = queueOf(tokenName);
+      if (!queue.tryEnter()) await wait(tokenName, queue, signal);
       try {
         return await work();
       } finally {
-        gate.release();
+        queue.release();
       }
     },
   };

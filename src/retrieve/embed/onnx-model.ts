@@ -1,5 +1,5 @@
 import { extname, join } from "node:path";
-import type { LocalModelPlace } from "../../host/os/local-model.ts";
+import type { LocalModelSetting } from "../../host/os/local-model.ts";
 import { createThreadPool } from "../../host/threads/thread-pool.ts";
 import type { EmbeddingModel } from "./async-embedder.ts";
 import type { OnnxThreadData, OnnxThreadMethods } from "./onnx-thread.ts";
@@ -16,8 +16,8 @@ const IDLE_MS = 600_000;
  * The model in a thread of its own, which it blocks while it works. `threads` is the number of threads of the runtime. Calls
  * are not aborted half way, since that would end the thread and unload the model; they are short.
  */
-export const createOnnxModel = (place: LocalModelPlace, threads: number): EmbeddingModel => {
-  const data: OnnxThreadData = { place, threads };
+export const createOnnxModel = (setting: LocalModelSetting, threads: number): EmbeddingModel => {
+  const data: OnnxThreadData = { setting, threads };
   const pool = createThreadPool<OnnxThreadMethods>({
     entry: ENTRY,
     name: "embedding",

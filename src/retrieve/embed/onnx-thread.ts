@@ -1,12 +1,12 @@
 import { LlmcError } from "../../base/error.ts";
-import { type LocalModelPlace, openLocalModel } from "../../host/os/local-model.ts";
+import { type LocalModelSetting, openLocalModel } from "../../host/os/local-model.ts";
 import { serveThread } from "../../host/threads/serve-thread.ts";
 import type { AsyncEmbedder } from "./async-embedder.ts";
 import { createOnnxEmbedder, type OnnxRuntime } from "./onnx-embedder.ts";
 
 /** What the thread is given at its start. */
 export interface OnnxThreadData {
-  readonly place: LocalModelPlace;
+  readonly setting: LocalModelSetting;
   readonly threads: number;
 }
 
@@ -30,11 +30,11 @@ export type OnnxThreadMethods = {
   readonly embedQuery: Method<{ readonly text: string }, Int8Array>;
 };
 
-serveThread<OnnxThreadMethods>(({ place, threads }: OnnxThreadData) => {
+serveThread<OnnxThreadMethods>(({ setting, threads }: OnnxThreadData) => {
   let opening: Promise<AsyncEmbedder> | undefined;
   const opened = (): Promise<AsyncEmbedder> => {
     opening ??= (async () => {
-      const { model, runtime } = openLocalModel(place);
+      const { model, runtime } = openLocalModel(setting);
       return createOnnxEmbedder(runtime as OnnxRuntime, model, threads);
     })().catch((error: unknown) => {
       opening = undefined;

@@ -18,11 +18,11 @@ const MAX_KEPT_NAME = 200;
 
 /** Gives us back our rights to a folder, never through a link: the descriptor is what is changed. */
 const makeListable = async (path: string): Promise<void> => {
-  const place = await open(systemPath(path), O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
+  const handle = await open(systemPath(path), O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
   try {
-    await chmod(`/proc/self/fd/${place.fd}`, 0o700);
+    await chmod(`/proc/self/fd/${handle.fd}`, 0o700);
   } finally {
-    await place.close();
+    await handle.close();
   }
 };
 
@@ -51,7 +51,7 @@ const shortName = (name: string): string => {
 };
 
 /** Renames one name in an open folder; undefined where nothing is there. */
-const renameIn = async (folder: FileHandle, place: string, name: string): Promise<SetAside | undefined> => {
+const renameIn = async (folder: FileHandle, path: string, name: string): Promise<SetAside | undefined> => {
   const at = `/proc/self/fd/${folder.fd}`;
   const aside = `${shortName(name)}.refused-${randomBytes(4).toString("hex")}`;
   if (!(await exists(join(at, name)))) return undefined;
@@ -61,7 +61,7 @@ const renameIn = async (folder: FileHandle, place: string, name: string): Promis
     await folder.chmod(0o700);
     await rename(from, to);
   });
-  return { path: join(place, name).toWellFormed(), movedTo: join(place, aside).toWellFormed() };
+  return { path: join(path, name).toWellFormed(), movedTo: join(path, aside).toWellFormed() };
 };
 
 const namesBelow = (root: string, path: string): readonly string[] =>

@@ -73,7 +73,7 @@ const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount
 const mountsFor = (
   { argv: [program], git }: CommandRequest,
   profile: SandboxProfile,
-  place: SandboxFiles,
+  files: SandboxFiles,
 ): readonly Mount[] => {
   const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
   const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
@@ -82,7 +82,7 @@ const mountsFor = (
   const isThere = (path: string): boolean => existsSync(path);
   const { withheld = [], readable = [] } = profile;
   const guarded = [...profile.readOnly, ...profile.hidden, ...withheld].filter(isThere);
-  const withheldFile = profile.refusesWithheld === true ? place.closedFile : place.emptyFile;
+  const withheldFile = profile.refusesWithheld === true ? files.closedFile : files.emptyFile;
   const pinned = new Map(
     guarded.flatMap((path) => pinnedAbove(path, profile)).map((mount) => [mount.path, mount]),
   );
@@ -92,7 +92,7 @@ const mountsFor = (
       : [{ path: TEMP, args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", TEMP] }]),
     ...(isWritable("/etc")
       ? []
-      : [readOnly("/etc/passwd", place.passwdFile), readOnly("/etc/group", place.groupFile)]),
+      : [readOnly("/etc/passwd", files.passwdFile), readOnly("/etc/group", files.groupFile)]),
     ...system.filter((path) => !isWritable(path)).flatMap(systemMount),
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
     ...readable.filter(isThere).map((path) => readOnly(path)),
@@ -108,9 +108,9 @@ const mountsFor = (
     ...(profile.reopened ?? []).filter(isThere).map(writable),
     ...profile.hidden
       .filter((path) => isThere(path) && !isLink(path))
-      .map((path) => hiddenMount(path, place.emptyFile, "0500")),
+      .map((path) => hiddenMount(path, files.emptyFile, "0500")),
     ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
-    ...(git === undefined ? [] : [readOnly(place.gitIdentityFile)]),
+    ...(git === undefined ? [] : [readOnly(files.gitIdentityFile)]),
   ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
@@ -131,7 +131,7 @@ const filterFor = (
 const bubblewrapArgs = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: SandboxFiles,
+  files: SandboxFiles,
   mounts: readonly Mount[],
 ): readonly string[] => {
   const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
@@ -147,7 +147,7 @@ const bubblewrapArgs = (
     "--cap-drop",
     "ALL",
     ...mounts.flatMap((mount) => mount.args),
-    ...(sharesTemp(profile) ? ["--bind", place.home, place.home] : ["--dir", HOME]),
+    ...(sharesTemp(profile) ? ["--bind", files.home, files.home] : ["--dir", HOME]),
     // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
     // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
     // file system, on which everything else is mounted, is memory without a bound.
@@ -155,7 +155,7 @@ const bubblewrapArgs = (
       "--remount-ro",
       path,
     ]),
-    ...(filterFor(profile, request, place) === undefined ? [] : ["--seccomp", "3"]),
+    ...(filterFor(profile, request, files) === undefined ? [] : ["--seccomp", "3"]),
     "--json-status-fd",
     "4",
     "--block-fd",
@@ -180,14 +180,14 @@ export const ranInside = (report: string): boolean => report.includes('"exit-cod
 export const bubblewrapLaunch = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: SandboxFiles,
+  files: SandboxFiles,
   mark: TreeMark,
 ): Launch => {
   const env = sharesTemp(profile)
-    ? commandEnvironment(place.home, TEMP, request.env)
+    ? commandEnvironment(files.home, TEMP, request.env)
     : commandEnvironment(HOME, TEMP, request.env);
-  const filter = filterFor(profile, request, place);
-  const mounts = mountsFor(request, profile, place);
+  const filter = filterFor(profile, request, files);
+  const mounts = mountsFor(request, profile, files);
   const roots = [...profile.writable, ...(profile.readable ?? [])];
   // At the same mount point the later mount wins, so only the last one is visible.
   const expected = new Map(
@@ -195,13 +195,13 @@ export const bubblewrapLaunch = (
       .filter(({ path }) => roots.some((root) => isInside(path, root)))
       .map((mount) => [mount.path, mount]),
   );
-  const inner = ["bwrap", ...bubblewrapArgs(request, profile, place, mounts)] as const;
+  const inner = ["bwrap", ...bubblewrapArgs(request, profile, files, mounts)] as const;
   return {
-    ...limited(inner, mark, place.prlimit, profile.limits),
+    ...limited(inner, mark, files.prlimit, profile.limits),
     cwd: "/",
     env: {
       ...env,
-      ...gitEnvironment(request.git, place.gitIdentityFile),
+      ...gitEnvironment(request.git, files.gitIdentityFile),
       LLMC_COMMAND_ID: mark.id,
     },
     ...(filter === undefined ? {} : { input: openSync(filter, "r") }),

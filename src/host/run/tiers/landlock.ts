@@ -42,14 +42,14 @@ const isWithinSight = (program: string, profile: SandboxProfile): boolean =>
 export const landlockLaunch = (
   request: CommandRequest,
   profile: SandboxProfile,
-  place: SandboxFiles,
+  files: SandboxFiles,
   mark: TreeMark,
   maxAbi?: number,
 ): Launch => {
   const [program] = request.argv;
   const env = {
-    ...commandEnvironment(place.home, place.temp, request.env),
-    ...gitEnvironment(request.git, place.gitIdentityFile),
+    ...commandEnvironment(files.home, files.temp, request.env),
+    ...gitEnvironment(request.git, files.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   };
   const { inspect: _, ...data } = profile;
@@ -58,24 +58,24 @@ export const landlockLaunch = (
     env,
     readable: [
       ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),
-      ...(request.git === undefined ? [] : [place.gitIdentityFile]),
+      ...(request.git === undefined ? [] : [files.gitIdentityFile]),
     ],
-    privateFolders: [place.home, place.temp],
+    privateFolders: [files.home, files.temp],
     processLimit: processLimit(profile.limits?.processes),
     realtimeLimit: canMarkByLimit() ? mark.realtimeLimit : undefined,
-    prlimit: place.prlimit,
+    prlimit: files.prlimit,
     parent: process.pid,
     terminal: request.terminal === true,
     maxAbi,
   };
-  const specFile = join(place.folder, "spec.json");
+  const specFile = join(files.folder, "spec.json");
   writeFileSync(specFile, JSON.stringify(spec), { mode: 0o600 });
   return {
     file: process.execPath,
     args: ["--disable-warning=ExperimentalWarning", LAUNCHER, ...request.argv],
     cwd: request.cwd,
     // The launcher's own, which the command never sees: it starts in two thirds of the time.
-    env: { ...env, NODE_COMPILE_CACHE: place.compileCache },
+    env: { ...env, NODE_COMPILE_CACHE: files.compileCache },
     input: openSync(specFile, "r"),
     reports: true,
     mark,

@@ -12,14 +12,14 @@ import type { SandboxFiles } from "./sandbox-files.ts";
 export const plainLaunch = (
   request: CommandRequest,
   { limits }: SandboxProfile,
-  place: SandboxFiles,
+  files: SandboxFiles,
   mark: TreeMark,
 ): Launch => ({
-  ...limited(withTerminal(request.argv, request.terminal), mark, place.prlimit, limits),
+  ...limited(withTerminal(request.argv, request.terminal), mark, files.prlimit, limits),
   cwd: request.cwd,
   env: {
-    ...commandEnvironment(place.home, place.temp, request.env),
-    ...gitEnvironment(request.git, place.gitIdentityFile),
+    ...commandEnvironment(files.home, files.temp, request.env),
+    ...gitEnvironment(request.git, files.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   },
   reports: false,

@@ -32,7 +32,7 @@ export interface SandboxFileStore {
   readonly base: string;
   /** Folders are made only where the tier has none in memory: they cost more than a short command. */
   open(needsFolders: boolean): Promise<SandboxFiles>;
-  close(place: SandboxFiles): Promise<void>;
+  close(files: SandboxFiles): Promise<void>;
   dispose(): Promise<void>;
 }
 

@@ -35,13 +35,13 @@ const findParents = (): readonly Parents[] => {
   const mounts = read("/proc/self/mounts")
     .split("\n")
     .map((line) => line.split(" "));
-  const places = new Map(
+  const groups = new Map(
     read("/proc/self/cgroup")
       .trim()
       .split("\n")
       .map((line) => {
-        const [, controllers = "", place = "/"] = line.split(":");
-        return [controllers, place] as const;
+        const [, controllers = "", group = "/"] = line.split(":");
+        return [controllers, group] as const;
       }),
   );
   const mountOf = (type: string, controller: string): string | undefined =>
@@ -54,19 +54,19 @@ const findParents = (): readonly Parents[] => {
   if (memory !== undefined && pids !== undefined)
     found.push({
       version: 1,
-      memory: posix.join(memory, places.get("memory") ?? "/"),
-      pids: posix.join(pids, places.get("pids") ?? "/"),
+      memory: posix.join(memory, groups.get("memory") ?? "/"),
+      pids: posix.join(pids, groups.get("pids") ?? "/"),
     });
   const unified = mountOf("cgroup2", "");
   // A group with processes in it cannot hand controllers down; the nearest one above that does, and is ours, can.
-  for (let place = places.get("") ?? "/"; unified !== undefined; place = posix.dirname(place)) {
-    const dir = posix.join(unified, place);
+  for (let group = groups.get("") ?? "/"; unified !== undefined; group = posix.dirname(group)) {
+    const dir = posix.join(unified, group);
     const controllers = read(posix.join(dir, "cgroup.subtree_control")).trim().split(/\s+/);
     if (controllers.includes("memory") && controllers.includes("pids"))
       found.push({ version: 2, memory: dir, pids: dir });
     // The parent groups of an ordinary user belong to that user. Root could otherwise leave its service's group and its
     // limits.
-    if (place === "/" || process.getuid?.() === 0) break;
+    if (group === "/" || process.getuid?.() === 0) break;
   }
   return found;
 };

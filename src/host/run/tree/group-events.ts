@@ -30,8 +30,8 @@ const ranOutOfMemory = ({ version, memory }: GroupFolders, memoryBytes: number):
   const events = read(memory, version === 1 ? "memory.oom_control" : "memory.events");
   if (counter(events, "oom_kill") === 0) return false;
   if (version === 2) return counter(events, "oom") > 0;
-  const mostUsed = Number(read(memory, "memory.max_usage_in_bytes") ?? 0);
-  return mostUsed >= memoryBytes * ALMOST_ALL;
+  const peakBytes = Number(read(memory, "memory.max_usage_in_bytes") ?? 0);
+  return peakBytes >= memoryBytes * ALMOST_ALL;
 };
 
 /** Whether a group above, as far as we see it, bounds processes as well. */

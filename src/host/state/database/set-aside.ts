@@ -5,7 +5,7 @@ import { type OwnFolder, ownUser } from "../../own-files/own-folder.ts";
 /** A database and what SQLite keeps beside it. The log goes first: left behind, it would be taken for the new one's. */
 const SUFFIXES = ["-wal", "-shm", "-journal", ""] as const;
 
-const lookAt = (path: string): BigIntStats | undefined =>
+const statsOf = (path: string): BigIntStats | undefined =>
   lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
 /** Tells a file from another that took its name. */
@@ -13,7 +13,7 @@ export const identityOf = ({ dev, ino }: { readonly dev: bigint; readonly ino: b
   `${dev}:${ino}`;
 
 export const identityIn = (folder: OwnFolder, name: string): string | undefined => {
-  const stats = lookAt(`${folder.at}/${name}`);
+  const stats = statsOf(`${folder.at}/${name}`);
   return stats === undefined ? undefined : identityOf(stats);
 };
 
@@ -33,7 +33,7 @@ const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
 export const setForeignAside = (folder: OwnFolder, name: string): readonly string[] => {
   const moved: string[] = [];
   for (const suffix of SUFFIXES) {
-    const stats = lookAt(`${folder.at}/${name}${suffix}`);
+    const stats = statsOf(`${folder.at}/${name}${suffix}`);
     if (stats === undefined || isPlainFileOfOurs(stats)) continue;
     const aside = asideName(`${name}${suffix}`, "refused");
     renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}`);
@@ -45,7 +45,7 @@ export const setForeignAside = (folder: OwnFolder, name: string): readonly strin
 /** Whether any of these names leads to something that is not a plain file of ours. */
 export const hasForeignFiles = (folder: OwnFolder, name: string): boolean =>
   SUFFIXES.some((suffix) => {
-    const stats = lookAt(`${folder.at}/${name}${suffix}`);
+    const stats = statsOf(`${folder.at}/${name}${suffix}`);
     return stats !== undefined && !isPlainFileOfOurs(stats);
   });
 
@@ -56,7 +56,7 @@ export const setAside = (folder: OwnFolder, name: string, why: "corrupt" | "unsi
     try {
       renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}${suffix}`);
     } catch (error) {
-      if (suffix === "" && lookAt(`${folder.at}/${name}`) !== undefined) throw error;
+      if (suffix === "" && statsOf(`${folder.at}/${name}`) !== undefined) throw error;
     }
   }
   return aside;

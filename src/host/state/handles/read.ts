@@ -20,7 +20,7 @@ export const createPayloadReader = (
   renderers: Readonly<Record<string, Renderer | undefined>>,
 ): PayloadReader => {
   /** One view of the database, in which the handle still leads to its payload. */
-  const look = <T>({ id, principal, blob }: HandleRow, work: (blob: number) => T): T | undefined =>
+  const readPayload = <T>({ id, principal, blob }: HandleRow, work: (blob: number) => T): T | undefined =>
     state.read(() => (blob === null || store.handle(principal, id)?.blob !== blob ? undefined : work(blob)));
 
   const render = async (
@@ -42,7 +42,7 @@ export const createPayloadReader = (
   };
 
   const readLines: PayloadReader["lines"] = async (row, bounds, signal) => {
-    const slice = look(row, (blob) => store.lines(blob, bounds));
+    const slice = readPayload(row, (blob) => store.lines(blob, bounds));
     if (slice === undefined) return undefined;
     const whole = { ...slice, firstLine: bounds.offsetLines, totalLines: row.lines ?? undefined };
     return render(row, whole, bounds.maxBytes, signal);
@@ -51,7 +51,7 @@ export const createPayloadReader = (
   return {
     lines: readLines,
     chunk: async (row, n, signal) => {
-      const found = look(row, (blob) => ({
+      const found = readPayload(row, (blob) => ({
         chunk: store.chunk(blob, n),
         next: store.startsBefore(blob, n + 1),
       }));
