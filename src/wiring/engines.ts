@@ -10,6 +10,7 @@ import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
+import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
 import { parseShell } from "../syntax/shell-tree.ts";
 import type { EnginePorts } from "../tools/tool.ts";
@@ -114,8 +115,8 @@ const openProcesses = (
 /** Finishes or undoes what a killed process left half-written. */
 const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
   recoverWrites(writing).then(
-    ({ refused }) => {
-      if (refused > 0) log.warn({ files: refused }, "the write journal held records that llmc did not write");
+    (recovered) => {
+      if (recovered.refused > 0) log.warn({ files: recovered.refused }, explainRefused(recovered));
     },
     () => log.warn({}, "the write journal of a killed process could not be read"),
   );

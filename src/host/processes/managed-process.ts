@@ -112,11 +112,11 @@ export class ManagedProcess {
   }
 
   /** Called periodically; renamed files are reported in the output. */
-  async inspect(): Promise<void> {
+  async setAsideNew(): Promise<void> {
     if (this.#isInspecting || !this.isRunning) return;
     this.#isInspecting = true;
     try {
-      const setAside = await this.#started.inspect().catch(() => []);
+      const setAside = await this.#started.setAsideNew().catch(() => []);
       if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
     } finally {
       this.#isInspecting = false;

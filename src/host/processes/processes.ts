@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { randomId } from "../os/random-id.ts";
 import type { CommandGate } from "../run/commands.ts";
 import type { LineRunner } from "../run/line/contract.ts";
 import type { CommandStarter, StartedCommand } from "../run/runner.ts";
@@ -38,11 +38,8 @@ const CLOSE_GRACE_MS = 300;
 const QUIET_MS = 100;
 const TICK_MS = 1000;
 
-const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
-
 /** Unguessable, and short, because it is repeated in every call. */
-const newProcessId = (): string =>
-  `p_${Array.from(randomBytes(8), (byte) => ALPHABET[byte % ALPHABET.length]).join("")}`;
+const newProcessId = (): string => randomId("p_", 8);
 
 interface State extends ProcessesOptions {
   readonly registry: ProcessRegistry;
@@ -58,7 +55,7 @@ const tick = (state: State): void => {
     if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
     else if (now() - one.activeAt > idleMs)
       void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
-    void one.inspect();
+    void one.setAsideNew();
   }
   forgetEnded(registry, now());
   if (registry.all.size > 0) return;

@@ -81,10 +81,10 @@ const launchIn = (
 
 const setAsideBoth = async (
   missing: MissingNames,
-  { inspect }: SandboxProfile,
+  { setAsideNew }: SandboxProfile,
   when: "after a long run" | undefined,
 ): Promise<readonly SetAside[]> => {
-  const [made, found] = await Promise.allSettled([missing.setAside(), inspect?.(when) ?? []]);
+  const [made, found] = await Promise.allSettled([missing.setAside(), setAsideNew?.(when) ?? []]);
   if (made.status === "rejected") throw made.reason;
   if (found.status === "rejected") throw found.reason;
   return [...made.value, ...found.value];

@@ -123,7 +123,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     if (!writes) return { profile, secrets, gitSettings, repository: handed };
     const isGit = git !== undefined;
     const isBeyondReach = beyondReach(tier, profile);
-    const inspect: SandboxProfile["inspect"] = (when) =>
+    const setAsideNew: SandboxProfile["setAsideNew"] = (when) =>
       setNewFindingsAside({
         scan,
         before: found,
@@ -136,6 +136,6 @@ export const createProfiler = (options: ProfilerOptions) => {
         isLong: when !== undefined,
         isBeyondReach,
       });
-    return { profile: { ...profile, inspect }, secrets, gitSettings, repository: handed };
+    return { profile: { ...profile, setAsideNew }, secrets, gitSettings, repository: handed };
   };
 };

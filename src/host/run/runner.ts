@@ -33,7 +33,7 @@ export interface StartedCommand {
   /** The limit that it ran into; to be asked before `finish`. */
   limit(): ReachedLimit | undefined;
   /** While it runs: renames newly created files that would be obeyed. */
-  inspect(): Promise<readonly SetAside[]>;
+  setAsideNew(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
   finish(): Promise<readonly SetAside[]>;
 }
@@ -90,7 +90,7 @@ const startIn = async (
       check: (errors) =>
         checkStarted(tier, profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
       limit: () => watch?.hit() ?? run.reachedLimit(),
-      inspect: async () => (await profile.inspect?.("running")) ?? [],
+      setAsideNew: async () => (await profile.setAsideNew?.("running")) ?? [],
       finish: async () => {
         try {
           return await run.setAside("after a long run");

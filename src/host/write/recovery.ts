@@ -38,8 +38,8 @@ export interface Recovered {
 /** What the operator is told of files that were refused. */
 export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">): string =>
   hasOtherKey === true
-    ? "the write journal holds records that were signed with another key: the file `key` in llmc's state folder was lost or replaced since, or the workspace comes from another user. Nothing of them was undone, and they were renamed to *.refused: put the old key back, take that ending off and start again, or look at the files of the last change yourself"
-    : "the write journal holds records that llmc did not write; nothing of them was done, and they were renamed to *.refused";
+    ? "the write journal contains records that were signed with another key: the file `key` in llmc's state folder has been lost or replaced, or the workspace comes from another user. They were not applied, but renamed to *.refused: put the old key back, remove that suffix and start again, or check the files of the last change yourself"
+    : "the write journal contains records that llmc did not write; they were not applied, but renamed to *.refused";
 
 export interface RecoveryRequest {
   /** Called only if there is a journal. */

@@ -60,5 +60,5 @@ export interface SandboxProfile {
    * Checks newly created files and renames those that would be obeyed; while the command runs, only repositories that
    * are not plain.
    */
-  readonly inspect?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
+  readonly setAsideNew?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
 import type { ErrorCode } from "../../../base/error-table.ts";
@@ -6,6 +5,7 @@ import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
+import { randomId } from "../../os/random-id.ts";
 import type { Files } from "../../read/files.ts";
 import type { Database } from "../database/database.ts";
 import { createFileChunks, type TextChunk, versionOf } from "./file.ts";
@@ -92,12 +92,8 @@ export interface HandlesOptions {
   readonly renderers?: Partial<Record<HandleKind, Renderer>>;
 }
 
-// Without letters and digits that look alike, and in one case: models copy them by hand.
-const ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789";
-
 /** 60 random bits, so that it cannot be guessed. */
-export const newHandleId = (): string =>
-  `h_${Array.from(randomBytes(12), (byte) => ALPHABET[byte % ALPHABET.length]).join("")}`;
+export const newHandleId = (): string => randomId("h_", 12);
 
 const ONE_BYTE = { offsetLines: 0, maxLines: 1, maxBytes: 1 };
 
