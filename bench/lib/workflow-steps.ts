@@ -52,7 +52,7 @@ const readWhole = async (use: Use, path: string): Promise<string | undefined> =>
     sha ??= /\bsha256 ([0-9a-f]{12,})[^\n]*$/.exec(text)?.[1];
     const { meta } = structured as { meta: { first_line: number; lines: number; truncated: boolean } };
     if (!meta.truncated) return sha;
-    offset = meta.first_line + meta.lines;
+    offset = meta.first_line - 1 + meta.lines;
   }
 };
 

@@ -22,7 +22,7 @@ describe("linux_fs_read", () => {
           path: "a.txt",
           total_lines: 300,
           truncated: true,
-          first_line: 0,
+          first_line: 1,
           lines: 200,
           sha256: sha(text),
         },

@@ -38,7 +38,7 @@ export const linuxSearchContent = defineTool({
   description: "Search file contents by regex or literal text.",
   effect: "read",
   input: z.strictObject({
-    root: z.string().min(1),
+    root: z.string().min(1).default("."),
     pattern: z.string().min(1),
     file_glob: z.string().min(1).nullish(),
     literal: z.boolean().default(false),

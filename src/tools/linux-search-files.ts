@@ -6,7 +6,7 @@ export const linuxSearchFiles = defineTool({
   description: "Find files by name: a glob, or letters of the name (best first).",
   effect: "read",
   input: z.strictObject({
-    root: z.string().min(1),
+    root: z.string().min(1).default("."),
     pattern: z.string().min(1),
     file_glob: z.string().min(1).nullish(),
     max_results: z.int().min(1).max(2000).default(200),
@@ -18,6 +18,8 @@ export const linuxSearchFiles = defineTool({
     truncated: z.boolean(),
     handle: z.string().nullable(),
     total_is_exact: z.boolean(),
+    /** Files of exactly this name that ignore rules hide, where nothing else has the name. */
+    ignored: z.array(z.object({ path: z.string(), rule: z.string() })).optional(),
   }),
   run: async ({ root, pattern, file_glob, max_results, no_ignore }, { search }, { signal, caller }) => {
     const query = {
@@ -34,13 +36,16 @@ export const linuxSearchFiles = defineTool({
       truncated: answer.totalHits > answer.paths.length || !answer.exact,
       handle: answer.handle ?? null,
       total_is_exact: answer.exact,
+      ...(answer.ignored.length > 0 ? { ignored: [...answer.ignored] } : {}),
     };
   },
-  render: ({ hits, total_hits, truncated, handle }) => {
-    if (hits.length === 0) return "[no files]";
+  render: ({ hits, total_hits, truncated, handle, ignored = [] }) => {
+    const hidden = ignored.map(({ path, rule }) => `[ignored: ${path} by ${rule}; no_ignore shows it]`);
+    if (hits.length === 0) return ignored.length > 0 ? hidden.join("\n") : "[no files]";
     const rest = handle === null ? "" : `; all: handle:${handle}`;
     return [
       ...hits.map(({ path }) => path),
+      ...hidden,
       ...(truncated ? [`[${hits.length} of ${total_hits} files${rest}]`] : []),
     ].join("\n");
   },

@@ -111,8 +111,19 @@ describe("linux_search_files", () => {
       },
     );
     expect(await app.text("linux_search_files", { root: ".", pattern: "zzzz" })).toBe("[no files]");
+    expect(await app.text("linux_search_files", { pattern: "*.md" })).toBe("readme.md");
     expect(await app.errorCode("linux_search_files", { root: "nope", pattern: "x" })).toBe("NOT_FOUND");
   });
+});
+
+test("REQ-F6: the workspace is searched without a root, and an ignored name is told with its rule", async () => {
+  const app = await openTestApp({ ...classic, files: FILES });
+  expect(await app.text("linux_search_files", { pattern: "ignored.log" })).toBe(
+    "[ignored: ignored.log by *.log in .gitignore; no_ignore shows it]",
+  );
+  expect(await app.text("linux_search_content", { pattern: "alpha\\nbeta", context_lines: 0 })).toBe(
+    "src/a.ts\n1:alpha\n2-beta needle",
+  );
 });
 
 describe("linux_handle_read", () => {

@@ -45,6 +45,41 @@ describe("read_file", () => {
     expect(parts.join("")).toBe(whole);
   });
 
+  test("REQ-T1 REQ-D13: an unchanged file is not paid for twice", async () => {
+    const app = await openTestApp({ files: { "big.txt": "words and more words\n".repeat(150) } });
+    const first = await app.text("read_file", { path: "big.txt" });
+    const shown = /\n\[sha256 ([0-9a-f]{12})\]$/.exec(first)?.[1] ?? "";
+    expect(await app.text("read_file", { path: "big.txt", unless_sha256: shown })).toBe("[unchanged]");
+    writeFileSync(join(app.root, "big.txt"), "new\n");
+    expect(await app.text("read_file", { path: "big.txt", unless_sha256: shown })).toBe("new\n");
+    expect(await app.errorCode("read_file", { path: "big.txt", unless_sha256: "xyz" })).toBe("invalid_args");
+  });
+
+  test("REQ-F1: a file of one long line comes in parts that join to the whole", async () => {
+    const whole = `first\n${"é1".repeat(50_000)}\nlast\n`;
+    const app = await openTestApp({ files: { "min.js": whole } });
+    const parts: string[] = [];
+    for (let from: object | undefined = {}; from !== undefined; ) {
+      const result = await app.ask("read_file", { path: "min.js", ...from });
+      if (result.kind !== "ok") throw new Error("refused");
+      const { data, meta } = result.structured as {
+        data: string;
+        meta: { next_offset?: number; next_offset_bytes?: number };
+      };
+      parts.push(data);
+      from =
+        meta.next_offset_bytes !== undefined
+          ? { offset_bytes: meta.next_offset_bytes }
+          : meta.next_offset !== undefined
+            ? { offset: meta.next_offset }
+            : undefined;
+    }
+    expect(parts.join("")).toBe(whole);
+    expect(await app.text("read_file", { path: "min.js", offset: 1 })).toMatch(
+      /\n\[more: this line goes on at offset_bytes 65541; file has 150012 bytes\]$/,
+    );
+  });
+
   test("refusals: outside, missing, directory, denylisted, unknown argument", async () => {
     const app = await openTestApp({ files: { ".env": "SECRET=1", "src/a.ts": "" } });
     expect(await app.errorCode("read_file", { path: "/etc/passwd" })).toBe("path_denied");

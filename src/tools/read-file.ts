@@ -1,28 +1,27 @@
 import { z } from "zod";
 import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
+import { nextPage } from "./next-page.ts";
+import { sameSha, shaInput, shaNote } from "./sha.ts";
 import { defineTool, type Ports } from "./tool.ts";
 
 /** Enough for most source files in one call; a longer file is read on with `offset`. */
 const DEFAULT_LINES = 1000;
 /** Keeps one answer near 16k tokens even when lines are long. */
 const MAX_BYTES = 65_536;
+/** Hashing a whole file stops here: what was asked for does not wait for the rest. */
+const HASH_MS = 500;
 
 /** Handles can be read where linux_handle_read is not listed (REQ-D17). */
 const HANDLE = "handle:";
 
 const readHandle = async (
   id: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  request: Parameters<Ports["handles"]["readLines"]>[2],
   handles: Ports["handles"],
   { caller, signal }: CallContext,
 ) => {
-  const slice = await handles.readLines(
-    caller,
-    id,
-    { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },
-    signal,
-  );
+  const slice = await handles.readLines(caller, id, request, signal);
   return {
     data: slice.info.kind === "output" ? showControls(slice.text) : slice.text,
     meta: {
@@ -30,7 +29,7 @@ const readHandle = async (
       length: slice.info.sizeBytes,
       truncated: slice.truncated,
       ...(slice.totalLines === undefined ? {} : { total_lines: slice.totalLines }),
-      ...(slice.truncated ? { next_offset: slice.firstLine + slice.lines } : {}),
+      ...nextPage(slice),
       ...(slice.stale ? { stale: true } : {}),
     },
   };
@@ -43,7 +42,9 @@ export const readFile = defineTool({
   input: z.strictObject({
     path: z.string().min(1),
     offset: z.int().min(0).max(2_000_000_000).default(0).describe("lines to skip"),
+    offset_bytes: z.int().min(0).optional(),
     limit: z.int().min(1).max(10_000).default(DEFAULT_LINES).describe("max lines"),
+    unless_sha256: shaInput.optional().describe("answer only if changed"),
   }),
   output: z.object({
     data: z.string(),
@@ -54,36 +55,45 @@ export const readFile = defineTool({
       truncated: z.boolean(),
       total_lines: z.int().optional(),
       next_offset: z.int().optional(),
+      /** Where a line goes on that is too long for one answer. */
+      next_offset_bytes: z.int().optional(),
+      /** Of the whole file. */
+      sha256: z.string().optional(),
+      unchanged: z.boolean().optional(),
       /** A handle's source has changed since. */
       stale: z.boolean().optional(),
     }),
   }),
-  run: async ({ path, offset, limit }, { files, handles }, call) => {
-    if (path.startsWith(HANDLE))
-      return readHandle(path.slice(HANDLE.length), { offset, limit }, handles, call);
-    const slice = await files.readText(
-      path,
-      { offsetLines: offset, maxLines: limit, maxBytes: MAX_BYTES },
-      call.signal,
-    );
+  run: async ({ path, offset, offset_bytes, limit, unless_sha256 }, { files, handles }, call) => {
+    const request = { offsetLines: offset, offsetBytes: offset_bytes, maxLines: limit, maxBytes: MAX_BYTES };
+    if (path.startsWith(HANDLE)) return readHandle(path.slice(HANDLE.length), request, handles, call);
+    const slice = await files.readText(path, { ...request, surveyMs: HASH_MS }, call.signal);
+    const { sha256 } = slice;
+    const unchanged = unless_sha256 !== undefined && sha256 !== undefined && sameSha(unless_sha256, sha256);
     return {
-      data: slice.text,
+      data: unchanged ? "" : slice.text,
       meta: {
         path: slice.path,
         length: slice.sizeBytes,
         truncated: slice.truncated,
         ...(slice.totalLines === undefined ? {} : { total_lines: slice.totalLines }),
-        ...(slice.truncated ? { next_offset: slice.firstLine + slice.lines } : {}),
+        ...(sha256 === undefined ? {} : { sha256 }),
+        ...(unchanged ? { unchanged } : nextPage(slice)),
       },
     };
   },
   render: ({ data, meta }) => {
-    if (meta.next_offset !== undefined) {
-      return `${data}${data.endsWith("\n") ? "" : "\n"}[more: offset ${meta.next_offset}; file has ${meta.length} bytes]`;
-    }
-    if (data !== "") return data;
-    return meta.total_lines === 0 || meta.length === 0
-      ? "[empty file]"
-      : `[no lines there: the file has ${meta.total_lines}]`;
+    if (meta.unchanged) return "[unchanged]";
+    if (data === "")
+      return meta.total_lines === 0 || meta.length === 0
+        ? "[empty file]"
+        : `[no lines there: the file has ${meta.total_lines}]`;
+    const next =
+      meta.next_offset_bytes === undefined
+        ? `offset ${meta.next_offset}`
+        : `this line goes on at offset_bytes ${meta.next_offset_bytes}`;
+    const isMore = meta.next_offset !== undefined || meta.next_offset_bytes !== undefined;
+    const note = isMore ? `more: ${next}; file has ${meta.length} bytes` : shaNote(data, meta.sha256);
+    return note === "" ? data : `${data}${data.endsWith("\n") ? "" : "\n"}[${note}]`;
   },
 });

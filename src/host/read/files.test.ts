@@ -95,6 +95,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     const files = make();
     expect(await files.readText("src/config.ts", ALL)).toEqual({
       text: "one\ntwo\n",
+      endByte: 8,
       path: "src/config.ts",
       sizeBytes: 8,
       firstLine: 0,

@@ -36,6 +36,8 @@ export interface TextSlice {
   readonly totalLines: number | undefined;
   /** There is more after the slice. */
   readonly truncated: boolean;
+  /** Bytes of the text up to the end of the slice: where a line that is cut goes on (`offsetBytes`). */
+  readonly endByte: number;
   /** Of the whole file, where a survey was asked for and could be finished. */
   readonly sha256: string | undefined;
 }

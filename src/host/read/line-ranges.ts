@@ -6,6 +6,8 @@ import { createTranscoder, readChunk, sniff } from "./text-slice.ts";
 export interface LineRange {
   readonly firstLine: number;
   readonly lastLine: number;
+  /** Where a long line is cut, the part around this byte of it is shown, and not its beginning. */
+  readonly focus?: { readonly line: number; readonly byte: number };
 }
 
 const CHUNK_BYTES = 64 * 1024;
@@ -17,7 +19,47 @@ const MAX_LINE_CHARS = 200;
 // Four bytes a character at most, and one character more, so that what was cut here is seen to be too long.
 const MAX_LINE_BYTES = 4 * (MAX_LINE_CHARS + 1);
 
-const shorten = (line: Buffer): string => ellipsize(line.toString("utf8").replace(/\r$/, ""), MAX_LINE_CHARS);
+/** Shown before the focus of a long line. */
+const BEFORE_FOCUS_BYTES = 60;
+/** A focus up to here is seen in the beginning of a line. */
+const NEAR_BYTES = 140;
+
+const shorten = (line: string): string => ellipsize(line.replace(/\r$/, ""), MAX_LINE_CHARS);
+
+/** Collects a line, of which only the beginning and the part around its focus are kept. */
+const createLineWindow = (focusByte: number | undefined) => {
+  const from =
+    focusByte === undefined || focusByte <= NEAR_BYTES ? undefined : focusByte - BEFORE_FOCUS_BYTES;
+  let head: Buffer = NOTHING;
+  let window: Buffer = NOTHING;
+  let seen = 0;
+  const upTo = (kept: Buffer, piece: Buffer, start: number): Buffer =>
+    kept.length >= MAX_LINE_BYTES || start >= piece.length
+      ? kept
+      : // A copy: the memory behind the piece is used again for the next one.
+        Buffer.concat([kept, piece.subarray(start, start + MAX_LINE_BYTES - kept.length)]);
+  return {
+    push: (piece: Buffer): void => {
+      head = upTo(head, piece, 0);
+      if (from !== undefined) window = upTo(window, piece, Math.max(0, from - seen));
+      seen += piece.length;
+    },
+    isEmpty: () => seen === 0,
+    text: (): string => {
+      const beginning = shorten(head.toString("utf8"));
+      if (from === undefined || seen <= MAX_LINE_CHARS || window.length === 0) return beginning;
+      // A character that the window starts within is left out.
+      const around = window.subarray(nextCharacterStart(window)).toString("utf8");
+      return `…${shorten(around)}`;
+    },
+  };
+};
+
+const nextCharacterStart = (utf8: Buffer): number => {
+  let at = 0;
+  while (at < utf8.length && ((utf8[at] ?? 0) & 0xc0) === 0x80) at++;
+  return at;
+};
 
 /** The numbers that are wanted, in order and once each: ranges may overlap. */
 const wantedLines = (ranges: readonly LineRange[]): readonly number[] => {
@@ -26,16 +68,16 @@ const wantedLines = (ranges: readonly LineRange[]): readonly number[] => {
   return [...wanted].sort((a, b) => a - b);
 };
 
-/** Takes single lines out of UTF-8 that comes in pieces; holds what it took, and the beginning of one line more. */
-const createLinePicker = (wanted: readonly number[]) => {
+/** Takes single lines out of UTF-8 that comes in pieces; holds what it took, and parts of one line more. */
+const createLinePicker = (wanted: readonly number[], focusOf: ReadonlyMap<number, number>) => {
   const taken = new Map<number, string>();
   let next = 0;
   let line = 1;
-  let begun: Buffer = NOTHING;
+  let begun: ReturnType<typeof createLineWindow> | undefined;
 
-  const keep = (bytes: Buffer): void => {
-    taken.set(line, shorten(bytes));
-    begun = NOTHING;
+  const keep = (window: ReturnType<typeof createLineWindow>): void => {
+    taken.set(line, window.text());
+    begun = undefined;
     next++;
   };
 
@@ -47,11 +89,9 @@ const createLinePicker = (wanted: readonly number[]) => {
         const newline = utf8.indexOf(NEWLINE, at);
         const end = newline < 0 ? utf8.length : newline;
         if (line === wanted[next]) {
-          const piece = utf8.subarray(at, Math.min(end, at + MAX_LINE_BYTES - begun.length));
-          // A copy: the memory behind the piece is used again for the next one.
-          const soFar = begun.length === 0 && newline >= 0 ? piece : Buffer.concat([begun, piece]);
-          if (newline >= 0) keep(soFar);
-          else begun = soFar;
+          begun ??= createLineWindow(focusOf.get(line));
+          begun.push(utf8.subarray(at, end));
+          if (newline >= 0) keep(begun);
         }
         if (newline < 0) break;
         line++;
@@ -60,7 +100,7 @@ const createLinePicker = (wanted: readonly number[]) => {
       return next < wanted.length;
     },
     finish: (): void => {
-      if (begun.length > 0) keep(begun);
+      if (begun !== undefined && !begun.isEmpty()) keep(begun);
     },
   };
 };
@@ -75,7 +115,8 @@ export const readLineRanges = async (
   ranges: readonly LineRange[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (readonly string[])[] | "binary"> => {
-  const picker = createLinePicker(wantedLines(ranges));
+  const focusOf = new Map(ranges.flatMap(({ focus }) => (focus ? [[focus.line, focus.byte] as const] : [])));
+  const picker = createLinePicker(wantedLines(ranges), focusOf);
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, sizeBytes + 1));
   let transcode: ReturnType<typeof createTranscoder> | undefined;
   for (let position = 0; ; ) {

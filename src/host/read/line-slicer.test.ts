@@ -20,7 +20,7 @@ const bounds = (offsetLines: number, maxLines: number, maxBytes = 1_000_000): Sl
 });
 
 describe("slices by lines", () => {
-  it.each<[text: string, SliceBounds, LineSlice]>([
+  it.each<[text: string, SliceBounds, Omit<LineSlice, "firstLine" | "endByte">]>([
     ["", bounds(0, 10), { text: "", lines: 0, totalLines: 0, truncated: false }],
     ["\n", bounds(0, 10), { text: "\n", lines: 1, totalLines: 1, truncated: false }],
     ["a", bounds(0, 10), { text: "a", lines: 1, totalLines: 1, truncated: false }],
@@ -43,13 +43,14 @@ describe("slices by lines", () => {
     ["😀", bounds(0, 9, 3), { text: "", lines: 0, totalLines: 1, truncated: true }],
     ["a\n", bounds(0, 9, 0), { text: "", lines: 0, totalLines: 1, truncated: true }],
   ])("FAIL-A14 %j by %j", (text, given, expected) => {
-    expect(slice(Buffer.from(text), given)).toEqual(expected);
+    expect(slice(Buffer.from(text), given)).toMatchObject(expected);
   });
 
   it("FAIL-A14 replaces what is not UTF-8, and stays within the bytes", () => {
     expect(slice(Buffer.from([0x61, 0xff, 0x62]), bounds(0, 9)).text).toBe("a\uFFFDb");
     expect(slice(Buffer.alloc(10, 0xff), bounds(0, 9, 10))).toMatchObject({
-      text: "\uFFFD".repeat(3),
+      text: "\uFFFD".repeat(2),
+      endByte: 2,
       truncated: true,
     });
   });
@@ -104,6 +105,29 @@ describe("properties of slices", () => {
         }
         expect(read).toBe(text);
       }),
+    );
+  });
+
+  it("REQ-F1 pages through any text by bytes, whatever the length of its lines, and knows the line", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit, maxLength: 60 }),
+        fc.integer({ min: 4, max: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        (text, maxBytes, piece) => {
+          let read = "";
+          for (let offsetBytes = 0; ; ) {
+            const request = { offsetLines: 0, offsetBytes, maxLines: 100, maxBytes };
+            const page = slice(Buffer.from(text), request, piece);
+            expect(page.firstLine).toBe(read.split("\n").length - 1);
+            read += page.text;
+            offsetBytes = page.endByte;
+            if (!page.truncated) break;
+          }
+          expect(read).toBe(text);
+        },
+      ),
+      { numRuns: rounds(400, 2000) },
     );
   });
 

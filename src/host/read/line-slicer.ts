@@ -2,6 +2,8 @@ import { isUtf8 } from "node:buffer";
 
 export interface SliceBounds {
   readonly offsetLines: number;
+  /** Bytes of the text to skip, before any lines: how a line that is too long for a slice is read on. */
+  readonly offsetBytes?: number | undefined;
   readonly maxLines: number;
   readonly maxBytes: number;
 }
@@ -11,6 +13,10 @@ export interface LineSlice {
   readonly lines: number;
   readonly totalLines: number | undefined;
   readonly truncated: boolean;
+  /** Number of the line that the slice starts in, from 0. */
+  readonly firstLine: number;
+  /** Bytes of the text up to the end of the slice. */
+  readonly endByte: number;
 }
 
 interface LineSlicer {
@@ -56,7 +62,15 @@ const cutToLines = (bytes: Buffer): Buffer => {
 };
 
 /** Takes lines out of UTF-8 that comes in pieces; holds `maxBytes` and one piece at most. */
-export const createLineSlicer = ({ offsetLines, maxLines, maxBytes }: SliceBounds): LineSlicer => {
+export const createLineSlicer = ({
+  offsetLines,
+  offsetBytes = 0,
+  maxLines,
+  maxBytes,
+}: SliceBounds): LineSlicer => {
+  let bytesToSkip = offsetBytes;
+  let linesBefore = 0;
+  let startByte = 0;
   let skipLeft = offsetLines;
   let linesLeft = maxLines;
   let bytesLeft = maxBytes;
@@ -75,11 +89,27 @@ export const createLineSlicer = ({ offsetLines, maxLines, maxBytes }: SliceBound
     return { end, found: count };
   };
 
+  /** What comes after the bytes that are skipped; a character that they end within is skipped too. */
+  const skipBytes = (utf8: Buffer): Buffer => {
+    if (bytesToSkip === 0) return utf8;
+    let end = Math.min(bytesToSkip, utf8.length);
+    bytesToSkip -= end;
+    while (bytesToSkip === 0 && ((utf8[end] ?? 0) & 0xc0) === 0x80) end++;
+    const newlines = countNewlines(utf8.subarray(0, end));
+    linesBefore += newlines;
+    newlinesBeforeRest += newlines;
+    startByte += end;
+    return utf8.subarray(end);
+  };
+
   return {
-    push: (utf8) => {
-      lastByte = utf8.at(-1) ?? lastByte;
+    push: (all) => {
+      lastByte = all.at(-1) ?? lastByte;
+      const utf8 = skipBytes(all);
+      if (bytesToSkip > 0) return "skipping";
       const skipped = endOfLines(utf8, skipLeft);
       skipLeft -= skipped.found;
+      startByte += skipped.end;
       const window = utf8.subarray(skipped.end, skipped.end + bytesLeft);
       const kept = endOfLines(window, linesLeft);
       linesLeft -= kept.found;
@@ -101,7 +131,8 @@ export const createLineSlicer = ({ offsetLines, maxLines, maxBytes }: SliceBound
       // What is not UTF-8 grows when it is replaced.
       const hasGrown = !isUtf8(bytes) && Buffer.byteLength(text) > maxBytes;
       if (hasGrown) {
-        bytes = cutToLines(Buffer.from(text).subarray(0, maxBytes));
+        // A byte becomes three at most.
+        bytes = cutToLines(all.subarray(0, Math.floor(maxBytes / 3)));
         text = bytes.toString("utf8");
       }
       const unfinished = lastByte === NEWLINE ? 0 : 1;
@@ -110,6 +141,8 @@ export const createLineSlicer = ({ offsetLines, maxLines, maxBytes }: SliceBound
         lines: countLines(bytes),
         totalLines: ended ? newlinesBeforeRest + countNewlines(rest) + unfinished : undefined,
         truncated: more || hasGrown,
+        firstLine: linesBefore + offsetLines,
+        endByte: startByte + bytes.length,
       };
     },
   };

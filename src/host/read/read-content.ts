@@ -6,6 +6,8 @@ import { findTail, surveyContent } from "./text-survey.ts";
 
 export interface ReadRequest {
   readonly offsetLines: number;
+  /** Bytes of the text to skip; see `SliceBounds`. */
+  readonly offsetBytes?: number | undefined;
   readonly maxLines: number;
   readonly maxBytes: number;
   /** The last lines instead of those after the offset. */
@@ -15,8 +17,6 @@ export interface ReadRequest {
 }
 
 export interface ContentSlice extends LineSlice {
-  /** First line of the slice, counted from 0. */
-  readonly firstLine: number;
   readonly sha256: string | undefined;
 }
 
@@ -75,8 +75,7 @@ export const readContent = async (
     const bytes = await readWhole(fd, sizeBytes, signal);
     const slice = bytes === undefined ? undefined : sliceBytes(bytes, bounds);
     if (slice === "binary") return slice;
-    if (bytes !== undefined && slice !== undefined)
-      return { ...slice, firstLine: bounds.offsetLines, sha256: hash("sha256", bytes) };
+    if (bytes !== undefined && slice !== undefined) return { ...slice, sha256: hash("sha256", bytes) };
   }
   const { slice, isWhole } =
     tailLines === undefined
@@ -86,7 +85,6 @@ export const readContent = async (
   const survey = surveyMs === undefined ? undefined : await surveyContent(fd, sizeBytes, surveyMs, signal);
   const known = isWhole ? slice.totalLines : undefined;
   const totalLines = known ?? survey?.totalLines;
-  const firstLine =
-    tailLines === undefined ? bounds.offsetLines : Math.max(0, (totalLines ?? 0) - slice.lines);
+  const firstLine = tailLines === undefined ? slice.firstLine : Math.max(0, (totalLines ?? 0) - slice.lines);
   return { ...slice, firstLine, totalLines, sha256: survey?.sha256 };
 };

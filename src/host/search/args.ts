@@ -6,8 +6,8 @@ import type { ContentQuery, NameQuery } from "./contract.ts";
 const MAX_PATTERN_BYTES = 8 * 1024;
 const MAX_GLOB_BYTES = 1024;
 
-/** What is searched: everything below the working directory, or what is given as standard input. */
-export type Target = "./" | "-";
+/** What is searched: everything below the working directory, what is given as standard input, or single files. */
+export type Target = "./" | "-" | readonly string[];
 
 const badArgument = (field: string, message: string, hint: string): LlmcError =>
   new LlmcError("invalid_args", message, { hint, details: { field } });
@@ -22,12 +22,9 @@ export const checkPattern = (pattern: string): void => {
   }
 };
 
-export const newlineInPattern = (): LlmcError =>
-  badArgument(
-    "pattern",
-    "The pattern contains a newline, but matching is line by line.",
-    "Search for one of the lines, with context lines around it.",
-  );
+/** Whether a pattern speaks of more than one line: a newline, or a dot that matches one. */
+export const isMultiline = ({ pattern, literal }: Pick<ContentQuery, "pattern" | "literal">): boolean =>
+  pattern.includes("\n") || (!literal && /\\n|\(\?[a-z]*s[a-z]*[:)-]/.test(pattern));
 
 /** How a file glob reaches ripgrep, and what is left to check here. */
 export interface FileFilter {
@@ -95,22 +92,27 @@ const RECORDS = ["--heading", "--with-filename", "--null", "--line-number", "--m
 // The default lets a short pattern take 100 MB and a second before it is refused.
 const LIMITS = ["--regex-size-limit=10M", "--dfa-size-limit=100M"];
 
+/** Matches of several lines are told apart in JSON alone. */
+const MULTILINE = ["--multiline", "--json"];
+
 export const contentArgs = (
   query: ContentQuery,
-  filter: FileFilter,
+  filter: Pick<FileFilter, "args">,
   rootPath: string,
   target: Target,
+  form: "lines" | "columns" = "lines",
 ): string[] => [
   ...walkArgs(query, rootPath),
   ...filter.args,
-  ...RECORDS,
+  ...(isMultiline(query) ? MULTILINE : RECORDS),
+  ...(form === "columns" ? ["--column"] : []),
   ...LIMITS,
   query.ignoreCase ? "--ignore-case" : "--case-sensitive",
   ...(query.literal ? ["--fixed-strings"] : []),
   // With its name and an equals sign nothing of it can be taken for an option.
   `--regexp=${query.pattern}`,
   "--",
-  target,
+  ...(typeof target === "string" ? [target] : target),
 ];
 
 // Two walkers spend half their time waiting for each other; eight list a tree in half the time, also on two cores.

@@ -4,14 +4,14 @@ import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
-import { contentArgs, createFileFilter, newlineInPattern } from "./args.ts";
+import { contentArgs, createFileFilter, isMultiline } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";
 import { hitLines, inBlocks, missingLine } from "./lines.ts";
-import { createRecordParser } from "./records.ts";
+import { createMatchParser, createRecordParser } from "./records.ts";
 import { explainComplaint } from "./refusal.ts";
-import { runRipgrep } from "./ripgrep.ts";
-import { createSnippets, type FileHits } from "./snippets.ts";
+import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
+import { type ColumnFinder, createSnippets, type FileHits } from "./snippets.ts";
 import { createTally } from "./tally.ts";
 
 /** What both kinds of search work with. */
@@ -77,6 +77,43 @@ const storedLines = function* (
   if (stored < total) yield missingLine(total - stored, "hits");
 };
 
+/**
+ * Asks where in its line a match is, for the few files whose lines are too long to be shown: knowing it of every hit
+ * takes twice as long.
+ */
+const createColumnFinder =
+  (
+    query: ContentQuery,
+    root: Located,
+    run: Pick<RipgrepRun, "rgPath" | "timeoutMs" | "signal">,
+  ): ColumnFinder =>
+  async (paths) => {
+    const found = new Map<string, Map<number, number>>();
+    if (isMultiline(query)) return found;
+    const isFile = root.stats.isFile();
+    // The child has no descriptor of ours, but may open one of them.
+    const targets = isFile
+      ? [root.at.replace(/^\/proc\/self\//, `/proc/${process.pid}/`)]
+      : paths.map((path) => `./${path}`);
+    let current: Map<number, number> | undefined;
+    await runRipgrep({
+      ...run,
+      args: contentArgs(query, { args: [] }, root.realPath, targets, "columns"),
+      cwd: isFile ? "/" : root.at,
+      take: createRecordParser(
+        {
+          file: (bytes) => {
+            current = new Map();
+            found.set(isFile ? "" : bytes.toString("utf8", 2), current);
+          },
+          hit: (line, column = 1) => current?.set(line, column),
+        },
+        true,
+      ),
+    });
+    return found;
+  };
+
 export const searchContent = async (
   query: ContentQuery,
   parts: SearchParts,
@@ -86,7 +123,6 @@ export const searchContent = async (
 ): Promise<ContentAnswer> => {
   const isFile = root.stats.isFile();
   if (isFile && isWithheld(root.realPath)) throw pathDenied(query.root, "denylist", rules);
-  if (/\n/.test(query.pattern)) throw newlineInPattern();
   const filter = createFileFilter(isFile ? undefined : query.fileGlob, query.ignoreFiles);
   const realPath = createRealPath(root);
   const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
@@ -95,6 +131,7 @@ export const searchContent = async (
   const snippets = createSnippets({
     files: parts.files,
     contextLines: query.contextLines,
+    linesAfter: query.pattern.split(query.literal ? "\n" : /\n|\\n/).length - 1,
     signal,
     realPath,
     shownPath: shown,
@@ -111,15 +148,14 @@ export const searchContent = async (
     },
   });
 
+  const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
   const end = await runRipgrep({
-    rgPath: await parts.rgPath(),
+    ...run,
     args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
     cwd: isFile ? "/" : root.at,
     ignoreRoot: query.ignoreFiles && !isFile ? root.realPath : undefined,
     stdin: isFile ? await root.openContent() : undefined,
-    timeoutMs: parts.timeoutMs(),
-    signal,
-    take: createRecordParser(tally),
+    take: isMultiline(query) ? createMatchParser(tally) : createRecordParser(tally),
   });
   const { hits: totalHits, files: totalFiles, sorted } = tally.finish();
   if (totalHits === 0) await refuseIfFailed(end, query.pattern, root);
@@ -130,7 +166,9 @@ export const searchContent = async (
       ? putLines(parts.putHits, shownRoot, storedLines(sorted, totalHits, shown, exists))
       : undefined;
   // Both need the root, so both are awaited even if one of them fails.
-  const hits = await snippets.page(sorted, query.maxResults).finally(() => storing);
+  const hits = await snippets
+    .page(sorted, query.maxResults, createColumnFinder(query, root, run))
+    .finally(() => storing);
   const handle = await storing;
   stopIfAborted(signal);
   return { root: shownRoot, hits, totalHits, totalFiles, exact: end.code !== null && end.code <= 2, handle };

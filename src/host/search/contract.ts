@@ -2,7 +2,10 @@ import type { HandleOwner } from "../state/handles/handles.ts";
 
 export interface ContentQuery {
   readonly root: string;
-  /** A regular expression of ripgrep's default engine, or plain text where `literal`; matched within single lines. */
+  /**
+   * A regular expression of ripgrep's default engine, or plain text where `literal`. Matched within single lines, unless
+   * it has a newline in it.
+   */
   readonly pattern: string;
   /** Without a slash it speaks of names, with one of paths below the root; `!` in front leaves out what fits. */
   readonly fileGlob: string | undefined;
@@ -19,7 +22,10 @@ export interface ContentHit {
   readonly path: string;
   /** Counted from 1. */
   readonly line: number;
-  /** The line, with its context lines around it; cut where it is very long. Empty where the name is not UTF-8. */
+  /**
+   * The line, with its context lines around it; of a very long line the part around the match. Empty where the name is
+   * not UTF-8.
+   */
   readonly snippet: string;
   /** First line of the snippet, counted from 1. */
   readonly firstLine: number;
@@ -29,7 +35,7 @@ export interface ContentAnswer {
   readonly root: string;
   /** The first by path and line, whatever the order they were found in. */
   readonly hits: readonly ContentHit[];
-  /** Matching lines in all files. */
+  /** Matching lines in all files; of a pattern with newlines, its matches. */
   readonly totalHits: number;
   readonly totalFiles: number;
   /** False where counting was stopped at the deadline: the totals are then lower bounds. */
@@ -61,6 +67,15 @@ export interface NameAnswer {
   readonly totalHits: number;
   readonly exact: boolean;
   readonly handle: string | undefined;
+  /** Files of exactly this name that ignore rules hide, where nothing else has the name. */
+  readonly ignored: readonly IgnoredName[];
+}
+
+/** A file that was left out, and what hides it. */
+export interface IgnoredName {
+  readonly path: string;
+  /** Such as `*.log in .gitignore`. */
+  readonly rule: string;
 }
 
 export interface Search {

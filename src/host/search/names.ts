@@ -8,6 +8,7 @@ import { createBest } from "./best.ts";
 import { findBelow } from "./check.ts";
 import { createRealPath, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
+import { findHiddenNames, isWholeName, NO_HIDDEN } from "./hidden-names.ts";
 import { missingLine, nameLine } from "./lines.ts";
 import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
 import { createNameParser } from "./records.ts";
@@ -86,26 +87,35 @@ export const searchNames = async (
     finds.offer(answerRoot, () => undefined);
     const { total } = finds.finish();
     const paths = total > 0 ? [answerRoot] : [];
-    return { root: answerRoot, paths, totalHits: total, exact: true, handle: undefined };
+    return { root: answerRoot, paths, totalHits: total, exact: true, handle: undefined, ignored: [] };
   }
 
   const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
+  const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
   const end = await runRipgrep({
-    rgPath: await parts.rgPath(),
+    ...run,
     args: nameArgs(query, filter, root.realPath),
     cwd: root.at,
     ignoreRoot: query.ignoreFiles ? root.realPath : undefined,
-    timeoutMs: parts.timeoutMs(),
-    signal,
     take: createNameParser((bytes) => {
       const path = bytes.toString("utf8", 2);
       if (!filter.isMeant(path)) return;
       finds.offer(path, () => (path.includes("\uFFFD") ? Buffer.from(bytes.subarray(2)) : undefined));
     }),
   });
-  const { total, sorted } = finds.finish();
-  if (total === 0) await refuseIfFailed(end, query.pattern, root);
+  const first = finds.finish();
+  if (first.total === 0) await refuseIfFailed(end, query.pattern, root);
   stopIfAborted(signal);
+  const isMissing =
+    query.ignoreFiles &&
+    !isGlob(query.pattern) &&
+    (first.total === 0 || isWholeName(query.pattern)) &&
+    !first.sorted.some(({ rank }) => rank === "exact");
+  const { hidden, ignored } = isMissing
+    ? await findHiddenNames({ query, filter, root, workspace: rules.workspace, shown, run })
+    : NO_HIDDEN;
+  for (const path of hidden) finds.offer(path, () => undefined);
+  const { total, sorted } = hidden.length > 0 ? finds.finish() : first;
   const page = sorted
     .slice(0, query.maxResults)
     .map(({ path, raw }) => ({ path, bytes: raw ?? Buffer.from(path) }));
@@ -121,5 +131,6 @@ export const searchNames = async (
       ? await putLines(parts.putHits, answerRoot, nameLines(sorted, total, shown, exists))
       : undefined;
   stopIfAborted(signal);
-  return { root: answerRoot, paths, totalHits: total, exact: end.code !== null && end.code <= 2, handle };
+  const exact = end.code !== null && end.code <= 2;
+  return { root: answerRoot, paths, totalHits: total, exact, handle, ignored };
 };

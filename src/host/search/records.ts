@@ -10,16 +10,16 @@ const REMARK = "[Omitted long matching line]";
 export interface RecordReader {
   /** A file with hits; its path as ripgrep writes it, in memory that is used again after the call. */
   file(path: Buffer): void;
-  /** A matching line of that file, counted from 1; they come in order. */
-  hit(line: number): void;
+  /** A matching line of that file, counted from 1; they come in order. The column is that of its first match, from 1, in bytes. */
+  hit(line: number, column?: number): void;
 }
 
 /**
- * Reads ripgrep's output in the form of `--heading --null --line-number --max-columns=1`: a path and a NUL, then lines
+ * Reads ripgrep's output in the form of `--heading --null --line-number --max-columns=1` (and `--column`): a path and a NUL, then lines
  * that start with their number, then an empty line before the next path. Paths must start with something else than a
  * digit, such as `./`: that is how the remark on a binary file is told from a hit.
  */
-export const createRecordParser = (reader: RecordReader): ((chunk: Buffer) => void) => {
+export const createRecordParser = (reader: RecordReader, hasColumns = false): ((chunk: Buffer) => void) => {
   let rest: Buffer = NOTHING;
   let expectsPath = true;
   let pathBytes = 0;
@@ -43,13 +43,19 @@ export const createRecordParser = (reader: RecordReader): ((chunk: Buffer) => vo
     let after = at;
     for (; byte >= ZERO && byte <= NINE; byte = bytes[++after] ?? 0) line = line * 10 + byte - ZERO;
     const isHit = after > at;
+    let column: number | undefined;
+    if (isHit && hasColumns) {
+      column = 0;
+      for (byte = bytes[++after] ?? 0; byte >= ZERO && byte <= NINE; byte = bytes[++after] ?? 0)
+        column = column * 10 + byte - ZERO;
+    }
     const guess = after + 1 + REMARK.length;
     const isRemark =
       isHit && bytes[guess] === NEWLINE && bytes[after + 1] === BRACKET && bytes[after + 2] === 0x4f;
     // "PATH: WARNING: stopped searching binary file…", where the path may have newlines of its own.
     const end = isRemark ? guess : bytes.indexOf(NEWLINE, isHit ? after : at + pathBytes);
     if (end < 0) return undefined;
-    if (isHit) reader.hit(line);
+    if (isHit) reader.hit(line, column);
     return end + 1;
   };
 
@@ -62,6 +68,60 @@ export const createRecordParser = (reader: RecordReader): ((chunk: Buffer) => vo
       at = next;
     }
     rest = bytes.subarray(at);
+  };
+};
+
+interface JsonText {
+  readonly text?: string;
+  readonly bytes?: string;
+}
+
+interface JsonRecord {
+  readonly type: string;
+  readonly data: {
+    readonly path?: JsonText;
+    readonly lines?: JsonText;
+    readonly line_number?: number;
+    readonly submatches?: readonly { readonly start: number }[];
+  };
+}
+
+const bytesOf = ({ text, bytes = "" }: JsonText = {}): Buffer =>
+  text === undefined ? Buffer.from(bytes, "base64") : Buffer.from(text);
+
+/** The lines that matches start in, once each: ripgrep reports neighbouring matches together. */
+const startLines = ({ lines, line_number = 1, submatches = [] }: JsonRecord["data"]): ReadonlySet<number> => {
+  const text = bytesOf(lines);
+  const found = new Set<number>();
+  let line = line_number;
+  let at = 0;
+  for (const { start } of submatches) {
+    for (let end = text.indexOf(NEWLINE, at); end >= 0 && end < start; end = text.indexOf(NEWLINE, at)) {
+      line++;
+      at = end + 1;
+    }
+    found.add(line);
+  }
+  return found;
+};
+
+/** Reads ripgrep's `--json`, where a match may have many lines; each counts once, at the line that it starts in. */
+export const createMatchParser = (reader: RecordReader): ((chunk: Buffer) => void) => {
+  const pieces: Buffer[] = [];
+  const take = (json: string): void => {
+    const { type, data } = JSON.parse(json) as JsonRecord;
+    if (type === "begin") reader.file(bytesOf(data.path));
+    else if (type === "match") for (const line of startLines(data)) reader.hit(line);
+  };
+  return (chunk) => {
+    let at = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, at)) {
+      pieces.push(chunk.subarray(at, end));
+      take(Buffer.concat(pieces).toString("utf8"));
+      pieces.length = 0;
+      at = end + 1;
+    }
+    if (at < chunk.length) pieces.push(chunk.subarray(at));
   };
 };
 

@@ -1,6 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
 import { ellipsize } from "../../base/text.ts";
-import { newlineInPattern } from "./args.ts";
 
 const MAX_CHARS = 300;
 /** Shown on either side of the position. */
@@ -61,7 +60,6 @@ const explainRegex = (complaint: string, pattern: string): LlmcError => {
 export const explainComplaint = (stderr: string, pattern: string): LlmcError => {
   const complaint = stderr.replace(/^rg: /, "").trim();
   if (complaint.startsWith("regex parse error")) return explainRegex(complaint, pattern);
-  if (complaint.includes('literal "\\n"')) return newlineInPattern();
   if (complaint.includes("size limit")) {
     return invalid("pattern", "The pattern is too large once compiled.", "Use smaller counts of repetition.");
   }

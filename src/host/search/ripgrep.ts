@@ -19,6 +19,8 @@ export interface RipgrepRun {
   readonly signal: AbortSignal | undefined;
   /** Standard output as it comes. */
   readonly take: (chunk: Buffer) => void;
+  /** Standard error as it comes. */
+  readonly takeError?: (text: string) => void;
 }
 
 export interface RipgrepEnd {
@@ -184,6 +186,7 @@ const follow = (
     }
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    run.takeError?.(text);
     if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
   });
   child.once("error", (error) => fail(explainStart(error, run.rgPath)));

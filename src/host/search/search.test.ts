@@ -221,8 +221,6 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     [`${"x".repeat(4000)}[z-a]${"y".repeat(3000)}`, "…"],
     ["(?=a)b", "look-around, including look-ahead and look-behind, is not supported, at character 1"],
     ["(a)\\1", "backreferences are not supported"],
-    ["a\\nb", "newline"],
-    ["a\nb", "newline"],
     ["\\x00", "impossible to match"],
     ["", "empty"],
     ["x".repeat(8193), "8192 bytes"],
@@ -236,6 +234,67 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     expect(message).toContain(why);
     expect(message.length).toBeLessThanOrEqual(301);
     expect(message).not.toContain(workspace);
+  });
+
+  it("REQ-F6 a hit in a long line shows the match, wherever it is in the line", async () => {
+    put("min.js", `${"é".repeat(3000)}needle();${"y".repeat(3000)}\n`);
+    put("wide.txt", Buffer.from(`\uFEFF${"é".repeat(3000)}needle\n`, "utf16le"));
+    put("fits.txt", `${"x".repeat(180)}needle\n`);
+    const { hits } = await content({ contextLines: 0 });
+    expect(hits.map(({ snippet }) => snippet)).toEqual([
+      `${"x".repeat(180)}needle`,
+      `…${"é".repeat(30)}needle();${"y".repeat(161)}…`,
+      `…${"é".repeat(30)}needle`,
+    ]);
+    const [alone] = (await content({ root: "min.js", contextLines: 0 })).hits;
+    expect(alone?.snippet).toContain("needle();");
+  });
+
+  it("REQ-F6 finds patterns of several lines, each match once", async () => {
+    put("a.txt", "one\nfoo\nbar\nfoo\nbar foo\nbar\ntwo\n");
+    put("b.txt", "foo\r\nbar\n");
+    const at = async (query: Partial<ContentQuery>): Promise<string[]> =>
+      (await content({ contextLines: 0, ...query })).hits.map(
+        ({ path, line, snippet }) => `${path}:${line}:${snippet}`,
+      );
+    expect(await at({ pattern: "foo\\nbar" })).toEqual([
+      "a.txt:2:foo\nbar",
+      "a.txt:4:foo\nbar foo",
+      "a.txt:5:bar foo\nbar",
+    ]);
+    expect(await at({ pattern: "bar\ntwo", literal: true })).toEqual(["a.txt:6:bar\ntwo"]);
+    expect(await at({ pattern: "(?s)one.*two" })).toEqual(["a.txt:1:one"]);
+    expect(await at({ pattern: "foo\\nbar", root: "a.txt" })).toHaveLength(3);
+    expect(await content({ pattern: "foo\\nbar", maxResults: 1 })).toMatchObject({
+      totalHits: 3,
+      totalFiles: 1,
+    });
+  });
+
+  it("REQ-F6 an exact hidden name is found, and an ignored one is told with its rule", async () => {
+    put(".gitignore", "*.log\nbuild/\n");
+    put("debug.log");
+    put("build/out/bundle.js");
+    put(".github/workflows/ci.yml");
+    put(".env.example");
+    put("sub/.ignore", "skip*\n");
+    put("sub/deep/skip.ts");
+    expect((await names({ pattern: ".env.example" })).paths).toEqual([".env.example"]);
+    expect((await names({ pattern: "ci.yml" })).paths).toEqual([".github/workflows/ci.yml"]);
+    expect((await names({ pattern: "workflows/ci.yml", root: ".github" })).paths).toEqual([
+      ".github/workflows/ci.yml",
+    ]);
+    expect(await names({ pattern: "debug.log" })).toMatchObject({
+      paths: [],
+      ignored: [{ path: "debug.log", rule: "*.log in .gitignore" }],
+    });
+    expect((await names({ pattern: "bundle.js" })).ignored).toEqual([
+      { path: "build/out/bundle.js", rule: "build/ in .gitignore" },
+    ]);
+    expect((await names({ pattern: "skip.ts", root: "sub/deep" })).ignored).toEqual([
+      { path: "sub/deep/skip.ts", rule: "skip* in sub/.ignore" },
+    ]);
+    expect(await names({ pattern: "nowhere.ts" })).toMatchObject({ paths: [], ignored: [] });
   });
 
   it("FAIL-B3 cuts long lines, leaves binary files out, and reads UTF-16", async () => {
@@ -427,6 +486,7 @@ describe.each(WAYS)("search %s", (_way, locate) => {
       totalHits: 4,
       exact: true,
       handle: undefined,
+      ignored: [],
     });
     expect((await names({ pattern: "UserService" })).paths).toEqual(["lib/UserService.java"]);
     expect((await names({ pattern: "usvc" })).paths).toEqual(["src/user-service.ts", "lib/UserService.java"]);

@@ -20,6 +20,7 @@ export interface TextChunk {
   readonly lines: number;
   readonly totalLines: number | undefined;
   readonly truncated: boolean;
+  readonly endByte: number;
 }
 
 export const pastTheEnd = (chunk: number, totalBytes: number): LlmcError => {
@@ -126,6 +127,7 @@ export const createFileChunks = (
       lines: countLines(own),
       totalLines,
       truncated: totalBytes === undefined || startAt + end < totalBytes,
+      endByte: startAt + end,
     };
   };
 };

@@ -7,6 +7,7 @@ import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import { randomId } from "../../os/random-id.ts";
 import type { Files } from "../../read/files.ts";
+import type { SliceBounds } from "../../read/line-slicer.ts";
 import type { Database } from "../database/database.ts";
 import { createFileChunks, type TextChunk, versionOf } from "./file.ts";
 import { storeLines } from "./put.ts";
@@ -36,6 +37,8 @@ export interface HandleSlice {
   readonly lines: number;
   readonly totalLines: number | undefined;
   readonly truncated: boolean;
+  /** Bytes of the text up to the end of the slice; 0 where it is rendered from what is stored. */
+  readonly endByte: number;
   /** The source has changed since the handle was made (a file's size or time differs), or is gone. */
   readonly stale: boolean;
 }
@@ -59,12 +62,7 @@ export interface Handles {
   ): Promise<string>;
   /** A handle to a file as it is now: nothing is copied; reading it goes through the file port again. */
   putFile(owner: HandleOwner, path: string): Promise<string>;
-  readLines(
-    owner: HandleOwner,
-    id: string,
-    slice: { readonly offsetLines: number; readonly maxLines: number; readonly maxBytes: number },
-    signal?: AbortSignal,
-  ): Promise<HandleSlice>;
+  readLines(owner: HandleOwner, id: string, slice: SliceBounds, signal?: AbortSignal): Promise<HandleSlice>;
   /** Chunks count from 0, 64 KiB each. */
   readChunk(owner: HandleOwner, id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
   /** Newest first. */
@@ -136,6 +134,7 @@ const sliceOf = (options: HandlesOptions, row: HandleRow, slice: TextChunk): Han
   lines: slice.lines,
   totalLines: slice.totalLines,
   truncated: slice.truncated,
+  endByte: slice.endByte,
   stale: row.file_version !== null && versionOf(realPathOf(options, row.source)) !== row.file_version,
 });
 
@@ -239,7 +238,7 @@ export const createHandles = (options: HandlesOptions): Handles => {
       const row = find(parts, owner, id);
       const slice =
         row.blob === null
-          ? { ...(await files.readText(row.source, bounds, signal)), firstLine: bounds.offsetLines }
+          ? await files.readText(row.source, bounds, signal)
           : await readPayload(files, row, signal, () => payloads.lines(row, bounds, signal));
       return sliceOf(options, row, slice);
     },

@@ -44,7 +44,7 @@ export const createPayloadReader = (
   const readLines: PayloadReader["lines"] = async (row, bounds, signal) => {
     const slice = readPayload(row, (blob) => store.lines(blob, bounds));
     if (slice === undefined) return undefined;
-    const whole = { ...slice, firstLine: bounds.offsetLines, totalLines: row.lines ?? undefined };
+    const whole = { ...slice, totalLines: row.lines ?? undefined };
     return render(row, whole, bounds.maxBytes, signal);
   };
 
@@ -60,7 +60,7 @@ export const createPayloadReader = (
       const totalLines = row.lines ?? 0;
       if (chunk === undefined) {
         if (n > 0 || (row.bytes ?? 0) > 0) throw pastTheEnd(n, row.bytes ?? 0);
-        return { text: "", firstLine: 0, lines: 0, totalLines, truncated: false };
+        return { text: "", firstLine: 0, lines: 0, totalLines, truncated: false, endByte: 0 };
       }
       const truncated = next !== undefined;
       if (renderers[row.kind] === undefined) {
@@ -71,6 +71,7 @@ export const createPayloadReader = (
           lines: countLines(bytes),
           totalLines,
           truncated,
+          endByte: n * CHUNK_BYTES + bytes.length,
         };
       }
       // A line that a border cuts belongs to the chunk that it starts in, like a character.
