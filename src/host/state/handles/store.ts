@@ -54,14 +54,52 @@ const asBuffer = (bytes: unknown): Buffer =>
     ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : Buffer.alloc(0);
 
+type Sql = Database["sql"];
+
+const bytesBefore = (sql: Sql, blob: number, n: number): number => {
+  const before = sql("SELECT sum(length(bytes)) AS bytes FROM chunks WHERE blob = ? AND n < ?").get(blob, n);
+  return Number(before?.["bytes"] ?? 0);
+};
+
+const readBlobLines = (
+  sql: Sql,
+  blob: number,
+  { offsetLines, offsetBytes, maxLines, maxBytes }: SliceBounds,
+): LineSlice => {
+  // Chunks know their lines, not their bytes: by bytes they are counted from the first one.
+  const seek =
+    offsetBytes !== undefined
+      ? undefined
+      : sql(
+          "SELECT n, newlines_before FROM chunks WHERE blob = ? AND starts_before <= ? ORDER BY starts_before DESC, n DESC LIMIT 1",
+        ).get(blob, offsetLines);
+  const skipped = Number(seek?.["newlines_before"] ?? 0);
+  const slicer = createLineSlicer({
+    offsetLines: offsetLines - skipped,
+    offsetBytes,
+    maxLines,
+    maxBytes,
+  });
+  const rows = sql("SELECT bytes FROM chunks WHERE blob = ? AND n >= ? ORDER BY n");
+  /** The slicer has not seen what comes before the chunk that it began with. */
+  const within = (slice: LineSlice): LineSlice => ({
+    ...slice,
+    firstLine: slice.firstLine + skipped,
+    endByte: slice.endByte + bytesBefore(sql, blob, Number(seek?.["n"] ?? 0)),
+  });
+  let isOver = false;
+  for (const { bytes } of rows.iterate(blob, Number(seek?.["n"] ?? 0))) {
+    // One that came after the slice was whole: there is more.
+    if (isOver) return within(slicer.finish(false));
+    const progress = slicer.push(asBuffer(bytes));
+    if (progress === "over") return within(slicer.finish(false));
+    isOver = progress === "done";
+  }
+  return within(slicer.finish(true));
+};
+
 export const createHandleStore = (state: Database, owners: Owners, now: () => number): HandleStore => {
   const { sql } = state;
-  const bytesBefore = (blob: number, n: number): number =>
-    Number(
-      sql("SELECT sum(length(bytes)) AS bytes FROM chunks WHERE blob = ? AND n < ?").get(blob, n)?.[
-        "bytes"
-      ] ?? 0,
-    );
   return {
     handle: (principal, id) =>
       sql(`${SELECT} AND handles.id = ? AND handles.principal = ?`).get(now(), id, principal) as
@@ -115,38 +153,7 @@ export const createHandleStore = (state: Database, owners: Owners, now: () => nu
       sql("UPDATE handles SET expires = max(expires, ?) WHERE id = ?").run(expires, id);
     },
 
-    lines: (blob, { offsetLines, offsetBytes, maxLines, maxBytes }) => {
-      // Chunks know their lines, not their bytes: by bytes they are counted from the first one.
-      const seek =
-        offsetBytes !== undefined
-          ? undefined
-          : sql(
-              "SELECT n, newlines_before FROM chunks WHERE blob = ? AND starts_before <= ? ORDER BY starts_before DESC, n DESC LIMIT 1",
-            ).get(blob, offsetLines);
-      const skipped = Number(seek?.["newlines_before"] ?? 0);
-      const slicer = createLineSlicer({
-        offsetLines: offsetLines - skipped,
-        offsetBytes,
-        maxLines,
-        maxBytes,
-      });
-      const rows = sql("SELECT bytes FROM chunks WHERE blob = ? AND n >= ? ORDER BY n");
-      /** The slicer has not seen what comes before the chunk that it began with. */
-      const within = (slice: LineSlice): LineSlice => ({
-        ...slice,
-        firstLine: slice.firstLine + skipped,
-        endByte: slice.endByte + bytesBefore(blob, Number(seek?.["n"] ?? 0)),
-      });
-      let isOver = false;
-      for (const { bytes } of rows.iterate(blob, Number(seek?.["n"] ?? 0))) {
-        // One that came after the slice was whole: there is more.
-        if (isOver) return within(slicer.finish(false));
-        const progress = slicer.push(asBuffer(bytes));
-        if (progress === "over") return within(slicer.finish(false));
-        isOver = progress === "done";
-      }
-      return within(slicer.finish(true));
-    },
+    lines: (blob, bounds) => readBlobLines(sql, blob, bounds),
     startsBefore: (blob, n) => {
       const found = sql("SELECT starts_before FROM chunks WHERE blob = ? AND n = ?").get(blob, n);
       return found === undefined ? undefined : Number(found["starts_before"]);
