@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EXTRAS } from "../src/base/extras-table.ts";
+import { CLIENTS } from "../src/cli/connect/clients.ts";
 import { TABLE } from "./walls/table.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -101,6 +102,11 @@ test("ARCHITECTURE gives a reason for every dependency and every extra", () => {
     architecture.indexOf("## To add"),
   );
   expect(wanted.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("REQ-P3: the guide has a row for every client", () => {
+  const guide = read("docs/guides/connect.md");
+  expect(CLIENTS.map(({ name }) => name).filter((name) => !guide.includes(`| \`${name}\` |`))).toEqual([]);
 });
 
 test("guides name the command of every extra, or doctor, which does", () => {

@@ -26,7 +26,7 @@ export const runConnect = async (
 ): Promise<void> => {
   if (print) {
     io.out(
-      `# ${locateTarget(request).file}\n${printEntry(request.client, buildEntry(request), request.name)}\n`,
+      `# ${locateTarget(request).files[0]}\n${printEntry(request.client, buildEntry(request), request.name)}\n`,
     );
     return;
   }
@@ -35,7 +35,7 @@ export const runConnect = async (
     io.out(`${plan.file} needs no change.\n`);
     return;
   }
-  io.out(renderDiff(plan.before, plan.after, plan.file, io.hasColours));
+  io.out(renderDiff(plan.before, plan.after ?? "", plan.file, io.hasColours));
   if (!yes && !io.canAsk) {
     throw new LlmcError(
       "invalid_args",
@@ -50,7 +50,9 @@ export const runConnect = async (
     return;
   }
   const { file, backup } = await applyConnection(plan, disk);
+  const done =
+    plan.after === undefined ? `Removed ${file}, in which nothing else was left.` : `Wrote ${file}.`;
   io.out(
-    `Wrote ${file}.${backup === undefined ? "" : ` The old file is kept as ${backup}.`}\nRestart the client, or reload its MCP servers.\n`,
+    `${done}${backup === undefined ? "" : ` The old file is kept as ${backup}.`}\nRestart the client, or reload its MCP servers.\n`,
   );
 };

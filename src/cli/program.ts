@@ -61,6 +61,10 @@ const addServeCommands: AddCommands = (program, actions) => {
     .option("--remove", "remove the entry again")
     .option("--print", "only print the entry")
     .option("--yes", "write without asking")
+    .addHelpText(
+      "after",
+      () => `\nClients:\n${CLIENTS.map(({ description }) => `  ${description}`).join("\n")}`,
+    )
     .action((client, options) => actions.connect(client, options));
 };
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
@@ -11,6 +10,7 @@ import { createProgram, runProgram } from "../cli/program.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
+import { LAUNCHER } from "./program-launch.ts";
 import { requestOf } from "./request.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
@@ -18,12 +18,10 @@ import { io } from "./terminal.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
-const launcher = fileURLToPath(new URL("../../bin/llmc", import.meta.url));
-
-/** The shortest way to name the launcher from here, for texts that a person copies. */
+/** The shortest way to name this program from here, for texts that a person copies. */
 const shownLauncher = (): string => {
-  const near = relative(process.cwd(), launcher);
-  return near.startsWith("..") ? launcher : near;
+  const near = relative(process.cwd(), LAUNCHER);
+  return near.startsWith("..") ? LAUNCHER : near;
 };
 
 /** Commands for people log errors only, unless they ask for more. */
@@ -213,12 +211,16 @@ const actions: Actions = {
     io.out(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
   },
   connect: async (client, options) => {
-    const { runConnect } = await import("../cli/connect-command.ts");
+    const [{ runConnect }, { programLaunch }] = await Promise.all([
+      import("../cli/connect-command.ts"),
+      import("./program-launch.ts"),
+    ]);
     const { root, configPath } = await requestOf(options);
     const request = {
       client,
       workspace: root,
-      command: launcher,
+      isWorkspaceNamed: options.root !== undefined,
+      program: programLaunch(process.env),
       extraArgs: [
         ...(configPath === undefined ? [] : ["--config", configPath]),
         ...(options.mode === undefined ? [] : ["--mode", options.mode]),

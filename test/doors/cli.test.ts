@@ -275,7 +275,7 @@ describe("the command line", () => {
     expect((await llmc(root, ["connect", "claude-code", "--yes"])).code).toBe(0);
     const after = JSON.parse(readFileSync(file, "utf8"));
     expect(after.mcpServers.other).toEqual({ command: "x" });
-    expect(after.mcpServers.llmc).toMatchObject({ args: ["serve", "--stdio", "--root", root] });
+    expect(after.mcpServers.llmc).toMatchObject({ args: ["serve", "--stdio"] });
     expect(existsSync(after.mcpServers.llmc.command)).toBe(true);
     expect((await llmc(root, ["connect", "claude-code", "--yes"])).out).toContain("needs no change");
     expect((await llmc(root, ["connect", "claude-code", "--yes", "--remove"])).code).toBe(0);

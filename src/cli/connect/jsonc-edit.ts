@@ -164,10 +164,14 @@ const removeMember = (text: string, object: JsoncObject, member: JsoncMember): s
   return cut(text, [[from, to], ...commas]);
 };
 
-export const removeJsonc = (text: string, file: string, [outer, inner]: Path): string => {
+/** Removes the value at the path; with `dropEmpty`, also the object that held it, if nothing is left in it. */
+export const removeJsonc = (text: string, file: string, [outer, inner]: Path, dropEmpty = false): string => {
   const root = parseRoot(text, file);
   const holder = root === undefined ? undefined : findMember(text, file, root, outer);
-  if (holder === undefined || !isObject(holder.node)) return text;
+  if (root === undefined || holder === undefined || !isObject(holder.node)) return text;
   const present = findMember(text, file, holder.node, inner);
-  return present === undefined ? text : removeMember(text, holder.node, present);
+  if (present === undefined) return text;
+  const rest = removeMember(text, holder.node, present);
+  const wasAlone = rest.slice(holder.node.start, holder.node.start + 2) === "{}";
+  return dropEmpty && wasAlone ? removeMember(text, root, holder) : rest;
 };

@@ -2,7 +2,7 @@ import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { readJsonc } from "./jsonc-edit.ts";
 import { applyConnection, type ConnectDisk, planConnection, planRemoval, printEntry } from "./plan.ts";
-import { buildEntry } from "./target.ts";
+import { buildEntry, type ProgramLaunch } from "./target.ts";
 
 interface Stored {
   readonly text: string;
@@ -14,19 +14,27 @@ const memoryDisk = (files: Readonly<Record<string, string>> = {}) => {
   const stored = new Map<string, Stored>(
     Object.entries(files).map(([path, text]) => [path, { text, mode: undefined }]),
   );
+  const emptied: string[] = [];
   const disk: ConnectDisk = {
     readText: async (path) => stored.get(path)?.text,
     writeText: async (path, text, mode) => {
       stored.set(path, { text, mode });
     },
     exists: async (path) => stored.has(path),
+    removeFile: async (path) => void stored.delete(path),
+    removeEmptyFolders: async (path, end) => void emptied.push(`${path} up to ${end}`),
   };
-  return { disk, stored };
+  return { disk, stored, emptied };
+};
+
+const programAt = (folder: string): ProgramLaunch => {
+  const launch = { command: `${folder}/bin/llmc`, args: [], env: { A: "1" } };
+  return { withPath: launch, withoutPath: launch, folder };
 };
 
 const base = {
   workspace: "/srv/app",
-  command: "/opt/llmc/bin/llmc",
+  program: programAt("/opt/llmc"),
   home: "/home/u",
   platform: "linux",
   environment: {},
@@ -47,6 +55,20 @@ const CASES = [
   { client: "vscode", scope: "user", file: "/home/u/.config/Code/User/mcp.json", key: "servers" },
   { client: "codex", scope: "user", file: "/home/u/.codex/config.toml", key: "mcp_servers" },
   { client: "zed", scope: "user", file: "/home/u/.config/zed/settings.json", key: "context_servers" },
+  { client: "zed", scope: "project", file: "/srv/app/.zed/settings.json", key: "context_servers" },
+  { client: "opencode", scope: "project", file: "/srv/app/opencode.json", key: "mcp" },
+  { client: "opencode", scope: "user", file: "/home/u/.config/opencode/opencode.json", key: "mcp" },
+  { client: "gemini", scope: "project", file: "/srv/app/.gemini/settings.json", key: "mcpServers" },
+  { client: "gemini", scope: "user", file: "/home/u/.gemini/settings.json", key: "mcpServers" },
+  { client: "windsurf", scope: "user", file: "/home/u/.codeium/windsurf/mcp_config.json", key: "mcpServers" },
+  {
+    client: "cline",
+    scope: "user",
+    file: "/home/u/.cline/data/settings/cline_mcp_settings.json",
+    key: "mcpServers",
+  },
+  { client: "jetbrains", scope: "project", file: "/srv/app/.junie/mcp/mcp.json", key: "mcpServers" },
+  { client: "jetbrains", scope: "user", file: "/home/u/.junie/mcp/mcp.json", key: "mcpServers" },
 ] as const;
 
 const existing = (client: string, key: string): string =>
@@ -54,7 +76,7 @@ const existing = (client: string, key: string): string =>
     ? '# my model\nmodel = "m" # keep\n\n[mcp_servers.docs] # theirs\ncommand = "docs"\n'
     : `// mine\n{\n  "theme": "dark", // keep\n  "${key}": {\n    "docs": { "command": "docs" } /* theirs */\n  },\n  "last": [1, 2,],\n}\n`;
 
-const read = (client: string, text: string): object =>
+const read = (client: string, text = ""): object =>
   Object(client === "codex" ? parse(text) : readJsonc(text, "f"));
 
 describe.each(CASES)("connecting $client, $scope scope (REQ-P3)", ({ client, scope, file, key }) => {
@@ -67,7 +89,7 @@ describe.each(CASES)("connecting $client, $scope scope (REQ-P3)", ({ client, sco
     expect(plan).toMatchObject({ file, before: undefined, changed: true, entry });
     expect(read(client, plan.after)).toEqual({ [key]: { llmc: entry } });
     expect(plan.after).toBe(printEntry(client, entry));
-    if (client !== "codex") expect(JSON.parse(plan.after)).toEqual({ [key]: { llmc: entry } });
+    if (client !== "codex") expect(JSON.parse(plan.after ?? "")).toEqual({ [key]: { llmc: entry } });
 
     expect(stored.size).toBe(0);
     expect(await applyConnection(plan, disk)).toEqual({ file, written: true, backup: undefined });
@@ -100,14 +122,13 @@ describe.each(CASES)("connecting $client, $scope scope (REQ-P3)", ({ client, sco
 
   it("replaces an old entry and nothing else", async () => {
     const { disk, stored } = memoryDisk({ [file]: existing(client, key) });
-    const old = await planConnection({ ...request, command: "/old/llmc", env: { OLD: "1" }, disk });
+    const old = await planConnection({ ...request, program: programAt("/old/llmc"), disk });
     await applyConnection(old, disk);
     const plan = await planConnection({ ...request, disk });
     expect(plan.changed).toBe(true);
     expect(plan.after).not.toContain("/old/llmc");
-    expect(plan.after).not.toContain("OLD");
     await applyConnection(plan, disk);
-    expect(stored.get(file)?.text).toContain(base.command);
+    expect(stored.get(file)?.text).toContain("/opt/llmc/bin/llmc");
   });
 
   it("refuses a broken file, naming it and the line, and writes nothing", async () => {
@@ -123,14 +144,46 @@ describe.each(CASES)("connecting $client, $scope scope (REQ-P3)", ({ client, sco
     expect([...stored.keys()]).toEqual([file]);
   });
 
-  it("removes what it added", async () => {
-    const before = existing(client, key);
-    const { disk, stored } = memoryDisk({ [file]: before });
-    await applyConnection(await planConnection({ ...request, env: { A: "1" }, disk }), disk);
+  it("removes what it added, and leaves nothing else of its own", async () => {
+    const texts = client === "codex" ? ["", "model = 1\n"] : ["", "{}", '{"theme":1}', `{ "${key}": {} }\n`];
+    for (const before of [existing(client, key), ...texts]) {
+      const { disk, stored } = memoryDisk({ [file]: before });
+      await applyConnection(await planConnection({ ...request, disk }), disk);
+      expect(stored.size).toBe(2);
+      const plan = await planRemoval({ ...request, disk });
+      expect(plan).toMatchObject({ file, changed: true, entry: undefined });
+      await applyConnection(plan, disk);
+      expect([...stored].map(([path, { text }]) => [path, text])).toEqual([[file, before]]);
+    }
+  });
+
+  it("removes a file that it made, and its folders", async () => {
+    const { disk, stored, emptied } = memoryDisk();
+    await applyConnection(await planConnection({ ...request, disk }), disk);
     const plan = await planRemoval({ ...request, disk });
-    expect(plan).toMatchObject({ file, changed: true, entry: undefined });
+    expect(plan.after).toBeUndefined();
     await applyConnection(plan, disk);
-    expect(stored.get(file)?.text).toBe(before);
+    expect(stored.size).toBe(0);
+    expect(emptied).toEqual([
+      `${file.slice(0, file.lastIndexOf("/"))} up to ${scope === "user" ? "/home/u" : "/srv/app"}`,
+    ]);
+  });
+
+  it.skipIf(client === "codex")(
+    "keeps what was added since, and drops the servers' key that it made",
+    async () => {
+      const { disk, stored } = memoryDisk({ [file]: '{ "theme": "dark" }' });
+      await applyConnection(await planConnection({ ...request, disk }), disk);
+      await disk.writeText(file, stored.get(file)?.text.replace('"dark"', '"light"') ?? "");
+      await applyConnection(await planRemoval({ ...request, disk }), disk);
+      expect([...stored.keys()]).toEqual([file]);
+      expect(read(client, stored.get(file)?.text)).toEqual({ theme: "light" });
+    },
+  );
+
+  it("has nothing to remove where it is not", async () => {
+    const before = existing(client, key);
+    const { disk } = memoryDisk({ [file]: before });
 
     expect(await planRemoval({ ...request, disk })).toMatchObject({ changed: false, after: before });
     expect(await planRemoval({ ...request, disk: memoryDisk().disk })).toMatchObject({
@@ -147,7 +200,7 @@ describe("care with the file", () => {
   it("keeps a byte order mark", async () => {
     const { disk } = memoryDisk({ [file]: "\uFEFF{}" });
     const { after } = await planConnection({ ...request, disk });
-    expect(after.startsWith("\uFEFF{\n")).toBe(true);
+    expect(after?.startsWith("\uFEFF{\n")).toBe(true);
   });
 
   it("refuses text that was not UTF-8", async () => {
@@ -167,7 +220,9 @@ describe("care with the file", () => {
   it("uses another name on request", async () => {
     const { disk } = memoryDisk({ [file]: '{ "context_servers": { "llmc": 1 } }' });
     const { after } = await planConnection({ ...request, name: "llmc-2", disk });
-    expect(readJsonc(after, file)).toMatchObject({ context_servers: { llmc: 1, "llmc-2": { env: {} } } });
+    expect(readJsonc(after ?? "", file)).toMatchObject({
+      context_servers: { llmc: 1, "llmc-2": { args: ["serve", "--stdio"] } },
+    });
   });
 
   it("writes nothing over a change that came in between", async () => {
@@ -198,7 +253,9 @@ describe("care with the file", () => {
     const fail = async () => {
       throw Object.assign(new Error("no"), { code });
     };
-    await expect(planConnection({ ...request, disk: { readText: fail } })).rejects.toMatchObject({
+    await expect(
+      planConnection({ ...request, disk: { readText: fail, exists: async () => true } }),
+    ).rejects.toMatchObject({
       code: expected,
       message: expect.stringContaining(file),
     });

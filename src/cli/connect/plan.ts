@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { findClient } from "./clients.ts";
@@ -7,7 +8,6 @@ import {
   type ConnectionRequest,
   DEFAULT_SERVER_NAME,
   locateTarget,
-  type ServerEntry,
   type Target,
   type TargetRequest,
 } from "./target.ts";
@@ -18,6 +18,9 @@ export interface ConnectDisk {
   readText(path: string): Promise<string | undefined>;
   writeText(path: string, text: string, mode?: number): Promise<void>;
   exists(path: string): Promise<boolean>;
+  removeFile(path: string): Promise<void>;
+  /** Removes folders that are empty, from this one upwards; `end` and what is above it stay. */
+  removeEmptyFolders(path: string, end: string): Promise<void>;
   /** The file behind links, and its mode. Without it, a link is replaced by a file with the mode `defaultMode`. */
   resolveFile?(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
 }
@@ -26,13 +29,18 @@ export interface ConnectionPlan {
   readonly file: string;
   /** undefined: there is no such file yet. */
   readonly before: string | undefined;
-  readonly after: string;
+  /** undefined: the file goes, because this program made it and nothing else is in it. */
+  readonly after: string | undefined;
   readonly changed: boolean;
   /** undefined: the plan removes it. */
-  readonly entry: ServerEntry | undefined;
+  readonly entry: object | undefined;
   /** For a file that is new or whose mode is unknown. */
   readonly defaultMode: number;
+  /** Where empty folders end to be removed together with the file. */
+  readonly folder: string;
 }
+
+type Reading = Pick<ConnectDisk, "readText" | "exists">;
 
 export interface ConnectionResult {
   readonly file: string;
@@ -98,7 +106,7 @@ const divide = (settings: unknown, [outer, inner]: Target["path"]) => {
 /** Checks that nothing else changed; a layout that the editor cannot handle fails here. */
 const isOnlyChange = (
   others: unknown,
-  entry: ServerEntry | undefined,
+  entry: object | undefined,
   readAgain: () => ReturnType<typeof divide>,
 ): boolean => {
   try {
@@ -111,42 +119,103 @@ const isOnlyChange = (
   }
 };
 
+/** The client's file: the one that exists, or the first. */
+const chooseFile = async ({ files }: Target, disk: Reading): Promise<string> => {
+  for (const file of files) if (await withFile(file, () => disk.exists(file))) return file;
+  return files[0];
+};
+
+const backupOf = (file: string): string => `${file}.llmc-backup`;
+
+interface Settings {
+  readonly target: Target;
+  readonly file: string;
+  /** Without the byte order mark. */
+  readonly text: string;
+  readonly others: unknown;
+}
+
+const hasServers = (settings: unknown, { path: [outer] }: Target): boolean =>
+  isRecord(settings) && Object.hasOwn(settings, outer);
+
+/** The text without the entry; undefined if nothing but the entry was in a file that this program made. */
+const textWithoutEntry = (
+  { target, file, text, others }: Settings,
+  original: string | undefined,
+): string | undefined => {
+  const format = FORMATS[target.client.format];
+  if (original === undefined) {
+    const isEmpty = Object.keys(Object(others)).length === 0;
+    return isEmpty ? undefined : format.remove(text, file, target.path, true);
+  }
+  const [mark, rest] = splitMark(original);
+  const before = format.read(rest, backupOf(file));
+  const was = divide(before, target.path);
+  if (was.server === undefined && isDeepStrictEqual(was.others, others)) return mark + rest;
+  return format.remove(text, file, target.path, !hasServers(before, target));
+};
+
+const splitMark = (text: string): readonly [string, string] =>
+  text.startsWith(BOM) ? [BOM, text.slice(BOM.length)] : ["", text];
+
 const planEdit = async (
-  target: Target,
-  entry: ServerEntry | undefined,
-  disk: Pick<ConnectDisk, "readText">,
+  request: TargetRequest,
+  entry: object | undefined,
+  disk: Reading,
 ): Promise<ConnectionPlan> => {
-  const { file, path } = target;
+  const target = locateTarget(request);
+  const { path, scope } = target;
+  const file = await chooseFile(target, disk);
   const format = FORMATS[target.client.format];
   const before = await withFile(file, () => disk.readText(file));
   // The reader replaces bytes that are not valid UTF-8 by this character: writing it back would lose them.
   if (before?.includes("\uFFFD") === true) refuse(file, "the file is not UTF-8 text");
-  const mark = before?.startsWith(BOM) === true ? BOM : "";
-  const text = (before ?? "").slice(mark.length);
+  const [mark, text] = splitMark(before ?? "");
 
   const old = divide(format.read(text, file), path);
-  const plan = { file, before, entry, defaultMode: defaultMode(target) };
+  const folder = scope === "project" ? request.workspace : request.home;
+  const plan = { file, before, entry, defaultMode: defaultMode(target), folder };
   if (isDeepStrictEqual(old.server, entry)) return { ...plan, after: before ?? "", changed: false };
 
-  const edited = entry === undefined ? format.remove(text, file, path) : format.set(text, file, path, entry);
-  if (!isOnlyChange(old.others, entry, () => divide(format.read(edited, file), path)))
+  const edited =
+    entry === undefined
+      ? textWithoutEntry({ target, file, text, others: old.others }, await readBackup(file, disk))
+      : format.set(text, file, path, entry);
+  if (edited === undefined) return { ...plan, after: undefined, changed: true };
+  const [, content] = splitMark(edited);
+  if (!isOnlyChange(old.others, entry, () => divide(format.read(content, file), path)))
     refuse(file, `"${path.join(".")}" is written in a way that cannot be changed safely`);
-  return { ...plan, after: mark + edited, changed: true };
+  return { ...plan, after: mark + content, changed: true };
 };
+
+/** The file as it was before this program first changed it. */
+const readBackup = (file: string, disk: Reading): Promise<string | undefined> =>
+  withFile(backupOf(file), () => disk.readText(backupOf(file)));
 
 /** Reads the client's file and computes the change, without writing anything. */
 export const planConnection = async (
-  request: ConnectionRequest & { readonly disk: Pick<ConnectDisk, "readText"> },
-): Promise<ConnectionPlan> => planEdit(locateTarget(request), buildEntry(request), request.disk);
+  request: ConnectionRequest & { readonly disk: Reading },
+): Promise<ConnectionPlan> => planEdit(request, buildEntry(request), request.disk);
 
 export const planRemoval = async (
-  request: TargetRequest & { readonly disk: Pick<ConnectDisk, "readText"> },
-): Promise<ConnectionPlan> => planEdit(locateTarget(request), undefined, request.disk);
+  request: TargetRequest & { readonly disk: Reading },
+): Promise<ConnectionPlan> => planEdit(request, undefined, request.disk);
 
 /** The entry to paste by hand. */
-export const printEntry = (client: string, entry: ServerEntry, name = DEFAULT_SERVER_NAME): string => {
+export const printEntry = (client: string, entry: object, name = DEFAULT_SERVER_NAME): string => {
   const { format, serversKey } = findClient(client);
   return FORMATS[format].snippet([serversKey, name], entry);
+};
+
+/** Writes the new text behind links, with the old mode; the first time with a copy of the old text beside it. */
+const write = async (plan: ConnectionPlan, after: string, disk: ConnectDisk): Promise<string | undefined> => {
+  const { file, before, entry } = plan;
+  const actual = before === undefined ? undefined : await disk.resolveFile?.(file);
+  const backup = backupOf(file);
+  const needsBackup = before !== undefined && entry !== undefined && !(await disk.exists(backup));
+  if (needsBackup) await disk.writeText(backup, before, 0o600);
+  await disk.writeText(actual?.path ?? file, after, actual?.mode ?? plan.defaultMode);
+  return needsBackup ? backup : undefined;
 };
 
 export const applyConnection = async (plan: ConnectionPlan, disk: ConnectDisk): Promise<ConnectionResult> => {
@@ -160,11 +229,13 @@ export const applyConnection = async (plan: ConnectionPlan, disk: ConnectDisk): 
     });
 
   return withFile(file, async () => {
-    const actual = before === undefined ? undefined : await disk.resolveFile?.(file);
-    const backup = `${file}.llmc-backup`;
-    const needsBackup = before !== undefined && !(await disk.exists(backup));
-    if (needsBackup) await disk.writeText(backup, before, 0o600);
-    await disk.writeText(actual?.path ?? file, after, actual?.mode ?? plan.defaultMode);
-    return { file, written: true, backup: needsBackup ? backup : undefined };
+    const backup = after === undefined ? undefined : await write(plan, after, disk);
+    // Removing leaves nothing behind that connecting made.
+    if (after === undefined) {
+      await disk.removeFile(file);
+      await disk.removeEmptyFolders(dirname(file), plan.folder);
+    }
+    if (plan.entry === undefined) await disk.removeFile(backupOf(file));
+    return { file, written: true, backup };
   });
 };

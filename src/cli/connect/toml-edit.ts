@@ -113,7 +113,8 @@ export const setToml = (text: string, file: string, path: Path, value: object): 
   return cutLines(text.slice(0, from), inFront) + snippet + cutLines(text.slice(to), behind);
 };
 
-export const removeToml = (text: string, file: string, path: Path): string => {
+/** A table leaves no empty parent behind, so there is nothing to drop. */
+export const removeToml = (text: string, file: string, path: Path, _dropEmpty = false): string => {
   const { tables, pairs } = findDefinitions(parseTree(text, file), path);
   return cutLines(text, [...tables, ...pairs]);
 };

@@ -1,5 +1,5 @@
 import { watch } from "node:fs";
-import { mkdir, realpath, stat } from "node:fs/promises";
+import { mkdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
@@ -20,6 +20,10 @@ export interface Disk {
   /** Writes whole or not at all; creates missing folders. */
   writeText(path: string, text: string, mode?: number): Promise<void>;
   exists(path: string): Promise<boolean>;
+  /** Removes a file, or a link to one; none there is as good. */
+  removeFile(path: string): Promise<void>;
+  /** Removes folders that are empty, from this one upwards; `end` and what is above it stay. */
+  removeEmptyFolders(path: string, end: string): Promise<void>;
   /** Where a path really leads and its permission bits, or undefined when there is no such file. */
   resolveFile(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
   /** The real path, or the one that it will have once it is created. */
@@ -69,6 +73,19 @@ export const createDisk = (): Disk => ({
     } catch (error) {
       if (isMissing(error)) return false;
       throw error;
+    }
+  },
+
+  removeFile: (path) => rm(path, { force: true }),
+
+  removeEmptyFolders: async (path, end) => {
+    for (let folder = path; folder !== end && folder.startsWith(`${end}/`); folder = dirname(folder)) {
+      try {
+        await rmdir(folder);
+      } catch {
+        // Something else is in it, or it is a link.
+        return;
+      }
     }
   },
 

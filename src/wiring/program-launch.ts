@@ -1,0 +1,37 @@
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ProgramLaunch } from "../cli/connect/target.ts";
+
+const FOLDER = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+
+/** The program as people and clients start it. */
+export const LAUNCHER = join(FOLDER, "bin/llmc");
+
+const PACKAGE = "llmc-mcp";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** npx keeps packages in folders of its cache, which may be gone tomorrow. */
+const isRunByNpx = (env: Environment, folder: string): boolean =>
+  env["npm_command"] === "exec" && folder.includes("/_npx/");
+
+/** How a client starts this program again: by npx if npx runs it now, else by its launcher. */
+export const programLaunch = (env: Environment, folder = FOLDER, node = process.execPath): ProgramLaunch => {
+  // The launcher finds a Node that is part of the program by itself.
+  const hasOwnNode = node.startsWith(`${folder}/`);
+  const absoluteNode = hasOwnNode ? {} : { LLMC_NODE: node };
+  if (isRunByNpx(env, folder)) {
+    const npm = env["npm_execpath"];
+    const npx = npm === undefined ? undefined : join(dirname(npm), "npx-cli.js");
+    const withPath = { command: "npx", args: ["-y", PACKAGE], env: {} };
+    const withoutPath =
+      npx === undefined ? withPath : { command: node, args: [npx, "-y", PACKAGE], env: { LLMC_NODE: node } };
+    return { withPath, withoutPath, folder };
+  }
+  const launcher = join(folder, "bin/llmc");
+  return {
+    withPath: { command: launcher, args: [], env: {} },
+    withoutPath: { command: launcher, args: [], env: absoluteNode },
+    folder,
+  };
+};

@@ -1,0 +1,182 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { parse } from "smol-toml";
+import { describe, expect, test } from "vitest";
+import { CLIENTS } from "../../src/cli/connect/clients.ts";
+import { programLaunch } from "../../src/wiring/program-launch.ts";
+import { tempWorkspace } from "../app.ts";
+import { launcher } from "../workspace.ts";
+
+/** What a program of the desktop has: neither version managers nor the Node of this repository. */
+const SYSTEM_PATH = "/usr/bin:/bin";
+
+const CASES = CLIENTS.flatMap((client) =>
+  client.scopes.map((scope) => ({ client, scope, name: client.name })),
+);
+
+const run = (cwd: string, home: string, args: readonly string[], env: Record<string, string> = {}) => {
+  const { status, stdout, stderr } = spawnSync(launcher, args, {
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: home, ...env },
+    encoding: "utf8",
+  });
+  return { status, out: stdout, err: stderr };
+};
+
+/** Everything in a folder but the server's own state. */
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => !/^\.(?:llmc|local)(?:$|\/)/.test(path))
+    .toSorted();
+
+interface Launch {
+  readonly command: string;
+  readonly args: string[];
+  readonly env: Record<string, string>;
+}
+
+/** The entry as the client's documentation describes it. */
+const readEntry = (name: string, key: string, text: string): Launch => {
+  const servers = (name === "codex" ? parse(text) : JSON.parse(text))[key] as Record<string, unknown>;
+  const entry = servers["llmc"] as {
+    command: string | string[];
+    args?: string[];
+    env?: Record<string, string>;
+    environment?: Record<string, string>;
+  };
+  const [command = "", ...args] = [entry.command, ...(entry.args ?? [])].flat();
+  return { command, args, env: entry.env ?? entry.environment ?? {} };
+};
+
+describe("REQ-P3: the written entry starts a server on the project", () => {
+  test.each(CASES)("$name, $scope scope; --remove leaves nothing behind", async ({ client, scope, name }) => {
+    const home = tempWorkspace();
+    const project = tempWorkspace({ "hello.txt": "hello\n" });
+    const before = [filesIn(home), filesIn(project)];
+    const connected = run(project, home, ["connect", name, "--scope", scope, "--yes"]);
+    expect(connected.status).toBe(0);
+    const file = /^Wrote (.*)\.$/m.exec(connected.out)?.[1] ?? "";
+    const { command, args, env } = readEntry(name, client.serversKey, readFileSync(file, "utf8"));
+    expect(args.includes("--root")).toBe(!client.startsInProject);
+
+    const mcp = new Client({ name, version: "1.0.0" });
+    const transport = new StdioClientTransport({
+      command,
+      args: args.map((arg) => arg.replace(`\${workspaceFolder}`, project)),
+      cwd: client.startsInProject ? project : "/",
+      env: { PATH: client.hasShellPath ? (process.env["PATH"] ?? "") : SYSTEM_PATH, HOME: home, ...env },
+      stderr: "ignore",
+    });
+    await mcp.connect(transport);
+    try {
+      expect((await mcp.listTools()).tools.map((tool) => tool.name)).toContain("rag_search");
+      const listed = await mcp.callTool({ name: "list_dir", arguments: { path: "." } });
+      expect(JSON.stringify(listed.content)).toContain("hello.txt");
+    } finally {
+      await mcp.close();
+    }
+
+    expect(run(project, home, ["connect", name, "--scope", scope, "--remove", "--yes"]).status).toBe(0);
+    expect(existsSync(file)).toBe(false);
+    expect([filesIn(home), filesIn(project)]).toEqual(before);
+  });
+});
+
+describe("REQ-P3: where and how", () => {
+  test("never llmc's own folder by default", () => {
+    const own = dirname(dirname(launcher));
+    const home = tempWorkspace();
+    const refused = run(own, home, ["connect", "claude-code", "--print"]);
+    expect([refused.status, refused.out]).toEqual([2, ""]);
+    expect(refused.err).toContain("Run the command in your project's folder");
+    expect(run(own, home, ["connect", "claude-code", "--print", "--root", "."]).status).toBe(0);
+  });
+
+  test("the file that a client already has is used, whatever its name", () => {
+    const home = tempWorkspace();
+    const project = tempWorkspace({ "opencode.jsonc": "{\n  // mine\n}\n" });
+    expect(run(project, home, ["connect", "opencode", "--yes"]).out).toContain("opencode.jsonc");
+    expect(readFileSync(join(project, "opencode.jsonc"), "utf8")).toContain("// mine");
+  });
+
+  test("run by npx: in npx form, without the PATH where that cannot be trusted", () => {
+    const env = { npm_command: "exec", npm_execpath: "/opt/node24/lib/node_modules/npm/bin/npm-cli.js" };
+    const folder = "/home/u/.npm/_npx/0123456789abcdef/node_modules/llmc-mcp";
+    const node = "/opt/node24/bin/node";
+    expect(programLaunch(env, folder, node)).toEqual({
+      withPath: { command: "npx", args: ["-y", "llmc-mcp"], env: {} },
+      withoutPath: {
+        command: node,
+        args: ["/opt/node24/lib/node_modules/npm/bin/npx-cli.js", "-y", "llmc-mcp"],
+        env: { LLMC_NODE: node },
+      },
+      folder,
+    });
+    expect(programLaunch({ npm_command: "exec" }, "/opt/llmc", node).withPath.command).toBe(
+      "/opt/llmc/bin/llmc",
+    );
+  });
+
+  test("installed by npm: an absolute Node for desktop programs, none where the program brings its own", () => {
+    const launch = (node: string) => programLaunch({}, "/opt/llmc", node);
+    expect(launch("/opt/node24/bin/node").withoutPath.env).toEqual({ LLMC_NODE: "/opt/node24/bin/node" });
+    expect(launch("/opt/llmc/node_modules/node/bin/node").withoutPath.env).toEqual({});
+    expect(launch("/opt/node24/bin/node").withPath.env).toEqual({});
+  });
+});
+
+describe("REQ-P3: the launcher finds a Node that is new enough", () => {
+  /** A package as npm installs it globally, and a PATH whose Node is 20. */
+  const install = () => {
+    const prefix = tempWorkspace();
+    const folder = join(prefix, "lib/node_modules/llmc-mcp");
+    mkdirSync(join(folder, "dist"), { recursive: true });
+    mkdirSync(join(folder, "bin"));
+    for (const name of ["llmc", "find-node"]) {
+      writeFileSync(join(folder, "bin", name), readFileSync(join(dirname(launcher), name)));
+      chmodSync(join(folder, "bin", name), 0o755);
+    }
+    writeFileSync(join(folder, "dist/main.js"), "console.log('ran on', process.execPath);\n");
+    mkdirSync(join(prefix, "old"));
+    writeFileSync(join(prefix, "old/node"), "#!/bin/sh\necho 20.19.0\n");
+    chmodSync(join(prefix, "old/node"), 0o755);
+    const start = (env: Record<string, string> = {}) => {
+      const { status, stdout, stderr } = spawnSync(join(folder, "bin/llmc"), [], {
+        env: { PATH: `${join(prefix, "old")}:/bin`, HOME: prefix, ...env },
+        encoding: "utf8",
+      });
+      return { status, out: stdout, err: stderr };
+    };
+    return { prefix, start };
+  };
+
+  test("the one of npm's prefix, or of a version manager, where the PATH has Node 20 only", () => {
+    const { prefix, start } = install();
+    const at = join(prefix, ".nvm/versions/node/v24.0.0/bin");
+    mkdirSync(at, { recursive: true });
+    symlinkSync(process.execPath, join(at, "node"));
+    expect(start()).toMatchObject({ status: 0, err: "" });
+    mkdirSync(join(prefix, "bin"));
+    symlinkSync(process.execPath, join(prefix, "bin/node"));
+    expect(start().out).toContain("ran on");
+  });
+
+  test("the one of LLMC_NODE, and another where that is gone", () => {
+    const { prefix, start } = install();
+    expect(start({ LLMC_NODE: process.execPath }).out).toContain(process.execPath);
+    mkdirSync(join(prefix, "bin"));
+    symlinkSync(process.execPath, join(prefix, "bin/node"));
+    expect(start({ LLMC_NODE: "/nowhere/node" }).status).toBe(0);
+  });
+});
