@@ -23,20 +23,22 @@ const copy = (from: string, to: string): void => {
   cpSync(from, to, { recursive: true });
 };
 
-const packGrammars = (target: string): void => {
+// The window must hold the whole file, and a higher quality takes minutes for the last few per cent.
+const QUALITY = 9;
+
+const packGrammars = (target: string, quality: number): void => {
   const source = packageFolder("tree-sitter-wasm");
   mkdirSync(target, { recursive: true });
   for (const name of new Set(LANGUAGE_TABLE.flatMap(({ grammar }) => grammar ?? []))) {
     const bytes = readFileSync(join(source, "out", name, `tree-sitter-${name}.wasm`));
-    // The window must hold the whole file, and a higher quality takes minutes for the last few per cent.
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 };
+    const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_LGWIN]: 24 };
     writeFileSync(join(target, `${name}.wasm.br`), brotliCompressSync(bytes, { params }));
   }
   copy(join(source, "LICENSE"), join(target, "LICENSE"));
 };
 
-export const packAssets = (assets: string): void => {
-  packGrammars(join(assets, "grammars"));
+export const packAssets = (assets: string, quality = QUALITY): void => {
+  packGrammars(join(assets, "grammars"), quality);
   const tokenizer = packageFolder("gpt-tokenizer");
   copy(join(tokenizer, "data/o200k_base.tiktoken"), join(assets, "tokenizer/o200k_base.tiktoken"));
   copy(join(tokenizer, "LICENSE"), join(assets, "tokenizer/LICENSE"));

@@ -38,6 +38,8 @@ const TOKEN = "a-value-for-this-test-alone-0123456789";
 describe("REQ-P2: the published package", () => {
   let folder: string;
   let program: string;
+  /** Its compiled code goes away with it. */
+  const ownEnv = () => ({ ...cleanEnv(), NODE_COMPILE_CACHE: join(folder, "compiled") });
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "llmc-pack-"));
     const staged = join(folder, "staged");
@@ -47,7 +49,8 @@ describe("REQ-P2: the published package", () => {
     await run(join(REPOSITORY, "node_modules/.bin/tsc"), build);
     for (const name of ["package.json", ...manifest.files.filter((file) => file !== "dist")])
       cpSync(join(REPOSITORY, name), join(staged, name), { recursive: true });
-    packAssets(join(staged, "assets"));
+    // How small the grammars become is measured by `npm run bench -- install`.
+    packAssets(join(staged, "assets"), 1);
     await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { cwd: staged });
     await run("tar", ["-xzf", join(folder, `llmc-mcp-${VERSION}.tgz`), "-C", folder]);
     program = join(folder, "package");
@@ -88,9 +91,9 @@ describe("REQ-P2: the published package", () => {
 
   test("doctor names the extras that are not installed, and one that is asked for as a fault", async () => {
     const args = ["doctor", "--root", folder];
-    const quiet = await run(join(program, "bin/llmc"), args, { env: cleanEnv() });
+    const quiet = await run(join(program, "bin/llmc"), args, { env: ownEnv() });
     expect(quiet.stdout).toContain("npm install -g ioredis");
-    const env = { ...cleanEnv(), LLMC_MCP_LIMITS_STATE_URL: "redis://127.0.0.1:1" };
+    const env = { ...ownEnv(), LLMC_MCP_LIMITS_STATE_URL: "redis://127.0.0.1:1" };
     const asked = await run(join(program, "bin/llmc"), args, { env }).catch(
       (error: { stdout: string }) => error,
     );
@@ -100,7 +103,7 @@ describe("REQ-P2: the published package", () => {
   test("a key that asks for an extra that is not installed is a clear error", async () => {
     const endpoint = "mcp.observability.otlp_endpoint=http://127.0.0.1:1";
     const args = ["tools", "--root", folder, "--set", endpoint];
-    const { stderr } = await run(join(program, "bin/llmc"), args, { env: cleanEnv() }).catch(
+    const { stderr } = await run(join(program, "bin/llmc"), args, { env: ownEnv() }).catch(
       (error: { stderr: string }) => error,
     );
     expect(stderr).toContain("npm install -g @opentelemetry/api");
@@ -111,7 +114,7 @@ describe("REQ-P2: the published package", () => {
     const link = join(folder, name);
     symlinkSync(file, link);
     for (const path of [file, link])
-      expect((await run(path, ["--version"], { env: cleanEnv() })).stdout).toContain(VERSION);
+      expect((await run(path, ["--version"], { env: ownEnv() })).stdout).toContain(VERSION);
   });
 
   test("serves: a file, a command, and a search, which needs threads, grammars and the embedding table", async () => {
@@ -124,7 +127,7 @@ describe("REQ-P2: the published package", () => {
     const child = spawn(
       join(program, "bin/llmc"),
       ["serve", "--http", "--port", "0", "--root", root, "--mode", "classic"],
-      { cwd: "/", env: { ...cleanEnv(), LLMC_MCP_TOKEN: TOKEN }, stdio: ["ignore", "pipe", "pipe"] },
+      { cwd: "/", env: { ...ownEnv(), LLMC_MCP_TOKEN: TOKEN }, stdio: ["ignore", "pipe", "pipe"] },
     );
     let said = "";
     for (const stream of [child.stdout, child.stderr])
@@ -155,7 +158,7 @@ describe("REQ-P2: the published package", () => {
 
   test("brings the Landlock launcher along, which another process starts from its file", async () => {
     const { stdout } = await run(join(program, "bin/llmc"), ["doctor", "--json", "--root", folder], {
-      env: cleanEnv(),
+      env: ownEnv(),
     });
     expect(stdout).toContain('"sandbox"');
     const names = readdirSync(join(program, "dist/host"), { recursive: true, encoding: "utf8" });

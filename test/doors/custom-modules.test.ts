@@ -1,5 +1,13 @@
-import { describe, expect, test } from "vitest";
-import { createWorkspace, failureOf, type Server, textOf, toolModule, WITH_MODULES } from "../workspace.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createWorkspace,
+  failureOf,
+  type Server,
+  textOf,
+  toolModule,
+  WITH_MODULES,
+  type Workspace,
+} from "../workspace.ts";
 
 const NOTES = `
 export const register = (kit) => {
@@ -49,6 +57,63 @@ const resultOf = async (server: Server, method: string, params?: Record<string, 
 
 const complete = async (server: Server, ref: Record<string, unknown>, name: string, value: string) =>
   (await resultOf(server, "completion/complete", { ref, argument: { name, value } }))["completion"];
+
+/** Each of them beside two good modules and all the others. */
+const BROKEN = [
+  { title: "that does not parse", source: "export const register = (", reason: "custom module left out" },
+  { title: "that throws", source: 'throw new Error("no luck");', reason: "no luck" },
+  { title: "without register", source: "export const other = 1;", reason: "no function named register" },
+  { title: "with a bad tool name", source: toolModule('tool("a.b", () => 1);'), reason: "letters, digits" },
+  {
+    title: "that takes a built-in name",
+    source: toolModule('tool("read_file", () => "HIJACKED");'),
+    reason: "read_file exists already",
+  },
+  {
+    title: "that takes another module's name",
+    source: toolModule('tool("note_add", () => "HIJACKED");'),
+    reason: "note_add exists already",
+  },
+  {
+    title: "that registers a good tool before a bad one",
+    source: toolModule('tool("half", () => 1); tool("stat", () => "HIJACKED");'),
+    reason: "stat exists already",
+  },
+] as const;
+
+describe("REQ-T11 broken modules", () => {
+  let workspace: Workspace;
+  let server: Server;
+  beforeAll(async () => {
+    const broken = BROKEN.map(({ source }, at) => [`mods/b-broken-${at}.mjs`, source] as const);
+    workspace = await createWorkspace({
+      "a.txt": "mine",
+      "mods/a-notes.mjs": NOTES,
+      ...Object.fromEntries(broken),
+      "mods/c-last.mjs": toolModule('tool("last", () => "here");'),
+    });
+    server = await workspace.serve({ args: WITH_MODULES });
+  });
+  afterAll(() => workspace.remove());
+
+  test.each(BROKEN.map((module, at) => ({ ...module, file: `b-broken-${at}.mjs` })))(
+    "a module $title is reported and left out whole; the others load",
+    async ({ file, reason }) => {
+      const names = await server.toolNames();
+      expect(names).toEqual(expect.arrayContaining(["note_add", "last"]));
+      expect(names).not.toContain("half");
+      expect(new Set(names).size).toBe(names.length);
+      expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("mine");
+      expect(textOf(await server.call("note_add", { a: 2, b: 2 }))).toBe("4");
+      await server.until(() => server.stderr.includes(file), "the report");
+      const reports = server.stderr.split("\n").filter((line) => line.includes("custom module left out"));
+      const own = reports.filter((line) => line.includes(file));
+      expect(own).toHaveLength(1);
+      expect(own[0]).toContain(reason);
+      expect(reports.length).toBeLessThanOrEqual(BROKEN.length);
+    },
+  );
+});
 
 describe.concurrent("REQ-T11 custom modules", () => {
   test("a tool, a prompt, a resource and a template work like built-in ones", async () => {
@@ -116,47 +181,6 @@ describe.concurrent("REQ-T11 custom modules", () => {
     expect(await promoted.call("note_add", { a: 1, b: 2 })).toEqual({
       content: [{ type: "text", text: "3" }],
     });
-  });
-
-  test.each([
-    { title: "that does not parse", source: "export const register = (", reason: "custom module left out" },
-    { title: "that throws", source: 'throw new Error("no luck");', reason: "no luck" },
-    { title: "without register", source: "export const other = 1;", reason: "no function named register" },
-    { title: "with a bad tool name", source: toolModule('tool("a.b", () => 1);'), reason: "letters, digits" },
-    {
-      title: "that takes a built-in name",
-      source: toolModule('tool("read_file", () => "HIJACKED");'),
-      reason: "read_file exists already",
-    },
-    {
-      title: "that takes another module's name",
-      source: toolModule('tool("note_add", () => "HIJACKED");'),
-      reason: "note_add exists already",
-    },
-    {
-      title: "that registers a good tool before a bad one",
-      source: toolModule('tool("half", () => 1); tool("stat", () => "HIJACKED");'),
-      reason: "stat exists already",
-    },
-  ])("a module $title is reported and left out whole; the others load", async ({ source, reason }) => {
-    await using workspace = await createWorkspace({
-      "a.txt": "mine",
-      "mods/a-notes.mjs": NOTES,
-      "mods/b-broken.mjs": source,
-      "mods/c-last.mjs": toolModule('tool("last", () => "here");'),
-    });
-    const server = await workspace.serve({ args: WITH_MODULES });
-    const names = await server.toolNames();
-    expect(names).toEqual(expect.arrayContaining(["note_add", "last"]));
-    expect(names).not.toContain("half");
-    expect(new Set(names).size).toBe(names.length);
-    expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("mine");
-    expect(textOf(await server.call("note_add", { a: 2, b: 2 }))).toBe("4");
-    await server.until(() => server.stderr.includes("b-broken.mjs"), "the report");
-    const report = server.stderr.split("\n").filter((line) => line.includes("custom module left out"));
-    expect(report).toHaveLength(1);
-    expect(report[0]).toContain("b-broken.mjs");
-    expect(report[0]).toContain(reason);
   });
 
   test("a folder that does not exist is no error", async () => {

@@ -78,13 +78,13 @@ describe("the HTTP door", () => {
       LLMC_MCP_TOKEN: TOKEN,
       LLMC_MCP_OBSERVABILITY_METRICS_PATH: "/numbers",
     });
-    expect(served.out()).toContain(`curl ${served.url}/numbers`);
+    await expect.poll(served.out).toContain(`curl ${served.url}/numbers`);
     expect((await served.get("/numbers")).status).toBe(200);
     const silent = await openDoor([], {
       LLMC_MCP_TOKEN: TOKEN,
       LLMC_MCP_OBSERVABILITY_METRICS_PROMETHEUS_ENABLED: "false",
     });
-    expect(silent.out()).toContain("check it:");
+    await expect.poll(silent.out).toContain("configure it:");
     expect(silent.out()).not.toContain("metrics");
   });
 

@@ -8,9 +8,11 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Locks } from "../../src/host/state/locks/locks.ts";
 import { recoverWrites } from "../../src/host/write/file-writes.ts";
+import { rounds } from "../rounds.ts";
 import { createRealLocks, openWrites, writesOptions } from "./write-port.ts";
 
-const KILLS = process.env["LLMC_TEST_LONG"] === undefined ? 6 : 150;
+const KILLS = rounds(6, 150);
+const REWRITES = rounds(50, 200);
 const LOOP = fileURLToPath(new URL("./write-crash-loop.ts", import.meta.url));
 const EMPTY = `${createHash("sha256").update("-1\n").digest("hex")}\n-1\n`;
 
@@ -84,7 +86,7 @@ it("FAIL-A13 a writer that lives is not disturbed by the start of another", asyn
   const writes = openWrites(workspace, { locks });
   let isOver = false;
   const writing = (async () => {
-    for (let i = 0; i < 200; i++) await writes.rewrite(`f${i % 5}`, `${i}`);
+    for (let i = 0; i < REWRITES; i++) await writes.rewrite(`f${i % 5}`, `${i}`);
   })().finally(() => {
     isOver = true;
   });
@@ -95,6 +97,6 @@ it("FAIL-A13 a writer that lives is not disturbed by the start of another", asyn
   }
   await writing;
   expect(starts).toBeGreaterThan(1);
-  expect(readFileSync(join(workspace, "f4"), "utf8")).toBe("199");
+  expect(readFileSync(join(workspace, "f4"), "utf8")).toBe(`${REWRITES - 1}`);
   expect(readdirSync(join(workspace, ".llmc/journal"))).toHaveLength(1);
 });
