@@ -13,15 +13,16 @@ import {
   checkRepository,
   findRepository,
   hasSubmodules,
+  type ProgramsOff,
   programsOff,
   settingsFolders,
 } from "./git/repository.ts";
-import { createTrackedFinder } from "./git/tracked.ts";
-import { buildProfile } from "./sandbox-profile.ts";
+import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
+import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { setNewFindingsAside } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
-import { createWorkspaceScan, findingOf } from "./scan/workspace-scan.ts";
+import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -53,6 +54,7 @@ const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodu
 const NO_REPOSITORY = { gitDir: "/dev/null", top: undefined };
 
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
+type Git = NonNullable<Allowed["git"]>;
 
 interface Prepared {
   readonly profile: SandboxProfile;
@@ -61,12 +63,105 @@ interface Prepared {
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
 }
 
+/** One approved command, before it has a sandbox. */
+interface ProfileCall {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly tier: Tier;
+  readonly reach: Reach;
+}
+
+interface Scanned {
+  readonly found: readonly Finding[];
+  readonly secrets: readonly string[];
+}
+
+/** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
+const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
+  const folder = gitFolder(cwd, changedFolders(args), reach);
+  const repository = findRepository(folder, reach.rules.roots);
+  if (repository !== undefined) checkRepository(repository, reach.rules.roots);
+  return { folder, repository };
+};
+
+const refuseShownSecrets = (
+  args: readonly string[],
+  secrets: readonly string[],
+  { kept, changed }: TrackedSecrets,
+): void => {
+  const untracked = secrets.length > kept.size + changed.size;
+  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+};
+
+/** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
+const checkSettings = (
+  { mayRun }: Git,
+  { args, cwd, tier, reach }: ProfileCall,
+  { folder, repository }: ReturnType<typeof locateRepository>,
+  found: readonly Finding[],
+): ProgramsOff => {
+  if (repository === undefined) return programsOff([]);
+  const nested = found
+    .filter(({ kind, path }) => kind === "git" && insideRoots(path, [repository.top]))
+    .map(({ path }) => path);
+  const folders = settingsFolders(repository, nested);
+  if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
+  refuseBorrowedFiles(folders, reach);
+  if (mayRun) return { settings: [], isSure: true };
+  refuseGitDirectories(args, gitFolders(args, cwd, reach), [...folders, ...nested]);
+  refusePlannedPrograms(repository);
+  return programsOff(folders);
+};
+
+/** What the sandbox has to know about git, and git about its repository. */
+interface GitRun {
+  readonly request: Pick<ProfileRequest, "git" | "noFork">;
+  readonly settings: ProgramsOff["settings"];
+  readonly repository: Prepared["repository"];
+}
+
+const NOT_GIT: GitRun = {
+  request: { git: undefined, noFork: false },
+  settings: [],
+  repository: undefined,
+};
+
+const prepareGit = (
+  git: Git,
+  call: ProfileCall,
+  located: ReturnType<typeof locateRepository>,
+  { found, secrets }: Scanned,
+  tracked: TrackedSecrets,
+): GitRun => {
+  const { args, tier } = call;
+  const { repository } = located;
+  if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
+  const { settings, isSure } = checkSettings(git, call, located, found);
+  // A second git process, for a submodule, might run programs that we could not disable, so git may not start one.
+  if (!isSure && tier === "plain") throw refuseUnsure();
+  const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
+  return {
+    request: { git: { repository, kept: tracked.kept }, noFork: !startsOthers || !isSure },
+    settings,
+    repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
+  };
+};
+
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const scan = createWorkspaceScan(source);
   const otherNames = createOtherNames();
   const findTracked = createTrackedFinder();
+
+  const scanRoots = async (roots: readonly string[]): Promise<Scanned> => {
+    const scanned = await scan.current();
+    const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+    const others = await otherNames(named, roots);
+    const secrets = [...named, ...others];
+    source.withheldFiles?.see(secrets);
+    return { found: [...scanned, ...others.map((path) => findingOf("secret", path))], secrets };
+  };
 
   return async (
     { writes, git }: Allowed,
@@ -76,52 +171,24 @@ export const createProfiler = (options: ProfilerOptions) => {
   ): Promise<Prepared> => {
     const { network, limits } = options.settings();
     const reach = source.current();
-    const { roots } = reach.rules;
-    // `-C` moves git before it looks for its repository.
-    const folder = git === undefined ? cwd : gitFolder(cwd, changedFolders(args), reach);
-    const repository = git === undefined ? undefined : findRepository(folder, roots);
-    if (repository !== undefined) checkRepository(repository, roots);
-    const scanned = await scan.current();
-    const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
-    const others = await otherNames(named, roots);
-    const found = [...scanned, ...others.map((path) => findingOf("secret", path))];
-    const secrets = [...named, ...others];
-    source.withheldFiles?.see(secrets);
-    const { kept, changed } =
-      git === undefined ? { kept: new Set<string>(), changed: new Set() } : findTracked(secrets, roots);
-    if (tier === "plain" && git !== undefined) {
-      const untracked = secrets.length > kept.size + changed.size;
-      if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
-    }
-    const nestedIn = (top: string): readonly string[] =>
-      found.filter(({ kind, path }) => kind === "git" && insideRoots(path, [top])).map(({ path }) => path);
-    const folders = repository === undefined ? [] : settingsFolders(repository, nestedIn(repository.top));
-    if (tier === "plain" && repository !== undefined)
-      refuseConfiguredFiles(folders, [repository.top, folder], reach);
-    refuseBorrowedFiles(folders, reach);
-    if (repository !== undefined && git?.mayRun === false) {
-      refuseGitDirectories(args, gitFolders(args, cwd, reach), [...folders, ...nestedIn(repository.top)]);
-      refusePlannedPrograms(repository);
-    }
-    const { settings: gitSettings, isSure } =
-      git?.mayRun === true ? { settings: [], isSure: true } : programsOff(folders);
-    // A second git process, for a submodule, might run programs that we could not disable, so git may not start one.
-    if (!isSure && tier === "plain") throw refuseUnsure();
-    const startsOthers = git?.forks === true || (repository !== undefined && hasSubmodules(repository));
-    const request = {
-      cwd,
-      writes,
-      network,
-      limits,
-      noFork: git !== undefined && (!startsOthers || !isSure),
-      git: git === undefined ? undefined : { repository, kept },
-      guardsNames: tier !== "landlock",
-    };
+    const { roots, privateDirs } = reach.rules;
+    const call: ProfileCall = { args, cwd, tier, reach };
+    const located = git === undefined ? undefined : locateRepository(call);
+    const scanned = await scanRoots(roots);
+    const { found, secrets } = scanned;
+    const { request, settings, repository } =
+      git === undefined || located === undefined
+        ? NOT_GIT
+        : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
     const obeyedNames = writes ? obeyedNamesOf(found) : [];
-    const profile = buildProfile(request, reach, found, obeyedNames);
-    const handed = MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY);
-    if (!writes) return { profile, secrets, gitSettings, repository: handed };
-    const isGit = git !== undefined;
+    const profile = buildProfile(
+      { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock" },
+      reach,
+      found,
+      obeyedNames,
+    );
+    const prepared = { profile, secrets, gitSettings: settings, repository };
+    if (!writes) return prepared;
     const isBeyondReach = beyondReach(tier, profile);
     const setAsideNew: SandboxProfile["setAsideNew"] = (when) =>
       setNewFindingsAside({
@@ -129,13 +196,13 @@ export const createProfiler = (options: ProfilerOptions) => {
         before: found,
         obeyedNames,
         roots,
-        own: reach.rules.privateDirs,
+        own: privateDirs,
         ownWrites: source.ownWrites,
-        isGit,
+        isGit: git !== undefined,
         isRunning: when === "running",
         isLong: when !== undefined,
         isBeyondReach,
       });
-    return { profile: { ...profile, setAsideNew }, secrets, gitSettings, repository: handed };
+    return { ...prepared, profile: { ...profile, setAsideNew } };
   };
 };

@@ -78,107 +78,134 @@ interface NewFindingsOptions {
   readonly isBeyondReach: (path: string) => boolean;
 }
 
+type IsNew = (finding: Finding) => boolean;
+
+const newSince = (before: readonly Finding[]): IsNew => {
+  const pathKey = ({ path, kind, isLink, identity }: Finding): string =>
+    `${kind} ${path} ${isLink ? identity : ""}`;
+  const knownPaths = new Set(before.map(pathKey));
+  // A link that was moved leads elsewhere, and no mount kept it in its place.
+  const knownFiles = new Set(
+    before.filter(({ isLink }) => !isLink).map(({ kind, identity }) => `${kind} ${identity}`),
+  );
+  return (finding) =>
+    !knownPaths.has(pathKey(finding)) && !knownFiles.has(`${finding.kind} ${finding.identity}`);
+};
+
+/**
+ * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
+ * checkout created it.
+ */
+const isSomebodyElses = (path: string, { ownWrites, isBeyondReach, roots }: NewFindingsOptions): boolean => {
+  if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
+  const files = filesBelow(path, MAX_STARTUP_FILES);
+  return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
+};
+
+/** Whether a new finding would be obeyed, and the command may have created it. */
+const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
+  const { before, roots, own, isGit, isLong, isRunning } = options;
+  switch (finding.kind) {
+    case "startup":
+      return !isGit && !isLong && !isSomebodyElses(finding.path, options);
+    case "state":
+      // Only an llmc server creates a state folder, and this server created its own before the command started.
+      return !isRunning && !own.includes(finding.path);
+    case "git":
+      return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, before);
+    default:
+      return finding.kind !== "secret";
+  }
+};
+
+const NOT_RENAMED = "still there: it could not be renamed";
+
+const rename = async (path: string, roots: readonly string[]): Promise<SetAside | undefined> => {
+  const root = roots.find((folder) => insideRoots(path, [folder]));
+  if (root === undefined) return undefined;
+  // Reported as a failure, because the reader of the answer has to remove the file by hand.
+  return moveAside(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
+};
+
+const setAside = async (
+  { path, kind, isLink }: Finding,
+  roots: readonly string[],
+): Promise<SetAside | undefined> => {
+  if (kind === "closed") {
+    const root = roots.find((folder) => insideRoots(path, [folder]));
+    // A folder that we cannot open stays withheld from every command.
+    if (root !== undefined) await openBelow(root, path).catch(() => {});
+    return undefined;
+  }
+  // Under any other name it would still be a git directory, but not without its HEAD.
+  const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD"), roots) : undefined;
+  const isRenamed = posix.basename(path) === ".git" || kind !== "git";
+  return (isRenamed ? await rename(path, roots) : undefined) ?? head;
+};
+
+/** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
+const renamePlanted = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  const { scan, roots, isRunning } = options;
+  const moved: SetAside[] = [];
+  /** Even under its new name, such a folder cannot be scanned. */
+  const renamedUnseen = new Set<string>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await (isRunning ? scan.current() : scan.again());
+    const planted = found.filter(
+      (finding) => isNew(finding) && !renamedUnseen.has(finding.identity) && isPlanted(finding, options),
+    );
+    const count = moved.length;
+    for (const finding of planted) {
+      if (finding.kind === "unknown") renamedUnseen.add(finding.identity);
+      const aside = await setAside(finding, roots);
+      if (aside !== undefined) moved.push(aside);
+    }
+    if (planted.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
+    if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) break;
+  }
+  return moved;
+};
+
+/** Renames obeyed names that lead elsewhere than before. */
+const renameRedirected = async ({
+  obeyedNames,
+  roots,
+  ownWrites,
+  isGit,
+  isLong,
+  isRunning,
+}: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  // Start-up links of a long run may be the user's own doing, like other start-up files.
+  const checked = isRunning ? [] : obeyedNames.filter(({ kind }) => kind !== "startup" || !(isGit || isLong));
+  const moved: SetAside[] = [];
+  for (const name of ledElsewhere(checked, roots)) {
+    const aside = ownWrites?.covers(name) === true ? undefined : await rename(name, roots);
+    if (aside !== undefined) moved.push(aside);
+  }
+  return moved;
+};
+
+/** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
+const unclearStartups = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  if (!options.isLong || options.isRunning || options.isGit) return [];
+  return (await options.scan.current())
+    .filter((finding) => finding.kind === "startup" && isNew(finding))
+    .filter(({ path }) => !isSomebodyElses(path, options))
+    .map(({ path }) => ({ path: path.toWellFormed(), movedTo: "still there: a new start-up file" }));
+};
+
 /**
  * Renames files that did not exist before a command ran and that the user's programs would obey. Nothing can prevent a
  * command from creating a name in a writable folder, so such files are renamed as soon as the command has ended. They
  * are never deleted, because they may be the user's own. A new repository that is plain, as `git init` and `git clone`
  * leave it, stays.
  */
-export const setNewFindingsAside = async ({
-  scan,
-  before,
-  obeyedNames,
-  roots,
-  own,
-  ownWrites,
-  isGit,
-  isRunning,
-  isLong,
-  isBeyondReach,
-}: NewFindingsOptions): Promise<readonly SetAside[]> => {
-  const knownPaths = new Set(
-    before.map(({ path, kind, isLink, identity }) => `${kind} ${path} ${isLink ? identity : ""}`),
-  );
-  // A link that was moved leads elsewhere, and no mount kept it in its place.
-  const knownThings = new Set(
-    before.filter(({ isLink }) => !isLink).map(({ kind, identity }) => `${kind} ${identity}`),
-  );
-  const isNew = ({ path, kind, isLink, identity }: Finding): boolean =>
-    !knownPaths.has(`${kind} ${path} ${isLink ? identity : ""}`) && !knownThings.has(`${kind} ${identity}`);
-  /**
-   * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
-   * checkout created it.
-   */
-  const isSomebodyElses = (path: string): boolean => {
-    if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
-    const files = filesBelow(path, MAX_STARTUP_FILES);
-    return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
-  };
-  const isNewStartup = (finding: Finding): boolean =>
-    finding.kind === "startup" && isNew(finding) && !isSomebodyElses(finding.path);
-  const isObeyed = (finding: Finding): boolean => {
-    if (finding.kind === "startup") return !isGit && !isLong && isNewStartup(finding);
-    // Only an llmc server creates a state folder, and this server created its own before the command started.
-    if (finding.kind === "state") return !isRunning && !own.includes(finding.path);
-    if (finding.kind === "closed" || finding.kind === "unknown") return true;
-    if (finding.kind !== "git") return false;
-    return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, before);
-  };
-  /** Even under its new name, such a folder cannot be scanned. */
-  const renamedUnseen = new Set<string>();
-  const planted = async (): Promise<readonly Finding[]> => {
-    const found = await (isRunning ? scan.current() : scan.again());
-    return found.filter(
-      (finding) => isNew(finding) && isObeyed(finding) && !renamedUnseen.has(finding.identity),
-    );
-  };
-  const rename = async (path: string): Promise<SetAside | undefined> => {
-    const root = roots.find((folder) => insideRoots(path, [folder]));
-    if (root === undefined) return undefined;
-    // Reported as a failure, because the reader of the answer has to remove the file by hand.
-    return moveAside(root, path).catch(() => ({
-      path: path.toWellFormed(),
-      movedTo: "still there: it could not be renamed",
-    }));
-  };
-  const moved: SetAside[] = [];
-  const setAside = async ({ path, kind, isLink, identity }: Finding): Promise<void> => {
-    if (kind === "closed") {
-      const root = roots.find((folder) => insideRoots(path, [folder]));
-      // What is not ours to open stays withheld from every command.
-      if (root !== undefined) await openBelow(root, path).catch(() => {});
-      return;
-    }
-    if (kind === "unknown") renamedUnseen.add(identity);
-    // Under any other name it would still be a git directory: without its HEAD it is none.
-    const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD")) : undefined;
-    const aside =
-      (posix.basename(path) === ".git" || kind !== "git" ? await rename(path) : undefined) ?? head;
-    if (aside !== undefined) moved.push(aside);
-  };
-  // A folder that was a finding itself, such as a start-up folder, was not scanned and may contain more.
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const next = await planted();
-    const before = moved.length;
-    for (const finding of next) await setAside(finding);
-    if (next.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
-    if (moved.length === before || moved.at(-1)?.movedTo.startsWith("still there") === true) break;
-  }
-  // Start-up links of a long run may be the user's own doing, like other start-up files.
-  const judged = isRunning ? [] : obeyedNames.filter(({ kind }) => kind !== "startup" || !(isGit || isLong));
-  for (const name of ledElsewhere(judged, roots)) {
-    const aside = ownWrites?.covers(name) === true ? undefined : await rename(name);
-    if (aside !== undefined) moved.push(aside);
-  }
-  // Somebody else may have created these; the reader of the answer can decide.
+export const setNewFindingsAside = async (options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  const { scan, roots, isRunning } = options;
+  const isNew = newSince(options.before);
+  const planted = await renamePlanted(isNew, options);
+  const redirected = await renameRedirected(options);
+  const unclear = await unclearStartups(isNew, options);
   const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
-  const unclear = isLong && !isRunning && !isGit ? (await scan.current()).filter(isNewStartup) : [];
-  return [
-    ...moved,
-    ...unclear.map(({ path }) => ({
-      path: path.toWellFormed(),
-      movedTo: "still there: a new start-up file",
-    })),
-    ...unseen,
-  ];
+  return [...planted, ...redirected, ...unclear, ...unseen];
 };
