@@ -11,7 +11,7 @@ export interface QueueLimits {
 export interface BoundedQueue {
   /** Starts if that is possible at once; whoever has started calls `release` in the end. */
   tryEnter(): boolean;
-  /** Waits to start. Rejects with the signal's reason, and with `busy` where too many wait already. */
+  /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
   wait(signal?: AbortSignal): Promise<void>;
   release(): void;
   /** Runs the work within the limits. */

@@ -15,7 +15,7 @@ export interface Loaded {
   readonly origins: ReadonlyMap<string, Origin>;
   /** The file that was read, if there was one. */
   readonly file: string | undefined;
-  /** The path where a file was looked for, which is watched. */
+  /** The path of the file, whether it exists or not; it is watched. */
   readonly lookedAt: string;
   /** Further files that a new configuration may come from: the user's own, and the record of trust. */
   readonly alsoFrom: readonly string[];

@@ -16,7 +16,7 @@ export interface Widening {
   readonly grant: TrustRecord["values"][string];
 }
 
-/** A file that lies in the workspace, or could have been written by somebody who may write there. */
+/** A file that is in the workspace, or that somebody with write access to it could have written. */
 export interface WorkspaceFile {
   readonly trustPath: string;
   readonly widening: readonly Widening[];

@@ -30,7 +30,7 @@ export interface CoreSettings extends RegistrySettings, PipeSettings {
 export type ListKind = "tools" | "prompts" | "resources";
 
 interface ServeOptions {
-  /** Left out: `mcp.request_timeout_seconds`. */
+  /** By default, `mcp.request_timeout_seconds`. */
   readonly timeoutMs?: number;
   /** Scopes that the caller needs in addition to `read`. */
   readonly needs?: readonly string[];

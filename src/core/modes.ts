@@ -39,7 +39,7 @@ export const toolsOfMode = <T extends { readonly name: string }>(
   const wanted = new Set(names.map(canonicalName).filter((name) => !settings.withheldTools.includes(name)));
   const listed = offered.filter(({ name }) => wanted.has(name));
   const present = new Set(listed.map(({ name }) => name));
-  // `execute_code` is part of the default: that it does not exist yet is no mistake of the operator.
+  // `execute_code` is part of the default: that it does not exist yet is not the operator's mistake.
   const asked = new Set(settings.promotedTools.map(canonicalName));
   return {
     listed,

@@ -18,7 +18,7 @@ export interface EnvelopeParts {
   readonly handles: Pick<Handles, "put"> | undefined;
   readonly usage: Pick<Usage, "reserve" | "record"> | undefined;
   readonly settings: () => EnvelopeSettings;
-  /** A part of the envelope failed, and the command went on without it. */
+  /** A part of the envelope failed, and the command continued without it. */
   readonly onFailure: (what: string, error: unknown) => void;
   readonly onDone?: ((mode: string, latencyMs: number) => void) | undefined;
 }

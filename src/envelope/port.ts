@@ -6,9 +6,9 @@ import type { Enriched } from "./enrich/contract.ts";
 export interface EnvelopeCall {
   /** A command line as people write it, or the program and its arguments, taken as they are. */
   readonly command: string | readonly string[];
-  /** As the caller wrote it; left out: the workspace. */
+  /** As the caller wrote it; by default, the workspace. */
   readonly cwd?: string | undefined;
-  /** Left out: `mcp.te.timeout`; at most `mcp.tools.exec_timeout`. */
+  /** By default `mcp.te.timeout`, at most `mcp.tools.exec_timeout`. */
   readonly timeoutSeconds?: number | undefined;
   /** No summary: the output as it is, with the whole behind a handle where it is long. */
   readonly raw?: boolean | undefined;
@@ -22,7 +22,7 @@ export interface EnvelopeResult {
   readonly tier: Tier | null;
   readonly durationMs: number;
   readonly timedOut: boolean;
-  /** Protected names that came into being during the run and were renamed. */
+  /** Protected names that were created during the run and have been renamed. */
   readonly setAside: readonly string[];
   /** The limit of memory or processes that was hit. */
   readonly limit?: "memory" | "processes" | undefined;

@@ -18,7 +18,7 @@ export interface CommandFacts {
   readonly allowlist: readonly string[];
   /** What the operator granted, as `program:power`. */
   readonly powers: readonly string[];
-  /** Whether a path as written stays inside the roots; left out: relative paths that do not climb do. */
+  /** Whether a path as written stays inside the roots. By default, relative paths that do not climb do. */
   readonly isInside?: IsInside;
 }
 

@@ -21,7 +21,7 @@ const ENV_TEMPLATES = new Set([".env.example", ".env.sample", ".env.template"]);
 
 interface Rule {
   readonly source: string;
-  /** The glob speaks of the final name alone, at any depth. */
+  /** The glob is matched against the final name only, at any depth. */
   readonly byName: boolean;
   /** The last part is a name with wildcards, so what it catches may be an accident. */
   readonly loose: boolean;

@@ -167,7 +167,7 @@ export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolea
   entryKind(posix.join(dir, ".git")) === undefined;
 
 /**
- * Whether a path lies in a git directory, or would make its folder one. A file called HEAD is what every git directory
+ * Whether a path is in a git directory, or would make its folder one. A file called HEAD is what every git directory
  * needs, so nobody but git makes one: then no sequence of writes, however interleaved, ends in a new repository.
  */
 const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {

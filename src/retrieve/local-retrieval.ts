@@ -34,7 +34,7 @@ export interface RetrievalOptions {
   /** Read on every call: the configuration can change while the server runs. */
   readonly settings: () => IndexSettings;
   readonly onWarning: (message: string) => void;
-  /** Left out: the built-in ones. */
+  /** By default, the built-in ones. */
   readonly embedderFiles?: EmbedderFiles;
   /** Computes the vectors instead of the built-in embedding. */
   readonly model?: EmbeddingModel | undefined;

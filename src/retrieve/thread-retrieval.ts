@@ -7,7 +7,7 @@ import type { IndexThreadData, IndexThreadMethods } from "./index-thread.ts";
 import type { RetrievalOptions } from "./local-retrieval.ts";
 
 export interface ThreadRetrievalOptions extends Omit<RetrievalOptions, "embedderFiles" | "model"> {
-  /** Where the model is that computes the vectors; left out: the built-in embedding does. */
+  /** The model that computes the vectors; by default, the built-in embedding. */
   readonly onnx?: LocalModelSetting | undefined;
 }
 

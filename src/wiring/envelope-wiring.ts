@@ -47,7 +47,10 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
     onFailure: (what, error) => {
       if (warned.has(what)) return;
       warned.add(what);
-      log.warn({ what, code: toLlmcError(error).code }, "a part of the envelope failed; the command went on");
+      log.warn(
+        { what, code: toLlmcError(error).code },
+        "a part of the envelope failed; the command continued",
+      );
     },
     onDone: parts.onCommand,
   });

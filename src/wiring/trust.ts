@@ -63,7 +63,7 @@ const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({
       : { [MODULES_KEY]: Object.fromEntries(modules.map(({ file, digest }) => [file, digest])) },
 });
 
-/** Records of trust lie in the user's state folder, where no workspace reaches. */
+/** Records of trust are stored in the user's state folder, where no workspace reaches. */
 export const createTrust = (request: Request): Trust => {
   const files = createTrustFiles();
   const folder = trustFolder(request.folders.state);

@@ -21,7 +21,7 @@ const SUMMARY = /^\d+ director(?:y|ies)(?:, \d+ files?)?$/;
 
 const INDENT = " ";
 
-/** What lies deeper is counted on the folder that holds it. */
+/** Deeper entries are counted with the folder that contains them. */
 const tellTo = (rows: readonly Row[], maxDepth: number): string[] => {
   const told: string[] = [];
   let hidden = 0;

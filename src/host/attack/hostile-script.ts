@@ -1,6 +1,7 @@
 /**
- * What a hostile program tries inside the sandbox. It is text, because it runs there and not here, and harmless, because
- * everything that it aims at lies in the practice workspace, or is taken back at once. Prints the names of the attempts that succeeded.
+ * What a hostile program tries inside the sandbox. It is text, because it runs there and not here, and harmless,
+ * because everything that it attacks is in the practice workspace, or is undone at once. Prints the names of the
+ * attempts that succeeded.
  */
 export const HOSTILE_SCRIPT = `
 const fs = require("node:fs"), net = require("node:net");

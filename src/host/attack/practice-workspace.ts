@@ -63,7 +63,7 @@ const listen = async () => {
   return { port, count: () => count, close: () => server.close() };
 };
 
-/** Everything lies in a temporary folder, and goes with it. */
+/** Everything is in a temporary folder and is removed with it. */
 export const createPracticeWorkspace = async (): Promise<PracticeWorkspace> => {
   const top = await realpath(await mkdtemp(join(tmpdir(), "llmc-practice-")));
   const [root, outside, home] = ["workspace", "outside", "home"].map((name) => join(top, name)) as [

@@ -6,7 +6,7 @@ import { type GitSetting, parseGitConfig } from "./config.ts";
 import { isInclude, MAX_CONFIG_BYTES, readSmallFile, realOf } from "./files.ts";
 import { commonDirOf, gitDirOf } from "./git-dir.ts";
 
-/** Something that git obeys because of a git directory, although it lies elsewhere or has its name elsewhere. */
+/** Something that git obeys because of a git directory, although it, or its name, is outside of it. */
 export interface ObeyedElsewhere {
   /** Hooks are programs of the project, which people edit; configuration is what git reads, whatever it is called. */
   readonly kind: "hooks" | "config";

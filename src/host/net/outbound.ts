@@ -7,7 +7,7 @@ import { LlmcError } from "../../base/error.ts";
 import { isLoopbackAddress } from "../../policy/egress.ts";
 
 interface OutboundRules {
-  /** The only one that is spoken to. */
+  /** The only origin that is connected to. */
   readonly origin: string;
   /** Addresses that are not of this machine are refused, after the name was looked up and before a packet is sent. */
   readonly loopbackOnly: boolean;

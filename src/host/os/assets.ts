@@ -3,7 +3,10 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { LlmcError } from "../../base/error.ts";
 
-/** The embedding table's files, checked. Weights and scales lie in memory that threads can share: send this object to them. */
+/**
+ * The embedding table's files, checked. Weights and scales are in memory that threads can share: send this object to
+ * them.
+ */
 export interface EmbedderFiles {
   readonly weights: Int8Array;
   readonly scales: Float32Array;

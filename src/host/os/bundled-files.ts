@@ -14,7 +14,7 @@ const shipped = (name: string): string => fileURLToPath(new URL(`../../../assets
 
 const resolve = (specifier: string): string => fileURLToPath(import.meta.resolve(specifier));
 
-/** Whether a package lies where this program would find it. */
+/** Whether a package is installed where this program would find it. */
 export const isInstalled = (name: string): boolean => {
   try {
     return existsSync(resolve(name));

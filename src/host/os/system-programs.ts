@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 
-/** Where programs are looked for, and the PATH that they see; never the server's own, which may lead anywhere. */
+/** Where programs are searched for, and the PATH that they get; never the server's own, which may lead anywhere. */
 export const SYSTEM_PATH: readonly string[] = [
   "/usr/local/sbin",
   "/usr/local/bin",

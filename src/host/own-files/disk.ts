@@ -13,7 +13,7 @@ import { replaceFile } from "./replace-file.ts";
  */
 export interface Disk {
   /**
-   * The text, or undefined when there is no such file. It is an error if the path is not a regular file, lies below a
+   * The text, or undefined when there is no such file. It is an error if the path is not a regular file, is below a
    * file, or is larger than 1 MiB.
    */
   readText(path: string): Promise<string | undefined>;

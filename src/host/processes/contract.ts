@@ -3,13 +3,16 @@ import type { Tier } from "../run/tiers/contract.ts";
 
 export interface ProcessCall {
   readonly command: string;
-  /** As the caller wrote it; left out: the workspace. */
+  /** As the caller wrote it; by default, the workspace. */
   readonly cwd: string | undefined;
   /** Whether it gets a terminal of its own. */
   readonly pty: boolean;
 }
 
-/** Whose processes these are; to anybody else they do not exist. The rest is what the process is told of its caller. */
+/**
+ * Whose processes these are; to anybody else they do not exist. The rest is passed to the process as information about
+ * its caller.
+ */
 export interface ProcessOwner extends CommandSession {
   readonly owner: string;
 }
@@ -40,7 +43,7 @@ export interface ProcessOutput extends ProcessView {
 }
 
 export interface ReadRequest {
-  /** Byte to begin with; left out: where the last read ended. */
+  /** Byte to begin with; by default, where the last read ended. */
   readonly from?: number | undefined;
   /** Only the last lines of what is kept. */
   readonly lines?: number | undefined;

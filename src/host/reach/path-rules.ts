@@ -42,7 +42,7 @@ export const createPathRules = (
   const stateDir = posix.join(realWorkspace, STATE_DIR);
   return cacheByList(roots, (items) => {
     const all = items.map((root) => posix.resolve(writtenWorkspace, root));
-    // Whoever may write a root can swap what lies in it for a link, so a root inside another adds nothing.
+    // Whoever may write a root can replace its content with a link, so a root inside another adds nothing.
     const isNested = (root: string, others: readonly string[]): boolean =>
       others.some((other) => other !== root && insideRoots(root, [other]));
     const roots = all.filter((root) => !isNested(root, all)).map(realOrFuture);

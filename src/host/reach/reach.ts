@@ -32,7 +32,7 @@ export interface ReachOptions {
   readonly outsideHint?: (path: string) => string | undefined;
   /** If omitted, the best method that works on this machine. */
   readonly locate?: Locate;
-  /** Left out: as the system usually does. */
+  /** By default, as the system usually does. */
   readonly ignoreCase?: boolean;
 }
 

@@ -50,10 +50,10 @@ export interface Files {
     signal?: AbortSignal,
     options?: { readonly details: boolean },
   ): Promise<DirectoryListing>;
-  /** A tree, as deep as asked for; a glob speaks of names, or of paths where it has a slash. */
+  /** A tree, as deep as asked for; a glob matches names, or paths if it contains a slash. */
   walk(path: string, request: WalkQuery, signal?: AbortSignal): Promise<Walk>;
   stat(path: string, signal?: AbortSignal): Promise<FileStat & { readonly path: string }>;
-  /** Several ranges of lines at once, long lines cut. What lies past the end is left out. */
+  /** Several ranges of lines at once, long lines cut. Lines past the end are omitted. */
   readLines(path: string, ranges: readonly LineRange[], signal?: AbortSignal): Promise<LineRanges>;
 }
 

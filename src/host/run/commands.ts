@@ -17,7 +17,7 @@ import type { CommandLimits } from "./tree/limits.ts";
 export interface CommandCall {
   /** The program and its arguments, taken as they are. */
   readonly command: readonly [string, ...string[]];
-  /** As the caller wrote it; left out: the workspace. */
+  /** As the caller wrote it; by default, the workspace. */
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
   readonly maxOutputBytes: number;

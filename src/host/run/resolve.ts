@@ -11,7 +11,10 @@ export interface ProgramSearch {
   readonly allowlist: readonly string[];
   /** Absolute; the fixed ones, then those that the operator added. */
   readonly dirs: readonly string[];
-  /** Real paths that tools and commands may write: what lies there is no program unless listed by its whole path. */
+  /**
+   * Real paths that tools and commands may write: files there do not count as programs unless they are listed by
+   * absolute path.
+   */
   readonly writableRoots: readonly string[];
   /** The search program that came with us, where the machine has none. */
   readonly ripgrepPath?: string;
@@ -79,9 +82,9 @@ const notFound = (program: string): LlmcError =>
   });
 
 /**
- * Finds the one file that a program name stands for. The name decides what is looked for, and the list decides by name, since
- * a program with several names (busybox) is a shell under one of them. A path is only another way to say the name: it
- * must lead to the very file that the name leads to, and the file that is started is found by the name.
+ * Finds the one file that a program name stands for. The name decides what is searched for, and the list decides by
+ * name, since a program with several names (busybox) is a shell under one of them. A path is only another way to say
+ * the name: it must lead to the very file that the name leads to, and the file that is started is found by the name.
  */
 export const resolveProgram = async (program: string, search: ProgramSearch): Promise<ResolvedProgram> => {
   const name = posix.basename(program);

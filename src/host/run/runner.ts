@@ -20,7 +20,7 @@ export interface RunnerOptions {
   readonly tiers?: readonly Tier[];
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi?: number;
-  /** Left out: control groups where this machine lets us make them. */
+  /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
 }
 
@@ -53,7 +53,7 @@ export interface CommandStarter {
 const QUEUE = { maxRunning: Math.min(32, Math.max(8, 2 * availableParallelism())), maxWaiting: 32 };
 
 const tooManyCommands = (running: number, waiting: number): LlmcError =>
-  new LlmcError("busy", `${running} commands are running and ${waiting} wait already.`, {
+  new LlmcError("busy", `${running} commands are already running and ${waiting} are waiting.`, {
     hint: "Wait for some of them to end, then try again.",
   });
 

@@ -22,7 +22,7 @@ export const checkPattern = (pattern: string): void => {
   }
 };
 
-/** Whether a pattern speaks of more than one line: a newline, or a dot that matches one. */
+/** Whether a pattern can match more than one line: a newline, or a dot that matches one. */
 export const isMultiline = ({ pattern, literal }: Pick<ContentQuery, "pattern" | "literal">): boolean =>
   pattern.includes("\n") || (!literal && /\\n|\(\?[a-z]*s[a-z]*[:)-]/.test(pattern));
 

@@ -13,7 +13,7 @@ export interface RipgrepRun {
   readonly cwd: string;
   /** A descriptor to search instead of files. */
   readonly stdin?: number | undefined;
-  /** The real path of the directory whose ignore files it obeys, and those above; left out: it obeys none. */
+  /** The real path of the directory whose ignore files it obeys, and those above; if omitted, it obeys none. */
   readonly ignoreRoot?: string | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;

@@ -19,7 +19,7 @@ export interface SearchOptions {
   readonly handles: Pick<Handles, "put">;
   /** After so long counting stops, and the answer says so. Asked on every call. */
   readonly timeoutMs: () => number;
-  /** Left out: the one that came with us. */
+  /** By default, the bundled one. */
   readonly rgPath?: string;
 }
 

@@ -44,7 +44,7 @@ export type SourceRead =
 
 /** The files that an index is made of: what ignore files and the denylist leave, below all roots. */
 export interface SourceFiles {
-  /** In order of their paths. `under` is a directory, given as paths are: only what lies below it. */
+  /** In order of their paths. `under` is a directory, given as paths are: only files below it. */
   list(signal?: AbortSignal, under?: { readonly path: string; readonly deep: boolean }): Promise<Listing>;
   read(path: string, maxBytes: number, signal?: AbortSignal, unlessStamp?: string): Promise<SourceRead>;
   /** Undefined: nothing is there that may be reached. */

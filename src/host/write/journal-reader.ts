@@ -13,7 +13,7 @@ import {
 } from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";
 
-// The journal lies in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
+// The journal is in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
 // and even of that every field is checked.
 
 // The record of a change with the maximum number of files has about 600 KB.

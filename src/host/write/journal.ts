@@ -83,7 +83,7 @@ interface Log {
   readonly head: number;
 }
 
-/** Names of files of a journal; any other file that lies there is somebody else's. */
+/** Names of files of a journal; any other file there is not ours. */
 export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
 
 /**

@@ -35,7 +35,7 @@ export interface Recovered {
   readonly hasOtherKey?: true;
 }
 
-/** What the operator is told of files that were refused. */
+/** Explains refused files to the operator, in the log. */
 export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">): string =>
   hasOtherKey === true
     ? "the write journal contains records that were signed with another key: the file `key` in llmc's state folder has been lost or replaced, or the workspace comes from another user. They were not applied, but renamed to *.refused: put the old key back, remove that suffix and start again, or check the files of the last change yourself"

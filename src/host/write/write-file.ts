@@ -27,7 +27,7 @@ import {
 const openAsync = promisify(open);
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Reads what was looked at, and nothing else: a file that is another one before or after is looked at again. */
+/** Reads the file that was located and no other: if it has been replaced before or after, it is located again. */
 export const readHeld = async <T>(
   { at }: WriteTarget,
   stats: BigIntStats,
@@ -60,12 +60,12 @@ export const findFile = async (requestedPath: string, reach: WriteReach): Promis
 interface Installation {
   readonly target: WriteTarget;
   readonly bytes: Buffer;
-  /** Whether the file there must still be the one that was looked at. */
+  /** Whether the existing file must still be the one that was located. */
   readonly mustBeSame: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Replaces the old file, or creates one where there is none, with a whole new file. */
+/** Replaces the old file, or creates a file, by writing a complete new one. */
 export const install = async (
   { target, bytes, mustBeSame, signal }: Installation,
   lease: Lease,

@@ -33,7 +33,7 @@ interface CachedIndex {
 }
 
 /**
- * Tells which withheld files are just as git keeps them, so that showing them to git gives nothing away. A file that
+ * Finds the withheld files that are identical to the version in git's index, so that git may read them. A file that
  * differs, an index that cannot be read, and any other doubt count as not kept (FAIL-J4).
  */
 export const createTrackedFinder = () => {
@@ -54,7 +54,7 @@ export const createTrackedFinder = () => {
     return blobs;
   };
 
-  /** Both are real paths; the roots bound where a repository is looked for. */
+  /** Both are real paths; repositories are searched for only inside the roots. */
   return (paths: readonly string[], roots: readonly string[]): TrackedSecrets => {
     const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
     for (const path of paths) {

@@ -11,7 +11,7 @@ export type ParseShell = (line: string) => Promise<ShellTree>;
 export interface LineCall {
   /** A command line as people write it, or one program and its arguments, taken as they are. */
   readonly command: string | readonly string[];
-  /** As the caller wrote it; left out: the workspace. */
+  /** As the caller wrote it; by default, the workspace. */
   readonly cwd: string | undefined;
   /** For the whole line. */
   readonly timeoutSeconds: number | undefined;

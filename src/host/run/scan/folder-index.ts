@@ -148,7 +148,7 @@ const readFolder = async <T>(state: State<T>, path: string): Promise<void> => {
   state.list = undefined;
   const lookedAt = Date.now();
   const entry = await lstat(systemPath(path)).catch(() => undefined);
-  // A link in its place leads to something that is found under its own name, or lies outside.
+  // A link in its place leads to something that is found under its own name, or is outside.
   const folder = entry?.isDirectory() === true ? entry : undefined;
   const entries = await readEntries(path).catch(() => undefined);
   const before = state.known.get(path);

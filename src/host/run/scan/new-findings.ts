@@ -29,7 +29,10 @@ const listFiles = (path: string, max: number): readonly string[] | undefined => 
   return files;
 };
 
-/** The files at or below a path; undefined where there are too many, or something else, or one cannot be looked at. */
+/**
+ * The files at or below a path; undefined if there are too many, if there is anything else, or if one cannot be
+ * accessed.
+ */
 const filesBelow = (path: string, max: number): readonly string[] | undefined => {
   try {
     return listFiles(path, max);

@@ -141,7 +141,7 @@ const makeBelow = (root: string, path: string): Promise<void> =>
 
 /** Protected names that a sandbox cannot cover because nothing is there yet. */
 export interface MissingNames {
-  /** Renames those that came into being; to be called when every process of the command is gone. */
+  /** Renames those that were created. Call it when all processes of the command have ended. */
   setAside(): Promise<readonly SetAside[]>;
 }
 

@@ -14,7 +14,7 @@ export interface Finding {
   readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
   /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
-  /** A link cannot be covered by a mount; it is looked at again after the run. */
+  /** A link cannot be covered by a mount; it is checked again after the run. */
   readonly isLink: boolean;
   /** Names the very file or folder, wherever it is moved. */
   readonly identity: string;
@@ -97,8 +97,8 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
       if (entry.name === ".git") return { found: [findingOf("git", path, isLink)], enter: false };
       if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
       const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
-      // What lies in a start-up folder is guarded with it; secrets and repositories in it are still looked for.
-      // A link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
+      // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
+      // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
       const isFirst = isLink || !reachRules.isStartup(posix.dirname(path));
       const isStartup = reachRules.isStartup(path) ? isFirst : isLink && isAboveStartup(path);
       if (!isStartup || isDependency(path)) return { found, enter: true };
@@ -110,7 +110,7 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
   });
 
 /**
- * What lies in the roots that commands must not read or change, kept up to date without reading every folder each time.
+ * Finds what commands must not read or change in the roots, kept up to date without reading every folder each time.
  * When the rules change, everything is scanned again.
  */
 export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {

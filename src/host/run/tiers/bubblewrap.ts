@@ -11,11 +11,11 @@ import type { SandboxFiles } from "./sandbox-files.ts";
 import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 
-/** What lies at one place inside; the deeper place is mounted later, and at the same place the later kind wins. */
+/** A mount in the sandbox; deeper mount points come later, and at the same mount point the later kind wins. */
 interface Mount {
   readonly path: string;
   readonly args: readonly string[];
-  /** Set where something that lies outside is shown under the same name. */
+  /** Set if another file is mounted under this name. */
   readonly source?: string;
 }
 
@@ -148,9 +148,9 @@ const bubblewrapArgs = (
     "ALL",
     ...mounts.flatMap((mount) => mount.args),
     ...(sharesTemp(profile) ? ["--bind", files.home, files.home] : ["--dir", HOME]),
-    // Last, when everything that lies inside has its place. To root, the kernel's settings in /proc stay writable
-    // without any power, and one of them (core_pattern) names a program that runs outside. What is left of the first
-    // file system, on which everything else is mounted, is memory without a bound.
+    // Last, when everything inside is mounted. To root, the kernel's settings in /proc stay writable without any power,
+    // and one of them (core_pattern) names a program that runs outside. What is left of the first file system, on which
+    // everything else is mounted, is memory without a bound.
     ...["/proc", "/dev", ...(holdsAll ? [] : ["/"]), ...hiddenFolders].flatMap((path) => [
       "--remount-ro",
       path,

@@ -14,7 +14,7 @@ export interface CommandRequest {
   readonly maxOutputBytes: number;
   /** Receives every byte as it arrives, even beyond the limit. It must be fast, and copy what it wants to keep. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
-  /** Left out: no input, and both streams to `onOutput`. Called once, when everything else is ready. */
+  /** If omitted, there is no input, and both streams go to `onOutput`. Called once, when everything else is ready. */
   readonly openStreams?: (() => TreeStreams) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;

@@ -75,7 +75,8 @@ export const foldersAbove = (paths: readonly string[], root: string): ReadonlySe
 const grantEntries = (walk: Walk, path: string, folder: string, rights: number): void => {
   const entries = readdirSync(folder, { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory());
-  // Too many to name one by one: what lies here itself stays closed, rather than open with the secret among it.
+  // Too many to name one by one: the files directly in this folder stay closed, because opening them would open the
+  // secret too.
   const isTooMuch = entries.length > MAX_ENTRIES || entries.length > walk.rulesLeft;
   for (const { name } of isTooMuch ? folders : entries)
     grantBelow(walk, join(path, name), `${folder}/${name}`, rights);
@@ -85,7 +86,7 @@ const grantBelow = (walk: Walk, path: string, at: string, rights: number): void 
   if (walk.closed.has(path) || walk.rulesLeft <= 0) return;
   let descriptor: number;
   try {
-    // Never through a link: rights belong to what lies here, not to where a command points it.
+    // Never through a link: rights belong to the file here, not to the target of a link that a command created.
     descriptor = openSync(at, O_PATH | constants.O_NOFOLLOW);
   } catch {
     return;

@@ -1,11 +1,11 @@
 import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
 
 export interface FilterOptions {
-  /** Left out: a network namespace of its own stands around the command. */
+  /** If omitted, the command has a network namespace of its own. */
   readonly network?: "none" | "shared";
   /** The program may have threads, and starts no other program. */
   readonly noFork?: boolean;
-  /** Left out: namespaces stand around the command. */
+  /** If omitted, the command runs in namespaces. */
   readonly landlock?: LandlockGaps;
 }
 
@@ -116,7 +116,7 @@ const noSpecialFiles = (): Rules =>
     ["mknodat", refuseSpecialBits(2)],
     ["open", refuseSpecialFiles(1)],
     ["openat", refuseSpecialFiles(2)],
-    // Its mode lies in memory that a filter cannot read; programs fall back to openat.
+    // Its mode is in memory that a filter cannot read; programs fall back to openat.
     ["openat2", [give(ENOSYS)]],
   ]);
 
@@ -137,7 +137,7 @@ const knownFamilies = (): Instruction[] => [
 
 const commonRules = (noFork: boolean): Rules => {
   const rules: Rules = new Map([...NEVER.map((name) => [name, [give(EPERM)]] as const), ...noSpecialFiles()]);
-  // Its flags lie in memory that a filter cannot read; the C library falls back to clone.
+  // Its flags are in memory that a filter cannot read; the C library falls back to clone.
   rules.set("clone3", [give(ENOSYS)]);
   const threadsOnly: Instruction[] = noFork ? [[JUMP_ANY_BIT, 1, 0, CLONE_THREAD], give(EPERM)] : [];
   rules.set("clone", [load(argument(0)), [JUMP_ANY_BIT, 0, 1, NAMESPACES], give(EPERM), ...threadsOnly]);

@@ -18,7 +18,10 @@ export interface TreeLimits {
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
-  /** Left out: no input, and both streams to `onOutput`. Called at the last moment; its descriptors are closed here. */
+  /**
+   * If omitted, there is no input, and both streams go to `onOutput`. Called at the last moment; its descriptors are
+   * closed here.
+   */
   readonly openStreams?: (() => TreeStreams) | undefined;
   /** Told of the tree before it runs. */
   readonly onTree?: ((tree: ProcessTree) => void) | undefined;

@@ -16,7 +16,7 @@ import type { Renderer } from "./render.ts";
 import { createHandleStore, type HandleRow, type HandleStore } from "./store.ts";
 import { createSweeper, type Sweeper } from "./sweep.ts";
 
-/** What lies behind a handle. */
+/** The payload of a handle. */
 export type HandleKind = "file_content" | "fs_list" | "search_hits" | "output";
 
 export interface HandleInfo {

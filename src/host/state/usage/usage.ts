@@ -5,7 +5,7 @@ export interface UsageRecord {
   readonly agent: string;
   /** A label that the caller chose. */
   readonly session: string;
-  /** Whose budget it counts against; empty: nobody's. */
+  /** Whose budget it counts against; empty if it counts against no budget. */
   readonly owner: string;
   readonly model: string;
   /** Program and subcommand. */
