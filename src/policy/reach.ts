@@ -252,3 +252,13 @@ export const writeDenied = (requestedPath: string, refusal: WriteRefusal, inside
   const where = inside === undefined ? "" : `${quoteForMessage(inside)} in `;
   return new LlmcError("path_denied", `${where}${quoteForMessage(requestedPath)} ${message}`, { hint });
 };
+
+/** Of the source of a copy, which would only be read: why it is not, without a word on changing it. */
+export const copyDenied = (requestedPath: string, refusal: WriteRefusal): LlmcError => {
+  const { message } =
+    refusal in REACH ? REACH[refusal as ReachId] : OTHER_REFUSALS[refusal as keyof typeof OTHER_REFUSALS];
+  const [reason = ""] = message.split(/[,:;]|\.$/);
+  return new LlmcError("path_denied", `${quoteForMessage(requestedPath)} cannot be copied: it ${reason}.`, {
+    hint: "Name another source.",
+  });
+};

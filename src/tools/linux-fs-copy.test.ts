@@ -84,8 +84,23 @@ describe("linux_fs_copy", () => {
     linkSync(join(app.root, ".env"), join(app.root, "harmless.txt"));
     symlinkSync("/etc/hostname", join(app.root, "out"));
     await app.text("run_cmd", { command: "ls" });
-    for (const source of [".env", "harmless.txt", "out", "/etc/hostname", ".llmc/state.db"])
-      expect(await refusal(app, source, "x.txt"), source).toBe("INVALID_PATH");
+    for (const source of [
+      ".env",
+      "harmless.txt",
+      "out",
+      "/etc/hostname",
+      ".llmc/state.db",
+      "llmc.toml",
+      ".",
+    ]) {
+      const result = await copy(app, source, "x.txt");
+      expect(result, source).toMatchObject({ kind: "error", body: { meta: { error_code: "INVALID_PATH" } } });
+      // The source is read: a message about changing it would send the caller to another tool.
+      expect(JSON.stringify(result), source).not.toMatch(/chang|written|moved|remov/);
+    }
+    expect(JSON.stringify(await copy(app, ".env", "x.txt"))).toContain(
+      "cannot be copied: it is on the denylist (mcp.tools.denylist_globs).",
+    );
     for (const target of ["../x", "llmc.toml", ".git/hooks/pre-commit", ".llmc/x"])
       expect(await refusal(app, "a.txt", target), target).toBe("INVALID_PATH");
     expect(existsSync(join(app.root, "x.txt"))).toBe(false);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
+import { smallDiff } from "./edits/small-diff.ts";
 import { applyEdits, type TextEdit } from "./edits/text-edit.ts";
 import { shaInput, shortSha } from "./sha.ts";
 import { defineTool } from "./tool.ts";
@@ -31,7 +32,13 @@ export const linuxFsEdit = defineTool({
     edits: z.array(edit).min(1).optional(),
     expected_sha256: shaInput.nullish(),
   }),
-  output: z.object({ replacements: z.int(), bytes_written: z.int(), new_sha256: z.string() }),
+  output: z.object({
+    replacements: z.int(),
+    bytes_written: z.int(),
+    new_sha256: z.string(),
+    /** The changed lines, as many as fit into a few tokens. */
+    diff: z.string(),
+  }),
   run: async (
     { path, old_text, new_text, expected_replacements, edits, expected_sha256 },
     { writes },
@@ -46,9 +53,14 @@ export const linuxFsEdit = defineTool({
     const wanted = edits?.map(toEdit) ?? [
       toEdit({ old_text: old_text ?? "", new_text: new_text ?? "", expected_replacements }),
     ];
+    let diff = "";
     const written = await writes.update(
       path,
-      (text) => applyEdits(text, wanted),
+      (text) => {
+        const changed = applyEdits(text, wanted);
+        diff = smallDiff(text, changed);
+        return changed;
+      },
       { expectedSha256: expected_sha256 ?? undefined },
       signal,
     );
@@ -56,7 +68,9 @@ export const linuxFsEdit = defineTool({
       replacements: wanted.reduce((sum, { expectedReplacements }) => sum + expectedReplacements, 0),
       bytes_written: written.bytesWritten,
       new_sha256: written.sha256,
+      diff,
     };
   },
-  render: ({ replacements, new_sha256 }) => `ok: ${replacements} replaced, sha256 ${shortSha(new_sha256)}`,
+  render: ({ replacements, new_sha256, diff }) =>
+    `ok: ${replacements} replaced, sha256 ${shortSha(new_sha256)}${diff === "" ? "" : `\n${diff}`}`,
 });

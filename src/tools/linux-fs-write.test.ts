@@ -94,7 +94,7 @@ describe("linux_fs_edit", () => {
   test("REQ-F5: one edit, several edits, counted edits", async () => {
     const app = await openTestApp({ files: { "a.ts": "const a = 1;\nconst b = 2;\n", "x.txt": "x x x" } });
     expect(await app.text("linux_fs_edit", { path: "a.ts", old_text: "a = 1", new_text: "a = 10" })).toMatch(
-      /^ok: 1 replaced, sha256 [0-9a-f]{12}$/,
+      /^ok: 1 replaced, sha256 [0-9a-f]{12}\n@@ 1\n-const a = 1;\n\+const a = 10;$/,
     );
     await app.text("linux_fs_edit", {
       path: "a.ts",

@@ -1,15 +1,17 @@
 import { type BigIntStats, fstatSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { insideRoots, pathDenied, shownPath } from "../../policy/paths.ts";
-import { writeDenied } from "../../policy/reach.ts";
+import { insideRoots, pathDenied, resolveRequestedPath, shownPath } from "../../policy/paths.ts";
+import { copyDenied, judgeWrite } from "../../policy/reach.ts";
+import { translate } from "../reach/explain-failure.ts";
 import { readWhole } from "./bytes.ts";
 import type { Copied, FileChange } from "./contract.ts";
 import { alreadyExists, changedMeanwhile, translateWrite } from "./failure.ts";
 import { MAX_TOTAL_BYTES, refuseTooMany, tooLarge } from "./plan.ts";
 import { scanTree } from "./tree.ts";
-import { RETRY, refuseHidden, type WriteContext } from "./write-context.ts";
+import { RETRY, type WriteContext } from "./write-context.ts";
 import { readHeld } from "./write-file.ts";
 import type { WriteReach } from "./write-reach.ts";
 import { explainMissing, findExistingParent, findTarget, type WriteTarget } from "./write-target.ts";
@@ -36,11 +38,12 @@ const readSource = async (
   maxBytes: number,
   { reach, signal }: Copy,
 ): Promise<Buffer> => {
-  refuseHidden(file, stats, reach);
+  if (reach.isWithheld(file.realPath)) throw copyDenied(file.requestedPath, "secret");
+  if (reach.isProtectedFile(stats)) throw copyDenied(file.requestedPath, "config");
   if (stats.size > BigInt(maxBytes)) throw tooLarge();
   const bytes = await readHeld(file, stats, (fd) => {
     // A secret may have a second, harmless name.
-    if (reach.isWithheld(file.realPath, fstatSync(fd))) throw writeDenied(file.requestedPath, "secret");
+    if (reach.isWithheld(file.realPath, fstatSync(fd))) throw copyDenied(file.requestedPath, "secret");
     return readWhole(fd, Number(stats.size), signal);
   });
   if (bytes === RETRY) throw changedMeanwhile(file.requestedPath);
@@ -86,13 +89,31 @@ const listTree = async (from: WriteTarget, signal: AbortSignal | undefined) => {
   return { files, directories: [...directories], skipped };
 };
 
+/** Judges the source like something that is changed, and speaks of it as of something that is read. */
+const findSource = (requestedPath: string, reach: WriteReach): Promise<WriteTarget> => {
+  const { reachRules, refuseOutside } = reach;
+  if (reach.isRoot(resolveRequestedPath(requestedPath, reach.rules.workspace)))
+    throw copyDenied(requestedPath, "root");
+  const refuseTarget: WriteReach["refuseTarget"] = (path, realPath) => {
+    refuseOutside(path, realPath);
+    const refusal = judgeWrite(realPath, "tools", reachRules, "create");
+    if (refusal !== undefined) throw copyDenied(path, refusal);
+  };
+  return findTarget(requestedPath, { ...reach, refuseTarget }, true);
+};
+
+const isForbidden = (error: unknown): boolean => ["EACCES", "EPERM"].includes(systemErrorCode(error) ?? "");
+
+const translateSource = (error: unknown, path: string): LlmcError =>
+  isForbidden(error) ? translate(error, path) : translateWrite(error, path);
+
 const copyOf = async (
   from: string,
   to: string,
   maxBytes: number,
   copy: Copy,
 ): Promise<FileChange & { kind: "put" }> => {
-  const file = await findTarget(from, copy.reach, true);
+  const file = await findSource(from, copy.reach);
   try {
     const { stats } = file;
     if (stats === undefined) throw await explainMissing(file, copy.reach);
@@ -101,7 +122,7 @@ const copyOf = async (
     const mode = Number(stats.mode & PERMISSIONS);
     return { kind: "put", path: to, bytes, mode, overwrite: copy.overwrite };
   } catch (error) {
-    throw translateWrite(error, from);
+    throw translateSource(error, from);
   } finally {
     file.close();
   }
@@ -135,7 +156,7 @@ export const planCopy = async (
 ): Promise<CopyPlan> => {
   const reach = context.currentReach();
   const copy: Copy = { source, target, overwrite, reach, signal };
-  const from = await findTarget(source, reach, true);
+  const from = await findSource(source, reach);
   try {
     const isDirectory = from.stats?.isDirectory() === true;
     const realTarget = await checkTarget(from, isDirectory, copy);
@@ -152,7 +173,7 @@ export const planCopy = async (
       skipped,
     };
   } catch (error) {
-    throw translateWrite(error, source);
+    throw translateSource(error, source);
   } finally {
     from.close();
   }

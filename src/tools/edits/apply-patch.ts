@@ -1,5 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
-import { quoteForMessage } from "../../base/text.ts";
+import { ellipsize, quoteForMessage } from "../../base/text.ts";
 import type { FilePatch } from "./parse-patch.ts";
 import { nearestMatch } from "./text-edit.ts";
 
@@ -18,23 +18,55 @@ const sameLine = (a: string | undefined, b: string): boolean =>
 const matchesAt = (lines: readonly string[], at: number, wanted: readonly string[]): boolean =>
   at >= 0 && at + wanted.length <= lines.length && wanted.every((line, i) => sameLine(lines[at + i], line));
 
+/** Lines of the nearest place that are shown. */
+const MAX_SHOWN_LINES = 8;
+
+/** Where most lines of a hunk are as it says, apart from their indentation. Too common lines prove nothing. */
+const nearestPlace = (lines: readonly string[], wanted: readonly string[]): number | undefined => {
+  const trimmed = wanted.map((line) => line.trim());
+  let best: number | undefined;
+  let bestCount = 0;
+  for (let at = 0; at < lines.length; at++) {
+    const count = trimmed.filter((line, i) => line.length > 2 && lines[at + i]?.trim() === line).length;
+    if (count > bestCount) [best, bestCount] = [at, count];
+  }
+  return best;
+};
+
+/** The file's own lines there, by number; those that differ say what the patch expects. */
+const showPlace = (lines: readonly string[], at: number, wanted: readonly string[]): string => {
+  const firstWrong = wanted.findIndex((line, i) => !sameLine(lines[at + i], line));
+  const from = Math.max(0, Math.min(firstWrong - 2, wanted.length - MAX_SHOWN_LINES));
+  return wanted
+    .slice(from, from + MAX_SHOWN_LINES)
+    .map((line, i) => {
+      const own = lines[at + from + i];
+      const shown = own === undefined ? "[end of file]" : ellipsize(own.replace(/\r$/, ""), 120);
+      const note = sameLine(own, line) ? "" : `   [patch: ${ellipsize(line, 120)}]`;
+      return `${at + from + i + 1}:${shown}${note}`;
+    })
+    .join("\n");
+};
+
 const hunkMismatch = (
   path: string,
   number: number,
   lines: readonly string[],
   wanted: readonly string[],
 ): LlmcError => {
-  const near = nearestMatch(lines.join("\n"), wanted.join("\n"));
+  const place = nearestPlace(lines, wanted);
+  const near = place === undefined ? nearestMatch(lines.join("\n"), wanted.join("\n")) : undefined;
+  const line = place === undefined ? near?.line : place + 1;
+  const hint =
+    place !== undefined
+      ? `The nearest place:\n${showPlace(lines, place, wanted)}`
+      : near === undefined
+        ? "Read the file again and create the patch from its current content."
+        : `The most similar text, from line ${near.line}:\n${near.shown}`;
   return new LlmcError(
     "text_not_found",
     `Hunk ${number} of ${quoteForMessage(path)} does not match the file; nothing was written.`,
-    {
-      hint:
-        near === undefined
-          ? "Read the file again and create the patch from its current content."
-          : `The most similar text, from line ${near.line}:\n${near.shown}`,
-      details: { hunk: number, ...(near === undefined ? {} : { nearest_line: near.line }) },
-    },
+    { hint, details: { hunk: number, ...(line === undefined ? {} : { nearest_line: line }) } },
   );
 };
 

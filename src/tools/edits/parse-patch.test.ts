@@ -37,6 +37,8 @@ const PATCH = `--- a/src/x.ts
  three
 `;
 
+const PATCH_3 = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n the first\n-second\n+SECOND\n the third\n";
+
 describe("REQ-F11: unified diffs", () => {
   test("property: what diff writes turns the old text into the new one", () => {
     const line = fc.constantFrom(
@@ -70,6 +72,33 @@ describe("REQ-F11: unified diffs", () => {
     );
     expect(() => applyAll("one\nother\nthree\n", PATCH)).toThrow(
       expect.objectContaining({ code: "text_not_found", details: expect.objectContaining({ hunk: 1 }) }),
+    );
+  });
+
+  test.each([
+    ["too few", "@@ -1,1 +1,1 @@"],
+    ["too many", "@@ -1,9 +1,9 @@"],
+    ["other ones", "@@ -1,2 +1,7 @@"],
+    ["no numbers", "@@ @@"],
+    ["a name instead", "@@ function f() {"],
+  ])("REQ-F11: wrong counts in a header are tolerated: %s", (_name, header) => {
+    const patch = `--- a/x\n+++ b/x\n${header}\n one\n-two\n+TWO\n three\n`;
+    expect(applyAll("one\ntwo\nthree\nfour\n", patch)).toBe("one\nTWO\nthree\nfour\n");
+    const second = `${patch}${header}\n-seven\n+SEVEN\n\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n`;
+    expect(parsePatch(second).map(({ path, hunks }) => [path, hunks.length])).toEqual([
+      ["x", 2],
+      ["y", 1],
+    ]);
+    expect(applyAll("one\ntwo\nthree\nsix\nseven\n", second)).toBe("one\nTWO\nthree\nsix\nSEVEN\n");
+  });
+
+  test("REQ-F11: a hunk that does not fit shows the nearest place, with what differs", () => {
+    expect(() => applyAll("zero\n\nthe first\nother line\nthe third\n", PATCH_3)).toThrow(
+      expect.objectContaining({
+        code: "text_not_found",
+        hint: "The nearest place:\n3:the first\n4:other line   [patch: second]\n5:the third",
+        details: { hunk: 1, nearest_line: 3 },
+      }),
     );
   });
 
@@ -120,13 +149,12 @@ describe("REQ-F11: unified diffs", () => {
   test.each([
     ["nothing at all", "hello", "no file"],
     ["a hunk without a file", "@@ -1 +1 @@\n-a\n+b\n", "comes before the ---"],
-    ["a hunk that ends early", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n", "ends before"],
+    ["a hunk without lines", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n", "has no lines"],
     [
       "a foreign line in a hunk",
       "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n*b\n",
       "does not start with a space",
     ],
-    ["more lines than stated", "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-a\n-b\n+c\n", "more lines"],
     ["a binary patch", "diff --git a/x b/x\nGIT binary patch\n", "binary"],
   ])("%s is refused with its line", (_name, patch, why) => {
     expect(() => parsePatch(patch)).toThrow(

@@ -64,38 +64,72 @@ interface Cursor {
   at: number;
 }
 
-const readHunk = (cursor: Cursor): Hunk => {
-  const header = HUNK.exec(cursor.lines[cursor.at] ?? "");
-  if (header === null) return refuse(cursor.at + 1, "a hunk header (@@ -1,2 +1,2 @@) is expected");
-  cursor.at++;
-  let oldLeft = Number(header[2] ?? 1);
-  let newLeft = Number(header[4] ?? 1);
-  const lines: { mark: " " | "-" | "+"; text: string }[] = [];
-  let oldLacksNewline = false;
-  let newLacksNewline = false;
-  const readNewlineMark = (): void => {
-    if (!(cursor.lines[cursor.at] ?? "").startsWith("\\")) return;
-    const mark = lines.at(-1)?.mark;
-    oldLacksNewline ||= mark !== "+";
-    newLacksNewline ||= mark !== "-";
-    cursor.at++;
-  };
-  while (oldLeft > 0 || newLeft > 0) {
-    const line = cursor.lines[cursor.at];
-    if (line === undefined) return refuse(cursor.at + 1, "a hunk ends before its lines are complete");
-    // Mail programs and models strip the single space of an empty context line.
-    const mark = line === "" || line === "\r" ? " " : line[0];
-    if (mark !== " " && mark !== "-" && mark !== "+")
-      return refuse(cursor.at + 1, "a line of a hunk does not start with a space, - or +");
+type Mark = Hunk["lines"][number]["mark"];
+
+/** Mail programs and models strip the single space of an empty context line. */
+const markOf = (line: string | undefined): Mark | undefined => {
+  if (line === "" || line === "\r") return " ";
+  const mark = line?.[0];
+  return mark === " " || mark === "-" || mark === "+" ? mark : undefined;
+};
+
+const isEmpty = (line: string | undefined): boolean => line === "" || line === "\r";
+
+const startsFile = (lines: readonly string[], at: number): boolean =>
+  (lines[at] ?? "").startsWith("diff --git ") ||
+  ((lines[at] ?? "").startsWith("--- ") && (lines[at + 1] ?? "").startsWith("+++ "));
+
+/** What may follow a hunk: another one, another file, the end, or text that is not part of one. */
+const endsHunk = (lines: readonly string[], at: number): boolean =>
+  startsFile(lines, at) || lines[at] === "-- " || markOf(lines[at]) === undefined || isEmpty(lines[at]);
+
+/** The end of a hunk by the counts in its header; undefined where they are not those of its lines. */
+const endByCounts = ({ lines, at }: Cursor, oldLines: number, newLines: number): number | undefined => {
+  let [oldLeft, newLeft, end] = [oldLines, newLines, at];
+  for (; oldLeft > 0 || newLeft > 0; end++) {
+    if ((lines[end] ?? "").startsWith("\\")) continue;
+    const mark = markOf(lines[end]);
+    if (mark === undefined) return undefined;
     if (mark !== "+") oldLeft--;
     if (mark !== "-") newLeft--;
-    if (oldLeft < 0 || newLeft < 0)
-      return refuse(cursor.at + 1, "a hunk has more lines than its header says");
-    lines.push({ mark, text: line.slice(1) });
-    cursor.at++;
-    readNewlineMark();
+    if (oldLeft < 0 || newLeft < 0) return undefined;
   }
-  return { oldStart: Number(header[1]), lines, oldLacksNewline, newLacksNewline };
+  if ((lines[end] ?? "").startsWith("\\")) end++;
+  return endsHunk(lines, end) ? end : undefined;
+};
+
+/** The end of a hunk whose counts are wrong, as models write them: where something else begins. */
+const endByMarks = ({ lines, at }: Cursor): number => {
+  let end = at;
+  while (end < lines.length && !startsFile(lines, end) && !(lines[end] ?? "").startsWith("@@")) {
+    if (markOf(lines[end]) === undefined && !(lines[end] ?? "").startsWith("\\"))
+      return refuse(end + 1, "a line of a hunk does not start with a space, - or +");
+    end++;
+  }
+  while (end > at && isEmpty(lines[end - 1])) end--;
+  return end;
+};
+
+const readHunk = (cursor: Cursor): Hunk => {
+  const header = HUNK.exec(cursor.lines[cursor.at] ?? "");
+  cursor.at++;
+  const counted =
+    header === null ? undefined : endByCounts(cursor, Number(header[2] ?? 1), Number(header[4] ?? 1));
+  const end = counted ?? endByMarks(cursor);
+  if (end === cursor.at && counted === undefined) return refuse(cursor.at, "a hunk has no lines");
+  const lines: { mark: Mark; text: string }[] = [];
+  let oldLacksNewline = false;
+  let newLacksNewline = false;
+  for (; cursor.at < end; cursor.at++) {
+    const line = cursor.lines[cursor.at] ?? "";
+    if (line.startsWith("\\")) {
+      const mark = lines.at(-1)?.mark;
+      oldLacksNewline ||= mark !== "+";
+      newLacksNewline ||= mark !== "-";
+    } else lines.push({ mark: markOf(line) ?? " ", text: line.slice(1) });
+  }
+  // Without numbers the hunk goes where its lines are.
+  return { oldStart: Number(header?.[1] ?? 0), lines, oldLacksNewline, newLacksNewline };
 };
 
 const readHunks = (cursor: Cursor): Hunk[] => {

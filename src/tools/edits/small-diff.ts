@@ -1,0 +1,79 @@
+import { ellipsize } from "../../base/text.ts";
+
+/** Lines of a diff that are shown: whoever made the change knows it, and only has to see where it went. */
+const MAX_LINES = 8;
+const MAX_LINE_CHARS = 120;
+/** How far ahead the next line is looked for that both texts have. */
+const LOOK_AHEAD = 200;
+
+interface Change {
+  /** Line of the new text, counted from 1. */
+  readonly line: number;
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+}
+
+/** The nearest pair of equal lines after two that differ, as distances; both to the end where there is none. */
+const findNextEqual = (
+  before: readonly string[],
+  after: readonly string[],
+  i: number,
+  j: number,
+): readonly [removed: number, added: number] => {
+  for (let sum = 1; sum <= LOOK_AHEAD; sum++) {
+    for (let removed = 0; removed <= sum; removed++) {
+      const [a, b] = [before[i + removed], after[j + sum - removed]];
+      if (a !== undefined && a === b) return [removed, sum - removed];
+    }
+  }
+  return [before.length - i, after.length - j];
+};
+
+const changesOf = (before: readonly string[], after: readonly string[]): Change[] => {
+  const changes: Change[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < before.length || j < after.length) {
+    if (before[i] === after[j]) {
+      i++;
+      j++;
+      continue;
+    }
+    const [removed, added] = findNextEqual(before, after, i, j);
+    changes.push({
+      line: j + 1,
+      removed: before.slice(i, i + removed),
+      added: after.slice(j, j + added),
+    });
+    i += removed;
+    j += added;
+  }
+  return changes;
+};
+
+const shown = (mark: string, line: string): string =>
+  `${mark}${ellipsize(line.replace(/\r$/, ""), MAX_LINE_CHARS)}`;
+
+/** What changed, in a few lines: `@@ 12` and then the lines that went and came. Empty where nothing did. */
+export const smallDiff = (before: string, after: string): string => {
+  if (before === after) return "";
+  const lines: string[] = [];
+  let left = MAX_LINES;
+  let hidden = 0;
+  for (const { line, removed, added } of changesOf(before.split("\n"), after.split("\n"))) {
+    const all = [...removed.map((text) => shown("-", text)), ...added.map((text) => shown("+", text))];
+    // Half of a large change is its removed lines: as much is kept for the added ones.
+    const kept =
+      all.length <= left
+        ? all
+        : [
+            ...all.slice(0, Math.min(removed.length, Math.max(Math.floor(left / 2), left - added.length))),
+            ...all.slice(removed.length),
+          ].slice(0, left);
+    if (kept.length > 0) lines.push(`@@ ${line}`, ...kept);
+    left -= kept.length;
+    hidden += all.length - kept.length;
+  }
+  if (hidden > 0) lines.push(`… ${hidden} more changed lines`);
+  return lines.join("\n");
+};
