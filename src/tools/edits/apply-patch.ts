@@ -22,7 +22,7 @@ const matchesAt = (lines: readonly string[], at: number, wanted: readonly string
 const MAX_SHOWN_LINES = 8;
 
 /** Where most lines of a hunk are as it says, apart from their indentation. Too common lines prove nothing. */
-const nearestPlace = (lines: readonly string[], wanted: readonly string[]): number | undefined => {
+const nearestPosition = (lines: readonly string[], wanted: readonly string[]): number | undefined => {
   const trimmed = wanted.map((line) => line.trim());
   let best: number | undefined;
   let bestCount = 0;
@@ -34,7 +34,7 @@ const nearestPlace = (lines: readonly string[], wanted: readonly string[]): numb
 };
 
 /** The file's own lines there, by number; those that differ say what the patch expects. */
-const showPlace = (lines: readonly string[], at: number, wanted: readonly string[]): string => {
+const showPosition = (lines: readonly string[], at: number, wanted: readonly string[]): string => {
   const firstWrong = wanted.findIndex((line, i) => !sameLine(lines[at + i], line));
   const from = Math.max(0, Math.min(firstWrong - 2, wanted.length - MAX_SHOWN_LINES));
   return wanted
@@ -54,12 +54,12 @@ const hunkMismatch = (
   lines: readonly string[],
   wanted: readonly string[],
 ): LlmcError => {
-  const place = nearestPlace(lines, wanted);
-  const near = place === undefined ? nearestMatch(lines.join("\n"), wanted.join("\n")) : undefined;
-  const line = place === undefined ? near?.line : place + 1;
+  const position = nearestPosition(lines, wanted);
+  const near = position === undefined ? nearestMatch(lines.join("\n"), wanted.join("\n")) : undefined;
+  const line = position === undefined ? near?.line : position + 1;
   const hint =
-    place !== undefined
-      ? `The nearest place:\n${showPlace(lines, place, wanted)}`
+    position !== undefined
+      ? `The nearest place:\n${showPosition(lines, position, wanted)}`
       : near === undefined
         ? "Read the file again and create the patch from its current content."
         : `The most similar text, from line ${near.line}:\n${near.shown}`;

@@ -4,7 +4,7 @@ import { ellipsize } from "../../base/text.ts";
 const MAX_LINES = 8;
 const MAX_LINE_CHARS = 120;
 /** How far ahead the next line is looked for that both texts have. */
-const LOOK_AHEAD = 200;
+const MAX_SCAN_LINES = 200;
 
 interface Change {
   /** Line of the new text, counted from 1. */
@@ -20,7 +20,7 @@ const findNextEqual = (
   i: number,
   j: number,
 ): readonly [removed: number, added: number] => {
-  for (let sum = 1; sum <= LOOK_AHEAD; sum++) {
+  for (let sum = 1; sum <= MAX_SCAN_LINES; sum++) {
     for (let removed = 0; removed <= sum; removed++) {
       const [a, b] = [before[i + removed], after[j + sum - removed]];
       if (a !== undefined && a === b) return [removed, sum - removed];
