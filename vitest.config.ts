@@ -84,7 +84,7 @@ const TIMING = [
   "src/host/write/remove-file.test.ts",
   "test/doors/http-stop.test.ts",
   "test/escapes/{http-auth,lock-contention,protocol-loss,protocol-waiting,two-servers}.test.ts",
-  "test/escapes/{command-bounds,command-tree,process-tree}.test.ts",
+  "test/escapes/command-tree.test.ts",
   "test/escapes/{read,search,write}-race.test.ts",
 ];
 

@@ -1,3 +1,4 @@
+import type { Processes } from "../../src/host/processes/contract.ts";
 import { createProcesses } from "../../src/host/processes/processes.ts";
 import type { CommandGate } from "../../src/host/run/commands.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
@@ -52,3 +53,13 @@ const daemon = (tag: string): string =>
 /** Deaf, with daemons, flooding, and looking for a terminal that is not its own. */
 export const hostile = (tag: string): string =>
   `trap '' TERM HUP INT; ${daemon(tag)}; sleep ${tag} & (sleep ${tag} &) ; echo up; yes ${tag}`;
+
+/** The traps are set and the daemons away when the flood begins. */
+export const flooding = async (processes: Processes, id: string): Promise<void> => {
+  for (let round = 0; round < 300; round++) {
+    const { outputBytes, state } = await processes.read(id, { waitMs: 100 }, OWNER);
+    if (state !== "running") throw new Error(`it is ${state} already`);
+    if (outputBytes > 100_000) return;
+  }
+  throw new Error("no flood came");
+};

@@ -4,11 +4,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Processes } from "../../src/host/processes/contract.ts";
 import { rounds } from "../rounds.ts";
 import { cleanEnv, createWorkspace } from "../workspace.ts";
 import { processesWith, settings } from "./command-stand.ts";
-import { hostile, OWNER, processesIn } from "./process-stand.ts";
+import { flooding, hostile, OWNER, processesIn } from "./process-stand.ts";
 
 let lastTag = 0;
 /** A number of seconds that no other process sleeps: it finds ours again in the process list. */
@@ -19,16 +18,6 @@ const descriptors = (): number => readdirSync("/proc/self/fd").length;
 const untilNone = async (tag: string): Promise<readonly number[]> => {
   for (let round = 0; round < 100 && processesWith(tag).length > 0; round++) await sleep(100);
   return processesWith(tag);
-};
-
-/** The traps are set and the daemons away when the flood begins. */
-const flooding = async (processes: Processes, id: string): Promise<void> => {
-  for (let round = 0; round < 100; round++) {
-    const { outputBytes, state } = await processes.read(id, { waitMs: 100 }, OWNER);
-    expect(state).toBe("running");
-    if (outputBytes > 100_000) return;
-  }
-  throw new Error("no flood came");
 };
 
 const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined);
@@ -129,9 +118,9 @@ describe("the processes of a running server", () => {
       const tag = newTag();
       await writeFile(join(workspace.root, "hostile.sh"), hostile(tag));
       const server = await workspace.serve({ args });
-      const started = await server.call("linux_proc_start", { command: "sh hostile.sh", wait_ms: 1500 });
+      const started = await server.call("linux_proc_start", { command: "sh hostile.sh", wait_ms: 100 });
       expect(started.isError).not.toBe(true);
-      expect(processesWith(tag).length).toBeGreaterThan(2);
+      await expect.poll(() => processesWith(tag).length).toBeGreaterThan(4);
       // A call that waits does not hold the end up.
       server.askTool("linux_proc_read", {
         proc_id: started.structuredContent?.["proc_id"],
