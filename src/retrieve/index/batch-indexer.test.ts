@@ -22,8 +22,8 @@ const filesOf = (bytes: number): Readonly<Record<string, string>> => {
   return files;
 };
 
-/** The listed sizes decide how many threads are used: ten times the real ones call for two. */
-const SIZE_FACTOR = 10;
+/** The listed sizes decide how many threads are used: twenty times the real ones call for two. */
+const SIZE_FACTOR = 20;
 
 const SETTINGS = { roots: ["."], denylist: [], maxFileBytes: 8 * MIB, watch: false };
 
@@ -68,7 +68,7 @@ const workspaceOf = (bytes: number) => {
 
 describe("many files are indexed the same way, here or in a pool", () => {
   test("REQ-R1: in the calling thread, and in a pool of two threads", async () => {
-    const { root, requests } = workspaceOf(MIB / 2);
+    const { root, requests } = workspaceOf(MIB / 4);
     const here = await indexAll(root, requests, 0);
     expect(here).toHaveLength(requests.length);
     expect(here.filter(({ kind }) => kind === "parsed").length).toBeGreaterThan(SAMPLES.length);
@@ -76,7 +76,7 @@ describe("many files are indexed the same way, here or in a pool", () => {
   });
 
   test("FAIL-D5: an aborted run stops, and the next one is complete", async () => {
-    const { root, requests } = workspaceOf(MIB / 2);
+    const { root, requests } = workspaceOf(MIB / 4);
     const batches = openBatchIndexer(root);
     const settings = { ...SETTINGS, threads: 2 };
     const gone = new AbortController();
@@ -101,7 +101,7 @@ describe("many files are indexed the same way, here or in a pool", () => {
   });
 
   test("a failure to store the results ends the run", async () => {
-    const { root, requests } = workspaceOf(MIB / 2);
+    const { root, requests } = workspaceOf(MIB / 4);
     const onResults = (): void => {
       throw new Error("disk full");
     };
