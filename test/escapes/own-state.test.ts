@@ -26,6 +26,7 @@ import { makeStateFolder } from "../../src/host/own-files/state-folder.ts";
 import type { Database } from "../../src/host/state/database/database.ts";
 import { createIndexDb } from "../../src/host/state/index-db.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
+import { openTestApp } from "../app.ts";
 
 const isRoot = process.getuid?.() === 0;
 const STRANGER = 65_534;
@@ -333,4 +334,14 @@ describe("REQ-D22: the key", () => {
     expect(() => openState().db()).toThrow(userState);
     expect(() => openState().db()).toThrow(expect.objectContaining({ code: "unavailable" }));
   });
+});
+
+test("REQ-D22: a journal that llmc did not write is refused, and the log says what happened to it", async () => {
+  const record = ".llmc/journal/0123456789abcdef.json";
+  const app = await openTestApp({ files: { "a.txt": "one\n", [record]: '{"steps":[]}\n' } });
+  await app.text("linux_fs_write", { path: "b.txt", content: "two\n" });
+  await expect
+    .poll(() => app.logs())
+    .toContain("did not write; they were not applied, but renamed to *.refused");
+  expect(existsSync(join(app.root, `${record}.refused`))).toBe(true);
 });
