@@ -56,8 +56,8 @@ export const linuxFsEdit = defineTool({
     let diff = "";
     const written = await writes.update(
       path,
-      (text) => {
-        const changed = applyEdits(text, wanted);
+      (text, maxChars) => {
+        const changed = applyEdits(text, wanted, maxChars);
         diff = smallDiff(text, changed);
         return changed;
       },

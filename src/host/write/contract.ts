@@ -22,11 +22,17 @@ export interface Preconditions {
 }
 
 /**
+ * The new text of a file. It is made in memory, so whoever makes it stops before it is longer than `maxChars`; what is
+ * longer is refused. It may be called more than once, when the file changes while it is read.
+ */
+export type TextChange = (text: string, maxChars: number) => string;
+
+/**
  * One file of a change that happens whole or not at all. Files that are created or renamed get the directories they
- * lack. Functions may be called more than once, when the file changes while it is read.
+ * lack.
  */
 export type FileChange =
-  | { readonly kind: "update"; readonly path: string; readonly change: (text: string) => string }
+  | { readonly kind: "update"; readonly path: string; readonly change: TextChange }
   | { readonly kind: "create"; readonly path: string; readonly text: string }
   /** `mode` is for a new file; a file that is replaced keeps its own. */
   | {
@@ -42,7 +48,7 @@ export type FileChange =
       readonly kind: "rename";
       readonly path: string;
       readonly target: string;
-      readonly change: (text: string) => string;
+      readonly change: TextChange;
     };
 
 /** A caller's changes: every path is judged on descriptors, every change is locked, atomic and synced. */
@@ -52,14 +58,9 @@ export interface FileWrites {
   /**
    * Reads, changes and writes under one lock. `change` gets the decoded text without BOM, with its line endings as they
    * are; BOM and encoding are kept. What it throws ends the update with nothing written. Returning the same text writes
-   * nothing. It may be called more than once, when the file changes while it is read.
+   * nothing.
    */
-  update(
-    path: string,
-    change: (text: string) => string,
-    options?: Preconditions,
-    signal?: AbortSignal,
-  ): Promise<Written>;
+  update(path: string, change: TextChange, options?: Preconditions, signal?: AbortSignal): Promise<Written>;
   /** All or nothing over many files; with `dryRun` everything is checked and nothing written. */
   applyAll(
     changes: readonly FileChange[],

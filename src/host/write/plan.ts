@@ -4,11 +4,11 @@ import { quoteForMessage } from "../../base/text.ts";
 import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import { sha256Of } from "./bytes.ts";
-import { decodeText, encodeRaw, encodeText } from "./content.ts";
+import { decodeText, encodeRaw } from "./content.ts";
 import type { FileChange, Written } from "./contract.ts";
 import { alreadyExists, notADirectory, translateWrite } from "./failure.ts";
 import { RETRY, refuseUnwritable, type WriteContext } from "./write-context.ts";
-import { findFile, readForChange } from "./write-file.ts";
+import { encodeChanged, findFile, readForChange } from "./write-file.ts";
 import type { WriteReach } from "./write-reach.ts";
 import {
   type ExistingParent,
@@ -202,9 +202,9 @@ const planOne = async (
     change.check(text);
     return result(undefined, "");
   }
-  const next = change.change(text);
+  const next = change.change(text, context.maxTextBytes);
   if (change.kind === "update" && next === text) return result(undefined, sha256Of(read.bytes));
-  const bytes = encodeText({ text: next, form });
+  const bytes = encodeChanged(context, change.path, { text: next, form });
   return result(bytes, sha256Of(bytes), read.stats);
 };
 

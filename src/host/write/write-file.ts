@@ -7,8 +7,8 @@ import { quoteForMessage } from "../../base/text.ts";
 import { shownPath } from "../../policy/paths.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, readWhole, sha256Of, startHash, writeAll } from "./bytes.ts";
-import { decodeText, encodeRaw, encodeText, parseExpectation } from "./content.ts";
-import type { Preconditions, Written } from "./contract.ts";
+import { type DecodedText, decodeText, encodeRaw, encodeText, parseExpectation } from "./content.ts";
+import type { Preconditions, TextChange, Written } from "./contract.ts";
 import { isDirectory, shaMismatch } from "./failure.ts";
 import { moveToFree } from "./steps.ts";
 import { createTemp } from "./temp.ts";
@@ -153,10 +153,24 @@ export const readForChange = async (
   return bytes === RETRY ? RETRY : { bytes, stats };
 };
 
+/** The bytes of a changed text; it may not outgrow what can be edited again. */
+export const encodeChanged = (
+  { maxTextBytes }: WriteContext,
+  requestedPath: string,
+  changed: DecodedText,
+): Buffer => {
+  const bytes = encodeText(changed);
+  if (bytes.length <= maxTextBytes) return bytes;
+  throw new LlmcError(
+    "file_too_large",
+    `${quoteForMessage(requestedPath)} would have ${bytes.length} bytes; edited files end at ${maxTextBytes}. Nothing was written.`,
+  );
+};
+
 export const updateFile = async (
   context: WriteContext,
   requestedPath: string,
-  change: (text: string) => string,
+  change: TextChange,
   { expectedSha256 }: Preconditions,
   signal: AbortSignal | undefined,
 ): Promise<Written> => {
@@ -172,10 +186,10 @@ export const updateFile = async (
       const oldSha = sha256Of(read.bytes);
       if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(requestedPath);
       const old = decodeText(read.bytes, requestedPath);
-      const text = change(old.text);
+      const text = change(old.text, context.maxTextBytes);
       const path = shownPath(target.realPath, reach.rules.workspace);
       if (text === old.text) return { path, bytesWritten: 0, sha256: oldSha, created: false };
-      const bytes = encodeText({ text, form: old.form });
+      const bytes = encodeChanged(context, requestedPath, { text, form: old.form });
       if ((await install({ target, bytes, mustBeSame: true, signal }, lease, context)) === RETRY)
         return RETRY;
       return { path, bytesWritten: bytes.length, sha256: sha256Of(bytes), created: false };

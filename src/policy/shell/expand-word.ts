@@ -22,6 +22,8 @@ export interface ExpansionContext {
 
 /** Of one word of the line. */
 export const MAX_FIELDS = 10_000;
+/** Of one word of the line, expanded. Linux gives a program 128 KiB for an argument, and 2 MiB for all of them. */
+const MAX_CHARS = 1024 * 1024;
 /** Pairing braces takes time by the square of their number. */
 const MAX_BRACES = 100;
 
@@ -30,6 +32,20 @@ export const tooMany = (): LlmcError =>
     hint: "Name a directory, or use the program's own patterns.",
     details: { field: "command" },
   });
+
+/** Variables and braces multiply: a line of a hundred bytes can stand for gigabytes. */
+const createRoom = (): ((text: string) => string) => {
+  let left = MAX_CHARS;
+  return (text) => {
+    left -= text.length;
+    if (left >= 0) return text;
+    throw new LlmcError(
+      "invalid_args",
+      `A word of the command line expands to more than ${MAX_CHARS} characters.`,
+      { hint: "Put long input into a file and name the file.", details: { field: "command" } },
+    );
+  };
+};
 
 /**
  * Quoted parts and variables stand in for braces as single characters of a private plane of Unicode,
@@ -53,6 +69,7 @@ const expandBraces = (word: ShellWord): readonly ShellWord[] => {
   if (line.split("{").length > MAX_BRACES) throw tooMany();
   const expanded = expandBraceText(line, MAX_FIELDS);
   if (expanded.length > MAX_FIELDS) throw tooMany();
+  expanded.forEach(createRoom());
   return expanded.map((one) =>
     one.split(/([\u{F0000}-\u{FFFFD}])/u).flatMap((piece): ShellWord => {
       if (piece === "") return [];
@@ -89,7 +106,11 @@ const variableValue = (name: string, { variable }: ExpansionContext): string => 
 };
 
 /** Unquoted values are split at blanks, as a shell does; everything else stays together. */
-const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
+const splitFields = (
+  word: ShellWord,
+  context: ExpansionContext,
+  within: (text: string) => string,
+): readonly Field[] => {
   const fields: Piece[][] = [];
   let current: Piece[] | undefined;
   const add = (piece: Piece): void => {
@@ -102,10 +123,10 @@ const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field
   };
   for (const part of word) {
     if (part.kind === "text") {
-      add({ text: part.text, isQuoted: part.isQuoted });
+      add({ text: within(part.text), isQuoted: part.isQuoted });
       continue;
     }
-    const value = variableValue(part.name, context);
+    const value = within(variableValue(part.name, context));
     if (part.isQuoted) {
       add({ text: value, isQuoted: true });
       continue;
@@ -120,14 +141,18 @@ const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field
 };
 
 /** The arguments that a word stands for: braces, `~` and variables, in the shell's order. */
-export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] =>
-  expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context));
+export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
+  const within = createRoom();
+  return expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context, within));
+};
 
 /** As one string, without splitting: the value of an assignment, a here-string. */
-export const expandToText = (word: ShellWord, context: ExpansionContext): string =>
-  expandTilde(word, context.home)
-    .map((part) => (part.kind === "text" ? part.text : variableValue(part.name, context)))
+export const expandToText = (word: ShellWord, context: ExpansionContext): string => {
+  const within = createRoom();
+  return expandTilde(word, context.home)
+    .map((part) => within(part.kind === "text" ? part.text : variableValue(part.name, context)))
     .join("");
+};
 
 export const literalOf = ({ pieces }: Field): string => pieces.map(({ text }) => text).join("");
 

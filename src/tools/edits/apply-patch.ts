@@ -12,22 +12,26 @@ const splitText = (text: string): { readonly lines: string[]; readonly lacksNewl
   return { lines, lacksNewline };
 };
 
+const withoutReturn = (line: string): string => (line.endsWith("\r") ? line.slice(0, -1) : line);
+
 const sameLine = (a: string | undefined, b: string): boolean =>
-  a === b || (a !== undefined && a.replace(/\r$/, "") === b.replace(/\r$/, ""));
+  a === b || (a !== undefined && withoutReturn(a) === withoutReturn(b));
 
-const matchesAt = (lines: readonly string[], at: number, wanted: readonly string[]): boolean =>
-  at >= 0 && at + wanted.length <= lines.length && wanted.every((line, i) => sameLine(lines[at + i], line));
-
+/** Lines that are compared to find the hunks of one file, and to find the nearest place: a second or so. */
+const MAX_COMPARED_LINES = 20_000_000;
 /** Lines of the nearest place that are shown. */
 const MAX_SHOWN_LINES = 8;
 
 /** Where most lines of a hunk are as it says, apart from their indentation. Too common lines prove nothing. */
 const nearestPosition = (lines: readonly string[], wanted: readonly string[]): number | undefined => {
-  const trimmed = wanted.map((line) => line.trim());
+  const own = lines.map((line) => line.trim());
+  const trimmed = wanted
+    .slice(0, Math.ceil(MAX_COMPARED_LINES / (own.length + 1)))
+    .map((line) => line.trim());
   let best: number | undefined;
   let bestCount = 0;
   for (let at = 0; at < lines.length; at++) {
-    const count = trimmed.filter((line, i) => line.length > 2 && lines[at + i]?.trim() === line).length;
+    const count = trimmed.filter((line, i) => line.length > 2 && own[at + i] === line).length;
     if (count > bestCount) [best, bestCount] = [at, count];
   }
   return best;
@@ -70,54 +74,72 @@ const hunkMismatch = (
   );
 };
 
-/** The line of a hunk: its own (shifted by earlier hunks), or else the only other one where it matches exactly. */
-const locateHunk = (
-  lines: readonly string[],
-  expected: number,
-  from: number,
-  wanted: readonly string[],
-  path: string,
-  number: number,
-): number => {
-  if (matchesAt(lines, expected, wanted) && expected >= from) return expected;
-  const matches: number[] = [];
-  for (let at = from; at + wanted.length <= lines.length && matches.length < 2; at++)
-    if (matchesAt(lines, at, wanted)) matches.push(at);
-  const [only, another] = matches;
-  if (only === undefined) throw hunkMismatch(path, number, lines, wanted);
-  if (another !== undefined) {
-    throw new LlmcError(
-      "text_ambiguous",
-      `Hunk ${number} of ${quoteForMessage(path)} matches several positions (lines ${only + 1}, ${another + 1}, …) but not its own; nothing was written.`,
-      {
-        hint: "Correct the line numbers, or add context lines.",
-        details: { hunk: number },
-      },
-    );
-  }
-  return only;
+const misplaced = (path: string, number: number): LlmcError =>
+  new LlmcError(
+    "text_not_found",
+    `Hunk ${number} of ${quoteForMessage(path)} is not where its line numbers say, and looking for it takes too long; nothing was written.`,
+    { hint: "Correct the line numbers.", details: { hunk: number } },
+  );
+
+/** Finds the hunks of one file, each after the one before. */
+const createLocator = (lines: readonly string[], path: string) => {
+  let compared = 0;
+  const matchesAt = (at: number, wanted: readonly string[], number: number): boolean => {
+    if (at < 0 || at + wanted.length > lines.length) return false;
+    for (let i = 0; i < wanted.length; i++) {
+      if (++compared > MAX_COMPARED_LINES) throw misplaced(path, number);
+      if (!sameLine(lines[at + i], wanted[i] ?? "")) return false;
+    }
+    return true;
+  };
+  /** The line of a hunk: its own (shifted by earlier hunks), or else the only other one where it matches exactly. */
+  return (expected: number, from: number, wanted: readonly string[], number: number): number => {
+    // What removes nothing and has no context belongs exactly where it says.
+    if (wanted.length === 0) {
+      if (expected < from) throw hunkMismatch(path, number, lines, wanted);
+      return Math.min(lines.length, expected);
+    }
+    if (expected >= from && matchesAt(expected, wanted, number)) return expected;
+    const matches: number[] = [];
+    for (let at = from; at + wanted.length <= lines.length && matches.length < 2; at++)
+      if (matchesAt(at, wanted, number)) matches.push(at);
+    const [only, another] = matches;
+    if (only === undefined) throw hunkMismatch(path, number, lines, wanted);
+    if (another !== undefined) {
+      throw new LlmcError(
+        "text_ambiguous",
+        `Hunk ${number} of ${quoteForMessage(path)} matches several positions (lines ${only + 1}, ${another + 1}, …) but not its own; nothing was written.`,
+        {
+          hint: "Correct the line numbers, or add context lines.",
+          details: { hunk: number },
+        },
+      );
+    }
+    return only;
+  };
 };
 
 /** Applies the hunks of one file. Every context and removed line must match exactly; line endings are kept. */
 export const applyHunks = (text: string, { path, hunks }: FilePatch): string => {
   const { lines, lacksNewline } = splitText(text);
   const ending = lines.length > 0 && lines.every((line) => line.endsWith("\r")) ? "\r" : "";
+  const locate = createLocator(lines, path);
   const out: string[] = [];
   let taken = 0;
   let drift = 0;
   let bare = lacksNewline;
+  const takeUpTo = (end: number): void => {
+    for (; taken < end; taken++) out.push(lines[taken] ?? "");
+  };
   hunks.forEach((hunk, i) => {
     const wanted = hunk.lines.filter(({ mark }) => mark !== "+").map((line) => line.text);
     const stated = wanted.length === 0 ? hunk.oldStart : hunk.oldStart - 1;
-    const at =
-      wanted.length === 0
-        ? Math.min(lines.length, stated)
-        : locateHunk(lines, stated + drift, taken, wanted, path, i + 1);
+    const at = locate(stated + drift, taken, wanted, i + 1);
     drift = at - stated;
-    out.push(...lines.slice(taken, at));
+    takeUpTo(at);
     let cursor = at;
     for (const { mark, text: lineText } of hunk.lines) {
-      if (mark === "+") out.push(`${lineText.replace(/\r$/, "")}${ending}`);
+      if (mark === "+") out.push(`${withoutReturn(lineText)}${ending}`);
       else {
         if (mark === " ") out.push(lines[cursor] ?? lineText);
         cursor++;
@@ -130,7 +152,7 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch): string => 
         hunk.newLacksNewline || (lacksNewline && !hunk.oldLacksNewline && hunk.lines.at(-1)?.mark === " ");
     }
   });
-  out.push(...lines.slice(taken));
+  takeUpTo(lines.length);
   if (out.length === 0) return "";
   return out.join("\n") + (bare ? "" : "\n");
 };

@@ -27,6 +27,11 @@ test("REQ-F5: a large change stays small, and says how much is not shown", () =>
   expect(Math.max(...diff.map((line) => line.length))).toBeLessThan(130);
 });
 
+test("FAIL-J6: a text that is too large is not compared", () => {
+  const text = "a\n".repeat(5_000_000);
+  expect(smallDiff(text, text.replaceAll("a", "b"))).toBe("[too large to be compared]");
+});
+
 test("what is shown in full turns the one text into the other", () => {
   const line = fc.constantFrom<string[]>("a", "b", "c", "d", "");
   const text = fc.array(line, { minLength: 1, maxLength: 6 });

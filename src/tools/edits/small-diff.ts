@@ -3,6 +3,8 @@ import { ellipsize } from "../../base/text.ts";
 /** Lines of a diff that are shown: whoever made the change knows it, and only has to see where it went. */
 const MAX_LINES = 8;
 const MAX_LINE_CHARS = 120;
+/** Of both texts: holding and comparing the lines of larger ones takes longer than the change. */
+const MAX_CHARS = 8 * 1024 * 1024;
 /** How far ahead the next line is looked for that both texts have. */
 const MAX_SCAN_LINES = 200;
 
@@ -57,6 +59,7 @@ const shown = (mark: string, line: string): string =>
 /** What changed, in a few lines: `@@ 12` and then the lines that went and came. Empty where nothing did. */
 export const smallDiff = (before: string, after: string): string => {
   if (before === after) return "";
+  if (before.length + after.length > MAX_CHARS) return "[too large to be compared]";
   const lines: string[] = [];
   let left = MAX_LINES;
   let hidden = 0;

@@ -1,12 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyEdits } from "./text-edit.ts";
+import { applyEdits as applyWithin, type TextEdit } from "./text-edit.ts";
 
 const edit = (oldText: string, newText: string, expectedReplacements = 1) => ({
   oldText,
   newText,
   expectedReplacements,
 });
+
+const MAX_CHARS = 64 * 1024 * 1024;
+const applyEdits = (text: string, edits: readonly TextEdit[]): string => applyWithin(text, edits, MAX_CHARS);
 
 describe("REQ-F5: find and replace", () => {
   test("one, several in a row, and a counted number", () => {
@@ -57,5 +60,53 @@ describe("REQ-F5: find and replace", () => {
         );
       }),
     );
+  });
+
+  test("many replacements, of letters that mean something in patterns", () => {
+    const edits = [edit("a", "$&", 30_001)];
+    expect(applyEdits(`${"a".repeat(30_000)}-a-`, edits)).toBe(`${"$&".repeat(30_000)}-$&-`);
+    expect(() => applyEdits("a".repeat(30_000), [edit("a", "b", 29_999)])).toThrow(
+      expect.objectContaining({ code: "text_ambiguous", details: { found: 30_000 } }),
+    );
+  });
+});
+
+describe("FAIL-J6: edits are bounded before memory is taken", () => {
+  const tooLarge = expect.objectContaining({ code: "file_too_large" });
+
+  test("a text that would outgrow the limit, in one step or on the way", () => {
+    expect(() => applyWithin("aaa", [edit("a", "aaaa", 3)], 11)).toThrow(tooLarge);
+    expect(applyWithin("aaa", [edit("a", "aaaa", 3)], 12)).toHaveLength(12);
+    const there = edit("a", "a".repeat(10));
+    expect(() => applyWithin("a", [there, edit("a".repeat(10), "a")], 9)).toThrow(/^Edit 1: /);
+  });
+
+  test("line ends that are fitted count as well", () => {
+    expect(() => applyWithin("a\r\nb", [edit("a\nb", "a\n\n\nb")], 7)).toThrow(tooLarge);
+  });
+
+  test("more work than a call may be", () => {
+    const text = "a".repeat(20_000_000);
+    expect(() =>
+      applyEdits(
+        text,
+        Array.from({ length: 100 }, () => edit("b", "c")),
+      ),
+    ).toThrow(tooLarge);
+    expect(() => applyEdits(text, [edit("a", "b", text.length)])).toThrow(tooLarge);
+    expect(() =>
+      applyEdits(
+        "a",
+        Array.from({ length: 1001 }, () => edit("a", "a")),
+      ),
+    ).toThrow(/limit of 1000/);
+  });
+
+  test("a similar text is looked for in a part of a large one", () => {
+    const started = performance.now();
+    expect(() => applyEdits("some words here\n".repeat(4_000_000), [edit("some word there", "")])).toThrow(
+      expect.objectContaining({ code: "text_not_found" }),
+    );
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });

@@ -12,6 +12,14 @@ export interface TextEdit {
 const MAX_POSITIONS = 10;
 /** Lines shown of the most similar text. */
 const MAX_SHOWN_LINES = 6;
+/** Edits in a call; more are better written as a whole file. */
+const MAX_EDITS = 1000;
+/** Characters that all edits of a call may go through together: a second or two. */
+const MAX_WORK_CHARS = 1024 ** 3;
+/** Replacements in a call: a second or two as well. */
+const MAX_REPLACEMENTS = 10_000_000;
+/** Of a text, its beginning, in which the most similar text is looked for. */
+const COMPARED_TEXT_CHARS = 2 * 1024 * 1024;
 
 const lineAt = (text: string, position: number): number => {
   let line = 1;
@@ -19,10 +27,9 @@ const lineAt = (text: string, position: number): number => {
   return line;
 };
 
-const positionsOf = (text: string, wanted: string): number[] => {
-  const found: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) found.push(at);
-  return found;
+/** A large text may have tens of millions: they are not held. */
+const positionsOf = function* (text: string, wanted: string): Generator<number> {
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) yield at;
 };
 
 const pairsOf = (line: string): Map<string, number> => {
@@ -49,7 +56,7 @@ const CLOSE_ENOUGH = 0.5;
 
 /** The part of the text that is most similar to the wanted one; undefined if nothing is similar enough. */
 export const nearestMatch = (
-  text: string,
+  whole: string,
   wanted: string,
 ): { readonly line: number; readonly shown: string } | undefined => {
   const wantedLines = wanted.split("\n");
@@ -57,6 +64,7 @@ export const nearestMatch = (
   const keyLine = (wantedLines[key] ?? "").trim().slice(0, COMPARED_CHARS);
   if (keyLine.length < 3) return undefined;
   const pairs = pairsOf(keyLine);
+  const text = whole.slice(0, COMPARED_TEXT_CHARS);
   const lines = text.split("\n");
   let best = -1;
   let bestScore = CLOSE_ENOUGH;
@@ -85,20 +93,17 @@ const notFound = (text: string, wanted: string, label: string): LlmcError => {
   });
 };
 
-const ambiguous = (
-  text: string,
-  positions: readonly number[],
-  expected: number,
-  label: string,
-): LlmcError => {
-  const lines = positions.slice(0, MAX_POSITIONS).map((at) => lineAt(text, at));
-  const more = positions.length > MAX_POSITIONS ? ", …" : "";
+const ambiguous = (text: string, { oldText, expectedReplacements }: TextEdit, label: string): LlmcError => {
+  const lines: number[] = [];
+  let found = 0;
+  for (const at of positionsOf(text, oldText)) if (found++ < MAX_POSITIONS) lines.push(lineAt(text, at));
+  const more = found > MAX_POSITIONS ? ", …" : "";
   return new LlmcError(
     "text_ambiguous",
-    `${label}old_text occurs ${positions.length} times (lines ${lines.join(", ")}${more}), expected ${expected}; nothing was written.`,
+    `${label}old_text occurs ${found} times (lines ${lines.join(", ")}${more}), expected ${expectedReplacements}; nothing was written.`,
     {
       hint: "Add surrounding lines to old_text, or set expected_replacements.",
-      details: { found: positions.length },
+      details: { found },
     },
   );
 };
@@ -111,24 +116,83 @@ const fitLineEndings = (text: string, edit: TextEdit): TextEdit => {
   return { ...edit, oldText: toCrlf(edit.oldText), newText: toCrlf(edit.newText) };
 };
 
-const applyOne = (text: string, asked: TextEdit, label: string): string => {
+const outgrown = (label: string, maxChars: number): LlmcError =>
+  new LlmcError(
+    "file_too_large",
+    `${label}The file would have over ${maxChars} characters, which is the limit for an edited file; nothing was written.`,
+  );
+
+const tooMuchWork = (what: string): LlmcError =>
+  new LlmcError("file_too_large", `${what} in one call; nothing was written.`, {
+    hint: "Send fewer edits at a time.",
+  });
+
+const grownBy = ({ oldText, newText, expectedReplacements }: TextEdit): number =>
+  expectedReplacements * (newText.length - oldText.length);
+
+/**
+ * An edit succeeds with exactly the replacements it expects, so the length of every step is known before the first one
+ * is made: a few bytes of arguments that double a text, and double it again, never get memory.
+ */
+const refuseOutgrowing = (
+  text: string,
+  edits: readonly TextEdit[],
+  maxChars: number,
+  labelOf: (at: number) => string,
+): void => {
+  if (edits.length > MAX_EDITS) {
+    throw new LlmcError("invalid_args", `${edits.length} edits at once are over the limit of ${MAX_EDITS}.`, {
+      hint: "Send fewer at a time, or write the whole file.",
+      details: { field: "edits" },
+    });
+  }
+  let length = text.length;
+  let [work, replacements] = [0, 0];
+  edits.forEach((edit, at) => {
+    work += length;
+    replacements += Math.min(edit.expectedReplacements, length);
+    length = Math.max(0, length + grownBy(edit));
+    if (length > maxChars) throw outgrown(labelOf(at), maxChars);
+  });
+  if (work > MAX_WORK_CHARS) throw tooMuchWork("These are too many edits of a text of this size");
+  if (replacements > MAX_REPLACEMENTS) throw tooMuchWork(`These are over ${MAX_REPLACEMENTS} replacements`);
+};
+
+/** Pieces that are joined at once; one string made of millions by `+` takes 30 bytes for each. */
+const JOINED = 10_000;
+
+const replaceExactly = (text: string, edit: TextEdit, label: string): string => {
+  const { oldText, newText, expectedReplacements } = edit;
+  const joined: string[] = [];
+  let pieces: string[] = [];
+  let [count, from] = [0, 0];
+  for (const at of positionsOf(text, oldText)) {
+    if (++count > expectedReplacements) break;
+    pieces.push(text.slice(from, at), newText);
+    from = at + oldText.length;
+    if (pieces.length < JOINED) continue;
+    joined.push(pieces.join(""));
+    pieces = [];
+  }
+  if (count === 0) throw notFound(text, oldText, label);
+  if (count !== expectedReplacements) throw ambiguous(text, edit, label);
+  return joined.join("") + pieces.join("") + text.slice(from);
+};
+
+const applyOne = (text: string, asked: TextEdit, maxChars: number, label: string): string => {
   if (asked.oldText === "") {
     throw new LlmcError("invalid_args", `${label}old_text is empty.`, {
       hint: "Give the text to replace. To write a whole file, use linux_fs_write.",
     });
   }
   const edit = fitLineEndings(text, asked);
-  const positions = positionsOf(text, edit.oldText);
-  if (positions.length === 0) throw notFound(text, asked.oldText, label);
-  if (positions.length !== edit.expectedReplacements)
-    throw ambiguous(text, positions, edit.expectedReplacements, label);
-  // A function, so that `$&` in the new text is not interpreted.
-  return text.replaceAll(edit.oldText, () => edit.newText);
+  if (text.length + grownBy(edit) > maxChars) throw outgrown(label, maxChars);
+  return replaceExactly(text, edit, label);
 };
 
 /** Applies edits one after the other, each to the result of the one before; throws at the first that does not match. */
-export const applyEdits = (text: string, edits: readonly TextEdit[]): string =>
-  edits.reduce(
-    (current, edit, i) => applyOne(current, edit, edits.length === 1 ? "" : `Edit ${i + 1}: `),
-    text,
-  );
+export const applyEdits = (text: string, edits: readonly TextEdit[], maxChars: number): string => {
+  const labelOf = (at: number): string => (edits.length === 1 ? "" : `Edit ${at + 1}: `);
+  refuseOutgrowing(text, edits, maxChars, labelOf);
+  return edits.reduce((current, edit, at) => applyOne(current, edit, maxChars, labelOf(at)), text);
+};
