@@ -18,9 +18,21 @@ interface CallOptions {
   readonly signal: AbortSignal;
 }
 
-const parseArguments = async (json: string, io: Io): Promise<unknown> => {
+/** What is typed or piped in, unless ctrl-c comes first. */
+const readInput = (io: Io, signal: AbortSignal): Promise<string> =>
+  Promise.race([
+    io.readInput(),
+    new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(new LlmcError("cancelled", "The call was cancelled.")), {
+        once: true,
+      }),
+    ),
+  ]);
+
+const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promise<unknown> => {
+  const text = json === "-" ? await readInput(io, signal) : json;
   try {
-    return parseGuarded(json === "-" ? await io.readInput() : json);
+    return parseGuarded(text);
   } catch (thrown) {
     const reason = thrown instanceof LlmcError ? thrown.message : "Not valid JSON.";
     throw new LlmcError("invalid_args", `--args: ${reason}`, {
@@ -34,7 +46,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
   const { defaultAgentId, defaultModel } = core.settings();
   const result = await core.call({
     tool: options.tool,
-    args: await parseArguments(options.args, io),
+    args: await parseArguments(options.args, io, options.signal),
     correlationId: options.correlationId,
     signal: options.signal,
     caller: {

@@ -67,10 +67,24 @@ const walk = (nodes: readonly Node[]): string =>
     )
     .join("\n");
 
-/** Options with a value, by name: those with known values, and the others, which take a file. */
-const valued = (nodes: readonly Node[]) => {
-  const flags = nodes.flatMap(({ options }) => options).filter(({ takesValue }) => takesValue);
-  return [...new Map(flags.map((flag) => [flag.name, flag.values])).entries()];
+/** An option with a value, as a pattern of "command option"; without known values it takes a file. */
+interface ValuedOption {
+  readonly pattern: string;
+  readonly values: readonly string[];
+}
+
+/** An option with the same values in every command stands once, the others once per command. */
+const valuedOptions = (nodes: readonly Node[]): readonly ValuedOption[] => {
+  const all = nodes.flatMap(({ path, options }) =>
+    options.filter(({ takesValue }) => takesValue).map(({ name, values }) => ({ path, name, values })),
+  );
+  const isSame = (name: string): boolean =>
+    new Set(all.filter((one) => one.name === name).map(({ values }) => values.join(" "))).size === 1;
+  const patterns = all.map(({ path, name, values }): [string, readonly string[]] => [
+    isSame(name) ? `*${quote(` ${name}`)}` : quote(`${path} ${name}`),
+    values,
+  ]);
+  return [...new Map(patterns)].map(([pattern, values]) => ({ pattern, values }));
 };
 
 const bash = (root: Node): string => {
@@ -83,13 +97,12 @@ _llmc() {
 ${walk(nodes)}
     esac
   done
-  case "$prev" in
-${valued(nodes)
-  .map(([name, values]) =>
-    values.length === 0
-      ? `    ${name}) COMPREPLY=($(compgen -f -- "$cur")); return ;;`
-      : `    ${name}) COMPREPLY=($(compgen -W ${quote(values.join(" "))} -- "$cur")); return ;;`,
-  )
+  case "$path $prev" in
+${valuedOptions(nodes)
+  .map(({ pattern, values }) => {
+    const known = values.length === 0 ? "-f" : `-W ${quote(values.join(" "))}`;
+    return `    ${pattern}) COMPREPLY=($(compgen ${known} -- "$cur")); return ;;`;
+  })
   .join("\n")}
   esac
   case "$path" in
@@ -126,11 +139,11 @@ _llmc() {
 ${walk(nodes).replaceAll(" path=", " at=")}
     esac
   done
-  case "$words[CURRENT-1]" in
-${valued(nodes)
+  case "$at $words[CURRENT-1]" in
+${valuedOptions(nodes)
   .map(
-    ([name, values]) =>
-      `    ${name}) ${values.length === 0 ? "_files" : `compadd -- ${values.join(" ")}`}; return ;;`,
+    ({ pattern, values }) =>
+      `    ${pattern}) ${values.length === 0 ? "_files" : `compadd -- ${values.join(" ")}`}; return ;;`,
   )
   .join("\n")}
   esac

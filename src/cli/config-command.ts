@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { systemErrorCode } from "../base/system-error.ts";
 import { explainAsJson, explainKey } from "../config/explain.ts";
 import type { Loaded } from "../config/load.ts";
 import { describeConfig, toJson } from "../config/show.ts";
@@ -73,7 +74,14 @@ export const runInit = async (
       hint: "Edit it, or remove it first.",
     });
   }
-  await disk.writeText(path, text);
+  await disk.writeText(path, text).catch((cause: unknown) => {
+    const code = systemErrorCode(cause);
+    if (code === undefined) throw cause;
+    throw new LlmcError("permission_denied", `${path} cannot be written (${code}).`, {
+      hint: "llmc init --print prints it.",
+      cause,
+    });
+  });
   io.out(
     `Wrote ${path}. Edits take effect while the server runs.${all ? "" : " llmc init --all --print shows every key."}\n`,
   );

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { openTestApp, TEST_CALLER, tempWorkspace } from "../../test/app.ts";
+import { ERROR_TABLE } from "../base/error-table.ts";
 
 const MODULE = `
 export const register = (kit) => {
@@ -244,5 +245,21 @@ describe("sidecars", () => {
     await expect(app.core.readResource("llmc://docs/secret.md", origin)).rejects.toMatchObject({
       code: "resource_not_found",
     });
+  });
+});
+
+describe("REQ-D2: one spelling of codes per family of tools", () => {
+  test("for every tool, and for names that no tool has", async () => {
+    const app = await openTestApp({ overrides: { "mcp.mode": "classic" } });
+    const names = [...app.core.listTools().map(({ name }) => name), "linux_no_such", "kb_no_such", "no_such"];
+    for (const name of names) {
+      const result = await app.ask(name, { "no such argument": 1 });
+      const column = name.startsWith("linux_") ? "linux" : name.startsWith("kb_") ? "kb" : undefined;
+      const known = Object.entries(ERROR_TABLE).map(([code, row]) =>
+        column === undefined ? code : row[column],
+      );
+      expect(known).toContain(result.kind === "error" ? result.body.meta.error_code : name);
+    }
+    expect(await app.errorCode("linux.no_such")).toBe(ERROR_TABLE.unknown_tool.linux);
   });
 });

@@ -5,6 +5,7 @@ import type { Ports, Tool } from "../tools/tool.ts";
 import { boundContent } from "./bound.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
+import { canonicalName } from "./modes.ts";
 import { requireScopes } from "./require-scopes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
@@ -81,7 +82,11 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
         result = { kind: "questions", questions: thrown.questions, state: thrown.state };
       } else {
         const error = toLlmcError(thrown);
-        result = { kind: "error", error, body: renderForModel(error, familyOf(name), request.correlationId) };
+        result = {
+          kind: "error",
+          error,
+          body: renderForModel(error, familyOf(canonicalName(request.tool)), request.correlationId),
+        };
       }
     }
     close(name, result.kind === "error" ? result.error : undefined, {
