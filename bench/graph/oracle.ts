@@ -3,6 +3,8 @@ export interface OracleUse {
   readonly path: string;
   readonly line: number;
   readonly target: OraclePlace;
+  /** What the target is called there; left out: by its own name. */
+  readonly name?: string;
   /** The outermost function, or the method of a class, around a call; undefined where it is no call or stands in none. */
   readonly caller: OraclePlace | undefined;
 }

@@ -75,6 +75,7 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
   const one = createOnes(files);
   const expectedUses = new Set<string>();
   const expectedEdges = new Set<string>();
+  const isUnknown = createIsUnknown(oracle, one);
   const declared = new Set(oracle.definitions.map((place) => `${place.path}:${place.line}`));
   for (const { path, line, target, caller } of oracle.uses) {
     expectedUses.add(`${one(target)} <- ${path}:${line}`);
@@ -119,8 +120,7 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
         if (!declared.has(`${target.path}:${target.line}`) && !ones.has(one(target))) continue;
         const edge = `${one({ path, line: caller.line, name: caller.name })} -> ${one(target)}`;
         predictedEdges.add(edge);
-        if (lines.every((line) => oracle.unknown?.has(`${path}:${line}:${target.name}`)))
-          unjudgedEdges.add(edge);
+        if (lines.every((line) => isUnknown(`${one(target)} <- ${path}:${line}`))) unjudgedEdges.add(edge);
       }
     }
   const differences: Difference[] = [
@@ -129,9 +129,9 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
       .map((entry) => difference("missing", entry)),
     ...[...predictedUses]
       .filter((entry) => !expectedUses.has(entry))
-      .map((entry) => difference(isUnknown(oracle, entry) ? "unjudged" : "wrong", entry)),
+      .map((entry) => difference(isUnknown(entry) ? "unjudged" : "wrong", entry)),
   ];
-  const judged = new Set([...predictedUses].filter((entry) => !isUnknown(oracle, entry)));
+  const judged = new Set([...predictedUses].filter((entry) => !isUnknown(entry)));
   return {
     definitions: { known, expected: ones.size },
     uses: scoreOf(predictedUses, expectedUses),
@@ -152,10 +152,17 @@ export const compare = (graph: Graph, files: Files, oracle: OracleAnswer) => {
   };
 };
 
-/** `path:line:name <- path:line` */
-const isUnknown = ({ unknown }: OracleAnswer, entry: string): boolean => {
-  const [symbol = "", at = ""] = entry.split(" <- ");
-  return unknown?.has(`${at}:${symbol.slice(symbol.lastIndexOf(":") + 1)}`) === true;
+/** Whether the compiler says nothing about `path:line:name <- path:line`, by any name that the symbol has somewhere. */
+const createIsUnknown = ({ unknown, uses }: OracleAnswer, one: (place: OraclePlace) => string) => {
+  const names = new Map<string, Set<string>>();
+  if (unknown !== undefined)
+    for (const { target, name = target.name } of uses)
+      names.set(one(target), (names.get(one(target)) ?? new Set([target.name])).add(name));
+  return (entry: string): boolean => {
+    const [symbol = "", at = ""] = entry.split(" <- ");
+    const known = names.get(symbol) ?? [symbol.slice(symbol.lastIndexOf(":") + 1)];
+    return [...known].some((name) => unknown?.has(`${at}:${name}`) === true);
+  };
 };
 
 const difference = (kind: Difference["kind"], entry: string): Difference => {

@@ -236,6 +236,7 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
           path,
           line: line(node.getStart(file)),
           target,
+          name: node.getText(file),
           caller: around === undefined ? undefined : placeOf(around),
         });
       }

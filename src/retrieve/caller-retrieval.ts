@@ -111,7 +111,9 @@ export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrie
       const value: EnrichedSnippet[] = [];
       for (const snippet of answer.value) {
         const inspection =
-          snippet.name === "" ? undefined : (await engine.inspect(snippet.name, signal)).value;
+          snippet.name === ""
+            ? undefined
+            : (await engine.inspect(snippet.name, { mentions: false }, signal)).value;
         const card = inspection === undefined ? undefined : cardOf(inspection, snippet);
         value.push({ ...snippet, neighbours: neighboursOf(card) });
       }

@@ -1,5 +1,6 @@
 import type {
   Inspection,
+  InspectOptions,
   Lineage,
   LineageOptions,
   UsageOptions,
@@ -29,6 +30,6 @@ export interface Retrieval {
   /** A name, a qualified name (`Store.open`) or `path:line`. */
   whereUsed(symbol: string, options?: UsageOptions, signal?: AbortSignal): Promise<Answer<Usages>>;
   lineage(symbol: string, options?: LineageOptions, signal?: AbortSignal): Promise<Answer<Lineage>>;
-  inspect(symbolOrPath: string, signal?: AbortSignal): Promise<Answer<Inspection>>;
+  inspect(symbolOrPath: string, options?: InspectOptions, signal?: AbortSignal): Promise<Answer<Inspection>>;
   close(): Promise<void>;
 }

@@ -234,7 +234,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     },
     whereUsed: (symbol, options, signal) => ask((graph) => graph.whereUsed(symbol, options), signal),
     lineage: (symbol, options, signal) => ask((graph) => graph.lineage(symbol, options), signal),
-    inspect: (symbolOrPath, signal) => ask((graph) => graph.inspect(symbolOrPath), signal),
+    inspect: (symbolOrPath, options, signal) => ask((graph) => graph.inspect(symbolOrPath, options), signal),
     close: async () => {
       const parts = await opening?.catch(() => undefined);
       opening = undefined;

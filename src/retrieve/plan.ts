@@ -106,7 +106,7 @@ export const planRetrieval = async (
   const found: SymbolAt[] = [];
   let namesFound = 0;
   for (const name of names.slice(0, MAX_SYMBOLS)) {
-    const { candidates } = (await engine.inspect(name, signal)).value;
+    const { candidates } = (await engine.inspect(name, { mentions: false }, signal)).value;
     if (candidates.length > 0) namesFound++;
     found.push(...candidates.slice(0, 3));
   }

@@ -1,6 +1,7 @@
 import type {
   GraphStats,
   Inspection,
+  InspectOptions,
   Lineage,
   LineageOptions,
   UsageOptions,
@@ -9,6 +10,7 @@ import type {
 import { createCentrality, type InSteps } from "./answers/centrality.ts";
 import { createInspect } from "./answers/inspect.ts";
 import { createLineage } from "./answers/lineage.ts";
+import { createMentions } from "./answers/mentions.ts";
 import { createWhereUsed } from "./answers/where-used.ts";
 import type { FileSymbols } from "./extract/file-symbols.ts";
 import { unpackSymbols } from "./extract/pack.ts";
@@ -22,8 +24,10 @@ import { createUseFinder } from "./resolve/uses.ts";
 export type {
   GraphStats,
   Inspection,
+  InspectOptions,
   Lineage,
   LineageOptions,
+  Mentions,
   SymbolAt,
   SymbolCard,
   UsageOptions,
@@ -35,6 +39,8 @@ export interface GraphSources {
   readonly readConfig?: (path: string) => string | undefined;
   /** Text of an indexed file: signatures and comments of `inspect` come from it. */
   readonly readText?: (path: string) => string | undefined;
+  /** Paths of files of code whose text may have a name as a word; left out: all files of the graph. */
+  readonly filesWith?: (name: string) => readonly string[];
 }
 
 /**
@@ -48,17 +54,23 @@ export interface Graph {
   /** A name, a qualified name (`Store.open`), or `path:line`. */
   whereUsed(symbol: string, options?: UsageOptions): Usages;
   lineage(symbol: string, options?: LineageOptions): Lineage;
-  inspect(symbolOrPath: string): Inspection;
+  inspect(symbolOrPath: string, options?: InspectOptions): Inspection;
   /** How much of the project depends on each file, from 0 to 1 for the most used file. */
   centrality(): InSteps<ReadonlyMap<string, number>>;
   stats(): GraphStats;
 }
 
-export const createGraph = ({ readConfig, readText }: GraphSources = {}): Graph => {
+export const createGraph = ({
+  readConfig,
+  readText = () => undefined,
+  filesWith,
+}: GraphSources = {}): Graph => {
   const table = createTable();
   const config = createConfigFiles(readConfig ?? (() => undefined));
   const resolver = createResolver(table, config);
   const finder = createUseFinder(table, resolver);
+  const allFiles = (): readonly string[] => [...table.files.values()].map(({ path }) => path).sort();
+  const mentionsOf = createMentions(table, finder, { readText, filesWith: filesWith ?? allFiles });
   const changed = (path: string): void => {
     if (isConfigFile(path)) config.forget();
   };
@@ -76,9 +88,9 @@ export const createGraph = ({ readConfig, readText }: GraphSources = {}): Graph 
       changed(path);
       table.remove(path);
     },
-    whereUsed: createWhereUsed(table, resolver, finder),
-    lineage: createLineage(table, resolver, finder),
-    inspect: createInspect(table, resolver, finder, readText ?? (() => undefined)),
+    whereUsed: createWhereUsed(table, resolver, finder, mentionsOf),
+    lineage: createLineage(table, resolver, finder, mentionsOf),
+    inspect: createInspect(table, resolver, finder, readText, mentionsOf),
     centrality: createCentrality(table, resolver.names),
     stats: () => {
       const languages: Record<string, number> = {};

@@ -2,11 +2,14 @@ import { z } from "zod";
 import type { SymbolCard } from "../symbols/graph.ts";
 import {
   indexMeta,
-  nothingFound,
+  mentionsShape,
+  renderMentions,
   renderNotes,
   renderSymbol,
+  renderUnknown,
   symbolShape,
   toIndexMeta,
+  toMentions,
   toSymbol,
 } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
@@ -22,6 +25,7 @@ const card = z.object({
   callees: z.array(symbolShape),
   tests: z.array(z.string()),
   uses: z.int(),
+  mentions: mentionsShape,
 });
 
 const file = z.object({
@@ -51,6 +55,7 @@ const toCard = (one: SymbolCard): z.infer<typeof card> => ({
   callees: one.callees.map(toSymbol),
   tests: one.tests.map(({ path, line }) => `${path}:${line}`),
   uses: one.useCount,
+  mentions: toMentions(one.mentions),
 });
 
 const shownList = (label: string, items: readonly string[]): string[] => {
@@ -75,6 +80,7 @@ const renderCard = (one: z.infer<typeof card>): string[] => [
   ),
   ...shownList("tests", one.tests),
   `uses: ${one.uses}`,
+  ...renderMentions(one.uses, one.mentions),
 ];
 
 const renderFile = (one: z.infer<typeof file>): string[] => [
@@ -94,12 +100,18 @@ export const inspect = defineTool({
     target: z.string().min(1).max(1024).describe("Name, Class.method, path or path:line"),
   }),
   output: z.object({
-    data: z.object({ symbols: z.array(card), others: z.array(symbolShape), file: file.nullable() }),
+    data: z.object({
+      symbols: z.array(card),
+      others: z.array(symbolShape),
+      file: file.nullable(),
+      /** Of a name that nothing defines. */
+      mentions: mentionsShape,
+    }),
     meta: z.object({ ...indexMeta, suggestions: z.array(z.string()) }),
   }),
   run: async ({ target }, { retrieval }, { signal }) => {
-    const answer = await retrieval.inspect(target, signal);
-    const { symbols, candidates, file: found, suggestions } = answer.value;
+    const answer = await retrieval.inspect(target, {}, signal);
+    const { symbols, candidates, file: found, mentions, suggestions } = answer.value;
     const shown = new Set(symbols.map(({ definition }) => `${definition.path}:${definition.line}`));
     return {
       data: {
@@ -117,18 +129,19 @@ export const inspect = defineTool({
                 packages: [...found.packages],
                 tests: [...found.tests],
               },
+        mentions: toMentions(mentions),
       },
       meta: { ...toIndexMeta(answer), suggestions: [...suggestions] },
     };
   },
-  render: ({ data: { symbols, others, file: found }, meta }) => {
+  render: ({ data: { symbols, others, file: found, mentions }, meta }) => {
     const parts = [
       ...symbols.flatMap(renderCard),
       ...shownList("also", others.map(renderSymbol)),
       ...(found === null ? [] : renderFile(found)),
     ];
     return [
-      ...(parts.length === 0 ? [nothingFound(meta.suggestions)] : parts),
+      ...(parts.length === 0 ? [renderUnknown(meta.suggestions, mentions)] : parts),
       ...renderNotes(meta.notes),
     ].join("\n");
   },

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import {
   indexMeta,
-  nothingFound,
+  mentionsShape,
+  renderMentions,
   renderNotes,
   renderSymbol,
+  renderUnknown,
   symbolShape,
   toIndexMeta,
+  toMentions,
   toSymbol,
 } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
@@ -29,27 +32,30 @@ export const ragLineage = defineTool({
     limit: z.int().min(1).max(500).default(60).describe("max symbols"),
   }),
   output: z.object({
-    data: z.object({ nodes: z.array(node), edges: z.array(edge) }),
+    data: z.object({ nodes: z.array(node), edges: z.array(edge), mentions: mentionsShape }),
     meta: z.object({ ...indexMeta, truncated: z.boolean(), suggestions: z.array(z.string()) }),
   }),
   run: async ({ symbol, direction, depth, limit }, { retrieval }, { signal }) => {
     const answer = await retrieval.lineage(symbol, { direction, depth, limit }, signal);
-    const { nodes, edges, truncated, suggestions } = answer.value;
+    const { nodes, edges, truncated, mentions, suggestions } = answer.value;
     return {
       data: {
         nodes: nodes.map((one) => ({ ...toSymbol(one), depth: one.depth })),
         edges: edges.map(({ from, to, lines, confidence }) => ({ from, to, lines: [...lines], confidence })),
+        mentions: toMentions(mentions),
       },
       meta: { ...toIndexMeta(answer), truncated, suggestions: [...suggestions] },
     };
   },
-  render: ({ data: { nodes, edges }, meta }) => {
-    if (nodes.length === 0) return [nothingFound(meta.suggestions), ...renderNotes(meta.notes)].join("\n");
+  render: ({ data: { nodes, edges, mentions }, meta }) => {
+    if (nodes.length === 0)
+      return [renderUnknown(meta.suggestions, mentions), ...renderNotes(meta.notes)].join("\n");
     const nameOf = (index: number): string => nodes[index]?.name ?? "?";
     return [
       ...nodes.map((one) => `${one.depth === 0 ? "*" : one.depth < 0 ? "<" : ">"} ${renderSymbol(one)}`),
-      ...(edges.length === 0 ? ["[no calls]"] : []),
+      ...(edges.length === 0 && mentions.unresolved === 0 ? ["[no calls]"] : []),
       ...edges.map(({ from, to, lines }) => `${nameOf(from)} -> ${nameOf(to)} @${lines.join(",")}`),
+      ...renderMentions(mentions.total - mentions.unresolved, mentions),
       ...(meta.truncated ? ["[more: raise limit or lower depth]"] : []),
       ...renderNotes(meta.notes),
     ].join("\n");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Answer } from "../retrieve/engine.ts";
 import type { Snippet } from "../retrieve/rank/search-request.ts";
-import type { SymbolAt } from "../symbols/graph.ts";
+import type { Mentions, SymbolAt } from "../symbols/graph.ts";
 
 /** Schemas and texts that the retrieval tools share. */
 
@@ -90,5 +90,55 @@ export const renderSymbol = ({ name, src, line }: z.infer<typeof symbolShape>): 
 
 export const renderNotes = (notes: readonly string[]): readonly string[] => notes.map((note) => `[${note}]`);
 
-export const nothingFound = (suggestions: readonly string[]): string =>
-  `[nothing has this name${suggestions.length === 0 ? "" : `; near: ${suggestions.join(", ")}`}]`;
+export const mentionsShape = z.object({
+  /** Lines of code that have the name as a word, the resolved ones included. */
+  total: z.int(),
+  unresolved: z.int(),
+  /** Files with unresolved lines. */
+  files: z.array(z.object({ path: z.string(), count: z.int(), lines: z.array(z.int()) })),
+});
+
+export const toMentions = ({ total, unresolved, files }: Mentions): z.infer<typeof mentionsShape> => ({
+  total,
+  unresolved,
+  files: files.map(({ path, count, lines }) => ({ path, count, lines: [...lines] })),
+});
+
+/** Of the files that mention a name, so many are shown; the rest is counted. */
+const MAX_MENTIONED = 8;
+
+/** `lib/reply.js 12, lib/route.js 3` with lines where nothing else says where to look. */
+const renderFiles = ({ unresolved, files }: z.infer<typeof mentionsShape>, withLines: boolean): string => {
+  const shown = files.slice(0, MAX_MENTIONED);
+  const rest = unresolved - shown.reduce((sum, { count }) => sum + count, 0);
+  const list = shown.map(({ path, count, lines }) =>
+    withLines ? `${path}:${lines.join(",")}${count > lines.length ? ",…" : ""}` : `${path} ${count}`,
+  );
+  return [...list, ...(rest > 0 ? [`${rest} elsewhere`] : [])].join(", ");
+};
+
+/** What the text has beyond what is resolved; nothing where all is. */
+export const renderMentions = (
+  resolved: number,
+  mentions: z.infer<typeof mentionsShape>,
+): readonly string[] =>
+  mentions.unresolved === 0
+    ? []
+    : [
+        `[${resolved} resolved, ${mentions.total} mentions; not resolved: ${renderFiles(mentions, resolved === 0)}]`,
+      ];
+
+/** A name that nothing defines, or nothing any more. */
+export const renderUnknown = (
+  suggestions: readonly string[],
+  mentions: z.infer<typeof mentionsShape>,
+): string =>
+  mentions.total === 0
+    ? nothingFound(suggestions)
+    : `[no definition; ${mentions.total} mentions in ${renderFiles(mentions, true)}${near(suggestions)}]`;
+
+const near = (suggestions: readonly string[]): string =>
+  suggestions.length === 0 ? "" : `; near: ${suggestions.join(", ")}`;
+
+const nothingFound = (suggestions: readonly string[]): string =>
+  `[nothing has this name${near(suggestions)}]`;

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import {
   indexMeta,
-  nothingFound,
+  mentionsShape,
+  renderMentions,
   renderNotes,
   renderSymbol,
+  renderUnknown,
   symbolShape,
   toIndexMeta,
+  toMentions,
   toSymbol,
 } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
@@ -39,12 +42,12 @@ export const ragWhereUsed = defineTool({
     limit: z.int().min(1).max(1000).default(100),
   }),
   output: z.object({
-    data: z.object({ definitions: z.array(symbolShape), uses: z.array(use) }),
+    data: z.object({ definitions: z.array(symbolShape), uses: z.array(use), mentions: mentionsShape }),
     meta: z.object({ ...indexMeta, total: z.int(), suggestions: z.array(z.string()) }),
   }),
   run: async ({ symbol, limit }, { retrieval }, { signal }) => {
     const answer = await retrieval.whereUsed(symbol, { limit }, signal);
-    const { definitions, uses, total, suggestions } = answer.value;
+    const { definitions, uses, total, mentions, suggestions } = answer.value;
     return {
       data: {
         definitions: definitions.map(toSymbol),
@@ -55,17 +58,19 @@ export const ragWhereUsed = defineTool({
           inside,
           confidence,
         })),
+        mentions: toMentions(mentions),
       },
       meta: { ...toIndexMeta(answer), total, suggestions: [...suggestions] },
     };
   },
-  render: ({ data: { definitions, uses }, meta }) => {
+  render: ({ data: { definitions, uses, mentions }, meta }) => {
     if (definitions.length === 0)
-      return [nothingFound(meta.suggestions), ...renderNotes(meta.notes)].join("\n");
+      return [renderUnknown(meta.suggestions, mentions), ...renderNotes(meta.notes)].join("\n");
     return [
       `defined: ${definitions.map(renderSymbol).join(", ")}`,
-      ...(uses.length === 0 ? ["[no uses]"] : renderUses(uses)),
+      ...(uses.length === 0 && mentions.unresolved === 0 ? ["[no uses]"] : renderUses(uses)),
       ...(meta.total > uses.length ? [`[${uses.length} of ${meta.total} uses; raise limit]`] : []),
+      ...renderMentions(meta.total, mentions),
       ...renderNotes(meta.notes),
     ].join("\n");
   },

@@ -55,7 +55,11 @@ export const createGraphAnswers = ({ store, loaded, indexer, lines }: GraphParts
     if (graph === undefined) {
       await configs.refresh(loaded.files.keys(), signal);
       dirty.clear();
-      const made = createGraph({ readConfig: configs.read, readText });
+      const made = createGraph({
+        readConfig: configs.read,
+        readText,
+        filesWith: (name) => loaded.chunks.codeFilesWith(name),
+      });
       store.symbols((path, language, packed) => made.put(path, language, packed));
       graph = made;
     }

@@ -4,6 +4,7 @@ import type { NearestRows } from "../embed/nearest-rows.ts";
 import { createVectorIndex } from "../embed/vector-index.ts";
 import { createLexicalIndex } from "../terms/lexical-index.ts";
 import type { PackedTerms } from "../terms/packed-terms.ts";
+import { tokenize } from "../terms/tokenize.ts";
 import { createNameIndex } from "./name-index.ts";
 import { type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, rankChunks } from "./rank-chunks.ts";
@@ -51,6 +52,8 @@ export interface ChunkIndex {
   /** Drops all vectors; the next ones are those of another embedder. */
   startVectors(dimensions: number): void;
   search(query: ChunkQuery): readonly RankedChunk[];
+  /** Paths of files of code whose text may have a name as a word, the likeliest first; others certainly do not. */
+  codeFilesWith(name: string): readonly string[];
 }
 
 /** Plain text of no known kind belongs to both scopes. */
@@ -147,6 +150,13 @@ export const createChunkIndex = ({
     get: (id) => factsOf.get(id),
     setVector: (id, vector) => {
       if (factsOf.has(id)) vectors.add(id, vector);
+    },
+    codeFilesWith: (name) => {
+      const term = tokenize(name).at(-1);
+      if (term === undefined) return [];
+      const isCode = (id: number): boolean => factsOf.get(id)?.kind === "code";
+      const chunks = lexical.search([term], factsOf.size, isCode);
+      return [...new Set(chunks.map(({ id }) => factsOf.get(id)?.path ?? ""))];
     },
     startVectors: (length) => {
       vectors = createVectorIndex(length, nearestRows);

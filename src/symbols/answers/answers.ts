@@ -26,6 +26,28 @@ export interface Use {
   readonly definition: number;
 }
 
+/** Lines of a file that name something without being resolved. */
+export interface MentionedIn {
+  readonly path: string;
+  readonly count: number;
+  /** The first of them. */
+  readonly lines: readonly number[];
+}
+
+/**
+ * What the text says beside what is resolved: lines of code that have the name as a whole word, without those that define
+ * it or mean another symbol of that name. Strings count, lines of comments do not.
+ */
+export interface Mentions {
+  readonly total: number;
+  readonly unresolved: number;
+  /** Files with unresolved lines, those with most of them first; only the first few are here. */
+  readonly files: readonly MentionedIn[];
+  readonly fileCount: number;
+  /** So many files have the name that not all of them were read. */
+  readonly isCut: boolean;
+}
+
 export interface Usages {
   /** What the query may mean, the likeliest first; more than one where it is ambiguous. */
   readonly definitions: readonly SymbolAt[];
@@ -33,6 +55,7 @@ export interface Usages {
   readonly uses: readonly Use[];
   /** Number of uses that were found, which may be more than are listed. */
   readonly total: number;
+  readonly mentions: Mentions;
   /** Similar names, where nothing has this one. */
   readonly suggestions: readonly string[];
 }
@@ -75,6 +98,8 @@ export interface Lineage {
   readonly edges: readonly LineageEdge[];
   /** Nodes were left out because of the limit. */
   readonly truncated: boolean;
+  /** Of the symbol's name beside its resolved uses; nothing where only callees were asked for. */
+  readonly mentions: Mentions;
   readonly suggestions: readonly string[];
 }
 
@@ -98,6 +123,7 @@ export interface SymbolCard {
   readonly tests: readonly { readonly path: string; readonly line: number; readonly inside: string }[];
   /** All uses. */
   readonly useCount: number;
+  readonly mentions: Mentions;
 }
 
 export interface FileCard {
@@ -112,6 +138,11 @@ export interface FileCard {
   readonly tests: readonly string[];
 }
 
+export interface InspectOptions {
+  /** Whether the text is searched for mentions, too, which reads every file that has the name; true by default. */
+  readonly mentions?: boolean;
+}
+
 export interface Inspection {
   /** The definitions that the query names, the likeliest first; only the first few are here. */
   readonly symbols: readonly SymbolCard[];
@@ -119,6 +150,8 @@ export interface Inspection {
   readonly candidates: readonly SymbolAt[];
   /** The file that the query names, if any. */
   readonly file: FileCard | undefined;
+  /** Of a name that nothing has. */
+  readonly mentions: Mentions;
   readonly suggestions: readonly string[];
 }
 

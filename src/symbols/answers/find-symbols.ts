@@ -99,10 +99,10 @@ export const findSymbols = (table: Table, query: string): readonly SymbolId[] =>
     });
     if (fits.length > 0) return rank(table, fits);
   }
-  return rank(
-    table,
-    named.filter((id) => isUnder(table, id, parts.slice(0, -1))),
-  );
+  const inModule = named.filter((id) => isUnder(table, id, parts.slice(0, -1)));
+  // `App.Store` of a language whose modules are named in full where they are defined.
+  const isModule = (id: SymbolId): boolean => /^(?:module|class)$/.test(table.definition(id)?.kind ?? "");
+  return rank(table, inModule.length > 0 ? inModule : named.filter(isModule));
 };
 
 /** Whether a symbol's file is the module that these parts name. */

@@ -3,9 +3,10 @@ import { inOrder, isType, shapeOf } from "../project/shape.ts";
 import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { FoundUse, UseFinder } from "../resolve/uses.ts";
-import type { FileCard, Inspection, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
+import type { FileCard, Inspection, InspectOptions, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
-import { CALLS, DEFAULT_CONFIDENCE } from "./lineage.ts";
+import { CALLS } from "./lineage.ts";
+import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { docOf, signatureOf } from "./source-text.ts";
 import { suggest } from "./suggest.ts";
 import { isTestFile } from "./test-files.ts";
@@ -32,48 +33,8 @@ const membersOf = (table: Table, symbol: SymbolId): readonly SymbolAt[] => {
     .filter((at): at is SymbolAt => at !== undefined && at.kind !== "alias");
 };
 
-export const createInspect = (table: Table, resolver: Resolver, finder: UseFinder, readText: ReadText) => {
-  const neighbours = (
-    found: readonly { readonly symbol: SymbolId; readonly confidence: number }[],
-  ): readonly Neighbour[] => {
-    const best = new Map<SymbolId, Neighbour>();
-    for (const { symbol, confidence } of found) {
-      const key = resolver.oneOf(symbol);
-      const at = describe(table, symbol);
-      if (at === undefined || confidence < DEFAULT_CONFIDENCE) continue;
-      if ((best.get(key)?.confidence ?? 0) < confidence) best.set(key, { ...at, confidence });
-    }
-    return [...best.values()].slice(0, MAX_NEIGHBOURS);
-  };
-
-  const cardOf = (symbol: SymbolId): SymbolCard | undefined => {
-    const definition = table.definition(symbol);
-    const at = describe(table, symbol);
-    const file = table.file(fileOf(symbol));
-    if (definition === undefined || at === undefined || file === undefined) return undefined;
-    const lines = readText(file.path)?.split("\n") ?? [];
-    const uses = finder.usesOf(symbol).filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE);
-    const tests = uses.filter((use) => isTestFile(use.file) && use.kind !== "import");
-    return {
-      definition: at,
-      signature: lines.length === 0 ? "" : signatureOf(lines, definition),
-      doc: lines.length === 0 ? "" : docOf(lines, definition, file.family.hasDocstrings === true),
-      parents: isType(definition)
-        ? neighbours(resolver.values.basesOf(symbol).map((base) => ({ symbol: base, confidence: 1 })))
-        : [],
-      children: neighbours(definitionsAround(uses.filter(({ kind }) => kind === "inherit"))),
-      members: membersOf(table, symbol),
-      callers: neighbours(definitionsAround(uses.filter(({ kind }) => CALLS.has(kind)))),
-      callees: neighbours(finder.usedBy(symbol, CALLS)),
-      tests: tests.slice(0, MAX_NEIGHBOURS).map((use) => ({
-        path: use.file.path,
-        line: use.line,
-        inside: use.file.definitions[use.inside]?.qualified ?? "",
-      })),
-      useCount: uses.length,
-    };
-  };
-
+/** What a file defines and imports, and which files import it. */
+const createFileCard = (table: Table, resolver: Resolver) => {
   const importsOf = (file: FileRecord): readonly string[] => [
     ...new Set(
       file.imports.flatMap(({ source }) =>
@@ -106,23 +67,85 @@ export const createInspect = (table: Table, resolver: Resolver, finder: UseFinde
     };
   };
 
-  return (query: string): Inspection => {
+  return fileCard;
+};
+
+export const createInspect = (
+  table: Table,
+  resolver: Resolver,
+  finder: UseFinder,
+  readText: ReadText,
+  mentionsOf: FindMentions,
+) => {
+  const neighbours = (
+    found: readonly { readonly symbol: SymbolId; readonly confidence: number }[],
+  ): readonly Neighbour[] => {
+    const best = new Map<SymbolId, Neighbour>();
+    for (const { symbol, confidence } of found) {
+      const key = resolver.oneOf(symbol);
+      const at = describe(table, symbol);
+      if (at === undefined || confidence < DEFAULT_CONFIDENCE) continue;
+      if ((best.get(key)?.confidence ?? 0) < confidence) best.set(key, { ...at, confidence });
+    }
+    return [...best.values()].slice(0, MAX_NEIGHBOURS);
+  };
+
+  const cardOf = (symbol: SymbolId, withMentions: boolean): SymbolCard | undefined => {
+    const definition = table.definition(symbol);
+    const at = describe(table, symbol);
+    const file = table.file(fileOf(symbol));
+    if (definition === undefined || at === undefined || file === undefined) return undefined;
+    const lines = readText(file.path)?.split("\n") ?? [];
+    const uses = finder.usesOf(symbol).filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE);
+    const tests = uses.filter((use) => isTestFile(use.file) && use.kind !== "import");
+    return {
+      definition: at,
+      signature: lines.length === 0 ? "" : signatureOf(lines, definition),
+      doc: lines.length === 0 ? "" : docOf(lines, definition, file.family.hasDocstrings === true),
+      parents: isType(definition)
+        ? neighbours(resolver.values.basesOf(symbol).map((base) => ({ symbol: base, confidence: 1 })))
+        : [],
+      children: neighbours(definitionsAround(uses.filter(({ kind }) => kind === "inherit"))),
+      members: membersOf(table, symbol),
+      callers: neighbours(definitionsAround(uses.filter(({ kind }) => CALLS.has(kind)))),
+      callees: neighbours(finder.usedBy(symbol, CALLS)),
+      tests: tests.slice(0, MAX_NEIGHBOURS).map((use) => ({
+        path: use.file.path,
+        line: use.line,
+        inside: use.file.definitions[use.inside]?.qualified ?? "",
+      })),
+      useCount: uses.length,
+      mentions: withMentions
+        ? mentionsOf(
+            at.name,
+            [symbol],
+            uses.map((use) => ({ path: use.file.path, line: use.line })),
+          )
+        : NO_MENTIONS,
+    };
+  };
+
+  const fileCard = createFileCard(table, resolver);
+
+  return (query: string, { mentions = true }: InspectOptions = {}): Inspection => {
     const path = query.trim().replace(/^\.\//, "");
     const file = table.byPath(path);
-    if (file !== undefined) return { symbols: [], candidates: [], file: fileCard(file), suggestions: [] };
+    if (file !== undefined)
+      return { symbols: [], candidates: [], file: fileCard(file), mentions: NO_MENTIONS, suggestions: [] };
     const found = findSymbols(table, query);
     const first = new Set(found.map((id) => resolver.oneOf(id)));
     const distinct = found.filter((id) => first.delete(resolver.oneOf(id)));
     return {
       symbols: distinct
         .slice(0, MAX_CARDS)
-        .map(cardOf)
+        .map((id) => cardOf(id, mentions))
         .filter((card) => card !== undefined),
       candidates: found
         .slice(0, MAX_CANDIDATES)
         .map((id) => describe(table, id))
         .filter((at) => at !== undefined),
       file: undefined,
+      mentions: found.length > 0 || !mentions ? NO_MENTIONS : mentionsOf(nameIn(query), [], []),
       suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
     };
   };

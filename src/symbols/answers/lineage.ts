@@ -4,6 +4,7 @@ import type { Resolver } from "../resolve/resolver.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
+import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { suggest } from "./suggest.ts";
 
 export const CALLS: ReadonlySet<ReferenceKind> = new Set(["call", "decorate"]);
@@ -14,7 +15,6 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 /** A name with more definitions than this is followed from the likeliest ones. */
 const MAX_STARTS = 20;
-export const DEFAULT_CONFIDENCE = 0.5;
 
 interface Step {
   readonly other: SymbolId;
@@ -22,9 +22,17 @@ interface Step {
   readonly confidence: number;
 }
 
+/** Where a symbol is used, by calls or otherwise. */
+const resolvedLines =
+  ({ usesOf }: UseFinder) =>
+  (symbol: SymbolId): readonly { readonly path: string; readonly line: number }[] =>
+    usesOf(symbol)
+      .filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE)
+      .map(({ file, line }) => ({ path: file.path, line }));
+
 /** Callers and callees of a symbol, breadth first. Each symbol is a node only once, so cycles end. */
 export const createLineage =
-  (table: Table, resolver: Resolver, finder: UseFinder) =>
+  (table: Table, resolver: Resolver, finder: UseFinder, mentionsOf: FindMentions) =>
   (query: string, options: LineageOptions = {}): Lineage => {
     const direction = options.direction ?? "both";
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
@@ -32,7 +40,13 @@ export const createLineage =
     const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
     const starts = findSymbols(table, query).slice(0, MAX_STARTS);
     if (starts.length === 0)
-      return { nodes: [], edges: [], truncated: false, suggestions: suggest(query, table.named.keys()) };
+      return {
+        nodes: [],
+        edges: [],
+        truncated: false,
+        mentions: mentionsOf(nameIn(query), [], []),
+        suggestions: suggest(query, table.named.keys()),
+      };
 
     const one = resolver.oneOf;
     const nodes: LineageNode[] = [];
@@ -99,5 +113,9 @@ export const createLineage =
       ...edge,
       lines: [...lines].sort((a, b) => a - b),
     }));
-    return { nodes, edges: listed, truncated, suggestions: [] };
+    const mentions =
+      direction === "callees"
+        ? NO_MENTIONS
+        : mentionsOf(nodes[0]?.name ?? "", starts, starts.flatMap(resolvedLines(finder)));
+    return { nodes, edges: listed, truncated, mentions, suggestions: [] };
   };

@@ -3,7 +3,7 @@ import type { Resolver } from "../resolve/resolver.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { SymbolAt, UsageOptions, Usages, Use } from "./answers.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
-import { DEFAULT_CONFIDENCE } from "./lineage.ts";
+import { DEFAULT_CONFIDENCE, type FindMentions, nameIn } from "./mentions.ts";
 import { suggest } from "./suggest.ts";
 
 const DEFAULT_LIMIT = 200;
@@ -11,7 +11,7 @@ const DEFAULT_LIMIT = 200;
 const MAX_DEFINITIONS = 20;
 
 export const createWhereUsed =
-  (table: Table, resolver: Resolver, finder: UseFinder) =>
+  (table: Table, resolver: Resolver, finder: UseFinder, mentionsOf: FindMentions) =>
   (query: string, options: UsageOptions = {}): Usages => {
     const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
     const found = findSymbols(table, query);
@@ -36,10 +36,12 @@ export const createWhereUsed =
             definition: definitions.length - 1,
           });
     }
+    const name = definitions[0]?.name ?? nameIn(query);
     return {
       definitions,
       uses: uses.slice(0, Math.max(0, options.limit ?? DEFAULT_LIMIT)),
       total: uses.length,
+      mentions: mentionsOf(name, found, uses),
       suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
     };
   };

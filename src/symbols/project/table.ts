@@ -21,7 +21,9 @@ export interface Table extends ProjectFiles {
   readonly named: Buckets;
   /** Symbols that are defined outside of their owner (`func (s *Store) Open`), by `Store.Open`. */
   readonly attached: Buckets;
-  /** Properties that hold something of another name (`{ open: openStore }`), by that name. */
+  /** Properties that hold what something else defines, by their own name. */
+  readonly holding: Buckets;
+  /** Those that hold something of another name (`{ open: openStore }`), by that name. */
   readonly renaming: Buckets;
   /** Files by a name that they refer to or import. */
   readonly mentioning: Buckets;
@@ -69,6 +71,7 @@ const heldName = ({ definitions }: Pick<FileRecord, "definitions">, { type }: De
 const createIndexes = () => ({
   named: createBuckets(),
   attached: createBuckets(),
+  holding: createBuckets(),
   renaming: createBuckets(),
   mentioning: createBuckets(),
   inFolder: createBuckets(),
@@ -81,6 +84,7 @@ const addTo = (indexes: Indexes, file: FileRecord, mentioned: ReadonlySet<string
   for (const [index, definition] of file.definitions.entries()) {
     if (definition.kind === "alias") {
       const held = heldName(file, definition);
+      indexes.holding.add(definition.name, symbolId(file.id, index));
       if (held !== definition.name) indexes.renaming.add(held, symbolId(file.id, index));
       continue;
     }
@@ -97,7 +101,10 @@ const dropFrom = (indexes: Indexes, file: FileRecord, mentioned: ReadonlySet<str
   const isOfFile = (symbol: number): boolean => fileOf(symbol) === file.id;
   const isFile = (id: number): boolean => id === file.id;
   for (const definition of file.definitions)
-    if (definition.kind === "alias") indexes.renaming.drop(heldName(file, definition), isOfFile);
+    if (definition.kind === "alias") {
+      indexes.renaming.drop(heldName(file, definition), isOfFile);
+      indexes.holding.drop(definition.name, isOfFile);
+    }
   for (const name of new Set(file.definitions.map(({ name }) => name))) indexes.named.drop(name, isOfFile);
   for (const definition of file.definitions)
     if (isAttached(definition)) indexes.attached.drop(definition.qualified, isOfFile);

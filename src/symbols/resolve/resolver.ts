@@ -118,8 +118,28 @@ const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceR
       wanted.test(definition.kind)
     );
   });
-  if (members.length === 0 || members.length > MAX_CANDIDATES) return NOTHING;
+  if (members.length === 0) return heldByName(state, file, name, kind);
+  if (members.length > MAX_CANDIDATES) return NOTHING;
   return { symbols: members, confidence: isOneSymbol(state, members) ? BY_NAME : AMBIGUOUS };
+};
+
+/** `app.addHook()` of an unknown `app`, where objects of the project hold one function under that name. */
+const heldByName = (
+  state: State,
+  { family }: FileRecord,
+  name: string,
+  kind: ReferenceRow["kind"],
+): Resolved => {
+  const holders = state.table.holding.get(name);
+  if (kind !== "call" || holders.length > MAX_CANDIDATES) return NOTHING;
+  const held = holders.flatMap((id) => {
+    const parent = state.table.definition(id)?.parent ?? -1;
+    const owner = { kind: "symbol" as const, id: symbolId(fileOf(id), parent) };
+    if (parent < 0 || state.table.file(fileOf(id))?.family !== family) return [];
+    return state.values.membersOf(owner, name) ?? [];
+  });
+  const isFunction = held.every((id) => state.table.definition(id)?.kind === "function");
+  return isFunction && isOneSymbol(state, held) ? { symbols: held, confidence: BY_NAME } : NOTHING;
 };
 
 /** A member of the classes around a reference, which their code may name plainly. */

@@ -132,7 +132,15 @@ const usesIn = (
     if (isNamed && entry.source !== "" && importsOneOf(state, file, entry, group))
       uses.push({ file, line: entry.line, kind: "import", inside: -1, confidence: 1 });
   }
-  return uses;
+  return withoutRepeats(uses);
+};
+
+/** Some grammars name what is called twice, as a call and as a value: a line that does more than read it says so once. */
+const withoutRepeats = (uses: FoundUse[]): FoundUse[] => {
+  const told = new Set(
+    uses.flatMap(({ kind, line, inside }) => (kind === "read" ? [] : [`${line} ${inside}`])),
+  );
+  return uses.filter(({ kind, line, inside }) => kind !== "read" || !told.has(`${line} ${inside}`));
 };
 
 const byPathAndLine = (a: FoundUse, b: FoundUse): number => {
