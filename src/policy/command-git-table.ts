@@ -42,7 +42,7 @@ const READING =
   "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version";
 
 const REWRITING =
-  "add apply checkout clean commit commit-tree fast-import format-patch hash-object " +
+  "add checkout clean commit commit-tree format-patch hash-object " +
   "init merge-tree mktag mktree mv pack-objects pack-refs prune prune-packed " +
   "read-tree replace reset restore rm sparse-checkout stage switch unpack-objects update-index " +
   "update-ref write-tree";
@@ -104,6 +104,8 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ["config", {}],
   ...shared(REWRITING, REWRITES),
   ...shared(REWRITING_BY_OTHERS, { ...REWRITES, forks: true }),
+  // The paths are in the patch, where no check of the arguments sees them.
+  ["apply", { ...REWRITES, powers: { ...REWRITES.powers, run: `${REWRITES.powers?.run} --unsafe-paths` } }],
   ["rebase", { forks: true, always: ["write"], powers: { run: `-x --exec ${ANY_FILE}` } }],
   ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],

@@ -159,12 +159,12 @@ const hasHead = (dir: string, entryKind: EntryKind): boolean => {
   return head === "file" || head === "link";
 };
 
-/** Whether git would take this directory for one of its own, whatever it is called. */
+/**
+ * Whether git would take this directory for one of its own, whatever it is called. A `.git` in it does not excuse it:
+ * git goes on to the directory itself where that `.git` is not valid.
+ */
 export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolean =>
-  hasHead(dir, entryKind) &&
-  BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined) &&
-  // Git looks for `.git` first, so such a folder is an ordinary work tree.
-  entryKind(posix.join(dir, ".git")) === undefined;
+  hasHead(dir, entryKind) && BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined);
 
 /**
  * Whether a path is in a git directory, or would make its folder one. A file called HEAD is what every git directory

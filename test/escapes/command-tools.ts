@@ -102,10 +102,10 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     now: () => performance.now(),
   });
   const envelope = createEnvelope({
-    launch: async (call, signal) => ({
-      ...(await lines.run({ ...call, maxOutputBytes: 4096 }, signal)),
-      setAside: [],
-    }),
+    launch: async (call, signal) => {
+      const outcome = await lines.run({ ...call, maxOutputBytes: 4096 }, signal);
+      return { ...outcome, setAside: outcome.setAside.map(({ path, movedTo }) => `${path} -> ${movedTo}`) };
+    },
     handles,
     usage,
     settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64),

@@ -36,7 +36,7 @@ describe.each(tiers.filter(({ tier }) => tier !== "plain"))(
   "FAIL-J3 FAIL-J5 what a hostile program leaves behind in $name",
   (setting) => {
     const PLANT = `
-import os, subprocess
+import os
 def put(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as out: out.write(text)
@@ -49,7 +49,7 @@ repository("work/a/.git", fire)
 repository("work/bare", fire)
 put("work/b/.git", "gitdir: ../a/.git\\n")
 os.makedirs("work/c"); os.symlink("../a/.git", "work/c/.git")
-subprocess.run(["git", "init", "-q", "work/plain"], check=True)
+repository("work/plain/.git", "")
 `;
 
     test.each(["run_cmd", "linux_proc_start"] as const)(

@@ -9,9 +9,11 @@ import type { CallerReach, Reach } from "../reach/reach.ts";
 import { gitFolders, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
+import { takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
 import {
   checkRepository,
   findRepository,
+  type GitRepository,
   hasSubmodules,
   type ProgramsOff,
   programsOff,
@@ -19,12 +21,12 @@ import {
 } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { setNewFindingsAside } from "./scan/new-findings.ts";
+import { renameInRoots, setNewFindingsAside } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
-import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
+import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 interface ProfilerOptions {
@@ -147,6 +149,21 @@ const prepareGit = (
   };
 };
 
+/** After git has written: undoes what it changed in its own directory besides data. */
+const prepareUndo = (
+  repository: GitRepository | undefined,
+  tier: Tier,
+  { readOnly }: SandboxProfile,
+  roots: readonly string[],
+): (() => Promise<readonly SetAside[]>) => {
+  if (repository === undefined) return async () => [];
+  const before = takeOwnState(repository);
+  // Mounts held these, so that only the user can have changed them.
+  const isBeyondReach = (path: string): boolean => tier === "bubblewrap" && insideRoots(path, readOnly);
+  return () =>
+    undoOwnChanges({ repository, before, isBeyondReach, rename: (path) => renameInRoots(path, roots) });
+};
+
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
@@ -190,8 +207,10 @@ export const createProfiler = (options: ProfilerOptions) => {
     const prepared = { profile, secrets, gitSettings: settings, repository };
     if (!writes) return prepared;
     const isBeyondReach = beyondReach(tier, profile);
-    const setAsideNew: SandboxProfile["setAsideNew"] = (when) =>
-      setNewFindingsAside({
+    const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
+    const setAsideNew: SandboxProfile["setAsideNew"] = async (when) => [
+      ...(when === "running" ? [] : await undoOwn()),
+      ...(await setNewFindingsAside({
         scan,
         before: found,
         obeyedNames,
@@ -202,7 +221,8 @@ export const createProfiler = (options: ProfilerOptions) => {
         isRunning: when === "running",
         isLong: when !== undefined,
         isBeyondReach,
-      });
+      })),
+    ];
     return { ...prepared, profile: { ...profile, setAsideNew } };
   };
 };

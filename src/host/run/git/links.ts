@@ -44,13 +44,16 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
 const PLANS = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
 const MAX_PLAN_BYTES = 4 * 1024 * 1024;
 
+/** Whether a rebase in progress would start a program. */
+export const plansPrograms = (gitDir: string): boolean =>
+  PLANS.map((name) => posix.join(gitDir, name))
+    .filter(exists)
+    .some((path) => {
+      const plan = readSmallFile(path, MAX_PLAN_BYTES)?.toString("latin1");
+      return plan === undefined || /^\s*(?:x|exec)(?:\s|$)/m.test(plan);
+    });
+
 /** Whoever brought the git directory along may have left a rebase half done: no program is run out of its plan. */
 export const refusePlannedPrograms = ({ gitDir }: GitRepository): void => {
-  for (const name of PLANS) {
-    const path = posix.join(gitDir, name);
-    if (!exists(path)) continue;
-    const plan = readSmallFile(path, MAX_PLAN_BYTES)?.toString("latin1");
-    if (plan === undefined || /^\s*(?:x|exec)(?:\s|$)/m.test(plan))
-      throw refusedRepository(`its ${name} has a program to run`);
-  }
+  if (plansPrograms(gitDir)) throw refusedRepository("its rebase in progress has a program to run");
 };

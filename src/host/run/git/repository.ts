@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
@@ -206,23 +206,52 @@ const holdsRepository = (top: string): boolean => {
   }
 };
 
-/** Whether a git directory holds nothing that git would run or follow, as after a fresh `git init` or `git clone`. */
+/** What `git init`, `git clone` and commits leave in a git directory; in these folders, nothing or samples. */
+const PLAIN_FILES =
+  /^(?:HEAD|config|description|index|packed-refs|shallow|(?:ORIG|FETCH)_HEAD|COMMIT_EDITMSG|gc\.log)$/;
+const PLAIN_FOLDERS: ReadonlySet<string> = new Set(["objects", "refs", "logs", "info", "hooks", "branches"]);
+const PLAIN_INFO: ReadonlySet<string> = new Set([
+  "exclude",
+  "refs",
+  "sparse-checkout",
+  "packs",
+  "commit-graph",
+  "commit-graphs",
+]);
+
+const isPlainEntry = (dir: string, entry: Dirent): boolean => {
+  const path = posix.join(dir, entry.name);
+  if (entry.isFile()) return PLAIN_FILES.test(entry.name);
+  if (!entry.isDirectory() || !PLAIN_FOLDERS.has(entry.name)) return false;
+  if (entry.name === "hooks") return readdirSync(path).every((name) => name.endsWith(".sample"));
+  if (entry.name === "branches") return readdirSync(path).length === 0;
+  if (entry.name === "info") return readdirSync(path).every((name) => PLAIN_INFO.has(name));
+  return entry.name !== "objects" || isEmptyOr(posix.join(path, "info"), (name) => PLAIN_INFO.has(name));
+};
+
+/**
+ * Whether a git directory is one that git accepts and holds nothing that git would run or follow, as after a fresh
+ * `git init` or `git clone`. Only known names count: what is not known to be harmless is not plain.
+ */
 export const isPlainRepository = (entry: string, roots: readonly string[]): boolean => {
   const stats = lstatSync(entry, { throwIfNoEntry: false });
   // A pointer brings another directory's settings along.
   if (stats?.isDirectory() !== true || !insideRoots(entry, roots)) return false;
-  const text = readText(posix.join(entry, "config"), MAX_CONFIG_BYTES);
-  const settings = text === undefined ? undefined : parseGitConfig(text);
-  const absent = ["config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates"];
-  return (
-    lstatSync(posix.join(entry, "config"), { throwIfNoEntry: false })?.isFile() === true &&
-    settings !== undefined &&
-    isPlainConfig(settings) &&
-    ["info", "objects", "refs", "logs"].every((name) => isEmptyOr(posix.join(entry, name), () => true)) &&
-    isEmptyOr(posix.join(entry, "hooks"), (name) => name.endsWith(".sample")) &&
-    isEmptyOr(posix.join(entry, "modules"), () => false) &&
-    isEmptyOr(posix.join(entry, "worktrees"), () => false) &&
-    absent.every((name) => !exists(posix.join(entry, name))) &&
-    !holdsRepository(entry)
-  );
+  try {
+    const entries = readdirSync(entry, { withFileTypes: true });
+    const names = new Set(entries.map(({ name }) => name));
+    const text = readText(posix.join(entry, "config"), MAX_CONFIG_BYTES);
+    const settings = text === undefined ? undefined : parseGitConfig(text);
+    return (
+      ["HEAD", "config", "objects", "refs"].every((name) => names.has(name)) &&
+      HEAD_CONTENT.test(readText(posix.join(entry, "HEAD"), MAX_POINTER_BYTES) ?? "") &&
+      settings !== undefined &&
+      isPlainConfig(settings) &&
+      entries.every((one) => isPlainEntry(entry, one)) &&
+      !holdsRepository(entry)
+    );
+  } catch {
+    // What cannot be looked at is not known to be plain.
+    return false;
+  }
 };

@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { readText, realOf } from "../../git/files.ts";
-import { gitPointer, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
+import { realOf } from "../../git/files.ts";
+import { gitDirOf, gitPointer } from "../../git/git-dir.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
+import { workTreeOf } from "../git/work-tree-folder.ts";
 import type { SetAside } from "../tiers/contract.ts";
 import { ledElsewhere, type ObeyedName } from "./obeyed-names.ts";
 import { moveAside, openBelow } from "./protected-names.ts";
@@ -47,20 +48,16 @@ const NOT_WHOLE =
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
 
-/**
- * A work tree that was added to a repository which was there before: its pointer leads to the folder that git made for
- * it, and this folder leads back.
- */
-const isAddedWorkTree = ({ path }: Finding, known: readonly Finding[]): boolean => {
-  const pointer = gitPointer(path);
-  if (pointer === undefined) return false;
-  const target = realOf(posix.resolve(posix.dirname(path), pointer));
-  const back = target === undefined ? undefined : readText(posix.join(target, "gitdir"), MAX_POINTER_BYTES);
-  const isMade = known.some(
+/** A work tree that git added to a repository which was there before. */
+const isAddedWorkTree = ({ path }: Finding, { before, isGit }: NewFindingsOptions): boolean => {
+  const pointer = isGit ? gitPointer(path) : undefined;
+  const target = pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(path), pointer));
+  if (target === undefined) return false;
+  const isKnown = before.some(
     ({ kind, isLink, path: gitDir }) =>
-      kind === "git" && !isLink && posix.dirname(target ?? "") === posix.join(gitDir, "worktrees"),
+      kind === "git" && !isLink && posix.dirname(target) === posix.join(gitDir, "worktrees"),
   );
-  return isMade && back !== undefined && realOf(back.replace(/\n$/, "")) === realOf(path);
+  return isKnown && workTreeOf(target) === realOf(path);
 };
 
 interface NewFindingsOptions {
@@ -99,15 +96,22 @@ const newSince = (before: readonly Finding[]): IsNew => {
  * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
  * checkout created it.
  */
-const isSomebodyElses = (path: string, { ownWrites, isBeyondReach, roots }: NewFindingsOptions): boolean => {
+const isSomebodyElses = (
+  path: string,
+  { ownWrites, isBeyondReach, roots, before }: NewFindingsOptions,
+): boolean => {
   if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
   const files = filesBelow(path, MAX_STARTUP_FILES);
-  return files !== undefined && files.length > 0 && findTracked(files, roots).kept.size === files.length;
+  if (files === undefined || files.length === 0) return false;
+  // The command could not write to these; a repository that it made itself says whatever it likes.
+  const repositories = before.filter(({ kind, isLink }) => kind === "git" && !isLink);
+  const known = new Set(repositories.flatMap((one) => gitDirOf(one.path) ?? []));
+  return findTracked(files, roots, known).kept.size === files.length;
 };
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { before, roots, own, isGit, isLong, isRunning } = options;
+  const { roots, own, isGit, isLong, isRunning } = options;
   switch (finding.kind) {
     case "startup":
       return !isGit && !isLong && !isSomebodyElses(finding.path, options);
@@ -115,7 +119,7 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
       // Only an llmc server creates a state folder, and this server created its own before the command started.
       return !isRunning && !own.includes(finding.path);
     case "git":
-      return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, before);
+      return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, options);
     default:
       return finding.kind !== "secret";
   }
@@ -123,7 +127,11 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
 
 const NOT_RENAMED = "still there: it could not be renamed";
 
-const rename = async (path: string, roots: readonly string[]): Promise<SetAside | undefined> => {
+/** Renames what is at a path in one of the roots; undefined where nothing is there. */
+export const renameInRoots = async (
+  path: string,
+  roots: readonly string[],
+): Promise<SetAside | undefined> => {
   const root = roots.find((folder) => insideRoots(path, [folder]));
   if (root === undefined) return undefined;
   // Reported as a failure, because the reader of the answer has to remove the file by hand.
@@ -141,9 +149,9 @@ const setAside = async (
     return undefined;
   }
   // Under any other name it would still be a git directory, but not without its HEAD.
-  const head = kind === "git" && !isLink ? await rename(posix.join(path, "HEAD"), roots) : undefined;
+  const head = kind === "git" && !isLink ? await renameInRoots(posix.join(path, "HEAD"), roots) : undefined;
   const isRenamed = posix.basename(path) === ".git" || kind !== "git";
-  return (isRenamed ? await rename(path, roots) : undefined) ?? head;
+  return (isRenamed ? await renameInRoots(path, roots) : undefined) ?? head;
 };
 
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
@@ -182,7 +190,7 @@ const renameRedirected = async ({
   const checked = isRunning ? [] : obeyedNames.filter(({ kind }) => kind !== "startup" || !(isGit || isLong));
   const moved: SetAside[] = [];
   for (const name of ledElsewhere(checked, roots)) {
-    const aside = ownWrites?.covers(name) === true ? undefined : await rename(name, roots);
+    const aside = ownWrites?.covers(name) === true ? undefined : await renameInRoots(name, roots);
     if (aside !== undefined) moved.push(aside);
   }
   return moved;

@@ -1,0 +1,166 @@
+import { lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { posix } from "node:path";
+import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
+import { plansPrograms } from "./links.ts";
+import type { GitRepository } from "./repository.ts";
+import { workTreeOf } from "./work-tree-folder.ts";
+
+/**
+ * Files of a git directory that git reads as data. Whatever else comes into being there, or changes, is something that
+ * git could execute or obey, whichever sub-command wrote it (REQ-D24).
+ */
+const DATA_FILE =
+  /^(?:index|sharedindex\.[0-9a-f]{40,64}|packed-refs|shallow|gc\.(?:log|pid)|description|AUTO_MERGE|HEAD|(?:[A-Z]+_)+(?:HEAD|MSG|MODE|RR|EDITMSG|LOG|START|TERMS|NAMES|RUN|PARTIAL|DESCRIPTION|REF|ANCESTORS_OK|EXPECTED_REV|FIRST_PARENT))(?:\.lock|\.new)?$/;
+/** Folders of which everything inside is data. */
+const DATA_FOLDERS: ReadonlySet<string> = new Set([
+  "refs",
+  "logs",
+  "rr-cache",
+  "lost-found",
+  "NOTES_MERGE_WORKTREE",
+]);
+/** In `info`, and in `objects/info`: who else keeps objects, and what attributes say, is obeyed. */
+const OBEYED_INFO: ReadonlySet<string> = new Set(["attributes", "grafts", "alternates", "http-alternates"]);
+/** Work in progress: data, as long as no program is planned. */
+const PLANS: ReadonlySet<string> = new Set(["rebase-merge", "rebase-apply", "sequencer"]);
+
+const MAX_ENTRIES = 20_000;
+const MAX_KEPT_BYTES = 1024 * 1024;
+
+interface Entry {
+  /** Changes with the content and with the rights. */
+  readonly stamp: string;
+  readonly mode: number;
+  readonly content: Buffer | undefined;
+  readonly link: string | undefined;
+}
+
+/** Everything in the git directories of a repository that is not git's data, by its path. */
+export type OwnState = ReadonlyMap<string, Entry>;
+
+const entryOf = (path: string, keepsContent: boolean): Entry => {
+  const stats = lstatSync(path, { bigint: true });
+  const { ino, size, mtimeNs, ctimeNs, mode } = stats;
+  return {
+    // A folder changes with what is in it, which has entries of its own.
+    stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
+    mode: Number(mode) & 0o7777,
+    content: keepsContent && stats.isFile() ? readSmallFile(path, MAX_KEPT_BYTES) : undefined,
+    link: stats.isSymbolicLink() ? readlinkSync(path) : undefined,
+  };
+};
+
+type Visit = (path: string) => void;
+
+const visitAll = (folder: string, visit: Visit): void => {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = posix.join(folder, entry.name);
+    visit(path);
+    if (entry.isDirectory()) visitAll(path, visit);
+  }
+};
+
+const visitInfo = (folder: string, visit: Visit): void => {
+  for (const name of OBEYED_INFO) {
+    const path = posix.join(folder, name);
+    if (exists(path)) visit(path);
+  }
+};
+
+const visitGitDir = (dir: string, visit: Visit): void => {
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    const { name } = entry;
+    const path = posix.join(dir, name);
+    if (!entry.isDirectory()) {
+      if (!entry.isFile() || !DATA_FILE.test(name)) visit(path);
+    } else if (name === "info") visitInfo(path, visit);
+    else if (name === "objects") visitInfo(posix.join(path, "info"), visit);
+    else if (name === "worktrees" || name === "modules") visitInner(path, visit);
+    else if (PLANS.has(name)) {
+      if (plansPrograms(dir)) visit(path);
+    } else if (!DATA_FOLDERS.has(name)) {
+      visit(path);
+      visitAll(path, visit);
+    }
+  }
+};
+
+/** The folders of other work trees and of submodules are git directories in their turn; names may have slashes. */
+const visitInner = (folder: string, visit: Visit): void => {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = posix.join(folder, entry.name);
+    if (!entry.isDirectory()) visit(path);
+    else if (readdirSync(path).includes("HEAD")) visitGitDir(path, visit);
+    else visitInner(path, visit);
+  }
+};
+
+const stateOf = ({ gitDir, commonDir }: GitRepository, keepsContent: boolean): OwnState => {
+  const state = new Map<string, Entry>();
+  for (const dir of new Set([gitDir, commonDir]))
+    visitGitDir(dir, (path) => {
+      if (state.size > MAX_ENTRIES)
+        throw refusedRepository("its git directory has too many files besides objects and references");
+      state.set(path, entryOf(path, keepsContent));
+    });
+  return state;
+};
+
+/** To be taken before git runs with the right to write. */
+export const takeOwnState = (repository: GitRepository): OwnState => stateOf(repository, true);
+
+const worktreeFolder = (path: string, { commonDir }: GitRepository): string | undefined => {
+  const folder = `${posix.join(commonDir, "worktrees")}/`;
+  return path.startsWith(folder)
+    ? posix.join(folder, path.slice(folder.length).split("/")[0] ?? "")
+    : undefined;
+};
+
+const restore = (path: string, { content, link, mode }: Entry): void => {
+  if (link !== undefined) symlinkSync(link, path);
+  else if (content !== undefined) writeFileSync(path, content, { flag: "wx", mode });
+  else mkdirSync(path, { mode });
+};
+
+interface UndoOptions<T> {
+  readonly repository: GitRepository;
+  readonly before: OwnState;
+  /** Whether the sandbox kept git from it: then its user changed it meanwhile. */
+  readonly isBeyondReach: (path: string) => boolean;
+  /** Says what it did; undefined where nothing was there. */
+  readonly rename: (path: string) => Promise<T | undefined>;
+}
+
+/**
+ * Renames what git left in its own directory and would execute or obey, and brings back what was there before. A work
+ * tree that `git worktree add` made stays.
+ */
+export const undoOwnChanges = async <T>({
+  repository,
+  before,
+  isBeyondReach,
+  rename,
+}: UndoOptions<T>): Promise<readonly T[]> => {
+  const after = stateOf(repository, false);
+  const moved: T[] = [];
+  const done = new Set<string>();
+  const setAside = async (path: string): Promise<void> => {
+    if (done.has(path)) return;
+    done.add(path);
+    const aside = await rename(path);
+    if (aside !== undefined) moved.push(aside);
+  };
+  const isInDone = (path: string): boolean => [...done].some((one) => path.startsWith(`${one}/`));
+  for (const [path, { stamp }] of after) {
+    if (before.get(path)?.stamp === stamp || isBeyondReach(path) || isInDone(path)) continue;
+    const worktree = worktreeFolder(path, repository);
+    if (worktree === undefined) await setAside(path);
+    else if (workTreeOf(worktree) === undefined) await setAside(before.has(path) ? path : worktree);
+  }
+  for (const [path, entry] of before) {
+    // A work tree may be removed.
+    if (!exists(path) && !isBeyondReach(path) && worktreeFolder(path, repository) === undefined)
+      restore(path, entry);
+  }
+  return moved;
+};
