@@ -51,6 +51,7 @@ const openTier = async (tier: Tier, workspace: string) => {
       allowlist: ["ls"],
       powers: [],
       network: false,
+      readPaths: [],
       timeoutSeconds: 30,
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),

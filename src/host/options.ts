@@ -80,6 +80,12 @@ export const hostSections = [
         },
       },
     ),
+    command_read_paths: list(
+      [],
+      "roots",
+      "Folders that commands may read besides the roots, such as a tool chain in your home (`llmc allow` adds them); programs in them or in their bin folders are found by other programs. Only names at the top of such a folder are checked against denylist_globs.",
+      { path: true },
+    ),
     command_memory_mb: whole(
       2048,
       64,

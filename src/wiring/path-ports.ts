@@ -76,6 +76,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
       powers: tools().command_powers,
       network: tools().allow_outbound_network,
       timeoutSeconds: tools().exec_timeout,
+      readPaths: tools().command_read_paths.map((path) => resolve(root, path)),
       limits: {
         memoryBytes: tools().command_memory_mb * MIB,
         processes: tools().command_processes,

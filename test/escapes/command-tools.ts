@@ -44,6 +44,7 @@ interface ToolsOptions {
   readonly obeyedPaths?: ReachOptions["obeyedPaths"];
   readonly startup?: readonly string[];
   readonly timeoutSeconds?: number;
+  readonly readPaths?: readonly string[];
 }
 
 /** Every tool that runs something, wired as the server wires it, over a tier that is forced. */
@@ -68,6 +69,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       powers: options.powers,
       network: options.network ?? false,
       timeoutSeconds: options.timeoutSeconds ?? 60,
+      readPaths: options.readPaths ?? [],
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });

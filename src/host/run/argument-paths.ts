@@ -89,10 +89,15 @@ export const withoutNames = (
  * On the plain tier, a path that is lexically outside the roots is refused; a link inside the roots may still lead
  * outside.
  */
-export const refuseOutside = (args: readonly string[], cwd: string, { rules }: Reach): void => {
+export const refuseOutside = (
+  args: readonly string[],
+  cwd: string,
+  { rules }: Reach,
+  readPaths: readonly string[],
+): void => {
   for (const argument of args) {
     const isPath = argument.startsWith("/") || argument.split("/").includes("..");
-    if (isPath && !insideRoots(posix.resolve(cwd, argument), rules.roots))
+    if (isPath && !insideRoots(posix.resolve(cwd, argument), [...rules.roots, ...readPaths]))
       throw pathDenied(argument, "outside", rules);
   }
 };

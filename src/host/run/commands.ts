@@ -12,6 +12,7 @@ import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
 import type { CommandRequest, SandboxProfile } from "./tiers/contract.ts";
 import { checkVariables } from "./tiers/environment.ts";
+import { toolChainEnvironment } from "./tiers/tool-chain-environment.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 export interface CommandCall {
@@ -60,6 +61,8 @@ interface GateOptions {
     /** Deadline of a call that names none, and the maximum that a call may ask for. */
     readonly timeoutSeconds: number;
     readonly limits: CommandLimits;
+    /** Absolute folders that commands may read besides the roots. */
+    readonly readPaths: readonly string[];
   };
   /** What the operator could still do about a refused program, in one sentence. */
   readonly programHint?: (program: string) => string | undefined;
@@ -127,7 +130,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           reach,
         );
         const tier = await options.runner.tier();
-        if (tier === "plain") refuseOutside(rest, located.realPath, reach);
+        if (tier === "plain") refuseOutside(rest, located.realPath, reach, settings.readPaths);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,
@@ -138,7 +141,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const { profile, secrets, gitSettings, repository } = await profileOf(
+        const { profile, secrets, gitSettings, repository, toolChains } = await profileOf(
           judged,
           rest,
           located.realPath,
@@ -153,6 +156,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           timeoutMs,
           maxOutputBytes,
           env: { ...(judged.takesVariables ? env : plainVariables(env)), ...sessionEnv(session) },
+          toolChainEnv: toolChainEnvironment(startPath, toolChains),
           git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
         return work({ request, profile });

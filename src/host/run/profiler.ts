@@ -20,6 +20,7 @@ import {
   settingsFolders,
 } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
+import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { renameInRoots, setNewFindingsAside } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
@@ -31,7 +32,11 @@ import type { CommandLimits } from "./tree/limits.ts";
 
 interface ProfilerOptions {
   readonly reach: CallerReach;
-  readonly settings: () => { readonly network: boolean; readonly limits: CommandLimits };
+  readonly settings: () => {
+    readonly network: boolean;
+    readonly limits: CommandLimits;
+    readonly readPaths: readonly string[];
+  };
 }
 
 const refuseUnsure = (): LlmcError =>
@@ -63,6 +68,8 @@ interface Prepared {
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
+  /** Folders of tool chains that the operator opened. */
+  readonly toolChains: readonly string[];
 }
 
 /** One approved command, before it has a sandbox. */
@@ -186,7 +193,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     cwd: string,
     tier: Tier,
   ): Promise<Prepared> => {
-    const { network, limits } = options.settings();
+    const { network, limits, readPaths } = options.settings();
     const reach = source.current();
     const { roots, privateDirs } = reach.rules;
     const call: ProfileCall = { args, cwd, tier, reach };
@@ -198,13 +205,15 @@ export const createProfiler = (options: ProfilerOptions) => {
         ? NOT_GIT
         : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
     const obeyedNames = writes ? obeyedNamesOf(found) : [];
+    const opened = openReadPaths(readPaths, reach);
     const profile = buildProfile(
-      { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock" },
+      { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock", readPaths: opened },
       reach,
       found,
       obeyedNames,
     );
-    const prepared = { profile, secrets, gitSettings: settings, repository };
+    const toolChains = opened.folders;
+    const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
     if (!writes) return prepared;
     const isBeyondReach = beyondReach(tier, profile);
     const undoOwn = prepareUndo(located?.repository, tier, profile, roots);

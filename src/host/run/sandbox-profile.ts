@@ -4,6 +4,7 @@ import { insideRoots } from "../../policy/paths.ts";
 import { type ObeyedId, REACH } from "../../policy/reach.ts";
 import type { Reach } from "../reach/reach.ts";
 import { type GitRepository, obeyedParts } from "./git/repository.ts";
+import type { ReadPaths } from "./read-paths.ts";
 import { coverFiles } from "./scan/cover-files.ts";
 import type { ObeyedName } from "./scan/obeyed-names.ts";
 import type { Finding } from "./scan/workspace-scan.ts";
@@ -23,6 +24,8 @@ export interface ProfileRequest {
     | undefined;
   /** Whether single names in a writable folder can be guarded; Landlock closes the whole folder then. */
   readonly guardsNames: boolean;
+  /** What the operator opened besides the roots. */
+  readonly readPaths: ReadPaths;
 }
 
 /** Number of names that bubblewrap covers in about 50 ms; the time grows with the square of that number. */
@@ -141,15 +144,19 @@ export const buildProfile = (
   const unseen = [...pathsOf(findings, "closed", roots), ...pathsOf(findings, "unknown", roots)];
   const cover = coverFiles([...secrets, ...unseen], roots, MAX_COVERED);
   if (cover === undefined) throw tooManySecrets(secrets.length);
+  const { folders: opened, hidden, withheld } = request.readPaths;
+  const covered = request.git === undefined ? cover : cover.filter((path) => !request.git?.kept.has(path));
   const shared = {
-    hidden: [...new Set([...privateDirs, ...pathsOf(findings, "state", roots)])].filter(inRoots),
-    withheld: request.git === undefined ? cover : cover.filter((path) => !request.git?.kept.has(path)),
+    hidden: [
+      ...new Set([...[...privateDirs, ...pathsOf(findings, "state", roots)].filter(inRoots), ...hidden]),
+    ],
+    withheld: [...covered, ...withheld],
     refusesWithheld: request.git !== undefined,
     network: request.network,
     noFork: request.noFork,
     limits: request.limits,
   };
-  if (!request.writes) return { ...shared, writable: [], readable: roots, readOnly: [] };
+  if (!request.writes) return { ...shared, writable: [], readable: [...roots, ...opened], readOnly: [] };
 
   const gitDirs = pathsOf(findings, "git", roots);
   // Git with write access may check out start-up files with a branch; nobody may change hooks and configuration.
@@ -172,11 +179,11 @@ export const buildProfile = (
           guarded.some((other) => other !== path && insideRoots(path, [other])),
         );
   if (guarded.length <= MAX_READ_ONLY)
-    return { ...shared, writable: roots, readable: [], readOnly: guarded, reopened };
+    return { ...shared, writable: roots, readable: opened, readOnly: guarded, reopened };
 
   // Rather than guard hundreds of names, only the project around the working directory is writable.
   const project = projectOf(request.cwd, roots, findings);
   const inProject = guarded.filter((path) => insideRoots(path, [project]));
   if (inProject.length > MAX_READ_ONLY) throw tooManyProtected(inProject.length);
-  return { ...shared, writable: [project], readable: roots, readOnly: inProject, reopened };
+  return { ...shared, writable: [project], readable: [...roots, ...opened], readOnly: inProject, reopened };
 };

@@ -184,8 +184,8 @@ export const bubblewrapLaunch = (
   mark: TreeMark,
 ): Launch => {
   const env = sharesTemp(profile)
-    ? commandEnvironment(files.home, TEMP, request.env)
-    : commandEnvironment(HOME, TEMP, request.env);
+    ? commandEnvironment(files.home, TEMP, request)
+    : commandEnvironment(HOME, TEMP, request);
   const filter = filterFor(profile, request, files);
   const mounts = mountsFor(request, profile, files);
   const roots = [...profile.writable, ...(profile.readable ?? [])];

@@ -18,6 +18,8 @@ export interface CommandRequest {
   readonly openStreams?: (() => TreeStreams) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
+  /** PATH, and where the tool chains of the user's home are; wins over `env`. */
+  readonly toolChainEnv?: Readonly<Record<string, string>>;
   /** Set for git: folders that it does not look above for a repository, and settings that win over others. */
   readonly git?:
     | {

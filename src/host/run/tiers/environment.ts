@@ -50,7 +50,7 @@ export const gitEnvironment = (
 export const commandEnvironment = (
   home: string,
   temp: string,
-  added: Readonly<Record<string, string>> = {},
+  { env: added = {}, toolChainEnv = {} }: Pick<CommandRequest, "env" | "toolChainEnv"> = {},
 ): Record<string, string> => {
   checkVariables(added);
   return {
@@ -59,6 +59,7 @@ export const commandEnvironment = (
     NO_COLOR: "1",
     ...added,
     PATH: SYSTEM_PATH.join(":"),
+    ...toolChainEnv,
     HOME: home,
     TMPDIR: temp,
     PAGER: "cat",

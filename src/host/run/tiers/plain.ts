@@ -18,7 +18,7 @@ export const plainLaunch = (
   ...limited(withTerminal(request.argv, request.terminal), mark, files.prlimit, limits),
   cwd: request.cwd,
   env: {
-    ...commandEnvironment(files.home, files.temp, request.env),
+    ...commandEnvironment(files.home, files.temp, request),
     ...gitEnvironment(request.git, files.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   },
