@@ -17,6 +17,8 @@ export interface ServeOptions extends CommonOptions {
 }
 
 export interface InitFlags extends CommonOptions {
+  /** Kinds of project whose programs are allowed; left out: those that fit are offered. */
+  readonly preset?: readonly string[];
   /** Every key instead of the usual ones. */
   readonly all?: true;
   readonly print?: true;
@@ -28,6 +30,11 @@ export interface ConnectFlags extends CommonOptions {
   readonly remove?: true;
   readonly print?: true;
   readonly yes?: true;
+}
+
+export interface AllowFlags extends CommonOptions {
+  readonly yes?: true;
+  readonly print?: true;
 }
 
 export interface TrustFlags extends CommonOptions {
@@ -68,6 +75,7 @@ export interface SearchFlags extends CommonOptions {
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
   init(options: InitFlags): Promise<void>;
+  allow(programs: readonly string[], options: AllowFlags): Promise<void>;
   trust(options: TrustFlags): Promise<void>;
   validateRepo(options: CommonOptions & { readonly json?: true }): Promise<void>;
   showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;

@@ -55,6 +55,8 @@ interface InitOptions {
   /** Every key instead of those that most people change. */
   readonly all: boolean;
   readonly print: boolean;
+  /** Adds what the project's programs need. */
+  readonly extend: (template: string) => Promise<string>;
 }
 
 /** Writes the commented configuration file; an existing one is never touched. Returns whether it was written. */
@@ -62,17 +64,17 @@ export const runInit = async (
   path: string,
   disk: InitDisk,
   io: Io,
-  { all, print }: InitOptions,
+  { all, print, extend }: InitOptions,
 ): Promise<boolean> => {
-  const text = all ? fullTemplate() : shortTemplate();
+  if (!print && (await disk.exists(path))) {
+    throw new LlmcError("invalid_args", `${path} already exists; nothing was written.`, {
+      hint: "Edit it, or remove it first. llmc allow PROGRAM adds programs to it.",
+    });
+  }
+  const text = await extend(all ? fullTemplate() : shortTemplate());
   if (print) {
     io.out(text);
     return false;
-  }
-  if (await disk.exists(path)) {
-    throw new LlmcError("invalid_args", `${path} already exists; nothing was written.`, {
-      hint: "Edit it, or remove it first.",
-    });
   }
   await disk.writeText(path, text).catch((cause: unknown) => {
     const code = systemErrorCode(cause);

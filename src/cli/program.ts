@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LlmcError } from "../base/error.ts";
+import { PRESET_NAMES } from "../config/presets.ts";
 import { MODES, OFFERED_MODES } from "../core/options.ts";
 import type { Actions } from "./actions.ts";
 import { SHELLS } from "./completion.ts";
@@ -11,6 +12,13 @@ const parseMode = (text: string): (typeof MODES)[number] => {
   const mode = MODES.find((one) => one === text);
   if (mode === undefined) throw new InvalidArgumentError(`Allowed choices are ${OFFERED_MODES.join(", ")}.`);
   return mode;
+};
+
+const parsePresets = (text: string): readonly string[] => {
+  const names = text.split(",").map((name) => name.trim());
+  if (!names.every((name) => name === "none" || PRESET_NAMES.includes(name)))
+    throw new InvalidArgumentError(`Allowed choices are ${PRESET_NAMES.join(", ")} and none.`);
+  return names.filter((name) => name !== "none");
 };
 
 const withCommon = (command: Command): Command =>
@@ -41,6 +49,12 @@ const addServeCommands: AddCommands = (program, actions) => {
     .action((options) => actions.serve(options));
 
   withCommon(program.command("init").description("write a short, commented llmc.toml"))
+    .addOption(
+      new Option(
+        "--preset <kinds>",
+        `allow the programs of these kinds of project: ${PRESET_NAMES.join(", ")}, or none (default: ask)`,
+      ).argParser(parsePresets),
+    )
     .option("--all", "write every key with its default")
     .option("--print", "print it instead of writing it")
     .action((options) => actions.init(options));
@@ -69,6 +83,16 @@ const addServeCommands: AddCommands = (program, actions) => {
 };
 
 const addTrustCommands: AddCommands = (program, actions) => {
+  withCommon(
+    program
+      .command("allow")
+      .description("find programs on this machine and let commands run them, after showing the change")
+      .argument("<program...>", "names or paths"),
+  )
+    .option("--yes", "write without asking")
+    .option("--print", "only show what would change")
+    .action((programs, options) => actions.allow(programs, options));
+
   withCommon(
     program
       .command("trust")

@@ -53,6 +53,15 @@ describe("REQ-O2: the format of log lines", () => {
 });
 
 describe("REQ-C3: the effective configuration", () => {
+  it("REQ-D15: says which programs of the default a list leaves out", async () => {
+    const origins = (loaded: Loaded) => describeConfig(loaded, { origin: true });
+    expect(origins(await load(undefined))).not.toContain("replaces the default");
+    const listed = await load('[mcp.tools]\nrun_cmd_allowlist = ["ls", "cat", "npm"]\n');
+    expect(origins(listed)).toMatch(
+      /# llmc\.toml:2.*; replaces the default, without head, tail, wc, .*pytest/,
+    );
+  });
+
   it("says where each value came from", async () => {
     const loaded = await load("[mcp.server]\nport = 1\n", {
       env: { LLMC_MCP_RAG_TOP_K: "5" },

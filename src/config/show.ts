@@ -1,4 +1,5 @@
 import { type Origin, showOrigin } from "./layer.ts";
+import { leftOut } from "./left-out.ts";
 import type { Loaded } from "./load.ts";
 import { isSilent } from "./log-settings.ts";
 import { redactUserinfo } from "./redact.ts";
@@ -24,11 +25,14 @@ const showEntry = (loaded: Loaded, entry: Entry, nameWidth: number, { origin }: 
   if (!origin) return [head, ...rest];
   const from = showOrigin(loaded.origins.get(entry.key) ?? UNSET);
   const waits = loaded.waiting.find(({ key }) => key === entry.key);
-  const note =
-    waits === undefined
-      ? ""
-      : `; ${tomlInline(redactUserinfo(waits.asked))} in the file waits for llmc trust`;
-  return [`${head.padEnd(COMMENT_COLUMN)}  # ${from}${note}`, ...rest];
+  const missing = leftOut(loaded, entry.key);
+  const notes = [
+    ...(waits === undefined
+      ? []
+      : [`; ${tomlInline(redactUserinfo(waits.asked))} in the file waits for llmc trust`]),
+    ...(missing.length === 0 ? [] : [`; replaces the default, without ${missing.join(", ")}`]),
+  ];
+  return [`${head.padEnd(COMMENT_COLUMN)}  # ${from}${notes.join("")}`, ...rest];
 };
 
 /** The effective configuration as TOML that loads to the same values. */

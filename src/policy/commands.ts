@@ -69,6 +69,15 @@ export const commandDenied = ({ reason, hint }: Refusal): LlmcError =>
 const findRule = (name: string): ProgramRule | undefined =>
   PROGRAMS.get(name) ?? PROGRAMS.get(name.replace(/[-.]?\d+(\.\d+)*$/, ""));
 
+/**
+ * Powers without which a listed program refuses what people mostly use it for: to be started at all, or the subcommands
+ * that its rule does not name (`npm test`).
+ */
+export const usualPowers = (name: string): readonly Power[] => {
+  const rule = findRule(name);
+  return [...(rule?.always ?? []), ...(rule?.subcommands?.rest === undefined ? [] : [rule.subcommands.rest])];
+};
+
 const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
 
 const programNeeds = (name: string, args: readonly string[], isInside: IsInside): Need[] => {

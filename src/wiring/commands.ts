@@ -111,8 +111,17 @@ const actions: Actions = {
     const isWritten = await runInit(request.configPath ?? join(request.root, CONFIG_FILE), createDisk(), io, {
       all: options.all ?? false,
       print: options.print ?? false,
+      extend: async (template) =>
+        (await import("./init-presets.ts")).withPresets(template, request, io, options),
     });
     if (isWritten) await (await import("./trust.ts")).trustOwn(request);
+  },
+  allow: async (programs, options) => {
+    const [{ runAllow }, { planAllow }] = await Promise.all([
+      import("../cli/allow-command.ts"),
+      import("./allow.ts"),
+    ]);
+    await runAllow(await planAllow(await requestOf(options), programs), io, options);
   },
   trust: async (options) => {
     const [{ runTrust }, { createTrust }] = await Promise.all([

@@ -3,6 +3,8 @@ import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { Finding } from "../cli/doctor-command.ts";
+import { showOrigin } from "../config/layer.ts";
+import { leftOut } from "../config/left-out.ts";
 import type { Loaded } from "../config/load.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
@@ -96,6 +98,24 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
           `the workspace's file is not trusted with ${waiting.join(", ")}`,
           trustCommand(request.root),
         ),
+  ];
+};
+
+const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
+
+/** What commands may start, and whether a list written somewhere took programs away that people expect. */
+const examinePrograms = (loaded: Loaded | undefined): Finding[] => {
+  if (loaded === undefined) return [];
+  const count = loaded.config.mcp.tools.run_cmd_allowlist.length;
+  const missing = leftOut(loaded, ALLOWLIST_KEY);
+  if (missing.length === 0) return [good("programs", `${count} may be run (llmc allow adds others)`)];
+  const from = showOrigin(loaded.origins.get(ALLOWLIST_KEY) ?? { source: "default", detail: "" });
+  return [
+    weak(
+      "programs",
+      `${count} may be run: the list of ${from} replaces the default, without ${missing.join(", ")}`,
+      `llmc allow ${missing.join(" ")}`,
+    ),
   ];
 };
 
@@ -208,6 +228,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     ...(await examineMode(request, loaded)),
     ...(await examineTrust(request, loaded)),
     ...(await examineRoots(request, loaded)),
+    ...examinePrograms(loaded),
     await examineFiles(),
     examineHttp(request, loaded),
     await examineSandbox(loaded),

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { Io } from "../cli/io.ts";
 import { askForTrust, type Trust, type TrustPlan } from "../cli/trust-command.ts";
-import { parseTrustRecord, type TrustRecord, trustFile } from "../config/trust-record.ts";
+import { parseTrustRecord, readTrust, type TrustRecord, trustFile } from "../config/trust-record.ts";
 import { trustFolder } from "../config/user-folders.ts";
 import type { WorkspaceFile } from "../config/workspace-file.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
@@ -53,6 +53,28 @@ const planFor = async (request: Request): Promise<TrustPlan> => {
   return unreadable === undefined ? plan : { ...plan, unreadable };
 };
 
+/** The record with some entries of lists more; what else the file asks for stays as it was. */
+const recordWith = (
+  { workspace, values }: TrustPlan,
+  old: TrustRecord | undefined,
+  added: ReadonlyMap<string, readonly string[]>,
+): TrustRecord => {
+  const grants = [...added].flatMap(([key, items]) => {
+    const asked = values.find((one) => one.key === key)?.grant;
+    const before = old?.values[key];
+    const granted = Array.isArray(before) ? before.map(String) : [];
+    const more = (Array.isArray(asked) ? asked : []).filter((item) => items.includes(String(item)));
+    const all = [...new Set([...granted, ...more])];
+    return all.length === 0 ? [] : [[key, all] as const];
+  });
+  return {
+    version: 1,
+    workspace,
+    values: { ...old?.values, ...Object.fromEntries(grants) },
+    digests: old?.digests ?? {},
+  };
+};
+
 const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({
   version: 1,
   workspace,
@@ -63,6 +85,20 @@ const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({
       : { [MODULES_KEY]: Object.fromEntries(modules.map(({ file, digest }) => [file, digest])) },
 });
 
+const writeRecord = async ({ folders, root }: Request, record: TrustRecord): Promise<void> => {
+  const files = createTrustFiles();
+  const folder = trustFolder(folders.state);
+  try {
+    await files.makeFolder(folder);
+    await files.writeRecord(trustFile(folders.state, root), `${JSON.stringify(record, null, 2)}\n`);
+  } catch (cause) {
+    throw new LlmcError("unavailable", `Trust could not be recorded in ${folder}.`, {
+      hint: "The folder must belong to you and be writable; XDG_STATE_HOME says where it is.",
+      cause,
+    });
+  }
+};
+
 /** Records of trust are stored in the user's state folder, where no workspace reaches. */
 export const createTrust = (request: Request): Trust => {
   const files = createTrustFiles();
@@ -71,17 +107,7 @@ export const createTrust = (request: Request): Trust => {
   return {
     plan: () => planFor(request),
     // Records what was shown, even if the files have changed since.
-    grant: async (plan) => {
-      try {
-        await files.makeFolder(folder);
-        await files.writeRecord(path, `${JSON.stringify(recordOf(plan), null, 2)}\n`);
-      } catch (cause) {
-        throw new LlmcError("unavailable", `Trust could not be recorded in ${folder}.`, {
-          hint: "The folder must belong to you and be writable; XDG_STATE_HOME says where it is.",
-          cause,
-        });
-      }
-    },
+    grant: (plan) => writeRecord(request, recordOf(plan)),
     revoke: () => files.removeRecord(path),
     list: async () => {
       const texts = await Promise.all(
@@ -104,4 +130,15 @@ export const trustOwn = async (request: Request): Promise<void> => {
   const trust = createTrust(request);
   const plan = await trust.plan();
   if (plan.file !== undefined) await trust.grant(plan);
+};
+
+/** Trusts entries of lists that this program has just added to the workspace's file, and nothing else in it. */
+export const trustAdded = async (
+  request: Request,
+  added: ReadonlyMap<string, readonly string[]>,
+): Promise<void> => {
+  const plan = await planFor(request);
+  if (plan.file === undefined) return;
+  const { record } = await readTrust(createTrustFiles(), request.folders.state, request.root);
+  await writeRecord(request, recordWith(plan, record, added));
 };

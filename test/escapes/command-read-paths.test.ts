@@ -24,7 +24,9 @@ const DENYLIST = ["**/*token*"];
 describe.each(settings)("$name: mcp.tools.command_read_paths", (setting) => {
   test("REQ-D15: an allowed script of the workspace finds its interpreter in the user's tool chain", async () => {
     await using home = await makeHome();
-    await using workspace = await createWorkspace({ "node_modules/.bin/tool": "#!/usr/bin/env mycat\nbody\n" });
+    await using workspace = await createWorkspace({
+      "node_modules/.bin/tool": "#!/usr/bin/env mycat\nbody\n",
+    });
     const script = join(workspace.root, "node_modules/.bin/tool");
     await chmod(script, 0o755);
     const options = { allowlist: [script], powers: [], denylist: DENYLIST };

@@ -7,7 +7,11 @@ const SYSTEM = SYSTEM_PATH.join(":");
 test.each([
   ["/usr/bin/git", [], { PATH: SYSTEM }],
   ["/srv/tool", [], { PATH: SYSTEM }],
-  ["/w/node_modules/.bin/vitest", ["/h/.nvm/v24"], { PATH: `/w/node_modules/.bin:/h/.nvm/v24/bin:${SYSTEM}` }],
+  [
+    "/w/node_modules/.bin/vitest",
+    ["/h/.nvm/v24"],
+    { PATH: `/w/node_modules/.bin:/h/.nvm/v24/bin:${SYSTEM}` },
+  ],
   ["/usr/bin/make", ["/h/go/bin"], { PATH: `/h/go/bin:${SYSTEM}` }],
   [
     "/h/.rustup/toolchains/stable/bin/cargo",

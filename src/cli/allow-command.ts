@@ -1,0 +1,72 @@
+import { LlmcError } from "../base/error.ts";
+import { renderDiff } from "./connect/diff.ts";
+import type { Io } from "./io.ts";
+
+/** A program as it was found, and what it needs. */
+export interface AllowedProgram {
+  readonly name: string;
+  readonly path: string;
+  readonly place: string;
+  readonly interpreter: string | undefined;
+  readonly powers: readonly string[];
+  readonly readPaths: readonly string[];
+  /** What the person should know before they agree. */
+  readonly notes: readonly string[];
+}
+
+/** What allowing programs changes; the wiring provides it. */
+export interface AllowPlan {
+  readonly programs: readonly AllowedProgram[];
+  readonly file: string;
+  /** Undefined if there is no file yet. */
+  readonly before: string | undefined;
+  readonly after: string;
+  /** False if all of it is in force already. */
+  readonly isChanged: boolean;
+  /** Writes the file and trusts what was added to it. */
+  apply(): Promise<void>;
+}
+
+interface AllowFlags {
+  readonly yes?: true;
+  readonly print?: true;
+}
+
+const describe = ({ name, path, place, interpreter, powers, readPaths, notes }: AllowedProgram): string =>
+  [
+    `${name}: ${path} (${place})`,
+    ...(interpreter === undefined ? [] : [`  started by ${interpreter}`]),
+    ...(powers.length === 0 ? [] : [`  with the powers ${powers.join(", ")}`]),
+    ...(readPaths.length === 0 ? [] : [`  commands may also read ${readPaths.join(", ")}`]),
+    ...notes.map((note) => `  note: ${note}`),
+    "",
+  ].join("\n");
+
+/** `llmc allow`: shows what was found and what would change, asks, writes. */
+export const runAllow = async (plan: AllowPlan, io: Io, { yes, print }: AllowFlags): Promise<void> => {
+  for (const program of plan.programs) io.out(describe(program));
+  const names = plan.programs.map(({ name }) => name).join(", ");
+  if (!plan.isChanged) {
+    io.out(`${names}: already allowed; nothing was changed.\n`);
+    return;
+  }
+  io.out(
+    plan.before === plan.after
+      ? `${plan.file} says so already, but is not trusted with it.\n`
+      : renderDiff(plan.before, plan.after, plan.file, io.hasColours),
+  );
+  if (print === true) return;
+  if (yes !== true && !io.canAsk) {
+    throw new LlmcError(
+      "invalid_args",
+      "Nothing was written, because there is no terminal to ask for confirmation.",
+      { hint: "Add --yes to write, or --print to only show the change." },
+    );
+  }
+  if (yes !== true && !(await io.confirm(`Allow ${names}, and write this to ${plan.file}?`))) {
+    io.out("Nothing was written.\n");
+    return;
+  }
+  await plan.apply();
+  io.out(`Wrote ${plan.file}. ${names} may be run at once, also in servers that are running.\n`);
+};

@@ -1,0 +1,147 @@
+import { constants } from "node:fs";
+import { access, open, realpath, stat } from "node:fs/promises";
+import { posix } from "node:path";
+import { LlmcError } from "../../../base/error.ts";
+import { isInside } from "../../../base/paths.ts";
+import { quoteForMessage } from "../../../base/text.ts";
+import { SYSTEM_PATH } from "../../os/system-programs.ts";
+import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
+import { toolChainOf } from "../tiers/tool-chain.ts";
+import { programFolders, SEARCHED, type User } from "./program-folders.ts";
+
+/** What a program of the user's needs to run as a command. */
+export interface UserProgram {
+  readonly name: string;
+  readonly path: string;
+  /** As a person would call the folder it was found in. */
+  readonly place: string;
+  /** For the allowlist: the name where a system folder has it, the path otherwise. */
+  readonly entry: string;
+  /** What starts it, where it is a script. */
+  readonly interpreter: string | undefined;
+  /** Folders that must be readable besides the system's and the workspace. */
+  readonly readPaths: readonly string[];
+  /** Another program of this name that the user's shell finds first. */
+  readonly shellRuns: string | undefined;
+}
+
+interface Candidate {
+  readonly path: string;
+  readonly place: string;
+}
+
+const isExecutable = async (path: string): Promise<boolean> => {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+};
+
+/** rustup puts itself in the place of each program and looks for the real one in the user's home. */
+const isProxy = async (path: string): Promise<boolean> =>
+  posix.basename(path) !== "rustup" && posix.basename(await realpath(path)) === "rustup";
+
+const candidatesFor = async (name: string, user: User): Promise<readonly Candidate[]> => {
+  const all = (await programFolders(user)).map(({ folder, place }) => ({
+    path: posix.join(folder, name),
+    place,
+  }));
+  const usable = await Promise.all(
+    all.map(async ({ path }) => (await isExecutable(path)) && !(await isProxy(path))),
+  );
+  return all.filter((_one, at) => usable[at]);
+};
+
+/** The first line of a script says what starts it; longer ones do not work anywhere. */
+const FIRST_LINE_BYTES = 256;
+
+const firstLine = async (path: string): Promise<string> => {
+  const file = await open(path, "r").catch(() => undefined);
+  if (file === undefined) return "";
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FIRST_LINE_BYTES), 0, FIRST_LINE_BYTES, 0);
+    return buffer.subarray(0, bytesRead).toString().split("\n")[0] ?? "";
+  } finally {
+    await file.close();
+  }
+};
+
+/** The interpreter as the script names it: a path, or a name that `env` looks up. */
+const namedInterpreter = (line: string): string | undefined => {
+  const [program, ...args] = /^#!\s*(.+)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? [];
+  if (program === undefined || posix.basename(program) !== "env") return program;
+  return args.find((arg) => !arg.startsWith("-") && !arg.includes("="));
+};
+
+const isSystem = (path: string): boolean => SYSTEM_FOLDERS.some((folder) => isInside(path, folder));
+
+const findInterpreter = async (path: string, user: User): Promise<string | undefined> => {
+  const named = namedInterpreter(await firstLine(path));
+  if (named === undefined || posix.isAbsolute(named)) return named;
+  const beside = posix.join(posix.dirname(path), named);
+  if (await isExecutable(beside)) return beside;
+  const found = await candidatesFor(named, user);
+  // The user's own comes before the system's, as in their shell.
+  return (found.find((one) => one.place === "your PATH") ?? found[0])?.path;
+};
+
+const readPathsFor = async (paths: readonly string[], user: User): Promise<readonly string[]> => {
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+  const chains = [...paths, ...real].map((path) => toolChainOf(path, user.home));
+  const folders = await Promise.all(chains.map((path) => realpath(path).catch(() => path)));
+  return [...new Set(folders)].filter(
+    (path, _at, all) =>
+      !isSystem(path) &&
+      !isInside(path, user.workspace) &&
+      !all.some((other) => other !== path && isInside(path, other)),
+  );
+};
+
+/** What programs have downloaded for the user's projects, in folders that hold no credentials. */
+const DOWNLOADS: Readonly<Record<string, readonly string[]>> = {
+  cargo: [".cargo/registry", ".cargo/git"],
+  go: ["go/pkg/mod"],
+  gradle: [".gradle/caches"],
+};
+
+const downloadsOf = async (name: string, { home }: User): Promise<readonly string[]> => {
+  const folders = (DOWNLOADS[name] ?? []).map((folder) => realpath(posix.join(home, folder)).catch(() => ""));
+  return (await Promise.all(folders)).filter((folder) => folder !== "");
+};
+
+const notFound = (name: string): LlmcError =>
+  new LlmcError("file_not_found", `There is no program ${quoteForMessage(name)} that llmc could allow.`, {
+    hint: `Searched: ${SEARCHED.join(", ")}. Install it, or give its absolute path.`,
+  });
+
+const chosenFrom = async (written: string, user: User): Promise<readonly Candidate[]> => {
+  if (!written.includes("/")) return candidatesFor(written, user);
+  const path = posix.resolve(user.workspace, written);
+  return (await isExecutable(path)) ? [{ path, place: posix.dirname(path) }] : [];
+};
+
+/** Finds a program by name or path, as the user would, and says what it needs. */
+export const findUserProgram = async (written: string, user: User): Promise<UserProgram> => {
+  const candidates = await chosenFrom(written, user);
+  const [found] = candidates;
+  if (found === undefined || written === "" || written.includes("\0")) throw notFound(written);
+  const { path, place } = found;
+  const name = posix.basename(path);
+  const interpreter = await findInterpreter(path, user);
+  const isByName = SYSTEM_PATH.includes(posix.dirname(path));
+  const inShell = candidates.find((one) => one.place === "your PATH");
+  return {
+    name,
+    path,
+    place,
+    entry: isByName ? name : path,
+    interpreter,
+    readPaths: [
+      ...(await readPathsFor([path, ...(interpreter === undefined ? [] : [interpreter])], user)),
+      ...(await downloadsOf(name, user)),
+    ],
+    shellRuns: isByName && inShell !== undefined ? inShell.path : undefined,
+  };
+};

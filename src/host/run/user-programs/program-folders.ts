@@ -1,0 +1,181 @@
+import { readdir, readFile } from "node:fs/promises";
+import { posix } from "node:path";
+import { SYSTEM_PATH } from "../../os/system-programs.ts";
+
+/** The person who runs this program, and the workspace. */
+export interface User {
+  readonly home: string;
+  readonly workspace: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ProgramFolder {
+  readonly folder: string;
+  /** As a person would call it. */
+  readonly place: string;
+}
+
+interface Manager {
+  readonly name: string;
+  /** The variable that moves it, and where it is otherwise, relative to the home. */
+  readonly variable?: string;
+  readonly base: string;
+  /** Its programs, relative to the base; `*` stands for one name. */
+  readonly programs: readonly string[];
+  /** Programs that only choose a version: they need the whole home, so the versions are used instead. */
+  readonly shims?: string;
+  /** Files that say which version is wanted, in the workspace and in the base. */
+  readonly pins?: readonly string[];
+  readonly defaults?: readonly string[];
+}
+
+const MANAGERS: readonly Manager[] = [
+  {
+    name: "nvm",
+    variable: "NVM_DIR",
+    base: ".nvm",
+    programs: ["versions/node/*/bin"],
+    pins: [".nvmrc", ".node-version"],
+    defaults: ["alias/default"],
+  },
+  {
+    name: "fnm",
+    variable: "FNM_DIR",
+    base: ".local/share/fnm",
+    programs: ["node-versions/*/installation/bin"],
+    pins: [".nvmrc", ".node-version"],
+  },
+  {
+    name: "volta",
+    variable: "VOLTA_HOME",
+    base: ".volta",
+    programs: ["tools/image/*/*/bin"],
+    shims: "bin",
+    pins: [".node-version"],
+  },
+  {
+    name: "asdf",
+    variable: "ASDF_DATA_DIR",
+    base: ".asdf",
+    programs: ["installs/*/*/bin"],
+    shims: "shims",
+    pins: [".tool-versions"],
+  },
+  {
+    name: "mise",
+    variable: "MISE_DATA_DIR",
+    base: ".local/share/mise",
+    programs: ["installs/*/*/bin"],
+    shims: "shims",
+    pins: ["mise.toml", ".mise.toml", ".tool-versions"],
+  },
+  {
+    name: "pyenv",
+    variable: "PYENV_ROOT",
+    base: ".pyenv",
+    programs: ["versions/*/bin"],
+    shims: "shims",
+    pins: [".python-version"],
+    defaults: ["version"],
+  },
+  {
+    name: "rbenv",
+    variable: "RBENV_ROOT",
+    base: ".rbenv",
+    programs: ["versions/*/bin"],
+    shims: "shims",
+    pins: [".ruby-version"],
+    defaults: ["version"],
+  },
+  {
+    name: "rustup",
+    variable: "RUSTUP_HOME",
+    base: ".rustup",
+    programs: ["toolchains/*/bin"],
+    pins: ["rust-toolchain", "rust-toolchain.toml"],
+    defaults: ["settings.toml"],
+  },
+  { name: "SDKMAN", variable: "SDKMAN_DIR", base: ".sdkman", programs: ["candidates/*/current/bin"] },
+];
+
+const HOME_FOLDERS: readonly string[] = [".local/bin", ".cargo/bin", "go/bin", ".bun/bin", ".deno/bin"];
+const WORKSPACE_FOLDERS: readonly string[] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
+
+const baseOf = ({ variable, base }: Manager, { home, env }: User): string => {
+  const moved = variable === undefined ? undefined : env[variable];
+  return moved !== undefined && posix.isAbsolute(moved) ? moved : posix.join(home, base);
+};
+
+/** Newer versions first. */
+const compareVersions = (one: string, other: string): number =>
+  other.localeCompare(one, "en", { numeric: true, sensitivity: "base" });
+
+const expand = async (base: string, pattern: string): Promise<readonly string[]> => {
+  const [first = "", ...rest] = pattern.split("/");
+  if (pattern === "") return [base];
+  const names = first === "*" ? (await readdir(base).catch(() => [])).toSorted(compareVersions) : [first];
+  const found = await Promise.all(names.map((name) => expand(posix.join(base, name), rest.join("/"))));
+  return found.flat();
+};
+
+/** The words of a file that names a version, such as `22`, `v22.1.0` or `python 3.12.1`. */
+const wordsOf = async (path: string): Promise<readonly string[]> => {
+  const text = await readFile(path, "utf8").catch(() => "");
+  return [...text.slice(0, 4096).matchAll(/[\w.-]+/g)].map(([word]) => word.replace(/^v(?=\d)/, ""));
+};
+
+const isVersion = (folder: string, word: string): boolean =>
+  folder
+    .split("/")
+    .map((part) => part.replace(/^v(?=\d)/, ""))
+    .some(
+      (part) =>
+        part === word || part.startsWith(`${word}.`) || (part.startsWith(`${word}-`) && word.length > 3),
+    );
+
+/** The programs of a manager, the version that is wanted here first. */
+const foldersOf = async (manager: Manager, user: User): Promise<readonly ProgramFolder[]> => {
+  const base = baseOf(manager, user);
+  const folders = (await Promise.all(manager.programs.map((pattern) => expand(base, pattern)))).flat();
+  const files = [
+    ...(manager.pins ?? []).map((name) => posix.join(user.workspace, name)),
+    ...(manager.defaults ?? []).map((name) => posix.join(base, name)),
+  ];
+  const wanted = (await Promise.all(files.map(wordsOf))).flat();
+  const rank = (folder: string): number => {
+    const at = wanted.findIndex((word) => isVersion(folder.slice(base.length), word));
+    return at === -1 ? wanted.length : at;
+  };
+  return folders
+    .toSorted((one, other) => rank(one) - rank(other))
+    .map((folder) => ({ folder, place: manager.name }));
+};
+
+/** Folders of the user's PATH, without the system's and without shims. */
+const foldersOnPath = (user: User): readonly ProgramFolder[] => {
+  const shims = MANAGERS.flatMap((one) =>
+    one.shims === undefined ? [] : [posix.join(baseOf(one, user), one.shims)],
+  );
+  return (user.env["PATH"] ?? "")
+    .split(":")
+    .filter((folder) => posix.isAbsolute(folder) && !SYSTEM_PATH.includes(folder) && !shims.includes(folder))
+    .map((folder) => ({ folder, place: "your PATH" }));
+};
+
+/** Where programs are looked for, the first that has one wins: the system, the workspace, what the user's shell finds. */
+export const programFolders = async (user: User): Promise<readonly ProgramFolder[]> => [
+  ...SYSTEM_PATH.map((folder) => ({ folder, place: "the system" })),
+  ...WORKSPACE_FOLDERS.map((name) => ({ folder: posix.join(user.workspace, name), place: "the workspace" })),
+  ...foldersOnPath(user),
+  ...(await Promise.all(MANAGERS.map((manager) => foldersOf(manager, user)))).flat(),
+  ...HOME_FOLDERS.map((name) => ({ folder: posix.join(user.home, name), place: `~/${name}` })),
+];
+
+/** The same for a message: short, and also what is not installed. */
+export const SEARCHED: readonly string[] = [
+  "the system's folders",
+  ...WORKSPACE_FOLDERS,
+  "your PATH",
+  ...MANAGERS.map(({ name }) => name),
+  ...HOME_FOLDERS.map((name) => `~/${name}`),
+];

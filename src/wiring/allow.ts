@@ -1,0 +1,150 @@
+import { join } from "node:path";
+import { LlmcError } from "../base/error.ts";
+import { isInside } from "../base/paths.ts";
+import type { AllowedProgram, AllowPlan } from "../cli/allow-command.ts";
+import { type Addition, addToLists } from "../config/add-to-list.ts";
+import type { Loaded } from "../config/load.ts";
+import { createDisk } from "../host/own-files/disk.ts";
+import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
+import { usualPowers } from "../policy/commands.ts";
+import type { AppRequest } from "./app.ts";
+import { loadFor } from "./load.ts";
+import { trustAdded, trustOwn } from "./trust.ts";
+
+type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
+
+const TABLE = ["mcp", "tools"];
+const NEW_FILE = '[mcp]\nmode = "hybrid"\n';
+
+const notesFor = (
+  { path, name, shellRuns }: UserProgram,
+  { config }: Loaded,
+  workspace: string,
+): readonly string[] => [
+  ...(isInside(path, workspace)
+    ? ["it lies in the workspace: whoever may write there decides what it does"]
+    : []),
+  ...(shellRuns === undefined
+    ? []
+    : [`your shell runs ${shellRuns}; llmc allow ${shellRuns} allows that one`]),
+  ...(usualPowers(name).includes("network") && !config.mcp.tools.allow_outbound_network
+    ? ["it needs the network: set mcp.tools.allow_outbound_network = true, which opens it to all commands"]
+    : []),
+];
+
+const describe = (found: UserProgram, loaded: Loaded, workspace: string): AllowedProgram => ({
+  name: found.name,
+  path: found.path,
+  place: found.place,
+  interpreter: found.interpreter,
+  powers: usualPowers(found.name).map((power) => `${found.name}:${power}`),
+  readPaths: found.readPaths,
+  notes: notesFor(found, loaded, workspace),
+});
+
+/** A flag or a variable wins over the file, so writing there would change nothing. */
+const refuseOverruled = ({ origins }: Loaded, additions: readonly Addition[]): void => {
+  for (const { name, items } of additions) {
+    const origin = origins.get(`mcp.tools.${name}`);
+    if (items.length > 0 && (origin?.source === "env" || origin?.source === "cli"))
+      throw new LlmcError(
+        "invalid_args",
+        `mcp.tools.${name} comes from ${origin.detail}, which wins over the file.`,
+        {
+          hint: "Nothing was written. Change it there, or remove it.",
+        },
+      );
+  }
+};
+
+const additionsFor = (
+  found: readonly UserProgram[],
+  programs: readonly AllowedProgram[],
+  { config: { mcp } }: Loaded,
+): readonly Addition[] => {
+  const { run_cmd_allowlist: allowlist, command_powers: powers, command_read_paths: readPaths } = mcp.tools;
+  const isNeeded = (path: string): boolean => !readPaths.some((folder) => isInside(path, folder));
+  return [
+    { name: "run_cmd_allowlist", items: found.map(({ entry }) => entry), otherwise: allowlist },
+    { name: "command_powers", items: programs.flatMap((one) => one.powers), otherwise: powers },
+    {
+      name: "command_read_paths",
+      items: [...new Set(programs.flatMap((one) => one.readPaths))].filter(isNeeded),
+      otherwise: readPaths,
+    },
+  ].map((one) => ({ ...one, table: TABLE }));
+};
+
+const inForce = ({ config: { mcp } }: Loaded, { name }: Addition): readonly string[] => {
+  const value = mcp.tools[name as keyof typeof mcp.tools];
+  return Array.isArray(value) ? value : [];
+};
+
+/** What the lists must hold besides what is in force; what only waits for trust has an entry already. */
+const changesFor = (
+  request: Request,
+  loaded: Loaded,
+  found: readonly UserProgram[],
+): { readonly programs: readonly AllowedProgram[]; readonly additions: readonly Addition[] } => {
+  const programs = found.map((one) => describe(one, loaded, request.root));
+  const additions = additionsFor(found, programs, loaded).map((one) => ({
+    ...one,
+    items: one.items.filter((item) => !inForce(loaded, one).includes(item)),
+  }));
+  refuseOverruled(loaded, additions);
+  return { programs, additions };
+};
+
+const userOf = ({ root, folders, env }: Request) => ({ home: folders.home, workspace: root, env });
+
+/** Finds the programs and works out what the configuration file must say. A program that is not found is an error. */
+export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
+  const loaded = await loadFor(request);
+  const user = userOf(request);
+  const found = await Promise.all([...new Set(names)].map((name) => findUserProgram(name, user)));
+  const { programs, additions } = changesFor(request, loaded, found);
+  const disk = createDisk();
+  const file = loaded.file ?? join(request.root, "llmc.toml");
+  const before = await disk.readText(file);
+  const after = addToLists(before ?? NEW_FILE, additions);
+  return {
+    programs,
+    file,
+    before,
+    after,
+    isChanged: additions.some(({ items }) => items.length > 0),
+    apply: async () => {
+      if ((await disk.readText(file)) !== before)
+        throw new LlmcError("busy", `${file} has changed in the meantime; nothing was written.`, {
+          hint: "Run the command again.",
+        });
+      const real = await disk.resolveFile(file);
+      await disk.writeText(real?.path ?? file, after, real?.mode);
+      if (before === undefined) await trustOwn(request);
+      else
+        await trustAdded(request, new Map(additions.map(({ name, items }) => [`mcp.tools.${name}`, items])));
+    },
+  };
+};
+
+/** The text of a new file with those of the programs that this machine has, and the names of the others. */
+export const draftWith = async (
+  request: Request,
+  names: readonly string[],
+  template: string,
+): Promise<{
+  readonly text: string;
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}> => {
+  const loaded = await loadFor({ ...request, configPath: undefined });
+  const user = userOf(request);
+  const tried = await Promise.all(names.map((name) => findUserProgram(name, user).catch(() => undefined)));
+  const found = tried.filter((one) => one !== undefined);
+  const { additions } = changesFor(request, loaded, found);
+  return {
+    text: addToLists(template, additions),
+    found: found.map(({ name }) => name),
+    missing: names.filter((_name, at) => tried[at] === undefined),
+  };
+};

@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { tempWorkspace } from "../app.ts";
+
+const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmc");
+
+interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** A user with a home of their own, and a project in it. */
+const openHome = (files: Readonly<Record<string, string>> = {}) => {
+  const home = tempWorkspace({ "project/README.md": "hello\n", ...files });
+  const project = join(home, "project");
+  const llmc = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> =>
+    new Promise((done) => {
+      // Node's own folder is not on the PATH: what is found must come from the folders of the home.
+      execFile(
+        process.execPath,
+        [join(dirname(LAUNCHER), "../src/main.ts"), ...args],
+        { cwd: project, env: { PATH: "/usr/bin:/bin", HOME: home, ...env } },
+        (error, out, err) =>
+          done({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err }),
+      );
+    });
+  return {
+    home,
+    project,
+    llmc,
+    addProgram: (path: string, text: string) => {
+      mkdirSync(dirname(join(home, path)), { recursive: true });
+      writeFileSync(join(home, path), text);
+      chmodSync(join(home, path), 0o755);
+    },
+    config: () => readFileSync(join(project, "llmc.toml"), "utf8"),
+    run: (command: string) => llmc(["call", "run_cmd", "--args", JSON.stringify({ command })]),
+  };
+};
+
+const SAYS = '#!/bin/sh\necho "said by $0"\n';
+
+describe("REQ-D15 REQ-X1: llmc allow", () => {
+  test("a program of the system is allowed by name, in a new hybrid file that is trusted at once", async () => {
+    const { llmc, config, run, project } = openHome();
+    expect((await run("env echo hi")).err).toContain("llmc allow env");
+    const printed = await llmc(["allow", "env", "--print"]);
+    expect(printed).toMatchObject({ code: 0, err: "" });
+    expect(printed.out).toContain("with the powers env:run");
+    expect(() => config()).toThrow();
+    const refused = await llmc(["allow", "env"]);
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.err).toContain("--yes");
+    expect((await llmc(["allow", "env", "--yes"])).code).toBe(0);
+    expect(config()).toMatch(/^\[mcp\]\nmode = "hybrid"\n\n\[mcp\.tools\]\nrun_cmd_allowlist = \[/);
+    expect(config()).toContain('"env"');
+    expect(config()).toContain('command_powers = ["env:run"]');
+    expect((await run("env echo hi")).out).toContain("hi");
+    expect((await llmc(["allow", "--root", project, "env", "--yes"])).out).toContain("already allowed");
+  });
+
+  test("a script's interpreter is found, and its tool chain becomes readable", async () => {
+    const { home, llmc, addProgram, config, run } = openHome();
+    addProgram("project/node_modules/.bin/tool", "#!/usr/bin/env -S special\necho ran\n");
+    mkdirSync(join(home, ".asdf/installs/special/2.0/bin"), { recursive: true });
+    symlinkSync("/bin/sh", join(home, ".asdf/installs/special/2.0/bin/special"));
+    const { out } = await llmc(["allow", "tool", "--yes"]);
+    const chain = join(home, ".asdf/installs/special/2.0");
+    expect(out).toContain(`started by ${chain}/bin/special`);
+    expect(out).toContain("it lies in the workspace");
+    expect(config()).toContain(`command_read_paths = ["${chain}"]`);
+    expect(config()).not.toContain('"special"');
+    expect((await run("tool")).out).toContain("ran");
+  });
+
+  test("what cannot be found is refused, with what was searched; nothing is written", async () => {
+    const { llmc, config } = openHome();
+    const { code, err } = await llmc(["allow", "env", "no-such-program", "--yes"]);
+    expect(code).toBe(5);
+    expect(err).toContain('There is no program "no-such-program"');
+    for (const place of [
+      "the system's folders",
+      "node_modules/.bin",
+      ".venv/bin",
+      "nvm",
+      "pyenv",
+      "~/.cargo/bin",
+    ])
+      expect(err).toContain(place);
+    expect(() => config()).toThrow();
+  });
+
+  test("REQ-D22: comments stay, exactly what was added is trusted, and what else waits stays waiting", async () => {
+    const { llmc, config, run, project } = openHome();
+    writeFileSync(
+      join(project, "llmc.toml"),
+      '# mine\n[mcp.tools]\nrun_cmd_allowlist = [\n  "ls", # list\n  "rm", # not yet\n]\nexec_timeout = 500 # long\n',
+    );
+    expect((await llmc(["allow", "env", "--yes"])).code).toBe(0);
+    expect(config()).toBe(
+      '# mine\n[mcp.tools]\nrun_cmd_allowlist = [\n  "ls", # list\n  "rm", # not yet\n  "env",\n]\nexec_timeout = 500 # long\ncommand_powers = ["env:run"]\n',
+    );
+    expect((await run("env echo hi")).out).toContain("hi");
+    expect((await run("rm README.md")).err).toContain("not trusted");
+    const trust = JSON.parse((await llmc(["trust", "--json"])).out);
+    expect(trust.values).toMatchObject([
+      { key: "mcp.tools.run_cmd_allowlist", granted: false },
+      { key: "mcp.tools.exec_timeout", granted: false },
+      { key: "mcp.tools.command_powers", granted: true },
+    ]);
+    expect((await llmc(["allow", "rm", "--yes"])).out).toContain("says so already, but is not trusted");
+    expect((await run("rm README.md")).code).toBe(0);
+  });
+
+  test("a variable that wins over the file is named instead of writing in vain", async () => {
+    const { llmc, config } = openHome();
+    const run = await llmc(["allow", "env", "--yes"], { LLMC_MCP_TOOLS_RUN_CMD_ALLOWLIST: '["ls"]' });
+    expect(run.code).toBe(2);
+    expect(run.err).toContain("LLMC_MCP_TOOLS_RUN_CMD_ALLOWLIST");
+    expect(() => config()).toThrow();
+  });
+
+  test("the user's own list is kept, and doctor says what it replaced", async () => {
+    const { llmc, run } = openHome({
+      ".config/llmc/config.toml": '[mcp.tools]\nrun_cmd_allowlist = ["ls"]\n',
+    });
+    expect((await llmc(["doctor"])).out).toMatch(/replaces the default, without cat, head/);
+    expect((await llmc(["allow", "env", "--yes"])).code).toBe(0);
+    expect((await run("ls")).out).toContain("README.md");
+    expect((await run("cat README.md")).err).toContain("llmc allow cat");
+  });
+});
+
+describe("REQ-X1: llmc init", () => {
+  test("knows the kind of project, and says how to allow its programs", async () => {
+    const { llmc, addProgram } = openHome({ "project/Cargo.toml": "" });
+    addProgram(".local/bin/cargo", SAYS);
+    const { code, err } = await llmc(["init", "--print"]);
+    expect(code).toBe(0);
+    expect(err).toContain("project for rust: llmc allow cargo ");
+  });
+
+  test("a preset allows what the machine has, trusted, in the commented file", async () => {
+    const { llmc, addProgram, config, run } = openHome({ "project/Cargo.toml": "", "project/yarn.lock": "" });
+    addProgram(".rustup/toolchains/stable-x/bin/cargo", SAYS);
+    addProgram(".local/bin/yarn", SAYS);
+    const { err, code } = await llmc(["init", "--preset", "rust,node"]);
+    expect(code).toBe(0);
+    expect(err).toMatch(/Allowed: .*yarn, cargo/);
+    expect(config()).toContain('mode = "hybrid"');
+    expect((await run("cargo test")).out).toContain("said by");
+    expect((await run("yarn")).out).toContain("said by");
+  });
+});
