@@ -98,6 +98,7 @@ describe("REQ-D26: keys tell the truth", () => {
     expect(paths.map((key) => key.replace("mcp.", ""))).toEqual([
       "tools.allowed_roots",
       "tools.run_cmd_allowlist",
+      "tools.command_read_paths",
       "tools.custom_modules",
       "linux_ops.roots.allowed_roots",
       "server.tls_cert_file",
