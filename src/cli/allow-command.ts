@@ -6,7 +6,7 @@ import type { Io } from "./io.ts";
 export interface AllowedProgram {
   readonly name: string;
   readonly path: string;
-  readonly place: string;
+  readonly location: string;
   readonly interpreter: string | undefined;
   readonly powers: readonly string[];
   readonly readPaths: readonly string[];
@@ -32,9 +32,9 @@ interface AllowFlags {
   readonly print?: true;
 }
 
-const describe = ({ name, path, place, interpreter, powers, readPaths, notes }: AllowedProgram): string =>
+const describe = ({ name, path, location, interpreter, powers, readPaths, notes }: AllowedProgram): string =>
   [
-    `${name}: ${path} (${place})`,
+    `${name}: ${path} (${location})`,
     ...(interpreter === undefined ? [] : [`  started by ${interpreter}`]),
     ...(powers.length === 0 ? [] : [`  with the powers ${powers.join(", ")}`]),
     ...(readPaths.length === 0 ? [] : [`  commands may also read ${readPaths.join(", ")}`]),

@@ -35,7 +35,7 @@ const notesFor = (
 const describe = (found: UserProgram, loaded: Loaded, workspace: string): AllowedProgram => ({
   name: found.name,
   path: found.path,
-  place: found.place,
+  location: found.location,
   interpreter: found.interpreter,
   powers: usualPowers(found.name).map((power) => `${found.name}:${power}`),
   readPaths: found.readPaths,

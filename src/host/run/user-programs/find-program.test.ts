@@ -38,13 +38,13 @@ describe("REQ-D15: a program of the user's", () => {
     ["project/node_modules/.bin/thing", "the workspace", []],
     ["project/.venv/bin/thing", "the workspace", []],
     ["project/venv/bin/thing", "the workspace", []],
-  ])("%s is found (%s)", async (path, place, readPaths) => {
+  ])("%s is found (%s)", async (path, location, readPaths) => {
     const { at, add, find } = openHome();
     add(path);
     expect(await find("thing")).toEqual({
       name: "thing",
       path: at(path),
-      place,
+      location,
       entry: at(path),
       interpreter: "/bin/sh",
       readPaths: readPaths.map(at),
@@ -69,13 +69,13 @@ describe("REQ-D15: a program of the user's", () => {
     writeFileSync(at("project/.nvmrc"), "v18\n");
     expect((await find("node-thing")).path).toContain("v18.2.0");
     const chosen = at(".nvm/versions/node/v22.1.0/bin");
-    expect(await find("node-thing", { PATH: `${chosen}:/usr/bin` })).toMatchObject({ place: "your PATH" });
+    expect(await find("node-thing", { PATH: `${chosen}:/usr/bin` })).toMatchObject({ location: "your PATH" });
   });
 
   test("a manager that was moved, and a proxy of rustup, lead to the real program", async () => {
     const { at, add, find } = openHome({ ".rustup/settings.toml": 'default_toolchain = "stable-x"\n' });
     add("elsewhere/versions/node/v22.1.0/bin/thing");
-    expect((await find("thing", { NVM_DIR: at("elsewhere") })).place).toBe("nvm");
+    expect((await find("thing", { NVM_DIR: at("elsewhere") })).location).toBe("nvm");
     add(".cargo/bin/rustup");
     symlinkSync("rustup", at(".cargo/bin/cargo"));
     add(".rustup/toolchains/nightly-x/bin/cargo");
@@ -89,7 +89,7 @@ describe("REQ-D15: a program of the user's", () => {
 
   test("the system's comes first, by name, and what the shell would run is told", async () => {
     const { at, add, find } = openHome();
-    expect(await find("env")).toMatchObject({ entry: "env", place: "the system", readPaths: [] });
+    expect(await find("env")).toMatchObject({ entry: "env", location: "the system", readPaths: [] });
     add("mine/bin/env");
     expect(await find("env", { PATH: `${at("mine/bin")}:/usr/bin` })).toMatchObject({
       entry: "env",

@@ -14,7 +14,7 @@ export interface UserProgram {
   readonly name: string;
   readonly path: string;
   /** As a person would call the folder it was found in. */
-  readonly place: string;
+  readonly location: string;
   /** For the allowlist: the name where a system folder has it, the path otherwise. */
   readonly entry: string;
   /** What starts it, where it is a script. */
@@ -27,7 +27,7 @@ export interface UserProgram {
 
 interface Candidate {
   readonly path: string;
-  readonly place: string;
+  readonly location: string;
 }
 
 const isExecutable = async (path: string): Promise<boolean> => {
@@ -39,14 +39,14 @@ const isExecutable = async (path: string): Promise<boolean> => {
   }
 };
 
-/** rustup puts itself in the place of each program and looks for the real one in the user's home. */
+/** rustup puts itself in the location of each program and looks for the real one in the user's home. */
 const isProxy = async (path: string): Promise<boolean> =>
   posix.basename(path) !== "rustup" && posix.basename(await realpath(path)) === "rustup";
 
 const candidatesFor = async (name: string, user: User): Promise<readonly Candidate[]> => {
-  const all = (await programFolders(user)).map(({ folder, place }) => ({
+  const all = (await programFolders(user)).map(({ folder, location }) => ({
     path: posix.join(folder, name),
-    place,
+    location,
   }));
   const usable = await Promise.all(
     all.map(async ({ path }) => (await isExecutable(path)) && !(await isProxy(path))),
@@ -84,7 +84,7 @@ const findInterpreter = async (path: string, user: User): Promise<string | undef
   if (await isExecutable(beside)) return beside;
   const found = await candidatesFor(named, user);
   // The user's own comes before the system's, as in their shell.
-  return (found.find((one) => one.place === "your PATH") ?? found[0])?.path;
+  return (found.find((one) => one.location === "your PATH") ?? found[0])?.path;
 };
 
 const readPathsFor = async (paths: readonly string[], user: User): Promise<readonly string[]> => {
@@ -119,7 +119,7 @@ const notFound = (name: string): LlmcError =>
 const chosenFrom = async (written: string, user: User): Promise<readonly Candidate[]> => {
   if (!written.includes("/")) return candidatesFor(written, user);
   const path = posix.resolve(user.workspace, written);
-  return (await isExecutable(path)) ? [{ path, place: posix.dirname(path) }] : [];
+  return (await isExecutable(path)) ? [{ path, location: posix.dirname(path) }] : [];
 };
 
 /** Finds a program by name or path, as the user would, and says what it needs. */
@@ -127,15 +127,15 @@ export const findUserProgram = async (written: string, user: User): Promise<User
   const candidates = await chosenFrom(written, user);
   const [found] = candidates;
   if (found === undefined || written === "" || written.includes("\0")) throw notFound(written);
-  const { path, place } = found;
+  const { path, location } = found;
   const name = posix.basename(path);
   const interpreter = await findInterpreter(path, user);
   const isByName = SYSTEM_PATH.includes(posix.dirname(path));
-  const inShell = candidates.find((one) => one.place === "your PATH");
+  const inShell = candidates.find((one) => one.location === "your PATH");
   return {
     name,
     path,
-    place,
+    location,
     entry: isByName ? name : path,
     interpreter,
     readPaths: [

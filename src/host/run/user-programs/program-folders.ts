@@ -12,7 +12,7 @@ export interface User {
 export interface ProgramFolder {
   readonly folder: string;
   /** As a person would call it. */
-  readonly place: string;
+  readonly location: string;
 }
 
 interface Manager {
@@ -118,8 +118,8 @@ const expand = async (base: string, pattern: string): Promise<readonly string[]>
   return found.flat();
 };
 
-/** The words of a file that names a version, such as `22`, `v22.1.0` or `python 3.12.1`. */
-const wordsOf = async (path: string): Promise<readonly string[]> => {
+/** The names in a file that says which version is wanted, such as `22`, `v22.1.0` or `python 3.12.1`. */
+const versionNamesIn = async (path: string): Promise<readonly string[]> => {
   const text = await readFile(path, "utf8").catch(() => "");
   return [...text.slice(0, 4096).matchAll(/[\w.-]+/g)].map(([word]) => word.replace(/^v(?=\d)/, ""));
 };
@@ -141,14 +141,14 @@ const foldersOf = async (manager: Manager, user: User): Promise<readonly Program
     ...(manager.pins ?? []).map((name) => posix.join(user.workspace, name)),
     ...(manager.defaults ?? []).map((name) => posix.join(base, name)),
   ];
-  const wanted = (await Promise.all(files.map(wordsOf))).flat();
+  const wanted = (await Promise.all(files.map(versionNamesIn))).flat();
   const rank = (folder: string): number => {
     const at = wanted.findIndex((word) => isVersion(folder.slice(base.length), word));
     return at === -1 ? wanted.length : at;
   };
   return folders
     .toSorted((one, other) => rank(one) - rank(other))
-    .map((folder) => ({ folder, place: manager.name }));
+    .map((folder) => ({ folder, location: manager.name }));
 };
 
 /** Folders of the user's PATH, without the system's and without shims. */
@@ -159,16 +159,19 @@ const foldersOnPath = (user: User): readonly ProgramFolder[] => {
   return (user.env["PATH"] ?? "")
     .split(":")
     .filter((folder) => posix.isAbsolute(folder) && !SYSTEM_PATH.includes(folder) && !shims.includes(folder))
-    .map((folder) => ({ folder, place: "your PATH" }));
+    .map((folder) => ({ folder, location: "your PATH" }));
 };
 
 /** Where programs are looked for, the first that has one wins: the system, the workspace, what the user's shell finds. */
 export const programFolders = async (user: User): Promise<readonly ProgramFolder[]> => [
-  ...SYSTEM_PATH.map((folder) => ({ folder, place: "the system" })),
-  ...WORKSPACE_FOLDERS.map((name) => ({ folder: posix.join(user.workspace, name), place: "the workspace" })),
+  ...SYSTEM_PATH.map((folder) => ({ folder, location: "the system" })),
+  ...WORKSPACE_FOLDERS.map((name) => ({
+    folder: posix.join(user.workspace, name),
+    location: "the workspace",
+  })),
   ...foldersOnPath(user),
   ...(await Promise.all(MANAGERS.map((manager) => foldersOf(manager, user)))).flat(),
-  ...HOME_FOLDERS.map((name) => ({ folder: posix.join(user.home, name), place: `~/${name}` })),
+  ...HOME_FOLDERS.map((name) => ({ folder: posix.join(user.home, name), location: `~/${name}` })),
 ];
 
 /** The same for a message: short, and also what is not installed. */
