@@ -1,7 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 
 const MAX_BYTES = 32 * 1024;
-export const MAX_ARGUMENTS = 1000;
+const MAX_ARGUMENTS = 1000;
 
 const badLine = (why: string, hint: string): LlmcError =>
   new LlmcError("invalid_args", `The command line ${why}.`, { hint, details: { field: "command" } });
