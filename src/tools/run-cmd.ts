@@ -4,7 +4,7 @@ import { defineTool } from "./tool.ts";
 
 export const runCmd = defineTool({
   name: "run_cmd",
-  description: "Run allowlisted programs: a | b, &&, cd, globs and > work; there is no shell.",
+  description: "Run allowlisted programs: pipes, &&, cd, globs and > work; there is no shell.",
   effect: "execute",
   // The command has a deadline of its own, which is shorter than this.
   timeoutMs: 86_400_000,
