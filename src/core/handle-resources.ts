@@ -22,10 +22,10 @@ const read = async (
 
 /** Large results that were kept for this caller's principal, as resources (REQ-T10). */
 export const handleResources = async (handles: Handles, caller: Caller): Promise<readonly Resource[]> =>
-  (await handles.list(caller)).slice(0, MAX_LISTED).map(({ id, kind, source }) => ({
+  (await handles.list(caller)).slice(0, MAX_LISTED).map(({ id, kind, source, sizeBytes, createdAt }) => ({
     uri: `${PREFIX}${id}`,
     name: id,
-    description: `${kind} of ${source}`,
+    description: `${kind} of ${source}, ${sizeBytes} bytes, ${createdAt.toISOString()}`,
     mimeType: "text/plain",
     read: (call) => read(handles, id, call),
   }));
@@ -33,6 +33,7 @@ export const handleResources = async (handles: Handles, caller: Caller): Promise
 export const handleTemplate = (handles: Handles): ResourceTemplate => ({
   uriTemplate: `${PREFIX}{id}`,
   name: "handle",
+  description: "A large result that was kept: what a search found, a file or a command's output.",
   mimeType: "text/plain",
   read: (_uri, variables, call) => read(handles, variables["id"] ?? "", call),
   complete: async (_variable, typed, { caller }) =>

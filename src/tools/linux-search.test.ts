@@ -53,8 +53,8 @@ describe("linux_search_content", () => {
       max_results: 2,
     });
     const handle = /\[2 of 500 hits in 1 files; all: handle:(h_\w+)\]$/.exec(page)?.[1] ?? "";
-    expect(await app.text("linux_handle_read", { handle, offset_lines: 0, max_lines: 1 })).toMatch(
-      /many\.txt:\d+:hit\n/,
+    expect(await app.text("linux_handle_read", { handle, offset_lines: 0, max_lines: 1 })).toBe(
+      "many.txt\n1:hit\n[more: offset_lines 1 of 500 lines]",
     );
     const result = await app.ask("linux_search_content", { root: ".", pattern: "beta" });
     expect(result).toMatchObject({
@@ -137,11 +137,41 @@ describe("linux_handle_read", () => {
     expect(await app.errorCode("linux_handle_read", { handle: "h_nothere" })).toBe("NOT_FOUND");
     const { appendFileSync } = await import("node:fs");
     appendFileSync(join(app.root, "a.txt"), "new\n");
-    expect(await app.text("linux_handle_read", { handle, offset_lines: 300 })).toBe(
-      "new\n[a.txt has changed since]",
+    expect(await app.text("linux_handle_read", { handle, offset_lines: 299 })).toBe(
+      "line\n[a.txt has changed since]",
     );
-    expect((await app.core.resources(TEST_CALLER)).map(({ uri }) => uri)).toContain(
-      `llmc://handles/${handle}`,
+    const resources = await app.core.resources(TEST_CALLER);
+    expect(resources.find(({ uri }) => uri === `llmc://handles/${handle}`)?.description).toMatch(
+      /^file_content of a\.txt, 1500 bytes, \d{4}-/,
     );
+    expect(await app.ask("linux_handle_read", { handle, max_lines: 1 })).toMatchObject({
+      structured: { meta: { kind: "file_content", path: "a.txt", root: ".", first_line: 1, next_offset: 1 } },
+    });
+  });
+
+  test("REQ-F7 REQ-D17: a handle holds what was found, in small pages, and can be searched", async () => {
+    const many = Array.from({ length: 900 }, (_, i) => `needle ${i} in a haystack of words`).join("\n");
+    const app = await openTestApp({ ...classic, files: { "src/many.txt": many } });
+    const found = await app.ask("linux_search_content", { root: "src", pattern: "needle", max_results: 1 });
+    const { handle } = (found.kind === "ok" ? found.structured : {}) as { handle: string };
+    const { writeFileSync } = await import("node:fs");
+    writeFileSync(join(app.root, "src/many.txt"), "something else\n");
+    for (const [tool, args] of [
+      ["linux_handle_read", { handle }],
+      ["read_file", { path: `handle:${handle}` }],
+    ] as const) {
+      const page = await app.text(tool, args);
+      expect(page).toMatch(/^src\/many\.txt \[changed since\]\n1:needle 0 in a haystack of words\n/);
+      expect(page.length).toBeLessThan(9000);
+      expect(page).toMatch(/\[more: offset(_lines)? \d+/);
+      expect(await app.text(tool, { ...args, pattern: "needle 89[78] " })).toBe(
+        "src/many.txt [changed since]\n898:needle 897 in a haystack of words\nsrc/many.txt [changed since]\n899:needle 898 in a haystack of words\n",
+      );
+      expect(await app.text(tool, { ...args, pattern: "nowhere" })).toBe("[no hits]");
+      expect(await app.ask(tool, args)).toMatchObject({
+        structured: { meta: { kind: "search_hits", root: "src" } },
+      });
+    }
+    expect(await app.errorCode("read_file", { path: "src/many.txt", pattern: "x" })).toBe("invalid_args");
   });
 });

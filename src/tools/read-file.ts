@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
+import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf } from "./handle-page.ts";
 import { nextPage } from "./next-page.ts";
 import { sameSha, shaInput, shaNote } from "./sha.ts";
 import { defineTool, type Ports } from "./tool.ts";
@@ -15,25 +17,52 @@ const HASH_MS = 500;
 /** Handles can be read where linux_handle_read is not listed (REQ-D17). */
 const HANDLE = "handle:";
 
+interface HandleRequest {
+  readonly offset: number;
+  readonly offset_bytes?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly pattern?: string | undefined;
+}
+
 const readHandle = async (
   id: string,
-  request: Parameters<Ports["handles"]["readLines"]>[2],
+  { offset, offset_bytes, limit, pattern }: HandleRequest,
   handles: Ports["handles"],
   { caller, signal }: CallContext,
 ) => {
-  const slice = await handles.readLines(caller, id, request, signal);
+  const bounds = {
+    offsetLines: offset,
+    offsetBytes: offset_bytes,
+    maxLines: limit ?? DEFAULT_LINES,
+    maxBytes: limit === undefined ? HANDLE_PAGE_BYTES : MAX_BYTES,
+  };
+  const query = { offsetLines: offset, maxHits: limit ?? MAX_HANDLE_HITS };
+  const slice =
+    pattern === undefined
+      ? await handles.readLines(caller, id, bounds, signal)
+      : await handles.search(caller, id, { pattern, ...query }, signal);
+  const { kind, root } = originOf(slice.info);
   return {
-    data: slice.info.kind === "output" ? showControls(slice.text) : slice.text,
+    data: kind === "output" ? showControls(slice.text) : slice.text,
     meta: {
       path: `${HANDLE}${id}`,
+      kind,
+      root,
       length: slice.info.sizeBytes,
       truncated: slice.truncated,
       ...(slice.totalLines === undefined ? {} : { total_lines: slice.totalLines }),
+      ...(slice.totalHits === undefined ? {} : { total_hits: slice.totalHits }),
       ...nextPage(slice),
       ...(slice.stale ? { stale: true } : {}),
     },
   };
 };
+
+const patternOfFile = (): LlmcError =>
+  new LlmcError("invalid_args", "A pattern is for handles; this is a file.", {
+    hint: "Use linux_search_content, or rg with run_cmd.",
+    details: { field: "pattern" },
+  });
 
 export const readFile = defineTool({
   name: "read_file",
@@ -43,8 +72,9 @@ export const readFile = defineTool({
     path: z.string().min(1),
     offset: z.int().min(0).max(2_000_000_000).default(0).describe("lines to skip"),
     offset_bytes: z.int().min(0).optional(),
-    limit: z.int().min(1).max(10_000).default(DEFAULT_LINES).describe("max lines"),
+    limit: z.int().min(1).max(10_000).optional().describe("max lines"),
     unless_sha256: shaInput.optional().describe("answer only if changed"),
+    pattern: z.string().min(1).optional().describe("regex, in handles"),
   }),
   output: z.object({
     data: z.string(),
@@ -60,14 +90,26 @@ export const readFile = defineTool({
       /** Of the whole file. */
       sha256: z.string().optional(),
       unchanged: z.boolean().optional(),
+      kind: z.string().optional(),
+      root: z.string().optional(),
+      /** Lines of a handle that match the pattern. */
+      total_hits: z.int().optional(),
       /** A handle's source has changed since. */
       stale: z.boolean().optional(),
     }),
   }),
-  run: async ({ path, offset, offset_bytes, limit, unless_sha256 }, { files, handles }, call) => {
-    const request = { offsetLines: offset, offsetBytes: offset_bytes, maxLines: limit, maxBytes: MAX_BYTES };
-    if (path.startsWith(HANDLE)) return readHandle(path.slice(HANDLE.length), request, handles, call);
-    const slice = await files.readText(path, { ...request, surveyMs: HASH_MS }, call.signal);
+  run: async ({ path, offset, offset_bytes, limit, unless_sha256, pattern }, { files, handles }, call) => {
+    if (path.startsWith(HANDLE))
+      return readHandle(path.slice(HANDLE.length), { offset, offset_bytes, limit, pattern }, handles, call);
+    if (pattern !== undefined) throw patternOfFile();
+    const request = {
+      offsetLines: offset,
+      offsetBytes: offset_bytes,
+      maxLines: limit ?? DEFAULT_LINES,
+      maxBytes: MAX_BYTES,
+      surveyMs: HASH_MS,
+    };
+    const slice = await files.readText(path, request, call.signal);
     const { sha256 } = slice;
     const unchanged = unless_sha256 !== undefined && sha256 !== undefined && sameSha(unless_sha256, sha256);
     return {
@@ -84,6 +126,8 @@ export const readFile = defineTool({
   },
   render: ({ data, meta }) => {
     if (meta.unchanged) return "[unchanged]";
+    const stale = meta.stale ? "the source has changed since" : "";
+    if (data === "" && meta.total_hits !== undefined) return "[no hits]";
     if (data === "")
       return meta.total_lines === 0 || meta.length === 0
         ? "[empty file]"
@@ -92,8 +136,14 @@ export const readFile = defineTool({
       meta.next_offset_bytes === undefined
         ? `offset ${meta.next_offset}`
         : `this line goes on at offset_bytes ${meta.next_offset_bytes}`;
+    const size =
+      meta.total_hits !== undefined
+        ? `${meta.total_hits} hits`
+        : `${meta.kind ?? "file"} has ${meta.length} bytes`;
     const isMore = meta.next_offset !== undefined || meta.next_offset_bytes !== undefined;
-    const note = isMore ? `more: ${next}; file has ${meta.length} bytes` : shaNote(data, meta.sha256);
-    return note === "" ? data : `${data}${data.endsWith("\n") ? "" : "\n"}[${note}]`;
+    const notes = [isMore ? `more: ${next}; ${size}` : shaNote(data, meta.sha256), stale].filter(
+      (note) => note !== "",
+    );
+    return notes.length === 0 ? data : `${data}${data.endsWith("\n") ? "" : "\n"}[${notes.join("; ")}]`;
   },
 });

@@ -11,8 +11,9 @@ import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import type { ParseShell } from "../host/run/line/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
-import { createSearch, renderHitLines } from "../host/search/search.ts";
+import { createGrep, createSearch, hitSearchText, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
+import { versionOf } from "../host/state/handles/file.ts";
 import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
 import type { Locks } from "../host/state/locks/locks.ts";
 import { createFileWrites } from "../host/write/file-writes.ts";
@@ -62,7 +63,11 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     now: parts.now,
     newId: newHandleId,
     pid: process.pid,
-    renderers: { search_hits: renderHitLines(files) },
+    renderers: {
+      search_hits: renderHitLines({ files, versionOf: (path) => versionOf(resolve(root, path)) }),
+    },
+    searchTexts: { search_hits: hitSearchText },
+    grep: createGrep(() => tools().read_timeout * 1000),
   });
   const writing = { reach, userState: parts.folders.state, locks };
   const gate = createCommandGate({

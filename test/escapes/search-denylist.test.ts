@@ -40,7 +40,7 @@ beforeAll(() => {
     denylist: () => hostSections[0].options.denylist_globs.default,
   });
   const files = createFiles(reach);
-  const render = renderHitLines(files);
+  const render = renderHitLines({ files, versionOf: () => undefined });
   search = createSearch({
     reach,
     files,
@@ -50,7 +50,7 @@ beforeAll(() => {
         const all: string[] = [];
         for await (const block of lines) all.push(...block.split("\n"));
         // Whatever somebody else may have stored is shown through the file port too.
-        rendered = await render([...all, ...SECRETS.map((name) => `${name}:1`)]);
+        rendered = await render([...all, ...SECRETS.map((path) => JSON.stringify({ path, line: 1 }))]);
         return "h";
       },
     },

@@ -61,7 +61,7 @@ describe.each(WAYS)("searching %s while links are swapped", (_way, locate) => {
       locate,
     });
     const files = createFiles(reach);
-    const render = renderHitLines(files);
+    const render = renderHitLines({ files, versionOf: () => undefined });
     const shown: unknown[] = [];
     let fooled = 0;
     let inside = 0;

@@ -115,6 +115,19 @@ export const contentArgs = (
   ...(typeof target === "string" ? [target] : target),
 ];
 
+/** Of a text on standard input, whose case does not count, as in searches of files. */
+export const textArgs = (pattern: string): string[] => [
+  ...ALWAYS,
+  ...RECORDS,
+  "--column",
+  "--text",
+  ...LIMITS,
+  "--ignore-case",
+  `--regexp=${pattern}`,
+  "--",
+  "-",
+];
+
 // Two walkers spend half their time waiting for each other; eight list a tree in half the time, also on two cores.
 const NAME_WALKERS = "--threads=8";
 

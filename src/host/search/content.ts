@@ -7,18 +7,18 @@ import type { Files } from "../read/files.ts";
 import { contentArgs, createFileFilter, isMultiline } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";
-import { hitLines, inBlocks, missingLine } from "./lines.ts";
 import { createMatchParser, createRecordParser } from "./records.ts";
 import { explainComplaint } from "./refusal.ts";
 import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
-import { type ColumnFinder, createSnippets, type FileHits } from "./snippets.ts";
+import { type ColumnFinder, createSnippets } from "./snippets.ts";
+import { storedLines } from "./stored-hits.ts";
 import { createTally } from "./tally.ts";
 
 /** What both kinds of search work with. */
 export interface SearchParts {
   readonly files: Pick<Files, "readLines">;
   /** Keeps lines behind a handle of whoever searches. */
-  readonly putHits: (root: string, lines: Iterable<string>) => Promise<string>;
+  readonly putHits: (root: string, lines: Iterable<string> | AsyncIterable<string>) => Promise<string>;
   readonly rgPath: () => Promise<string>;
   readonly timeoutMs: () => number;
 }
@@ -37,10 +37,10 @@ export const createRealPath =
 export const putLines = async (
   putHits: SearchParts["putHits"],
   root: string,
-  lines: Iterable<string>,
+  lines: Iterable<string> | AsyncIterable<string>,
 ): Promise<string | undefined> => {
   try {
-    return await putHits(root, inBlocks(lines));
+    return await putHits(root, lines);
   } catch {
     return undefined;
   }
@@ -60,21 +60,6 @@ export const refuseIfFailed = async (
   if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
   // An unreadable root is detected by reading it, and reported like any other error.
   if (root.stats.isDirectory()) await root.list();
-};
-
-const storedLines = function* (
-  sorted: readonly FileHits[],
-  total: number,
-  shown: (path: string) => string,
-  exists: (raw: Buffer) => boolean,
-): Generator<string> {
-  let stored = 0;
-  for (const { path, raw, lines } of sorted) {
-    stored += lines.length;
-    if (raw !== undefined && !exists(raw)) continue;
-    yield* hitLines(shown(path), lines);
-  }
-  if (stored < total) yield missingLine(total - stored, "hits");
 };
 
 /**
@@ -128,15 +113,15 @@ export const searchContent = async (
   const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
   const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
 
-  const snippets = createSnippets({
+  const texts = {
     files: parts.files,
     contextLines: query.contextLines,
     linesAfter: query.pattern.split(query.literal ? "\n" : /\n|\\n/).length - 1,
     signal,
     realPath,
-    shownPath: shown,
-    exists,
-  });
+    shown,
+  };
+  const snippets = createSnippets({ ...texts, shownPath: shown, exists });
   const tally = createTally({
     pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),
     isCounted: (path) => {
@@ -163,7 +148,7 @@ export const searchContent = async (
   const shownRoot = shown("");
   const storing =
     totalHits > query.maxResults
-      ? putLines(parts.putHits, shownRoot, storedLines(sorted, totalHits, shown, exists))
+      ? putLines(parts.putHits, shownRoot, storedLines(sorted, { ...texts, total: totalHits, exists }))
       : undefined;
   // Both need the root, so both are awaited even if one of them fails.
   const hits = await snippets

@@ -2,20 +2,35 @@ import { LlmcError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error-table.ts";
 import type { Files } from "../read/files.ts";
 
-// What would make a line ambiguous: control characters, a quote or bracket in front, and what looks like a line number.
+// What would make a line ambiguous: control characters, and what starts a quoted name, a note or a hit.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-const NEEDS_QUOTES = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]|^["[]|:\d/;
-const HIT = /^("(?:[^"\\]|\\.)*"|[^"[].*):(\d+)$/s;
+const NEEDS_QUOTES = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]|^["[{]/;
 const GONE = "[no longer there]";
 
 const quotePath = (path: string): string => (NEEDS_QUOTES.test(path) ? JSON.stringify(path) : path);
 const unquotePath = (quoted: string): string =>
   quoted.startsWith('"') ? String(JSON.parse(quoted)) : quoted;
 
-/** Lines of a handle: hits of one file, without their texts. */
-export const hitLines = function* (path: string, lines: readonly number[]): Generator<string> {
-  const quoted = quotePath(path);
-  for (const line of lines) yield `${quoted}:${line}`;
+/** A hit as a handle keeps it: one line of JSON. Without a snippet it is a reference, whose text is read when it is shown. */
+export interface StoredHit {
+  readonly path: string;
+  readonly line: number;
+  /** First line of the snippet. */
+  readonly first?: number;
+  /** The line with its context, as it was found. */
+  readonly snippet?: string;
+  /** Of the file when it was read; see `versionOf`. */
+  readonly version?: string;
+}
+
+/** A line of a handle: a hit. */
+export const hitLine = (hit: StoredHit): string => JSON.stringify(hit);
+
+/** A line of a handle as a search in the handle reads it. */
+export const hitSearchText = (line: string): string => {
+  if (!line.startsWith("{")) return line;
+  const { path, line: number, snippet = "" } = JSON.parse(line) as StoredHit;
+  return `${path}:${number}:${snippet.replaceAll("\n", " ")}`;
 };
 
 /** A line of a handle: a file that was found by its name. */
@@ -76,39 +91,102 @@ const renderName = async (
   return (await orGone(files.stat(path, signal))) === undefined ? GONE : line;
 };
 
-const renderHits = async (
-  files: HitFiles,
-  quoted: string,
-  numbers: readonly number[],
+/** Where stored hits come from. */
+export interface HitSource {
+  readonly files: HitFiles;
+  /** Of a path as it is shown. */
+  readonly versionOf: (path: string) => string | undefined;
+}
+
+type FileState = "same" | "changed" | "gone" | "refused";
+
+const ONE_LINE = [{ firstLine: 1, lastLine: 1 }];
+
+/** Whether a file may still be shown, and whether it is what it was. Its content is opened: names alone are no secret. */
+const stateOf = async (
+  { path, version }: StoredHit,
+  source: HitSource,
   signal: AbortSignal | undefined,
-): Promise<string[]> => {
-  const path = unquotePath(quoted);
-  const ranges = numbers.map((line) => ({ firstLine: line, lastLine: line }));
-  const found = await orGone(files.readLines(path, ranges, signal));
-  if (found === undefined && !path.includes("\uFFFD")) return numbers.map(() => GONE);
-  return numbers.map((line, i) => `${quoted}:${line}:${found?.ranges[i]?.[0] ?? ""}`);
+): Promise<FileState> => {
+  if (path.includes("\uFFFD")) return "same";
+  try {
+    await source.files.readLines(path, ONE_LINE, signal);
+    return source.versionOf(path) === version ? "same" : "changed";
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return (error as LlmcError).code === "file_not_found" ? "gone" : "refused";
+  }
 };
 
-/** Stored lines as they are shown: names and texts come through the file port, now, and only what it still gives. */
+const NOTES: Readonly<Record<FileState, string>> = {
+  same: "",
+  changed: " [changed since]",
+  gone: " [gone since]",
+  refused: "",
+};
+
+const snippetLines = ({ line, first = line, snippet = "" }: StoredHit): string[] =>
+  snippet.split("\n").map((text, i) => `${first + i}${first + i === line ? ":" : "-"}${text}`);
+
+/** The texts of references, as they are now. */
+const readTexts = async (
+  references: readonly StoredHit[],
+  { files }: HitSource,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<StoredHit, string>> => {
+  const path = references[0]?.path ?? "";
+  const ranges = references.map(({ line }) => ({ firstLine: line, lastLine: line }));
+  const isReadable = references.length > 0 && !path.includes("\uFFFD");
+  const read = isReadable ? await orGone(files.readLines(path, ranges, signal)) : undefined;
+  return new Map(references.map((hit, i) => [hit, read?.ranges[i]?.[0] ?? ""]));
+};
+
+/** Hits of one file: its path with the first of them, then their lines. */
+const renderHits = async (
+  hits: readonly StoredHit[],
+  source: HitSource,
+  signal: AbortSignal | undefined,
+): Promise<string[]> => {
+  const [head] = hits;
+  if (head === undefined) return [];
+  const kept = hits.filter(({ snippet }) => snippet !== undefined);
+  const state = await stateOf(kept[0] ?? head, source, signal);
+  if (state === "refused" || (state === "gone" && kept.length === 0)) return hits.map(() => GONE);
+  const texts = await readTexts(
+    hits.filter(({ snippet }) => snippet === undefined),
+    source,
+    signal,
+  );
+  const heading = `${quotePath(head.path)}${kept.length > 0 ? NOTES[state] : ""}`;
+  return hits.map((hit, i) => {
+    const lines = snippetLines({ ...hit, snippet: hit.snippet ?? texts.get(hit) ?? "" });
+    return (i === 0 ? [heading, ...lines] : lines).join("\n");
+  });
+};
+
+/**
+ * Stored lines as they are shown: what was found, of files that the file port still gives; those that have changed are
+ * marked.
+ */
 export const renderHitLines =
-  (files: HitFiles) =>
+  (source: HitSource) =>
   async (lines: readonly string[], signal?: AbortSignal): Promise<readonly string[]> => {
     const shown: string[] = [];
     for (let i = 0; i < lines.length; ) {
       const line = lines[i] ?? "";
-      const [, quoted] = HIT.exec(line) ?? [];
-      if (quoted === undefined) {
-        shown.push(line === "" || line.startsWith("[") ? line : await renderName(files, line, signal));
+      if (!line.startsWith("{")) {
+        const isNote = line === "" || line.startsWith("[");
+        shown.push(isNote ? line : await renderName(source.files, line, signal));
         i++;
         continue;
       }
-      const numbers: number[] = [];
-      for (; i < lines.length; i++) {
-        const next = HIT.exec(lines[i] ?? "");
-        if (next?.[1] !== quoted) break;
-        numbers.push(Number(next[2]));
+      const hits: StoredHit[] = [];
+      for (; i < lines.length && (lines[i] ?? "").startsWith("{"); i++) {
+        const hit = JSON.parse(lines[i] ?? "") as StoredHit;
+        if (hits[0] !== undefined && hits[0].path !== hit.path) break;
+        hits.push(hit);
       }
-      shown.push(...(await renderHits(files, quoted, numbers, signal)));
+      shown.push(...(await renderHits(hits, source, signal)));
     }
     return shown;
   };

@@ -9,7 +9,7 @@ import { findBelow } from "./check.ts";
 import { createRealPath, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
 import { findHiddenNames, isWholeName, NO_HIDDEN } from "./hidden-names.ts";
-import { missingLine, nameLine } from "./lines.ts";
+import { inBlocks, missingLine, nameLine } from "./lines.ts";
 import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
 import { createNameParser } from "./records.ts";
 import { runRipgrep } from "./ripgrep.ts";
@@ -128,7 +128,7 @@ export const searchNames = async (
     .map(({ path }) => shown(path));
   const handle =
     total > query.maxResults
-      ? await putLines(parts.putHits, answerRoot, nameLines(sorted, total, shown, exists))
+      ? await putLines(parts.putHits, answerRoot, inBlocks(nameLines(sorted, total, shown, exists)))
       : undefined;
   stopIfAborted(signal);
   const exact = end.code !== null && end.code <= 2;

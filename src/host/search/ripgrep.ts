@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { endingWithUs, isStartFailure, limitMemory } from "../os/child-limits.ts";
 import { readProcStat } from "../os/proc-stat.ts";
 import { findUnreadableBelow, refuseUnreadableAbove } from "./ignore-files.ts";
@@ -13,6 +16,8 @@ export interface RipgrepRun {
   readonly cwd: string;
   /** A descriptor to search instead of files. */
   readonly stdin?: number | undefined;
+  /** Text to search instead of files. */
+  readonly input?: AsyncIterable<Buffer> | Iterable<Buffer>;
   /** The real path of the directory whose ignore files it obeys, and those above; if omitted, it obeys none. */
   readonly ignoreRoot?: string | undefined;
   readonly timeoutMs: number;
@@ -193,6 +198,9 @@ const follow = (
   child.once("close", finish);
 };
 
+const isPrematureClose = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
+
 /**
  * One process, without a shell, with an empty environment; killed when the caller leaves or time is up, and by the kernel
  * when we are gone. What goes wrong is an error, never an empty answer.
@@ -208,8 +216,13 @@ export const runRipgrep = async (run: RipgrepRun): Promise<RipgrepEnd> => {
     const child = spawn(file, args, {
       cwd: run.cwd,
       env: {},
-      stdio: [run.stdin ?? "ignore", "pipe", "pipe"],
+      stdio: [run.input === undefined ? (run.stdin ?? "ignore") : "pipe", "pipe", "pipe"],
     });
+    // It may end before it has read everything; whatever fails in making the text fails the search.
+    if (run.input !== undefined && child.stdin !== null)
+      pipeline(Readable.from(run.input), child.stdin).catch((error: unknown) => {
+        if (systemErrorCode(error) !== "EPIPE" && !isPrematureClose(error)) reject(error);
+      });
     watchOver(child);
     follow(child, run, resolve, reject);
   });

@@ -18,6 +18,7 @@ import { createLocateByDescriptor } from "../reach/locate-by-descriptor.ts";
 import { locateByName } from "../reach/locate-by-name.ts";
 import { createReach, type ReachOptions } from "../reach/reach.ts";
 import { createFiles } from "../read/files.ts";
+import { versionOf } from "../state/handles/file.ts";
 import {
   type ContentQuery,
   createSearch,
@@ -93,6 +94,12 @@ const makeWith = (changes: Partial<SearchOptions & ReachOptions>) => {
   });
   return { files, search };
 };
+
+const rendererFor = (locate: ReachOptions["locate"], denylist?: () => readonly string[]) =>
+  renderHitLines({
+    files: makeWith({ ...(locate && { locate }), ...(denylist && { denylist }) }).files,
+    versionOf: (path) => versionOf(join(workspace, path)),
+  });
 
 describe.each(WAYS)("search %s", (_way, locate) => {
   const make = (changes: Partial<SearchOptions & ReachOptions> = {}): Search =>
@@ -404,9 +411,14 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     const [handle] = stored;
     expect(handle).toMatchObject({ kind: "search_hits", source: "." });
     expect(handle?.lines).toHaveLength(100);
-    expect(handle?.lines.slice(0, 7)).toEqual(first.hits.map(({ path, line }) => `${path}:${line}`));
-    const render = renderHitLines(makeWith({ locate }).files);
-    expect((await render(handle?.lines ?? []))[0]).toBe("d0/f0.txt:1:needle");
+    expect(handle?.lines.slice(0, 7).map((line) => JSON.parse(line))).toMatchObject(
+      first.hits.map(({ path, line }) => ({ path, line, first: line, snippet: "needle" })),
+    );
+    expect((await rendererFor(locate)(handle?.lines ?? [])).slice(0, 3)).toEqual([
+      "d0/f0.txt\n1:needle",
+      "3:needle",
+      "d0/f14.txt\n1:needle",
+    ]);
 
     const few = await names({ pattern: "f1", maxResults: 3 });
     expect(few).toMatchObject({ totalHits: 11, exact: true, handle: expect.any(String) });
@@ -414,44 +426,49 @@ describe.each(WAYS)("search %s", (_way, locate) => {
     expect(stored.at(-1)?.lines).toHaveLength(11);
   });
 
-  it("FAIL-A10 FAIL-B5 stored lines show what the file port gives now, and nothing else", async () => {
+  it("REQ-F7 FAIL-A10 FAIL-B5 what was found is what is read later, with its context, and only where it may be read", async () => {
     put("a.txt", "needle one\nneedle two\n");
-    put("b:1.txt", "needle\n");
+    put("b:1.txt", "before\nneedle\nafter\nlast\n");
     put("[x]", "needle\n");
     put("new\nline", "needle\n");
-    put("z.txt", "needle\n");
+    put("z.txt", "one\nneedle\nneedle\n\nneedle\n");
     putRaw(bytes("bad\xff"), "needle\n");
-    await content({ maxResults: 1 });
+    await content({ maxResults: 1, contextLines: 1 });
     await names({ maxResults: 1 });
-    const [hits, paths] = stored.map(({ lines }) => lines);
-    expect(hits).toEqual([
-      '"[x]":1',
-      "a.txt:1",
-      "a.txt:2",
-      '"b:1.txt":1',
-      "bad\uFFFD:1",
-      '"new\\nline":1',
-      "z.txt:1",
+    const [hits = [], paths = []] = stored.map(({ lines }) => lines);
+    expect(hits.map((line) => JSON.parse(line).path)).toEqual([
+      "[x]",
+      "a.txt",
+      "a.txt",
+      "b:1.txt",
+      "bad\uFFFD",
+      "new\nline",
+      "z.txt",
+      "z.txt",
+      "z.txt",
     ]);
-    expect(paths).toEqual(['"[x]"', "a.txt", '"b:1.txt"', "bad\uFFFD", '"new\\nline"', "z.txt"]);
+    expect(paths).toEqual(['"[x]"', "a.txt", "b:1.txt", "bad\uFFFD", '"new\\nline"', "z.txt"]);
     put("z.txt", "changed\n");
     rmSync(join(workspace, "[x]"));
-    const { files } = makeWith({ locate, denylist: () => ["a.txt"] });
-    const render = renderHitLines(files);
+    const render = rendererFor(locate, () => ["a.txt"]);
     const note = "[5 more hits are not stored]";
-    expect(await render([...(hits ?? []), "a.txt:9", note])).toEqual([
+    const reference = JSON.stringify({ path: "b:1.txt", line: 4 });
+    expect(await render([...hits, reference, '{"path":"none","line":1}', note])).toEqual([
+      '"[x]" [gone since]\n1:needle',
       "[no longer there]",
       "[no longer there]",
-      "[no longer there]",
-      '"b:1.txt":1:needle',
-      "bad\uFFFD:1:",
-      '"new\\nline":1:needle',
-      "z.txt:1:changed",
+      "b:1.txt\n1-before\n2:needle\n3-after",
+      "bad\uFFFD\n1:",
+      '"new\\nline"\n1:needle',
+      "z.txt [changed since]\n1-one\n2:needle",
+      "3:needle\n4-",
+      "5:needle",
+      "b:1.txt\n4:last",
       "[no longer there]",
       note,
     ]);
-    expect(await render(paths ?? [])).toEqual(["[no longer there]", ...(paths ?? []).slice(1)]);
-    expect(await render(["../outside", "/etc/passwd:1", ""])).toEqual([
+    expect(await render(paths)).toEqual(["[no longer there]", ...paths.slice(1)]);
+    expect(await render(["../outside", '{"path":"/etc/passwd","line":1,"snippet":"x"}', ""])).toEqual([
       "[no longer there]",
       "[no longer there]",
       "",

@@ -9,7 +9,8 @@ import { searchNames } from "./names.ts";
 import { findRipgrep } from "./ripgrep.ts";
 
 export type { ContentQuery, NameQuery, Search } from "./contract.ts";
-export { renderHitLines } from "./lines.ts";
+export { createGrep } from "./grep-text.ts";
+export { hitSearchText, renderHitLines } from "./lines.ts";
 
 export interface SearchOptions {
   /** The same as that of the files. */

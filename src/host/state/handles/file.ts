@@ -2,6 +2,7 @@ import { lstatSync } from "node:fs";
 import { LlmcError } from "../../../base/error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import type { Files } from "../../read/files.ts";
+import type { SliceBounds } from "../../read/line-slicer.ts";
 import { CHUNK_BYTES, countNewlines, nextCharacter } from "./chunks.ts";
 
 /** Tells a file from what it was or becomes, or undefined where there is nothing. For comparing, never for showing. */
@@ -131,3 +132,34 @@ export const createFileChunks = (
     };
   };
 };
+
+/** A file's text for a search, by lines, so that each piece is found at once. */
+export const fileChunks = async function* (
+  files: Pick<Files, "readText">,
+  source: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  for (let offsetBytes = 0; ; ) {
+    const request = {
+      offsetLines: 0,
+      offsetBytes,
+      maxLines: Number.MAX_SAFE_INTEGER,
+      maxBytes: MAX_LINE_BYTES,
+    };
+    const { text, truncated, endByte } = await files.readText(source, request, signal);
+    yield Buffer.from(text);
+    if (!truncated || endByte === offsetBytes) return;
+    offsetBytes = endByte;
+  }
+};
+
+/** Lines of a file that is not stored, in the way of those that are. */
+export const fileReader = (
+  files: Pick<Files, "readText">,
+): {
+  readonly lines: (
+    row: { readonly source: string },
+    bounds: SliceBounds,
+    signal?: AbortSignal,
+  ) => Promise<TextChunk>;
+} => ({ lines: (row, bounds, signal) => files.readText(row.source, bounds, signal) });

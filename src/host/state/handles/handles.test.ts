@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_STATE } from "../../../../test/user-state.ts";
 import { createReach } from "../../reach/reach.ts";
 import { createFiles } from "../../read/files.ts";
+import { createGrep } from "../../search/grep-text.ts";
 import type { Database } from "../database/database.ts";
 import { createStateDb } from "../state-db.ts";
 import { createHandles, type Handles, type HandlesOptions, newHandleId } from "./handles.ts";
@@ -40,6 +41,7 @@ const make = (over: Partial<HandlesOptions> = {}): Handles =>
     now: () => clock,
     newId: newHandleId,
     pid: process.pid,
+    grep: createGrep(() => 10_000),
     ...over,
   });
 
@@ -281,8 +283,28 @@ describe("REQ-F7 the space for handles", () => {
 });
 
 describe("REQ-F7 a handle to a file", () => {
-  it("reads the file as it is now, and says when it has changed", async () => {
+  it("holds the file as it was, and says when it has changed", async () => {
     const handles = make();
+    put("src/a.ts", "one\ntwo\nthree");
+    const id = await handles.putFile(ME, "src/a.ts");
+    expect(await handles.readLines(ME, id, { offsetLines: 1, maxLines: 1, maxBytes: 100 })).toMatchObject({
+      info: { kind: "file_content", source: "src/a.ts", sizeBytes: 13 },
+      text: "two\n",
+      firstLine: 1,
+      lines: 1,
+      truncated: true,
+      stale: false,
+    });
+    put("src/a.ts", "one\nTWO\nthree and more\n");
+    const before = { text: "one\ntwo\nthree", stale: true };
+    expect(await handles.readLines(ME, id, ALL)).toMatchObject(before);
+    expect(await handles.readChunk(ME, id, 0)).toMatchObject(before);
+    rmSync(join(workspace, "src/a.ts"));
+    expect(await handles.readLines(ME, id, ALL)).toMatchObject(before);
+  });
+
+  it("that is too large stays a reference: it reads the file as it is now, and says when it has changed", async () => {
+    const handles = limited(256 * MIB, 260);
     put("src/a.ts", "one\ntwo\nthree\n");
     const id = await handles.putFile(ME, "src/a.ts");
     expect(await handles.readLines(ME, id, { offsetLines: 1, maxLines: 1, maxBytes: 100 })).toMatchObject({
@@ -326,7 +348,41 @@ describe("REQ-F7 a handle to a file", () => {
   ])("pages by chunks: %s", async (_what, content, expected) => {
     put("a.txt", content);
     const handles = make();
-    expect(await allChunks(handles, await handles.putFile(ME, "a.txt"))).toBe(expected ?? content);
+    const id = await handles.putFile(ME, "a.txt");
+    expect(await allChunks(handles, id)).toBe(expected ?? content);
+    utimesSync(join(workspace, "a.txt"), 1, 1);
+    const reference = await limited(256 * MIB, 257).putFile(ME, "a.txt");
+    expect(reference).not.toBe(id);
+    expect(await allChunks(handles, reference)).toBe(expected ?? content);
+  });
+
+  it("is searched: numbered lines, from a line on, the match of a long line, and the total", async () => {
+    const long = `${"é".repeat(3000)}needle${"y".repeat(3000)}`;
+    put("a.txt", `one\nNeedle two\n${long}\n${"filler\n".repeat(20_000)}last needle`);
+    for (const each of [64 * MIB, 260]) {
+      const handles = limited(256 * MIB, each);
+      utimesSync(join(workspace, "a.txt"), each, each);
+      const id = await handles.putFile(ME, "a.txt");
+      const query = { pattern: "need[l]e", offsetLines: 0, maxHits: 2 };
+      expect(await handles.search(ME, id, query)).toMatchObject({
+        text: `2:Needle two\n3:…${"é".repeat(30)}needle${"y".repeat(164)}…\n`,
+        totalHits: 3,
+        lines: 3,
+        truncated: true,
+      });
+      expect(await handles.search(ME, id, { ...query, offsetLines: 3 })).toMatchObject({
+        text: "20004:last needle\n",
+        totalHits: 1,
+        truncated: false,
+      });
+      expect(await handles.search(ME, id, { ...query, pattern: "nowhere" })).toMatchObject({
+        text: "",
+        totalHits: 0,
+      });
+      await expect(handles.search(ME, id, { ...query, pattern: "(" })).rejects.toMatchObject({
+        code: "invalid_args",
+      });
+    }
   });
 
   it("pages by chunks through what is not plain UTF-8, as it is read by lines", async () => {
@@ -344,7 +400,7 @@ describe("REQ-F7 a handle to a file", () => {
   it("finds a far chunk without the ones before, and one line that is too long is refused", async () => {
     const line = "x".repeat(999);
     put("big", `${line}\n`.repeat(40_000));
-    const handles = make();
+    const handles = limited(256 * MIB, MIB);
     const id = await handles.putFile(ME, "big");
     const far = await handles.readChunk(ME, id, 500);
     expect(far).toMatchObject({ firstLine: Math.floor((500 * 65_536) / 1000), truncated: true });

@@ -7,91 +7,46 @@ import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import { randomId } from "../../os/random-id.ts";
 import type { Files } from "../../read/files.ts";
-import type { SliceBounds } from "../../read/line-slicer.ts";
-import type { Database } from "../database/database.ts";
-import { createFileChunks, type TextChunk, versionOf } from "./file.ts";
+import type {
+  HandleInfo,
+  HandleKind,
+  HandleOwner,
+  HandleQuery,
+  HandleSlice,
+  Handles,
+  HandlesOptions,
+} from "./contract.ts";
+import { createFileChunks, fileChunks, fileReader, type TextChunk, versionOf } from "./file.ts";
 import { storeLines } from "./put.ts";
-import { createPayloadReader } from "./read.ts";
-import type { Renderer } from "./render.ts";
+import { createPayloadReader, type PayloadReader } from "./read.ts";
+import { chunksOf, inSearchText, showHits } from "./search.ts";
 import { createHandleStore, type HandleRow, type HandleStore } from "./store.ts";
 import { createSweeper, type Sweeper } from "./sweep.ts";
 
-/** The payload of a handle. */
-export type HandleKind = "file_content" | "fs_list" | "search_hits" | "output";
-
-export interface HandleInfo {
-  readonly id: string;
-  readonly kind: HandleKind;
-  /** Real path of what it was made from, relative to the workspace where inside; callers must be able to read it. */
-  readonly source: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-  /** Bytes of the stored payload; 0 for a handle that points at a file. */
-  readonly sizeBytes: number;
-}
-
-export interface HandleSlice {
-  readonly info: HandleInfo;
-  readonly text: string;
-  readonly firstLine: number;
-  readonly lines: number;
-  readonly totalLines: number | undefined;
-  readonly truncated: boolean;
-  /** Bytes of the text up to the end of the slice; 0 where it is rendered from what is stored. */
-  readonly endByte: number;
-  /** The source has changed since the handle was made (a file's size or time differs), or is gone. */
-  readonly stale: boolean;
-}
-
-/** Whose handles: the principal of a caller. To anybody else a handle does not exist. */
-export interface HandleOwner {
-  readonly principal: string;
-}
-
-/** Large results kept for later reading. They outlive the process and expire. */
-export interface Handles {
-  /**
-   * Stores lines as they come, without holding them all; beyond the size limit the rest is dropped, and the last line
-   * says so.
-   */
-  put(
-    owner: HandleOwner,
-    kind: HandleKind,
-    source: string,
-    lines: AsyncIterable<string> | Iterable<string>,
-  ): Promise<string>;
-  /** A handle to a file as it is now: nothing is copied; reading it goes through the file port again. */
-  putFile(owner: HandleOwner, path: string): Promise<string>;
-  readLines(owner: HandleOwner, id: string, slice: SliceBounds, signal?: AbortSignal): Promise<HandleSlice>;
-  /** Chunks count from 0, 64 KiB each. */
-  readChunk(owner: HandleOwner, id: string, chunk: number, signal?: AbortSignal): Promise<HandleSlice>;
-  /** Newest first. */
-  list(owner: HandleOwner): Promise<readonly HandleInfo[]>;
-}
-
-export interface HandleLimits {
-  readonly ttlSeconds: number;
-  /** Maximum size of all payloads together; the principal that uses most loses its oldest handles first. */
-  readonly maxTotalBytes: number;
-  readonly maxBytesEach: number;
-}
-
-export interface HandlesOptions {
-  readonly state: Database;
-  readonly files: Files;
-  /** Real path. */
-  readonly workspace: string;
-  readonly limits: () => HandleLimits;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly newId: () => string;
-  readonly pid: number;
-  /** Kinds whose stored lines are rendered before they are shown. */
-  readonly renderers?: Partial<Record<HandleKind, Renderer>>;
-}
+export type {
+  HandleInfo,
+  HandleKind,
+  HandleOwner,
+  HandleSlice,
+  Handles,
+  HandlesOptions,
+} from "./contract.ts";
 
 /** 60 random bits, so that it cannot be guessed. */
 export const newHandleId = (): string => randomId("h_", 12);
+
+/** Of a file's text that is taken at once. */
+const PIECE_BYTES = 8 * 1024 * 1024;
+/** Room for the line that says that the rest was dropped. */
+const NOTICE_BYTES = 256;
+
+/** A file whose text is larger than its size told, as that of other encodings. */
+class TooLarge extends Error {}
+
+const maxBytesOf = ({ limits }: HandlesOptions): number => {
+  const { maxBytesEach, maxTotalBytes } = limits();
+  return Math.min(maxBytesEach, maxTotalBytes);
+};
 
 const ONE_BYTE = { offsetLines: 0, maxLines: 1, maxBytes: 1 };
 
@@ -185,17 +140,19 @@ const put = async (
   kind: HandleKind,
   source: string,
   lines: Parameters<Handles["put"]>[3],
+  end = "\n",
 ): Promise<string> => {
   const { options, store, sweeper } = parts;
   const id = options.newId();
-  const { maxBytesEach, maxTotalBytes } = options.limits();
   const realPath = realPathOf(options, source);
   const shown = kind === "output" ? source : shownPath(realPath, options.workspace);
-  const version = kind === "output" ? null : (versionOf(realPath) ?? null);
-  const maxBytes = Math.min(maxBytesEach, maxTotalBytes);
+  // Hits know the version of their own file; a folder changes with every file in it.
+  const hasVersion = kind !== "output" && kind !== "search_hits";
+  const version = hasVersion ? (versionOf(realPath) ?? null) : null;
+  const maxBytes = maxBytesOf(options);
   let isWaste = true;
   try {
-    isWaste = await storeLines(options.state, store, lines, maxBytes, (blob) =>
+    isWaste = await storeLines({ state: options.state, store, lines, end, maxBytes }, (blob) =>
       insert(parts, { id, principal, kind, source: shown, blob, file_version: version }),
     );
   } finally {
@@ -205,21 +162,95 @@ const put = async (
   return id;
 };
 
-const putFile = async (parts: Parts, { principal }: HandleOwner, path: string): Promise<string> => {
-  const { options, store, sweeper } = parts;
-  // Whoever may not read it gets no handle either.
-  const { path: source } = await options.files.readText(path, ONE_BYTE);
+/** The whole text in pieces, as the file port gives it; more than the limit ends it with `TooLarge`. */
+const textOf = async function* (files: Files, source: string, maxBytes: number): AsyncGenerator<string> {
+  for (let offsetBytes = 0; ; ) {
+    const request = { offsetLines: 0, offsetBytes, maxLines: Number.MAX_SAFE_INTEGER, maxBytes: PIECE_BYTES };
+    const { text, truncated, endByte } = await files.readText(source, request);
+    if (endByte > maxBytes) throw new TooLarge();
+    yield text;
+    if (!truncated || endByte === offsetBytes) return;
+    offsetBytes = endByte;
+  }
+};
+
+const reuse = (
+  { options, store }: Parts,
+  { principal }: HandleOwner,
+  source: string,
+  version: string,
+): string | undefined => {
+  const known = store.findFile(principal, source, version);
+  if (known !== undefined) store.extend(known, options.now() + options.limits().ttlSeconds * 1000);
+  return known;
+};
+
+/** A handle that points at the file, where it is too large to be kept. */
+const putReference = async (parts: Parts, owner: HandleOwner, source: string): Promise<string> => {
+  const { options, sweeper } = parts;
   const version = versionOf(realPathOf(options, source)) ?? "";
   const made = await options.state.transactSoon(() => {
-    const known = store.findFile(principal, source, version);
-    const id = known ?? options.newId();
-    if (known === undefined)
-      insert(parts, { id, principal, kind: "file_content", source, blob: null, file_version: version });
-    else store.extend(id, options.now() + options.limits().ttlSeconds * 1000);
+    const known = reuse(parts, owner, source, version);
+    if (known !== undefined) return known;
+    const id = options.newId();
+    const { principal } = owner;
+    insert(parts, { id, principal, kind: "file_content", source, blob: null, file_version: version });
     return id;
   });
   await sweeper.sweep();
   return made;
+};
+
+const putFile = async (parts: Parts, owner: HandleOwner, path: string): Promise<string> => {
+  const { options } = parts;
+  // Whoever may not read it gets no handle either.
+  const { path: source, sizeBytes } = await options.files.readText(path, ONE_BYTE);
+  const version = versionOf(realPathOf(options, source)) ?? "";
+  const known = await options.state.transactSoon(() => reuse(parts, owner, source, version));
+  if (known !== undefined) return known;
+  const maxBytes = maxBytesOf(options) - NOTICE_BYTES;
+  if (sizeBytes > maxBytes) return putReference(parts, owner, source);
+  try {
+    return await put(parts, owner, "file_content", source, textOf(options.files, source, maxBytes), "");
+  } catch (error) {
+    if (error instanceof TooLarge) return putReference(parts, owner, source);
+    throw error;
+  }
+};
+
+const search = async (
+  { options, store }: Parts,
+  row: HandleRow,
+  { pattern, offsetLines, maxHits }: HandleQuery,
+  payloads: PayloadReader,
+  signal: AbortSignal | undefined,
+): Promise<HandleSlice> => {
+  const { state, files, grep, searchTexts = {}, renderers = {} } = options;
+  if (grep === undefined) throw new LlmcError("unavailable", "Handles cannot be searched here.");
+  const kind = row.kind as HandleKind;
+  const { blob } = row;
+  if (blob !== null) await checkSource(files, row, signal);
+  const chunks =
+    blob === null
+      ? fileChunks(files, row.source, signal)
+      : searchTexts[kind] === undefined
+        ? chunksOf(state, store, blob)
+        : inSearchText(chunksOf(state, store, blob), searchTexts[kind]);
+  const { hits, total } = await grep(pattern, chunks, { offsetLines, maxHits }, signal);
+  const reader = blob === null ? fileReader(files) : payloads;
+  const text = await showHits(row, hits, reader, renderers[kind] !== undefined, signal);
+  const last = hits.at(-1)?.line ?? offsetLines;
+  return {
+    ...sliceOf(options, row, {
+      text,
+      firstLine: offsetLines,
+      lines: last - offsetLines,
+      totalLines: row.lines ?? undefined,
+      truncated: total > hits.length,
+      endByte: 0,
+    }),
+    totalHits: total,
+  };
 };
 
 export const createHandles = (options: HandlesOptions): Handles => {
@@ -254,6 +285,9 @@ export const createHandles = (options: HandlesOptions): Handles => {
           : await readPayload(files, row, signal, () => payloads.chunk(row, chunk, signal));
       return sliceOf(options, row, slice);
     },
+
+    search: async (owner, id, query, signal) =>
+      search(parts, find(parts, owner, id), query, payloads, signal),
 
     list: async ({ principal }) =>
       state.exists() ? state.read(() => store.handles(principal)).map(infoOf) : [],

@@ -19,16 +19,22 @@ const firstBytes = (text: string, maxBytes: number): string => {
   return bytes.toString("utf8", 0, end);
 };
 
+export interface StoreRequest {
+  readonly state: Database;
+  readonly store: HandleStore;
+  readonly lines: AsyncIterable<string> | Iterable<string>;
+  /** What ends each of them: a newline, or nothing where pieces of a text are stored as they are. */
+  readonly end: string;
+  readonly maxBytes: number;
+}
+
 /**
  * Stores lines as they come, in bounded memory, and calls `done` with the payload in the same transaction that makes it
  * whole: after a crash it is there with its handle, or not at all. An equal payload that is there already is shared;
  * returns true if an unneeded payload was stored, which the sweeper removes.
  */
 export const storeLines = async (
-  state: Database,
-  store: HandleStore,
-  lines: AsyncIterable<string> | Iterable<string>,
-  maxBytes: number,
+  { state, store, lines, end, maxBytes }: StoreRequest,
   done: (blob: number) => void,
 ): Promise<boolean> => {
   const chunker = createChunker(CHUNKS_AT_ONCE);
@@ -90,8 +96,8 @@ export const storeLines = async (
   /** Undefined where nothing has to be waited for, as for most of a million lines. */
   const addLine = (line: string): Promise<void> | undefined => {
     const rest = chunker.add(line);
-    if (rest !== "") return add(`${rest}\n`);
-    if (chunker.add("\n") !== "") return add("\n");
+    if (rest !== "") return add(`${rest}${end}`);
+    if (chunker.add(end) !== "") return add(end);
     return chunker.isFull() ? flush() : undefined;
   };
 

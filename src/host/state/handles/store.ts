@@ -144,7 +144,7 @@ export const createHandleStore = (state: Database, owners: Owners, now: () => nu
     },
     findFile: (principal, source, version) => {
       const find = sql(
-        "SELECT id FROM handles WHERE source = ? AND file_version = ? AND principal = ? AND blob IS NULL AND expires > ?",
+        "SELECT id FROM handles WHERE source = ? AND file_version = ? AND principal = ? AND kind = 'file_content' AND expires > ?",
       );
       const found = find.get(source, version, principal, now())?.["id"];
       return typeof found === "string" ? found : undefined;

@@ -1,0 +1,76 @@
+import { ellipsize } from "../../../base/text.ts";
+import type { Database } from "../database/database.ts";
+import type { PayloadReader } from "./read.ts";
+import type { HandleRow, HandleStore } from "./store.ts";
+
+/** A matching line, counted from 1, and the byte of its first match, from 0. */
+export interface GrepHit {
+  readonly line: number;
+  readonly byte: number;
+}
+
+/** Searches text that comes in pieces. Gives the first hits after a number of lines, and the number of all of those. */
+export type Grep = (
+  pattern: string,
+  text: AsyncIterable<Buffer> | Iterable<Buffer>,
+  bounds: { readonly offsetLines: number; readonly maxHits: number },
+  signal?: AbortSignal,
+) => Promise<{ readonly hits: readonly GrepHit[]; readonly total: number }>;
+
+/** How a stored line reads for a search, where it is stored in another form: one line too. */
+export type SearchText = (line: string) => string;
+
+/** Of a long line, as in a search of files. */
+const MAX_LINE_CHARS = 200;
+const BEFORE_MATCH_BYTES = 60;
+const AFTER_MATCH_BYTES = 4 * MAX_LINE_CHARS;
+/** Further into a line a match is not shown, only its beginning. */
+const MAX_SEEK_BYTES = 4 * 1024 * 1024;
+
+/** The chunks of a payload, one after the other, each read when it is needed. */
+export const chunksOf = function* (state: Database, store: HandleStore, blob: number): Generator<Buffer> {
+  for (let n = 0; ; n++) {
+    const chunk = state.read(() => store.chunk(blob, n));
+    if (chunk === undefined) return;
+    yield chunk.bytes;
+  }
+};
+
+/** The same lines as a search reads them. */
+export const inSearchText = function* (chunks: Iterable<Buffer>, toText: SearchText): Generator<Buffer> {
+  let rest = "";
+  const decoder = new TextDecoder();
+  for (const chunk of chunks) {
+    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) yield Buffer.from(`${lines.map(toText).join("\n")}\n`);
+  }
+  if (rest !== "") yield Buffer.from(toText(rest));
+};
+
+const around = (text: string, byte: number): string => {
+  if (text.length <= MAX_LINE_CHARS || byte <= MAX_LINE_CHARS - BEFORE_MATCH_BYTES)
+    return ellipsize(text, MAX_LINE_CHARS);
+  const bytes = Buffer.from(text).subarray(byte - BEFORE_MATCH_BYTES);
+  let start = 0;
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
+  return `…${ellipsize(bytes.toString("utf8", start), MAX_LINE_CHARS)}`;
+};
+
+/** The lines of hits as they are shown: with their number, or as their renderer writes them. */
+export const showHits = async (
+  row: HandleRow,
+  hits: readonly GrepHit[],
+  payloads: Pick<PayloadReader, "lines">,
+  isRendered: boolean,
+  signal: AbortSignal | undefined,
+): Promise<string> => {
+  const shown: string[] = [];
+  for (const { line, byte } of hits) {
+    const maxBytes = Math.min(byte, MAX_SEEK_BYTES) + AFTER_MATCH_BYTES;
+    const found = await payloads.lines(row, { offsetLines: line - 1, maxLines: 1, maxBytes }, signal);
+    const text = (found?.text ?? "").replace(/\r?\n$/, "");
+    shown.push(isRendered ? text : `${line}:${around(text, byte)}`);
+  }
+  return shown.length === 0 ? "" : `${shown.join("\n")}\n`;
+};
