@@ -133,6 +133,28 @@ const CASES: readonly Case[] = [
     uses: ["user.js:8", "user.js:9"],
   },
   {
+    name: "types in comments: of parameters, results, variables and fields, and of other modules",
+    files: {
+      "store.js": "class Store {\n  save () {}\n}\nmodule.exports = Store\n",
+      "user.js":
+        "const Store = require('./store')\n/**\n * @param {Store} store\n * @returns {Promise<Store|null>}\n */\nfunction run (store) {\n  store.save()\n}\nrun().save()\nclass User {\n  constructor () {\n    /** @type {Store[]} */\n    this.all = []\n  }\n  first () {\n    this.all[0].save()\n  }\n}\n",
+      "other.js":
+        "/** @type {import('./store')} */\nlet none\n/**\n * @param {import('./all').Store} [store]\n */\nmodule.exports = (store) => store.save()\n",
+      "all.js": "module.exports = { Store: require('./store') }\n",
+    },
+    symbol: "Store.save",
+    uses: ["other.js:6", "user.js:7", "user.js:9", "user.js:16"],
+  },
+  {
+    name: "a type that only a comment names",
+    files: {
+      "store.js":
+        "class Store {}\n/**\n * @param {Store} a\n */\nfunction run (a) {}\nmodule.exports = run\n",
+    },
+    symbol: "Store",
+    uses: ["store.js:3"],
+  },
+  {
     name: "a module that hands on another one",
     files: {
       "a.js": "exports.open = () => 1\n",

@@ -39,6 +39,7 @@ export interface MentionedIn {
  * it or mean another symbol of that name. Strings count, lines of comments do not.
  */
 export interface Mentions {
+  /** Lines that are resolved, and those that are not. */
   readonly total: number;
   readonly unresolved: number;
   /** Files with unresolved lines, those with most of them first; only the first few are here. */

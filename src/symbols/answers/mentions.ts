@@ -92,20 +92,17 @@ export const createMentions = (table: Table, finder: UseFinder, { readText, file
     const others = ofOthers(name, new Set(asked));
     const candidates = filesWith(name);
     const files: MentionedIn[] = [];
-    let total = 0;
     for (const path of candidates.slice(0, MAX_FILES)) {
-      const lines = linesWith(readText(path) ?? "", name).filter((line) => {
+      const open = linesWith(readText(path) ?? "", name).filter((line) => {
         const key = keyOf({ path, line });
-        return known.has(key) || !others.has(key);
+        return !known.has(key) && !others.has(key);
       });
-      total += lines.length;
-      const open = lines.filter((line) => !known.has(keyOf({ path, line })));
       if (open.length > 0) files.push({ path, count: open.length, lines: open.slice(0, MAX_LINES_LISTED) });
     }
     files.sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1));
     const unresolved = files.reduce((sum, { count }) => sum + count, 0);
     return {
-      total,
+      total: known.size + unresolved,
       unresolved,
       files: files.slice(0, MAX_FILES_LISTED),
       fileCount: files.length,

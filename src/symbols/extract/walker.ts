@@ -54,6 +54,8 @@ export interface Walker {
   setType(definition: number, type: Expression): void;
   setParameters(definition: number, parameters: readonly Expression[]): void;
   refer(name: string, node: number, kind: ReferenceKind, via?: Expression, inside?: number): void;
+  /** The same for a name in a comment, which has no node of its own. */
+  referAt(name: string, offset: number, kind: ReferenceKind, via?: Expression): void;
   /** @param scope where its name is visible; the current one by default. */
   import(
     entry: Omit<Import, "line" | "exported"> & { exported?: boolean },
@@ -112,6 +114,7 @@ type Collector = Pick<
   | "setType"
   | "setParameters"
   | "refer"
+  | "referAt"
   | "import"
   | "setModule"
 >;
@@ -121,6 +124,10 @@ const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
   const { scopes, definitions, references, imports } = raw;
   const members = new Map<string, number>();
   const lineOf = (node: number): number => tree.line(tree.start[node] ?? 0);
+  const refer = (name: string, line: number, kind: ReferenceKind, via: Expression, inside: number): void => {
+    if (name === "" || name.length > MAX_NAME || references.length >= MAX_REFERENCES) return;
+    references.push({ name, kind, line, via, inside, scope: scopes.current });
+  };
   return {
     define: (name, kind, nameNode, whole, options = {}) => {
       if (name === "" || name.length > MAX_NAME || definitions.length >= MAX_DEFINITIONS) return -1;
@@ -160,10 +167,9 @@ const collectorOf = (raw: RawSymbols, tree: FlatTree): Collector => {
       if (found === undefined || !isInformative || parameters.length > MAX_PARAMETERS) return;
       found.parameters = parameters.map((parameter) => scopes.resolve(parameter, scopes.current, false));
     },
-    refer: (name, node, kind, via = "", inside = scopes.definition) => {
-      if (name === "" || name.length > MAX_NAME || references.length >= MAX_REFERENCES) return;
-      references.push({ name, kind, line: lineOf(node), via, inside, scope: scopes.current });
-    },
+    refer: (name, node, kind, via = "", inside = scopes.definition) =>
+      refer(name, lineOf(node), kind, via, inside),
+    referAt: (name, offset, kind, via = "") => refer(name, tree.line(offset), kind, via, scopes.definition),
     import: ({ source, name, local, exported = false }, node, scope) => {
       if (source.length > MAX_NAME * 2) return;
       imports.push({ source, name, local, line: lineOf(node), exported });

@@ -1,6 +1,8 @@
+import { UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
 import { exportModule, exportProperty } from "./commonjs.ts";
 import { functionBody, isFunction } from "./functions.ts";
+import { writtenType } from "./jsdoc.ts";
 import { ownerOf } from "./owners.ts";
 import { bindPattern } from "./patterns.ts";
 import { defineProperty, objectMembers } from "./properties.ts";
@@ -67,11 +69,12 @@ const defineField = (walker: Walker, left: number, node: number, value: number):
     return false;
   }
   const isMethod = isFunction(walker, value);
+  const written = writtenType(walker, left);
   const definition = walker.define(name, isMethod ? "method" : "field", left, node, {
     parent: owner,
     scope: -1,
     exported: !name.startsWith("#"),
-    ...(isMethod ? {} : { type: walker.expression(value) }),
+    ...(isMethod ? {} : { type: written === UNKNOWN ? walker.expression(value) : written }),
   });
   if (!isMethod) return false;
   functionBody(walker, value, definition);

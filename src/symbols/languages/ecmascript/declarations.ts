@@ -2,6 +2,7 @@ import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
 import { classBody } from "./class-body.ts";
 import { functionBody, isFunction, parameterTypes } from "./functions.ts";
+import { writtenType } from "./jsdoc.ts";
 import { bindPattern } from "./patterns.ts";
 import { defineIfHolder, hasFunctions } from "./properties.ts";
 import { importRequired } from "./require.ts";
@@ -112,8 +113,9 @@ export const variableDeclaration: Handler = (walker, node) => {
     const value = walker.field(declarator, "value");
     const annotation = walker.field(declarator, "type");
     if (importRequired(walker, name, value)) continue;
-    const type =
-      annotation >= 0 ? typeOf(walker, annotation) : value >= 0 ? walker.expression(value) : UNKNOWN;
+    const written = annotation >= 0 ? typeOf(walker, annotation) : writtenType(walker, declarator);
+    const isWritten = annotation >= 0 || written !== UNKNOWN;
+    const type = isWritten ? written : value >= 0 ? walker.expression(value) : UNKNOWN;
     walker.visit(annotation);
     const isName = walker.type(name) === "identifier";
     if (isName && isFunction(walker, value)) {

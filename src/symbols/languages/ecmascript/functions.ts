@@ -1,5 +1,6 @@
 import { type Expression, step, UNKNOWN } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
+import { type WrittenTypes, writtenTypes } from "./jsdoc.ts";
 import { bindPattern } from "./patterns.ts";
 import { typeOf } from "./types.ts";
 
@@ -117,12 +118,23 @@ export const parameterTypes = (walker: Walker, node: number): readonly Expressio
     });
 };
 
-const bindParameter = (walker: Walker, node: number, callback: number, index: number): void => {
+/** `store = defaultStore` and `...stores` have the name of their first part. */
+const nameOfParameter = (walker: Walker, node: number): string =>
+  walker.type(node) === "identifier" ? walker.text(node) : walker.text(walker.tree.firstChild[node] ?? -1);
+
+const bindParameter = (
+  walker: Walker,
+  node: number,
+  callback: number,
+  index: number,
+  types: WrittenTypes | undefined,
+): void => {
   const { scopes } = walker;
   const scope = scopes.current;
   const kind = walker.type(node);
   if (kind !== "required_parameter" && kind !== "optional_parameter") {
-    bindPattern(walker, node, givenByCaller(walker, callback, index), scope);
+    const written = types?.parameter(nameOfParameter(walker, node)) ?? UNKNOWN;
+    bindPattern(walker, node, written === UNKNOWN ? givenByCaller(walker, callback, index) : written, scope);
     return;
   }
   const pattern = walker.field(node, "pattern");
@@ -155,6 +167,7 @@ const isReadonly = (walker: Walker, node: number): boolean =>
 /** Parameters, written result and body of a function, in a scope of its own. */
 export const functionBody = (walker: Walker, node: number, definition: number): void => {
   const { scopes } = walker;
+  const types = writtenTypes(walker, node);
   scopes.enter("function", definition >= 0 ? definition : undefined);
   walker.visitField(node, "type_parameters");
   const single = walker.field(node, "parameter");
@@ -164,7 +177,7 @@ export const functionBody = (walker: Walker, node: number, definition: number): 
   if (list >= 0)
     for (const parameter of walker.children(list)) {
       if (walker.type(parameter) === "comment") continue;
-      bindParameter(walker, parameter, node, index++);
+      bindParameter(walker, parameter, node, index++, types);
     }
   if (definition >= 0) walker.setParameters(definition, parameterTypes(walker, node));
   const result = walker.field(node, "return_type");
@@ -172,6 +185,7 @@ export const functionBody = (walker: Walker, node: number, definition: number): 
     if (definition >= 0) walker.setType(definition, typeOf(walker, result));
     walker.visit(result);
   }
+  if (definition >= 0 && types !== undefined) walker.setType(definition, types.result);
   const body = walker.field(node, "body");
   if (body >= 0) {
     const isBlock = walker.type(body) === "statement_block";

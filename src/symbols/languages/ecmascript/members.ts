@@ -1,6 +1,7 @@
 import type { SymbolKind } from "../../extract/file-symbols.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
 import { functionBody, isFunction, parameterTypes } from "./functions.ts";
+import { writtenType } from "./jsdoc.ts";
 import { typeOf } from "./types.ts";
 
 /** As it can be written after a dot; empty for a computed name. */
@@ -41,6 +42,7 @@ export const fieldOf =
     const isCallable =
       holdsFunction || walker.type(walker.tree.firstChild[annotation] ?? -1) === "function_type";
     const definition = defineMember(walker, node, isCallable ? "method" : "field", name);
+    walker.setType(definition, writtenType(walker, node));
     for (const child of walker.children(node)) if (walker.type(child) === "decorator") walker.visit(child);
     if (annotation >= 0) {
       const inner = walker.tree.firstChild[annotation] ?? -1;

@@ -15,7 +15,11 @@ export const requiredSource = (walker: Walker, node: number): string => {
 /** `require("./store")` in the middle of an expression: an import under a name that no file can write. */
 export const requiredModule = (walker: Walker, node: number): Expression => {
   const source = requiredSource(walker, node);
-  if (source === "") return UNKNOWN;
+  return source === "" ? UNKNOWN : moduleNamed(walker, source, node);
+};
+
+/** A module by its source, as a name of this file. */
+export const moduleNamed = (walker: Walker, source: string, node: number): Expression => {
   const local = `@${source.replace(/[.([^]/g, "%")}`;
   if (walker.scopes.meaning(local, FILE_SCOPE) === "unbound")
     walker.import({ source, name: "", local }, node, FILE_SCOPE);

@@ -15,6 +15,7 @@ import { exportStatement } from "./exports.ts";
 import { ecmascriptExpression } from "./expressions.ts";
 import { functionBody, returnStatement } from "./functions.ts";
 import { importStatement } from "./imports.ts";
+import { comment } from "./jsdoc.ts";
 import { knownCall } from "./known-calls.ts";
 import { enumBody, fieldOf, method } from "./members.ts";
 import { bindPattern } from "./patterns.ts";
@@ -93,7 +94,7 @@ export const rules: Rules = {
   outerNames: false,
   expression: ecmascriptExpression,
   handlers: new Map<string, Handler>([
-    ["comment", skip],
+    ["comment", comment],
     ["string", skip],
     ["statement_identifier", skip],
     ["identifier", uses("read")],
