@@ -34,6 +34,7 @@ export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: Descrip
       .type("text/html; charset=utf-8")
       .header("content-security-policy", TRY_PAGE_POLICY)
       .header("referrer-policy", "no-referrer")
+      .header("cache-control", "no-store")
       .send(TRY_PAGE),
   );
 };
