@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { commands } from "./commands.ts";
 import { envelope } from "./envelope.ts";
+import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
 import { graph } from "./graph.ts";
 import { http } from "./http.ts";
@@ -39,6 +40,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   workflows,
   graph,
   install,
+  firstHour,
 ];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
