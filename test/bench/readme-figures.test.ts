@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Figures } from "../../bench/lib/report.ts";
 import { numberAt, type QuotedRow, quotedRows, readResult, savedCommits } from "./saved-figures.ts";
@@ -203,4 +205,15 @@ describe("the README quotes saved results", () => {
     expect(missingIn(row.ours, ours), row.ours).toEqual([]);
     expect(missingIn(row.against, against), row.against).toEqual([]);
   });
+});
+
+test("the README's before and after is the mean of the questions that its row quotes", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+  const row = quotedRows().find(({ what }) => /questions about a repository/.test(what));
+  const figures = readResult(row?.commit ?? "")["questions"]?.figures ?? {};
+  const mean = (total: number, digits: number): string => count(Math.round(total / 20 / digits) * digits);
+  expect(readme).toContain(
+    `then read the files that it names | ${mean(numberAt(figures, "grep_and_read"), 100)} |`,
+  );
+  expect(readme).toContain(`\`rag_search\` | ${mean(numberAt(figures, "tokens"), 10)} |`);
 });

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 
@@ -290,5 +290,7 @@ describe("the command line", () => {
     symlinkSync("first", join(root, "second"));
     expect((await llmc(root, ["--version"], {}, "", join(root, "second"))).code).toBe(0);
     expect((await llmc("/", ["--version"])).code).toBe(0);
+    symlinkSync(dirname(LAUNCHER), join(root, "bin"));
+    expect((await llmc(root, ["--version"], {}, "", join(root, "bin/llmc"))).code).toBe(0);
   });
 });

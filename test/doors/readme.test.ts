@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process";
+import { readFileSync, symlinkSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { tempWorkspace } from "../app.ts";
+import { cleanEnv } from "../workspace.ts";
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, "../..");
+const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+
+/** The commands of a section, as they are printed. */
+const commandsOf = (heading: string): string => {
+  const section = readme.slice(readme.indexOf(`\n## ${heading}\n`));
+  return /```sh\n([\s\S]*?)```/.exec(section)?.[1] ?? "";
+};
+
+describe("REQ-P1: blocks of the README paste as they are", () => {
+  // The blocks of "Over HTTP" are run by http-guide.test.ts, those of the first screen by first-hour.test.ts.
+  test("First call: every line runs, in a folder as this one", async () => {
+    const folder = tempWorkspace({
+      "README.md": "# Demo\n\nPaths are checked in src/paths.ts.\n",
+      "src/paths.ts":
+        "/** Paths are checked here. */\nexport const defineTool = (path: string) => path;\ndefineTool('a');\n",
+    });
+    symlinkSync(join(ROOT, "bin"), join(folder, "bin"));
+    await run("git", ["init", "--quiet"], { cwd: folder });
+    await run(
+      "git",
+      ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "first"],
+      { cwd: folder },
+    );
+    const commands = commandsOf("First call");
+    const lines = commands.trim().split("\n");
+    expect(lines.length).toBeGreaterThanOrEqual(7);
+    const marked = lines.map((line) => `${line}\necho "=== $?"`).join("\n");
+    const { stdout } = await run("sh", ["-c", marked], { cwd: folder, env: { ...cleanEnv(), HOME: folder } });
+    const answers = stdout.split(/=== /).slice(0, -1);
+    expect(stdout.match(/=== \d+/g)).toEqual(lines.map(() => "=== 0"));
+    for (const [at, text] of [
+      "README.md",
+      "# Demo",
+      "src/paths.ts",
+      "first",
+      "src/paths.ts#L",
+      "defined: defineTool",
+      "first",
+    ].entries())
+      expect(answers[at]).toContain(text);
+  });
+
+  test("Two commands: the scripts exist", () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    for (const [, name = ""] of commandsOf("Two commands").matchAll(/^npm (\w+)/gm))
+      expect(scripts).toHaveProperty(name);
+  });
+
+  test("In a container: the variables are those of compose.yaml, and the file is there", () => {
+    const commands = commandsOf("In a container");
+    const compose = readFileSync(join(ROOT, /-f (\S+)/.exec(commands)?.[1] ?? ""), "utf8");
+    const variables = [...commands.matchAll(/([A-Z_]+)=/g)].map(([, name = ""]) => name);
+    expect(variables).toEqual(["LLMC_MCP_TOKEN", "HOST_REPO", "LLMC_UID", "LLMC_GID"]);
+    for (const name of [...variables, "HOST_REPO_READ_ONLY"]) expect(compose).toContain(`\${${name}`);
+  });
+
+  test("what it is, for whom, and how to begin are on the first screen", () => {
+    const screen = readme.split("\n").slice(0, 35).join("\n");
+    for (const text of [
+      "for developers whose agents",
+      "In your project, run",
+      "before:",
+      "after:",
+      "macOS",
+      "Windows",
+    ])
+      expect(screen).toContain(text);
+  });
+
+  test("REQ-D26: pages name no tools and modes that do not exist", () => {
+    for (const page of [
+      "README.md",
+      "docs/reference/tools.md",
+      "docs/reference/config.md",
+      "docs/guides/connect.md",
+    ])
+      expect(readFileSync(join(ROOT, page), "utf8")).not.toMatch(
+        /code_execution|execute_code|rlm_query|kb_\w+`/,
+      );
+  });
+});
