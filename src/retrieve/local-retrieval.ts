@@ -1,6 +1,7 @@
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import { type EmbedderFiles, readEmbedderFiles } from "../host/os/assets.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import type { Unread } from "../host/read/unread.ts";
 import { createIndexDb } from "../host/state/index-db.ts";
 import type { Graph } from "../symbols/graph.ts";
 import type { EmbeddingModel } from "./embed/async-embedder.ts";
@@ -15,7 +16,7 @@ import { createFileIndexer } from "./index/file-indexer.ts";
 import { createFreshSearch } from "./index/fresh-search.ts";
 import { createGraphAnswers } from "./index/graph-answers.ts";
 import type { IndexState } from "./index/index-status.ts";
-import { createIndexer } from "./index/indexer.ts";
+import { createIndexer, type Indexer } from "./index/indexer.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
@@ -48,6 +49,13 @@ const notesOn = ({ state, done, total }: IndexState): readonly string[] => {
   return [
     `The index is being built (${howFar}); files that are not indexed yet are not found. Ask again in a moment.`,
   ];
+};
+
+const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
+  if (total === 0) return [];
+  const more = total > first.length ? ", …" : "";
+  const paths = total === 1 ? "path" : "paths";
+  return [`${count(total)} ${paths} could not be read and cannot be found: ${first.join(", ")}${more}`];
 };
 
 const open = async ({
@@ -177,11 +185,14 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     return opening;
   };
 
-  const answer = <T>(value: T, index: IndexState, vectors?: ModelVectors): Answer<T> => ({
-    value,
-    index: stateOf(index, vectors),
-    notes: [...notesOn(index), ...notesOnVectors(index, vectors)],
-  });
+  const answer = <T>(value: T, indexer: Indexer, vectors?: ModelVectors): Answer<T> => {
+    const index = indexer.state();
+    return {
+      value,
+      index: stateOf(index, vectors),
+      notes: [...notesOn(index), ...notesOnVectors(index, vectors), ...notesOnUnread(indexer.unread())],
+    };
+  };
 
   const ask = async <T>(
     question: (graph: Graph) => T,
@@ -190,7 +201,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     const { indexer, askGraph } = await opened();
     return retryOnce(async () => {
       await indexer.catchUp(signal);
-      return answer(await askGraph(question, signal), indexer.state());
+      return answer(await askGraph(question, signal), indexer);
     });
   };
 
@@ -215,7 +226,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
         if (vectors !== undefined) await vectors.open();
         await indexer.catchUp(signal);
         if (vectors !== undefined) await vectors.catchUp(signal);
-        return answer(await search(request, signal), indexer.state(), vectors);
+        return answer(await search(request, signal), indexer, vectors);
       };
       return retryOnce(() => centrality.yieldTo(find));
     },
@@ -225,6 +236,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
       return {
         ...statsOf(loaded.files),
         chunks: loaded.chunks.size,
+        unread: indexer.unread(),
         index: stateOf(indexer.state(), vectors),
         embedder: vectors === undefined ? embedderId : await nameOf(vectors),
         scannedMs: store.scannedMs(),

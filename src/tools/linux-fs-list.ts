@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
+import { renderUnread, toUnread, unreadShape } from "./unread.ts";
 
 const MAX_ENTRIES = 500;
 /** Entries behind the handle; a tree beyond this is only counted. */
@@ -49,6 +50,7 @@ export const linuxFsList = defineTool({
     handle: z.string().nullable(),
     total: z.int(),
     root: z.string(),
+    unread: unreadShape,
   }),
   run: async ({ path, depth, include_hidden, file_glob }, { files, handles }, { signal, caller }) => {
     const walk = await files.walk(
@@ -75,14 +77,16 @@ export const linuxFsList = defineTool({
         : null,
       total: walk.total,
       root: walk.root,
+      ...toUnread(walk.unread),
     };
   },
-  render: ({ entries, truncated, total, handle }) => {
-    if (total === 0) return "[empty]";
+  render: ({ entries, truncated, total, handle, unread }) => {
+    if (total === 0) return ["[empty]", ...renderUnread(unread)].join("\n");
     const rest = handle === null ? "" : `; all: handle:${handle}`;
     return [
       ...renderTree(entries),
       ...(truncated ? [`[${entries.length} of ${total} entries${rest}]`] : []),
+      ...renderUnread(unread),
     ].join("\n");
   },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
+import { renderUnread, toUnread, unreadShape } from "./unread.ts";
 
 interface Hit {
   readonly path: string;
@@ -53,8 +54,9 @@ export const linuxSearchContent = defineTool({
     truncated: z.boolean(),
     handle: z.string().nullable(),
     total_files: z.int(),
-    /** False where counting stopped at the deadline: the totals are then lower bounds. */
+    /** False where counting stopped at the deadline or something could not be read: the totals are then lower bounds. */
     total_is_exact: z.boolean(),
+    unread: unreadShape,
   }),
   run: async (args, { search }, { signal, caller }) => {
     const answer = await search.content(
@@ -83,14 +85,18 @@ export const linuxSearchContent = defineTool({
       handle: answer.handle ?? null,
       total_files: answer.totalFiles,
       total_is_exact: answer.exact,
+      ...toUnread(answer.unread),
     };
   },
-  render: ({ hits, total_hits, total_files, truncated, total_is_exact, handle }) => {
-    if (hits.length === 0)
-      return total_hits === 0 && total_is_exact ? "[no hits]" : `[no hits shown of ${total_hits}]`;
+  render: ({ hits, total_hits, total_files, truncated, total_is_exact, handle, unread }) => {
+    if (hits.length === 0) {
+      const isSure = total_hits === 0 && (total_is_exact || unread !== undefined);
+      const head = isSure ? "[no hits]" : `[no hits shown of ${total_hits}]`;
+      return [head, ...renderUnread(unread)].join("\n");
+    }
     const total = `${total_is_exact ? "" : "over "}${total_hits}`;
     const rest = handle === null ? "" : `; all: handle:${handle}`;
     const footer = truncated ? [`[${hits.length} of ${total} hits in ${total_files} files${rest}]`] : [];
-    return [...renderHits(hits), ...footer].join("\n");
+    return [...renderHits(hits), ...footer, ...renderUnread(unread)].join("\n");
   },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
+import { renderUnread, toUnread, unreadShape } from "./unread.ts";
 
 export const linuxSearchFiles = defineTool({
   name: "linux_search_files",
@@ -18,6 +19,7 @@ export const linuxSearchFiles = defineTool({
     truncated: z.boolean(),
     handle: z.string().nullable(),
     total_is_exact: z.boolean(),
+    unread: unreadShape,
     /** Files of exactly this name that ignore rules hide, where nothing else has the name. */
     ignored: z.array(z.object({ path: z.string(), rule: z.string() })).optional(),
   }),
@@ -36,17 +38,20 @@ export const linuxSearchFiles = defineTool({
       truncated: answer.totalHits > answer.paths.length || !answer.exact,
       handle: answer.handle ?? null,
       total_is_exact: answer.exact,
+      ...toUnread(answer.unread),
       ...(answer.ignored.length > 0 ? { ignored: [...answer.ignored] } : {}),
     };
   },
-  render: ({ hits, total_hits, truncated, handle, ignored = [] }) => {
+  render: ({ hits, total_hits, truncated, handle, unread, ignored = [] }) => {
     const hidden = ignored.map(({ path, rule }) => `[ignored: ${path} by ${rule}; no_ignore shows it]`);
-    if (hits.length === 0) return ignored.length > 0 ? hidden.join("\n") : "[no files]";
+    if (hits.length === 0)
+      return [...(ignored.length > 0 ? hidden : ["[no files]"]), ...renderUnread(unread)].join("\n");
     const rest = handle === null ? "" : `; all: handle:${handle}`;
     return [
       ...hits.map(({ path }) => path),
       ...hidden,
       ...(truncated ? [`[${hits.length} of ${total_hits} files${rest}]`] : []),
+      ...renderUnread(unread),
     ].join("\n");
   },
 });

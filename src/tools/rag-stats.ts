@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
+import { renderUnread, toUnread, unreadShape } from "./unread.ts";
 
 const left = z.object({ path: z.string(), reason: z.string() });
 
@@ -19,6 +20,7 @@ export const ragStats = defineTool({
       languages: z.array(z.object({ language: z.string(), files: z.int(), chunks: z.int() })),
       fallbacks: z.object({ total: z.int(), first: z.array(left) }),
       skipped: z.object({ binary: z.int(), large: z.int(), first: z.array(left) }),
+      unread: unreadShape,
       embedder: z.string(),
       /** Milliseconds since the epoch; null: never. */
       scanned_at: z.number().nullable(),
@@ -44,6 +46,7 @@ export const ragStats = defineTool({
           large: stats.skipped.large,
           first: first(stats.skipped.first),
         },
+        ...toUnread(stats.unread),
         embedder: stats.embedder,
         scanned_at: stats.scannedMs === 0 ? null : stats.scannedMs,
         watching: stats.isWatching,
@@ -60,6 +63,7 @@ export const ragStats = defineTool({
       ...(data.skipped.binary + data.skipped.large === 0
         ? []
         : [`left out: ${data.skipped.binary} binary, ${data.skipped.large} too large`]),
+      ...renderUnread(data.unread),
       `embedder ${data.embedder}; ${data.watching ? "watching" : "not watching"}${data.kept ? "" : "; in memory only"}`,
     ]
       .filter((line) => line !== "")

@@ -1,3 +1,5 @@
+import type { Unread } from "./unread.ts";
+
 /** What kind of thing a directory entry or path is. */
 export type EntryType = "file" | "dir" | "link" | "other";
 
@@ -31,4 +33,6 @@ export interface Walk {
   readonly entries: readonly WalkedEntry[];
   /** All entries that fit, also those beyond the bound. */
   readonly total: number;
+  /** Directories whose entries are missing. */
+  readonly unread: Unread;
 }

@@ -69,7 +69,7 @@ export const createFileFilter = (glob: string | undefined, ignoreFiles: boolean)
 // directories above the root decides what is ignored.
 const ALWAYS = [
   "--no-config",
-  "--no-messages",
+  "--no-ignore-messages",
   "--color=never",
   "--no-ignore-global",
   "--no-require-git",

@@ -1,9 +1,11 @@
+import { lstatSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { judgeReal, pathDenied, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
+import { createUnread, type Unread } from "../read/unread.ts";
 import { contentArgs, createFileFilter, isMultiline } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";
@@ -46,7 +48,7 @@ export const putLines = async (
   }
 };
 
-/** Throws where a search that found nothing has failed: ripgrep complained, or time ran out. Single unreadable files are ignored. */
+/** Throws where a search that found nothing has failed: ripgrep complained, or time ran out. Single unreadable files are counted. */
 export const refuseIfFailed = async (
   end: { readonly code: number | null; readonly stderr: string },
   pattern: string,
@@ -60,6 +62,20 @@ export const refuseIfFailed = async (
   if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
   // An unreadable root is detected by reading it, and reported like any other error.
   if (root.stats.isDirectory()) await root.list();
+};
+
+/** Whether everything was searched that should be. */
+export const isExact = ({ code }: { readonly code: number | null }, unread: Unread): boolean =>
+  code !== null && code <= 2 && unread.total === 0;
+
+/** A file glob says nothing about what is in a folder that cannot be entered. */
+const isDirectoryBelow = ({ at }: Located, path: string): boolean => {
+  try {
+    return lstatSync(`${at}/${path}`).isDirectory();
+  } catch {
+    // In a folder that cannot be entered either.
+    return false;
+  }
 };
 
 /**
@@ -122,20 +138,26 @@ export const searchContent = async (
     shown,
   };
   const snippets = createSnippets({ ...texts, shownPath: shown, exists });
+  const isCounted = (path: string): boolean => {
+    const real = realPath(path);
+    return filter.isMeant(path) && judgeReal(real, rules) === undefined && !isWithheld(real);
+  };
   const tally = createTally({
     pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),
-    isCounted: (path) => {
-      const real = realPath(path);
-      return filter.isMeant(path) && judgeReal(real, rules) === undefined && !isWithheld(real);
-    },
+    isCounted,
     onFile: (file, hitsSoFar) => {
       if (hitsSoFar <= query.maxResults * PREFETCHED) snippets.prefetch(file);
     },
   });
 
   const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
+  const unread = createUnread();
   const end = await runRipgrep({
     ...run,
+    onUnread: (path) => {
+      const isMeant = isCounted(path) || isDirectoryBelow(root, path);
+      if (isMeant && judgeReal(realPath(path), rules) === undefined) unread.add(shown(path));
+    },
     args: contentArgs(query, filter, root.realPath, isFile ? "-" : "./"),
     cwd: isFile ? "/" : root.at,
     ignoreRoot: query.ignoreFiles && !isFile ? root.realPath : undefined,
@@ -156,5 +178,6 @@ export const searchContent = async (
     .finally(() => storing);
   const handle = await storing;
   stopIfAborted(signal);
-  return { root: shownRoot, hits, totalHits, totalFiles, exact: end.code !== null && end.code <= 2, handle };
+  const left = unread.finish();
+  return { root: shownRoot, hits, totalHits, totalFiles, exact: isExact(end, left), handle, unread: left };
 };

@@ -1,3 +1,4 @@
+import type { Unread } from "../read/unread.ts";
 import type { HandleOwner } from "../state/handles/handles.ts";
 
 export interface ContentQuery {
@@ -38,10 +39,11 @@ export interface ContentAnswer {
   /** Matching lines in all files; of a pattern with newlines, its matches. */
   readonly totalHits: number;
   readonly totalFiles: number;
-  /** False where counting was stopped at the deadline: the totals are then lower bounds. */
+  /** False where counting was stopped at the deadline, or not everything could be read: the totals are then lower bounds. */
   readonly exact: boolean;
   /** Handle to all hits, where there are more than were returned. */
   readonly handle: string | undefined;
+  readonly unread: Unread;
 }
 
 export interface NameQuery {
@@ -69,6 +71,7 @@ export interface NameAnswer {
   readonly handle: string | undefined;
   /** Files of exactly this name that ignore rules hide, where nothing else has the name. */
   readonly ignored: readonly IgnoredName[];
+  readonly unread: Unread;
 }
 
 /** A file that was left out, and what hides it. */

@@ -3,10 +3,11 @@ import { compileGlob, isGlob } from "../../policy/globs.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
 import type { Reach } from "../reach/reach.ts";
+import { createUnread, NOTHING_UNREAD } from "../read/unread.ts";
 import { createFileFilter, nameArgs } from "./args.ts";
 import { createBest } from "./best.ts";
 import { findBelow } from "./check.ts";
-import { createRealPath, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
+import { createRealPath, isExact, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
 import { findHiddenNames, isWholeName, NO_HIDDEN } from "./hidden-names.ts";
 import { inBlocks, missingLine, nameLine } from "./lines.ts";
@@ -87,13 +88,25 @@ export const searchNames = async (
     finds.offer(answerRoot, () => undefined);
     const { total } = finds.finish();
     const paths = total > 0 ? [answerRoot] : [];
-    return { root: answerRoot, paths, totalHits: total, exact: true, handle: undefined, ignored: [] };
+    return {
+      root: answerRoot,
+      paths,
+      totalHits: total,
+      exact: true,
+      handle: undefined,
+      ignored: [],
+      unread: NOTHING_UNREAD,
+    };
   }
 
   const exists = (raw: Buffer): boolean => findBelow(root, [raw]).has(raw);
   const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
+  const unread = createUnread();
   const end = await runRipgrep({
     ...run,
+    onUnread: (path) => {
+      if (judgeReal(realPath(path), rules) === undefined) unread.add(shown(path));
+    },
     args: nameArgs(query, filter, root.realPath),
     cwd: root.at,
     ignoreRoot: query.ignoreFiles ? root.realPath : undefined,
@@ -131,6 +144,7 @@ export const searchNames = async (
       ? await putLines(parts.putHits, answerRoot, inBlocks(nameLines(sorted, total, shown, exists)))
       : undefined;
   stopIfAborted(signal);
-  const exact = end.code !== null && end.code <= 2;
-  return { root: answerRoot, paths, totalHits: total, exact, handle, ignored };
+  const left = unread.finish();
+  const exact = isExact(end, left);
+  return { root: answerRoot, paths, totalHits: total, exact, handle, ignored, unread: left };
 };

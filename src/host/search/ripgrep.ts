@@ -8,6 +8,7 @@ import { systemErrorCode } from "../../base/system-error.ts";
 import { endingWithUs, isStartFailure, limitMemory } from "../os/child-limits.ts";
 import { readProcStat } from "../os/proc-stat.ts";
 import { findUnreadableBelow, refuseUnreadableAbove } from "./ignore-files.ts";
+import { createPathFailures } from "./path-failures.ts";
 
 export interface RipgrepRun {
   readonly rgPath: string;
@@ -26,12 +27,14 @@ export interface RipgrepRun {
   readonly take: (chunk: Buffer) => void;
   /** Standard error as it comes. */
   readonly takeError?: (text: string) => void;
+  /** A path below the working directory that it could not read. */
+  readonly onUnread?: (path: string) => void;
 }
 
 export interface RipgrepEnd {
   /** 0: found, 1: nothing found, 2: an error; null where it was killed, as it is when time is up. */
   readonly code: number | null;
-  /** The beginning of what it complained about. */
+  /** The beginning of what it complained about before it read anything; empty where it got so far. */
   readonly stderr: string;
 }
 
@@ -137,6 +140,7 @@ const follow = (
 ): void => {
   const { signal, ignoreRoot } = run;
   const isOver = new AbortController();
+  const failures = createPathFailures((path) => run.onUnread?.(path));
   let stderr = "";
   let bytes = 0;
   let isTimeUp = false;
@@ -177,7 +181,8 @@ const follow = (
   const finish = (code: number | null, how: NodeJS.Signals | null): void => {
     if (isOver.signal.aborted) return;
     if (isStartFailure(code)) fail(unavailable(new Error(stderr)));
-    else if (code !== null || isTimeUp) settle(() => resolve({ code, stderr }));
+    else if (code !== null || isTimeUp)
+      settle(() => resolve({ code, stderr: failures.hasAny() ? "" : stderr }));
     else findCulprit().then((culprit) => fail(culprit ?? died(how)), fail);
   };
 
@@ -192,6 +197,7 @@ const follow = (
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     run.takeError?.(text);
+    failures.take(text);
     if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
   });
   child.once("error", (error) => fail(explainStart(error, run.rgPath)));

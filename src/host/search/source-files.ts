@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
 import { lstatSync, readSync, type Stats } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { judgeReal, shownPath } from "../../policy/paths.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { sniff } from "../read/text-slice.ts";
+import { createUnread, type Unread } from "../read/unread.ts";
 import { nameArgs } from "./args.ts";
 import { refuseIfFailed } from "./content.ts";
 import { isRefusal } from "./lines.ts";
@@ -32,7 +34,7 @@ export type SourceRead =
       readonly text: string;
     }
   | {
-      readonly kind: "binary" | "large";
+      readonly kind: "binary" | "large" | "unreadable";
       readonly size: number;
       readonly stamp: string;
       readonly isRacy: boolean;
@@ -55,6 +57,8 @@ export interface Listing {
   readonly files: readonly ListedFile[];
   /** Files beyond the bound were left out. */
   readonly isCut: boolean;
+  /** Directories whose files are missing. */
+  readonly unread: Unread;
 }
 
 export interface SourceFilesOptions {
@@ -102,6 +106,9 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
   }
 };
 
+const isPermission = (error: unknown): boolean =>
+  error instanceof LlmcError && error.code === "permission_denied";
+
 export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   const access = createAccess(options.reach);
 
@@ -109,6 +116,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
     requestedPath: string,
     isDeep: boolean,
     known: Map<string, ListedFile>,
+    onUnread: (path: string) => void,
     signal: AbortSignal | undefined,
   ): Promise<boolean> =>
     access(requestedPath, signal, async (root, { rules, isWithheld }) => {
@@ -139,6 +147,10 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         ignoreRoot: root.realPath,
         timeoutMs: LIST_TIMEOUT_MS,
         signal,
+        onUnread: (name) => {
+          const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
+          if (judgeReal(realPath, rules) === undefined) onUnread(below(shownRoot, name));
+        },
         take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),
       });
       // With an incomplete list, the missing files would look deleted.
@@ -153,13 +165,20 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   return {
     list: async (signal, under) => {
       const known = new Map<string, ListedFile>();
+      const unread = createUnread();
       let isCut = false;
       // A root that is gone adds nothing.
-      for (const requestedPath of under === undefined ? options.reach.current().rules.roots : [under.path])
-        isCut =
-          (await orUndefined(listBelow(requestedPath, under?.deep ?? true, known, signal))) === true || isCut;
+      for (const requestedPath of under === undefined ? options.reach.current().rules.roots : [under.path]) {
+        const listing = listBelow(requestedPath, under?.deep ?? true, known, unread.add, signal).catch(
+          (error: unknown) => {
+            if (isPermission(error)) unread.add(requestedPath);
+            throw error;
+          },
+        );
+        isCut = (await orUndefined(listing)) === true || isCut;
+      }
       const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-      return { files, isCut };
+      return { files, isCut, unread: unread.finish() };
     },
 
     kindOf: (path, signal) =>
@@ -174,7 +193,12 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         const seen = { size: stats.size, stamp: stampOf(stats), isRacy: isRacy(stats, Date.now()) };
         if (seen.stamp === unlessStamp) return { kind: "unchanged" };
         if (stats.size > maxBytes) return { kind: "large", ...seen };
-        const bytes = readWhole(await located.openContent(), stats.size, maxBytes);
+        const fd = await located.openContent().catch((error: unknown) => {
+          if (systemErrorCode(error) === "EACCES") return undefined;
+          throw error;
+        });
+        if (fd === undefined) return { kind: "unreadable", ...seen };
+        const bytes = readWhole(fd, stats.size, maxBytes);
         if (bytes === undefined) return { kind: "large", ...seen };
         const text = decode(bytes);
         if (text === undefined) return { kind: "binary", ...seen };

@@ -11,7 +11,7 @@ import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
 export type FileResult =
   /** The file does not exist, or may not be shown. */
   | { readonly path: string; readonly kind: "missing" }
-  | (FileStatus & { readonly kind: "binary" | "large" })
+  | (FileStatus & { readonly kind: "binary" | "large" | "unreadable" })
   /** The file crashes the thread that reads it. */
   | (FileStatus & { readonly kind: "failed"; readonly reason: string })
   /** The content is already indexed. */

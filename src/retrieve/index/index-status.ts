@@ -1,3 +1,5 @@
+import type { Unread } from "../../host/read/unread.ts";
+
 /**
  * How far an indexing run is. `wait`: another process is indexing; `list`: the files are being listed; `embed`: a model is
  * computing the vectors.
@@ -54,6 +56,8 @@ export interface IndexStats {
     readonly large: number;
     readonly first: readonly FileReason[];
   };
+  /** Files and directories that the operating system does not let us read. */
+  readonly unread: Unread;
   readonly embedder: string;
   /** When all files were last checked, in milliseconds since the epoch; 0: never. */
   readonly scannedMs: number;

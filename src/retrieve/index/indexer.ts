@@ -1,4 +1,5 @@
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
+import { addUnread, createUnread, NOTHING_UNREAD, type Unread } from "../../host/read/unread.ts";
 import type { Listing, SourceFiles } from "../../host/search/source-files.ts";
 import type { BatchIndexer } from "./batch-indexer.ts";
 import type { BuildLease } from "./build-lease.ts";
@@ -24,6 +25,8 @@ export interface Indexer {
   /** Indexes single files now; true where one of them had changed. */
   refresh(paths: readonly string[], signal: AbortSignal | undefined): Promise<boolean>;
   state(): IndexState;
+  /** Files, and directories as of the last scan, that are missing because they cannot be read. */
+  unread(): Unread;
   isWatching(): boolean;
   close(): Promise<void>;
 }
@@ -53,6 +56,8 @@ const MAX_LISTINGS = 3;
 interface Indexing extends IndexerParts {
   /** The last complete scan. */
   scanned: { readonly reach: string; readonly beganMs: number; readonly endedMs: number } | undefined;
+  /** Directories that the last scan could not list. */
+  unlisted: Unread;
   watched: WatchedTree | undefined;
   /** A scan has dropped the events of the watch before it, and has not ended yet. */
   isBehind: boolean;
@@ -114,6 +119,7 @@ const scan = async (
   onProgress({ phase: "list", done: 0, total: 0 });
   const scanTime = loaded.startScan();
   const listing = await listAndWatch(state, signal);
+  state.unlisted = listing.unread;
   const total = listing.files.length;
   const plan = planScan(listing, loaded.files, { maxFileBytes: settings().maxFileBytes, force });
   removeFiles(state, plan.removed, scanTime);
@@ -246,6 +252,7 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
   const state: Indexing = {
     ...parts,
     scanned: undefined,
+    unlisted: NOTHING_UNREAD,
     watched: undefined,
     isBehind: false,
     changesApplied: Promise.resolve(),
@@ -271,6 +278,11 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
       if (state.scanned !== undefined && progress?.phase !== "index")
         return { state: "ready", done: loaded.files.size, total: loaded.files.size };
       return { state: "building", done: progress?.done ?? loaded.files.size, total: progress?.total ?? 0 };
+    },
+    unread: () => {
+      const files = createUnread();
+      for (const path of loaded.unreadable) files.add(path);
+      return addUnread(state.unlisted, files.finish());
     },
     isWatching: () => state.watched?.isComplete() ?? false,
     close: async () => {

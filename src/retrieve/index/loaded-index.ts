@@ -13,6 +13,8 @@ export interface LoadedIndex {
   readonly chunks: ChunkIndex;
   /** Files whose chunks have no vectors of the model yet. */
   readonly unembedded: ReadonlySet<string>;
+  /** Files that are there, and that the operating system does not let us read. */
+  readonly unreadable: ReadonlySet<string>;
   /** Drops all vectors: from now on they are those of a model. */
   startVectors(dimensions: number): void;
   /** One vector per chunk; ignored where the file has other chunks by now. */
@@ -46,6 +48,7 @@ interface State extends LoadedIndexOptions {
   readonly writtenAt: Map<string, number>;
   readonly listeners: ((path: string | undefined) => void)[];
   readonly unembedded: Set<string>;
+  readonly unreadable: Set<string>;
   modelDimensions: number;
   chunks: ChunkIndex;
   identity: string;
@@ -59,13 +62,14 @@ const notify = ({ listeners }: State, path: string | undefined): void => {
   for (const listener of listeners) listener(path);
 };
 
-const drop = ({ files, chunks, parts, unembedded }: State, path: string): void => {
+const drop = ({ files, chunks, parts, unembedded, unreadable }: State, path: string): void => {
   for (const id of files.get(path)?.chunkIds ?? []) {
     chunks.remove(id);
     parts.delete(id);
   }
   files.delete(path);
   unembedded.delete(path);
+  unreadable.delete(path);
 };
 
 const put = (
@@ -84,6 +88,7 @@ const put = (
     return id;
   });
   if (hasModel && chunkIds.length > 0) unembedded.add(path);
+  if (row.state === "unreadable") state.unreadable.add(path);
   files.set(path, { ...row, chunkIds });
 };
 
@@ -92,6 +97,7 @@ const reset = (state: State): void => {
   state.parts.clear();
   state.writtenAt.clear();
   state.unembedded.clear();
+  state.unreadable.clear();
   state.chunks = state.createChunks();
   if (state.hasModel === true) state.chunks.startVectors(state.modelDimensions);
   state.generation = 0;
@@ -159,6 +165,7 @@ export const createLoadedIndex = (options: LoadedIndexOptions): LoadedIndex => {
     writtenAt: new Map(),
     listeners: [],
     unembedded: new Set(),
+    unreadable: new Set(),
     modelDimensions: 0,
     chunks: options.createChunks(),
     identity: "",
@@ -167,13 +174,14 @@ export const createLoadedIndex = (options: LoadedIndexOptions): LoadedIndex => {
     lastId: 0,
     scans: 0,
   };
-  const { files, parts, unembedded } = state;
+  const { files, parts, unembedded, unreadable } = state;
   return {
     files,
     get chunks() {
       return state.chunks;
     },
     unembedded,
+    unreadable,
     startVectors: (length) => {
       state.modelDimensions = length;
       state.chunks.startVectors(length);

@@ -2,7 +2,7 @@ import type { Database } from "../../host/state/database/database.ts";
 import type { FileEntry } from "./file-entry.ts";
 import type { FileResult } from "./file-indexer.ts";
 
-export type FileState = "indexed" | "binary" | "large" | "failed";
+export type FileState = "indexed" | "binary" | "large" | "unreadable" | "failed";
 
 export interface FileRow {
   readonly id: number;
