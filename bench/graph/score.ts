@@ -63,7 +63,7 @@ const callerOf = (definitions: readonly Definition[], index: number): Definition
     if (holder?.kind === "class" || holder?.kind === "enum" || holder?.kind === "interface")
       return definition;
     // A method that is assigned to a prototype stands outside of the function that it belongs to.
-    if (holder !== undefined && definition.kind === "method" && definition.startLine > holder.endLine)
+    if (holder?.kind === "function" && definition.kind === "method" && definition.startLine > holder.endLine)
       return definition;
     if (definition.kind === "function" || definition.kind === "method") found = definition;
   }

@@ -68,7 +68,8 @@ const isCalled = (node: Node): boolean => {
 const callerOf = ({ isCaller }: Dialect, node: Node): Node | undefined => {
   let found: Node | undefined;
   for (let at: Node | undefined = node.parent; at !== undefined; at = at.parent) {
-    const isMember = at.parent?.kind === SyntaxKind.ClassDeclaration && nameOf(at) !== undefined;
+    const isNamed = nameOf(at) !== undefined || at.kind === SyntaxKind.Constructor;
+    const isMember = at.parent?.kind === SyntaxKind.ClassDeclaration && isNamed;
     if (isCaller(at) || isMember) found = at;
     if (isMember) return found;
   }
@@ -78,7 +79,8 @@ const callerOf = ({ isCaller }: Dialect, node: Node): Node | undefined => {
 const identifiersOf = (file: SourceFile): readonly Node[] => {
   const found: Node[] = [];
   const visit = (node: Node): void => {
-    if (node.kind === SyntaxKind.Identifier) found.push(node);
+    // What a comment of JavaScript declares has names without a position.
+    if (node.kind === SyntaxKind.Identifier && node.pos >= 0) found.push(node);
     node.forEachChild((child) => {
       visit(child);
     });
@@ -190,6 +192,8 @@ const answer = (project: Project, opened: TypeScriptProject, dialect: Dialect): 
   const placeOf = (node: Node): OraclePlace | undefined => {
     const file = node.getSourceFile();
     const path = pathOf(file.fileName);
+    if (path !== undefined && node.kind === SyntaxKind.Constructor)
+      return { path, line: lineIn(file, lines)(node.getStart(file)), name: "constructor" };
     const name = dialect.nameOf(node);
     if (path === undefined || name === undefined) return undefined;
     return { path, line: lineIn(file, lines)(name.getStart(file)), name: name.getText(file) };
