@@ -63,7 +63,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
     );
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;
-    const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output);
+    const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output, output);
     const { content, truncated } = boundContent(rendered, maxOutputBytes);
     return { kind: "ok", content, structured, truncated };
   };

@@ -39,7 +39,7 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,
     },
     usage,
-    settings: () => envelopeSettings({ ...buildConfig(new Map()).mcp.te, ...values }, 64),
+    settings: () => envelopeSettings({ ...buildConfig(new Map()).mcp.te, ...values }, 64, 60),
     onFailure: (what) => failures.push(what),
     ...parts,
   });

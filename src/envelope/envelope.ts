@@ -5,9 +5,11 @@ import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
 import { commandText } from "./command-label.ts";
 import type { Session } from "./contract.ts";
+import { deadlineNote } from "./deadline-note.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
+import { type RealOutput, realOutput } from "./real-output.ts";
 import type { EnvelopeSettings } from "./settings.ts";
 import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
 import { figuresOf, recordOf } from "./telemetry.ts";
@@ -29,6 +31,7 @@ const RAW_AT_ONCE = 25;
 
 interface Told {
   readonly shown: Shown;
+  readonly real: RealOutput;
   readonly handle: string | null;
 }
 
@@ -41,10 +44,11 @@ interface Finished extends Told {
   readonly shownTokens: number;
   /** Tokens of the budget before this command; undefined without a budget. */
   readonly left: number | undefined;
+  readonly deadlineNote: string | undefined;
 }
 
 const resultOf = (finished: Finished): EnvelopeResult => {
-  const { call, session, launched, shown, handle, exitCode, latencyMs, shownTokens, left } = finished;
+  const { call, session, launched, shown, real, handle, exitCode, latencyMs, shownTokens, left } = finished;
   return {
     document: {
       success: exitCode === 0,
@@ -65,10 +69,13 @@ const resultOf = (finished: Finished): EnvelopeResult => {
         budget_remaining: left === undefined ? null : Math.max(0, left - shownTokens),
       },
     },
+    output: real,
+    keepsAll: shown.keepsAll,
     tests: shown.tests,
     tier: launched.tier,
     durationMs: latencyMs,
     timedOut: launched.timedOut,
+    deadlineNote: finished.deadlineNote,
     setAside: launched.setAside,
     limit: launched.limit,
     programs: launched.programs,
@@ -126,12 +133,13 @@ const tell = async (
           return summarize(ran, output, launched.timedOut, maxTokens);
         });
   const shown = summary ?? plainPage(output, maxTokens, plain);
-  if (!shown.truncated) return { shown, handle: null };
+  const real = realOutput(output, shown);
+  if (!shown.truncated && !real.truncated) return { shown, real, handle: null };
   const { handles } = parts;
   const handle =
     handles && (await tolerate(parts, "handle", () => handles.put(session, "output", "", output.lines())));
-  if (handle !== undefined) return { shown, handle };
-  return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), handle: null };
+  if (handle !== undefined) return { shown, real, handle };
+  return { shown: plainPage(output, Math.max(maxTokens, PLAIN_TOKENS), plain), real, handle: null };
 };
 
 const record = async (
@@ -163,7 +171,7 @@ const run = async (
       { command: call.command, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
       signal,
     );
-    const { shown, handle } = await tell(parts, launched, output, raw, allowance.pageTokens, session);
+    const { shown, real, handle } = await tell(parts, launched, output, raw, allowance.pageTokens, session);
     const figures = figuresOf(shown, output, settings);
     const latencyMs = performance.now() - startedAt;
     const exitCode = exitStatus(launched);
@@ -175,11 +183,13 @@ const run = async (
       session,
       launched,
       shown,
+      real,
       handle,
       exitCode,
       latencyMs,
       shownTokens,
       left,
+      deadlineNote: launched.timedOut ? deadlineNote(call.timeoutSeconds, settings) : undefined,
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -2,6 +2,7 @@ import type { ProgramEnd } from "../host/run/line/contract.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import type { EnvelopeDocument, Session } from "./contract.ts";
 import type { Enriched } from "./enrich/contract.ts";
+import type { RealOutput } from "./real-output.ts";
 
 export interface EnvelopeCall {
   /** A command line as people write it, or the program and its arguments, taken as they are. */
@@ -16,12 +17,18 @@ export interface EnvelopeCall {
 
 export interface EnvelopeResult {
   readonly document: EnvelopeDocument;
+  /** What the command wrote, bounded; the document holds what a model needs of it. */
+  readonly output: RealOutput;
+  /** Of what is shown, only details are left out. */
+  readonly keepsAll: boolean;
   /** The report of a test run. */
   readonly tests: Enriched["tests"];
   /** Null where nothing was started, as for `te --handle`, or nothing confines it. */
   readonly tier: Tier | null;
   readonly durationMs: number;
   readonly timedOut: boolean;
+  /** For one that ran too long: the limit, and what raises it. */
+  readonly deadlineNote?: string | undefined;
   /** Protected names that were created during the run and have been renamed. */
   readonly setAside: readonly string[];
   /** The limit of memory or processes that was hit. */

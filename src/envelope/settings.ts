@@ -6,6 +6,8 @@ export interface EnvelopeSettings {
   readonly enabled: boolean;
   /** Timeout of a command that sets none. */
   readonly timeoutSeconds: number;
+  /** The most that a command may ask for. */
+  readonly maxTimeoutSeconds: number;
   readonly passthroughOnFailure: boolean;
   /** Maximum number of tokens of the first answer; the whole output is behind a handle. */
   readonly firstPageTokens: number;
@@ -22,9 +24,15 @@ export type TeValues = ValuesOf<(typeof envelopeSections)[0]>;
 
 const MIB = 1024 * 1024;
 
-export const envelopeSettings = (te: TeValues, maxHandleMib: number): EnvelopeSettings => ({
+export const envelopeSettings = (
+  te: TeValues,
+  maxHandleMib: number,
+  /** `mcp.tools.exec_timeout`; a person's own commands have no such limit. */
+  maxTimeoutSeconds = Number.POSITIVE_INFINITY,
+): EnvelopeSettings => ({
   enabled: te.enabled,
   timeoutSeconds: te.timeout,
+  maxTimeoutSeconds,
   passthroughOnFailure: te.passthrough_on_failure,
   firstPageTokens: te.first_page_tokens,
   sessionTokenBudget: te.session_token_budget,

@@ -11,6 +11,8 @@ export interface Shown {
   readonly stderr: string;
   readonly matchCount: number | null;
   readonly truncated: boolean;
+  /** Only details are left out, nothing that was listed or failed. */
+  readonly keepsAll: boolean;
   readonly tests: Enriched["tests"];
 }
 
@@ -31,6 +33,7 @@ export const plainPage = (output: Output, maxTokens: number, mode: Shown["mode"]
     stderr: stderr.text,
     matchCount: null,
     truncated: output.isLong || stdout.truncated || stderr.truncated,
+    keepsAll: false,
     tests: undefined,
   };
 };
@@ -55,6 +58,7 @@ export const summarize = (
     stderr: told.stderr ?? stderr,
     matchCount: told.matchCount,
     truncated: told.truncated || output.isLong,
+    keepsAll: told.keepsAll === true && !output.isLong,
     tests: told.tests,
   };
 };

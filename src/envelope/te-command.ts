@@ -61,6 +61,8 @@ const told = (command: string, stdout: string, session: Session, startedAt: numb
         budget_remaining: null,
       },
     },
+    output: { stdout, stderr: "", truncated: false },
+    keepsAll: false,
     tests: undefined,
     tier: null,
     durationMs,
@@ -114,6 +116,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     );
     if (!json) return result;
     const stdout = `${JSON.stringify(result.document)}\n`;
-    return { ...result, document: { ...result.document, stdout, stderr: "" } };
+    const output = { stdout, stderr: "", truncated: false };
+    return { ...result, output, document: { ...result.document, stdout, stderr: "" } };
   },
 });

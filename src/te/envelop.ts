@@ -42,7 +42,7 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
     settings: () => envelopeSettings(config.te, config.handles.max_each_mb),
     onFailure: () => {},
   });
-  const { document } = await envelope.run({ command: argv, raw }, session);
+  const { document, keepsAll } = await envelope.run({ command: argv, raw }, session);
   if (json) {
     process.stdout.write(`${JSON.stringify(document)}\n`);
     return document.exit_code;
@@ -52,7 +52,9 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
   process.stderr.write(held.stderr.insteadOf(stderr));
   if (enrichment.truncated) {
     const where = enrichment.handle === null ? "te --raw shows all" : `all: te --handle ${enrichment.handle}`;
-    process.stdout.write(`${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}[cut; ${where}]\n`);
+    process.stdout.write(
+      `${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}[${keepsAll ? "in short" : "cut"}; ${where}]\n`,
+    );
   }
   return document.exit_code;
 };

@@ -23,7 +23,20 @@ export const commandMeta = z.object({
   programs: z.array(z.object({ name: z.string(), exit_code: z.int() })).optional(),
   /** The limit that the command ran into. */
   limit: z.enum(["memory", "processes"]).optional(),
+  /** How to read on, or what gives a command more time. */
+  hint: z.string().optional(),
 });
+
+const hintOf = (handle: string | null, deadlineNote: string | undefined): string | undefined => {
+  const readOn =
+    handle === null
+      ? []
+      : [
+          `Use read_file with path handle:${handle} (offset, limit), or 'te --handle ${handle}', for full results`,
+        ];
+  const parts = [...(deadlineNote === undefined ? [] : [deadlineNote]), ...readOn];
+  return parts.length === 0 ? undefined : `${parts.join(". ")}.`;
+};
 
 export const metaOf = ({
   document,
@@ -33,14 +46,17 @@ export const metaOf = ({
   setAside,
   limit,
   programs,
+  output,
+  deadlineNote,
 }: EnvelopeResult) => {
   const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
+  const hint = hintOf(handle, deadlineNote);
   return {
     tier,
     mode: document.mode,
     duration_ms: Math.round(durationMs),
     timed_out: timedOut,
-    truncated,
+    truncated: truncated || output.truncated,
     ...(match_count === null ? {} : { total_matches: match_count }),
     handle,
     tokens_estimate,
@@ -50,8 +66,26 @@ export const metaOf = ({
       ? {}
       : { programs: programs.map(({ name, exitCode }) => ({ name, exit_code: exitCode })) }),
     ...(limit === undefined ? {} : { limit }),
+    ...(hint === undefined ? {} : { hint }),
   };
 };
+
+/** What the model reads of a command, where it is not what programs get. */
+export interface ShownToModel {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly truncated: boolean;
+  readonly keepsAll: boolean;
+  readonly deadlineNote: string | undefined;
+}
+
+export const shownOf = ({ document, keepsAll, deadlineNote }: EnvelopeResult): ShownToModel => ({
+  stdout: document.stdout,
+  stderr: document.stderr,
+  truncated: document.enrichment.truncated,
+  keepsAll,
+  deadlineNote,
+});
 
 /** Below this number of tokens, the answer states the remaining budget. */
 const LOW_BUDGET_TOKENS = 20_000;
@@ -61,17 +95,20 @@ export const renderCommand = (
   data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
   meta: Pick<
     z.output<typeof commandMeta>,
-    "timed_out" | "truncated" | "handle" | "set_aside" | "limit" | "budget_remaining"
-  >,
+    "timed_out" | "handle" | "set_aside" | "limit" | "budget_remaining"
+  > &
+    Omit<ShownToModel, "stdout" | "stderr">,
 ): string => {
   const left = meta.budget_remaining;
   const notes = [
     ...(meta.timed_out
-      ? ["stopped at its deadline"]
+      ? [meta.deadlineNote ?? "stopped at its deadline"]
       : data.exit_code === 0
         ? []
         : [`exit ${data.exit_code}`]),
-    ...(meta.truncated ? [`cut${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`] : []),
+    ...(meta.truncated
+      ? [`${meta.keepsAll ? "in short" : "cut"}${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`]
+      : []),
     ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
     ...(meta.set_aside === undefined
       ? []

@@ -160,7 +160,9 @@ describe("run_cmd", () => {
       overrides: { "mcp.tools.run_cmd_allowlist": "sleep,cat" },
     });
     const startedAt = performance.now();
-    expect(await app.text("run_cmd", { command: "sleep 60", timeout: 1 })).toBe("[stopped at its deadline]");
+    expect(await app.text("run_cmd", { command: "sleep 60", timeout: 1 })).toBe(
+      "[stopped after 1 s, as asked; timeout may be up to 30 (mcp.tools.exec_timeout)]",
+    );
     expect(performance.now() - startedAt).toBeLessThan(5000);
     const text = await app.text("run_cmd", { command: "cat big.txt" });
     expect(text.length).toBeLessThan(21_000);
@@ -168,6 +170,81 @@ describe("run_cmd", () => {
     expect(await app.text("read_file", { path: `handle:${handle}`, offset: 19_999, limit: 1 })).toContain(
       "0123456789",
     );
+  });
+
+  test("REQ-D18: a deadline says its limit and the key that raises it, to the model and to programs", async () => {
+    const app = await openTestApp({
+      overrides: { "mcp.tools.run_cmd_allowlist": "sleep", "mcp.tools.exec_timeout": "1" },
+    });
+    const result = await app.ask("run_cmd", { command: "sleep 60" });
+    expect(result).toMatchObject({
+      structured: {
+        data: { exit_code: 124 },
+        meta: { timed_out: true, hint: expect.stringContaining("limit of mcp.tools.exec_timeout") },
+      },
+      content: [
+        { text: expect.stringMatching(/^\[stopped after 1 s, the limit of mcp\.tools\.exec_timeout/) },
+      ],
+    });
+    const usual = await openTestApp({
+      overrides: { "mcp.tools.run_cmd_allowlist": "sleep", "mcp.te.timeout": "1" },
+    });
+    expect(await usual.text("run_cmd", { command: "sleep 60" })).toBe(
+      "[stopped after 1 s (mcp.te.timeout); timeout may be up to 30 (mcp.tools.exec_timeout)]",
+    );
+  });
+
+  test("REQ-T1 REQ-D13: programs get the real output, the model the short form; meta.hint says how to read on", async () => {
+    const lines = Array.from(
+      { length: 900 },
+      (_, i) => `src/file-${i % 9}.ts:${i}: zebra number ${i}\n`,
+    ).join("");
+    const app = await openTestApp({ files: { "a.txt": lines, "small.txt": "one\n" } });
+    const result = await app.ask("run_cmd", { command: "grep -n zebra a.txt" });
+    if (result.kind !== "ok") throw new Error(JSON.stringify(result));
+    const { data, meta } = result.structured as {
+      data: { stdout: string };
+      meta: { handle: string; hint: string; truncated: boolean; total_matches: number };
+    };
+    expect(
+      data.stdout.startsWith("1:src/file-0.ts:0: zebra number 0\n2:src/file-1.ts:1: zebra number 1\n"),
+    ).toBe(true);
+    expect(data.stdout.endsWith("\n")).toBe(true);
+    expect(data.stdout.length).toBeGreaterThan(20_000);
+    expect(data.stdout.length).toBeLessThanOrEqual(30_000);
+    expect(meta).toMatchObject({ truncated: true, total_matches: 900 });
+    expect(meta.hint).toBe(
+      `Use read_file with path handle:${meta.handle} (offset, limit), or 'te --handle ${meta.handle}', for full results.`,
+    );
+    const [text] = result.content.map((block) => (block.type === "text" ? block.text : ""));
+    expect(text).toMatch(/^\[900 matches\]\n/);
+    expect(text).toContain(`[cut; all: handle:${meta.handle}]`);
+    expect(await app.text("run_cmd", { command: `te --handle ${meta.handle}` })).toContain(
+      "1:src/file-0.ts:0:",
+    );
+    const small = await app.ask("run_cmd", { command: "cat small.txt" });
+    expect(small).toMatchObject({ structured: { data: { stdout: "one\n" }, meta: { handle: null } } });
+    expect(JSON.stringify(small)).not.toContain("hint");
+  });
+
+  test("REQ-X3: raw gives the output as it is, to both", async () => {
+    const text = Array.from({ length: 300 }, (_, i) => `line ${i} zebra`).join("\n");
+    const app = await openTestApp({ files: { "a.txt": text } });
+    const result = await app.ask("run_cmd", { command: "grep zebra a.txt", raw: true });
+    expect(result).toMatchObject({
+      structured: { data: { stdout: `${text}\n` }, meta: { mode: "raw", truncated: false } },
+      content: [{ text }],
+    });
+  });
+
+  test("REQ-X4: ls -la keeps its dates, and is not called cut where nothing is missing", async () => {
+    const app = await openTestApp({
+      files: Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file-${i}.txt`, "x".repeat(i)])),
+    });
+    const text = await app.text("run_cmd", { command: "ls -la" });
+    expect(text).toMatch(/^file-7\.txt 7 \w{3} \d{1,2} \d\d:\d\d$/m);
+    expect(text).not.toContain("cut");
+    expect(text).not.toContain("handle");
   });
 
   test("REQ-D19: the sandbox can be switched off, is then named plain, and plain paths outside are refused", async () => {

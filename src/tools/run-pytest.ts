@@ -5,7 +5,7 @@ import { quoteForMessage } from "../base/text.ts";
 import type { EnvelopeResult } from "../envelope/port.ts";
 import type { TestFailure } from "../envelope/test-runners/contract.ts";
 import type { Files } from "../host/read/files.ts";
-import { commandMeta, metaOf, renderCommand } from "./command-result.ts";
+import { commandMeta, metaOf, renderCommand, shownOf } from "./command-result.ts";
 import { detectTestRunner, type TestCommand } from "./detect-test-runner.ts";
 import { defineTool } from "./tool.ts";
 
@@ -138,12 +138,13 @@ export const runPytest = defineTool({
     try {
       const result = await envelope.run({ command: found.command, timeoutSeconds: timeout }, caller, signal);
       const failures = await toWorkspacePaths(result.tests?.failures ?? [], files, signal);
-      return { data: dataOf(found.runner, result, failures), meta: metaOf(result) };
+      const data = dataOf(found.runner, result, failures);
+      return { data, meta: metaOf(result), shown: shownOf(result) };
     } catch (thrown) {
       throw explain(thrown, found);
     }
   },
-  render: ({ data, meta }) => {
+  render: ({ data, meta }, { shown }) => {
     const { runner, passed, failed, skipped, errors, failures, exit_code, stdout = "", stderr = "" } = data;
     const totals = [
       ...(errors ? [`${errors} errors`] : []),
@@ -163,7 +164,7 @@ export const runPytest = defineTool({
     const isWhole = (failed ?? 0) + (errors ?? 0) === 0 && passed !== null;
     return renderCommand(
       { stdout: text, stderr, exit_code: isTold ? 0 : exit_code },
-      { ...meta, truncated: meta.truncated && !(isWhole && exit_code === 0) },
+      { ...meta, ...shown, truncated: shown.truncated && !(isWhole && exit_code === 0) },
     );
   },
 });

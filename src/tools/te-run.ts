@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
-import { commandMeta, metaOf, renderCommand } from "./command-result.ts";
+import { commandMeta, metaOf, renderCommand, shownOf } from "./command-result.ts";
 import { defineTool } from "./tool.ts";
 
 const commandOf = (command: string | undefined, args: readonly string[] | undefined) => {
@@ -53,7 +53,8 @@ export const teRun = defineTool({
     const result = await envelope.run(call, caller, signal);
     const { tier, duration_ms, timed_out, set_aside } = metaOf(result);
     const meta = { tier, duration_ms, timed_out, ...(set_aside === undefined ? {} : { set_aside }) };
-    return { data: result.document, meta };
+    return { data: result.document, meta, shown: shownOf(result) };
   },
-  render: ({ data, meta }) => renderCommand(data, { ...meta, ...data.enrichment, ...data.telemetry }),
+  render: ({ data, meta }, { shown }) =>
+    renderCommand(data, { ...meta, ...data.enrichment, ...data.telemetry, ...shown }),
 });

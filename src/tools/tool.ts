@@ -48,7 +48,7 @@ export interface HealthView {
 export const EFFECTS = ["read", "write", "execute", "egress"] as const;
 export type Effect = (typeof EFFECTS)[number];
 
-export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
+export interface Tool<I extends Schema = Schema, O extends Schema = Schema, R = unknown> {
   readonly name: string;
   /** Other names that mean this tool; they are accepted and never listed. */
   readonly aliases?: readonly string[];
@@ -62,9 +62,12 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema> {
   readonly output?: O;
   /** Own deadline, where the server's request timeout does not fit. */
   readonly timeoutMs?: number;
-  run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O>>;
-  /** What the model reads: complete, in as few tokens as possible. */
-  render(output: SchemaOutput<O>): string | readonly ContentBlock[];
+  run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O> & R>;
+  /**
+   * What the model reads: complete, in as few tokens as possible. `returned` is what `run` returned, with what the
+   * schema of the output does not have: text for the model that is not for programs.
+   */
+  render(output: SchemaOutput<O>, returned: SchemaOutput<O> & R): string | readonly ContentBlock[];
 }
 
 /** A tool by its name. The rest of it, and the modules it needs, are loaded when it is listed or called. */
@@ -74,5 +77,5 @@ export interface ToolEntry {
 }
 
 /** Gives a tool its types; the list in all.ts forgets them again. */
-export const defineTool = <I extends Schema, O extends Schema>(tool: Tool<I, O>): Tool =>
+export const defineTool = <I extends Schema, O extends Schema, R = unknown>(tool: Tool<I, O, R>): Tool =>
   tool as unknown as Tool;

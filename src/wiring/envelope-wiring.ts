@@ -43,7 +43,10 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
     launch: launchThrough(parts),
     handles,
     usage,
-    settings: () => envelopeSettings(config().mcp.te, config().mcp.handles.max_each_mb),
+    settings: () => {
+      const { te, handles: kept, tools } = config().mcp;
+      return envelopeSettings(te, kept.max_each_mb, tools.exec_timeout);
+    },
     onFailure: (what, error) => {
       if (warned.has(what)) return;
       warned.add(what);

@@ -110,7 +110,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     },
     handles,
     usage,
-    settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64),
+    settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64, 60),
     onFailure: () => {},
   });
   const files = createFiles(reach);
@@ -129,7 +129,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   } as unknown as CallContext;
   const seen = async (tool: Tool, args: unknown): Promise<string> => {
     const output = await tool.run(args, ports, call);
-    return `${JSON.stringify(output)}\n${JSON.stringify(tool.render(output))}`;
+    return `${JSON.stringify(output)}\n${JSON.stringify(tool.render(output, output))}`;
   };
   const toItsEnd = async (line: string, pty: boolean): Promise<string> => {
     let text = await seen(linuxProcStart, { command: line, pty, wait_ms: 2000 });

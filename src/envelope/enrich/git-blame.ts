@@ -29,7 +29,7 @@ const readLine = (line: string): Blamed | undefined => {
 export const tellBlame = (
   lines: readonly string[],
   limits: EnrichLimits,
-): { readonly text: string; readonly truncated: boolean } | undefined => {
+): { readonly text: string; readonly truncated: boolean; readonly keepsAll: boolean } | undefined => {
   const blamed = lines.map(readLine);
   if (!blamed.every((each) => each !== undefined)) return undefined;
   const pieces: string[] = [];
@@ -52,5 +52,6 @@ export const tellBlame = (
     ].join("\n"),
     // Times of day and repeated dates are not there.
     truncated: true,
+    keepsAll: shown === pieces.length,
   };
 };

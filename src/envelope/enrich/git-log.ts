@@ -76,7 +76,7 @@ const MAX_FILES = 8;
 export const tellLog = (
   commits: readonly Commit[],
   limits: EnrichLimits,
-): { readonly text: string; readonly truncated: boolean } => {
+): { readonly text: string; readonly truncated: boolean; readonly keepsAll: boolean } => {
   const authors = new Set(commits.map(({ author }) => author));
   const isOneAuthor = authors.size === 1 && commits.length > 2;
   const pieces = commits.map((commit) => {
@@ -91,5 +91,6 @@ export const tellLog = (
     shown === pieces.length || last === undefined
       ? []
       : [`[${pieces.length - shown} earlier ones left out, down to ${tellCommit(last, true)}]`];
-  return { text: [head, ...pieces.slice(0, shown), ...rest].join("\n"), truncated: true };
+  const text = [head, ...pieces.slice(0, shown), ...rest].join("\n");
+  return { text, truncated: true, keepsAll: shown === pieces.length && !text.includes("\n [+") };
 };

@@ -59,8 +59,8 @@ export const headAndTail = (
   // A line costs at least one token, so further lines need not be examined.
   if (folded.length <= limits.maxTokens) {
     const text = piecesOf(folded).join("\n");
-    const isChanged = folded.length < lines.length || lines.some((line) => shorten(line) !== line);
-    if (fits(text, limits)) return { text, truncated: isChanged };
+    // Repeated lines are counted, so nothing is missing without them.
+    if (fits(text, limits)) return { text, truncated: lines.some((line) => shorten(line) !== line) };
   }
   const room = Math.max(0, limits.maxTokens - NOTE_TOKENS);
   const wanted = matters === undefined ? room : room * 0.75;

@@ -51,10 +51,19 @@ describe("ls and tree", () => {
     const { told } = tellReal(["ls", "-la"], root) ?? {};
     const rows = told?.text.split("\n") ?? [];
     expect(rows[0]).toMatch(/^\[23 entries; all of /);
-    expect(rows).toContain('"a file.txt" 5');
-    expect(rows).toContain("d/");
-    expect(rows).toContain("file-19.ts 19");
-    expect(told).toMatchObject({ matchCount: 23, truncated: true });
+    expect(told?.text).toMatch(/^"a file\.txt" 5 \w{3} \d{1,2} \d\d:\d\d$/m);
+    expect(told?.text).toMatch(/^d\/ \w{3} \d{1,2} \d\d:\d\d$/m);
+    expect(told?.text).toMatch(/^file-19\.ts 19 \w{3} /m);
+    expect(told).toMatchObject({ matchCount: 23, truncated: false });
+  });
+
+  test("owner and rights that differ from the others' are told with the entry", () => {
+    const long = many(20, (i) => `-rw-r--r-- 1 me staff ${i} Nov  5 13:00 name-of-file-${i}`);
+    const told = tell("ls -l", `total 4\n${long}-rw------- 1 you staff 7 Nov  5 13:00 secret\n`);
+    expect(told?.text).toContain("[21 entries; most of me:staff; files rw-r--r--]");
+    expect(told?.text).toContain("name-of-file-3 3 Nov 5 13:00\n");
+    expect(told?.text).toContain("secret 7 Nov 5 13:00 rw------- you:staff");
+    expect(told?.truncated).toBe(false);
   });
 
   test("links keep their target, programs their star, the order by time its time", () => {

@@ -1,5 +1,5 @@
 import { counted, plainText, splitLines } from "../text/lines.ts";
-import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
+import { hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits } from "./contract.ts";
 import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
@@ -9,23 +9,45 @@ const VALUES = "ITw ignore tabsize width sort time color format hide block-size 
 
 const isExecutable = (mode: string): boolean => mode.startsWith("-") && /[xs]/.test(mode.slice(1));
 
-/** `name/`, `name 120`, `name* 120`, `name -> target`; the time only where the order is by time. */
-const tellEntry = (entry: LongEntry, isTimed: boolean): string => {
+/** What is said once for all, because most entries have it. */
+interface Usual {
+  readonly owner: string;
+  /** By the type of entry: `d`, `-` … */
+  readonly modes: ReadonlyMap<string, string>;
+}
+
+/** `name/ Nov 5 13:00`, `name 120 Nov 5 13:00`, `name* 120 …`, `name -> target …`; owner and rights where they differ. */
+const tellEntry = (entry: LongEntry, { owner, modes }: Usual): string => {
   const { mode, size, name, time } = entry;
-  const when = isTimed ? ` ${time}` : "";
-  if (mode.startsWith("d")) return `${quoteName(name.replace(/\/$/, ""))}/${when}`;
-  if (mode.startsWith("l")) return `${name}${when}`;
-  if (!mode.startsWith("-")) return `${quoteName(name)} (${mode[0]})${when}`;
-  return `${quoteName(name)}${isExecutable(mode) ? "*" : ""} ${size}${when}`;
+  const [type = "", rights] = [mode[0], mode.slice(1)];
+  const differs = [
+    ...(type === "l" || modes.get(type) === rights ? [] : [rights]),
+    ...(entry.owner === owner ? [] : [entry.owner]),
+  ];
+  const rest = [time, ...differs].join(" ");
+  if (type === "d") return `${quoteName(name.replace(/\/$/, ""))}/ ${rest}`;
+  if (type === "l") return `${name} ${rest}`;
+  if (type !== "-") return `${quoteName(name)} (${type}) ${rest}`;
+  return `${quoteName(name)}${isExecutable(mode) ? "*" : ""} ${size} ${rest}`;
 };
 
 const isDots = ({ name }: LongEntry): boolean =>
   name === "." || name === ".." || name === "./" || name === "../";
 
-/** What most entries have in common is said once. */
-const usualMode = (entries: readonly LongEntry[], type: string): string => {
-  const modes = new Set(entries.filter(({ mode }) => mode.startsWith(type)).map(({ mode }) => mode.slice(1)));
-  return modes.size === 1 ? ([...modes][0] ?? "") : "";
+const mostFrequent = (values: readonly string[]): string => {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? "";
+};
+
+const usualOf = (entries: readonly LongEntry[]): Usual => {
+  const types = [...new Set(entries.map(({ mode }) => mode[0] ?? ""))];
+  const modesOf = (type: string): readonly string[] =>
+    entries.filter(({ mode }) => mode.startsWith(type)).map(({ mode }) => mode.slice(1));
+  return {
+    owner: mostFrequent(entries.map(({ owner }) => owner)),
+    modes: new Map(types.map((type) => [type, mostFrequent(modesOf(type))])),
+  };
 };
 
 interface LongListing {
@@ -45,29 +67,31 @@ const readLong = ({ folder, lines }: Listing): LongListing | undefined => {
   return { folder, entries };
 };
 
-const tellLong = (listings: readonly LongListing[], args: Arguments, limits: EnrichLimits): Enriched => {
+const tellLong = (listings: readonly LongListing[], limits: EnrichLimits): Enriched => {
   const all = listings.flatMap(({ entries }) => entries);
-  const owners = new Set(all.map(({ owner }) => owner));
-  const isTimed = hasAny(args, "t u c time sort full-time time-style");
+  const usual = usualOf(all);
+  const isOneOwner = all.every(({ owner }) => owner === usual.owner);
+  const said = (type: string, plural: string): readonly string[] =>
+    usual.modes.has(type) ? [`${plural} ${usual.modes.get(type)}`] : [];
   const same = [
-    owners.size === 1 ? `all of ${[...owners][0]}` : "",
-    usualMode(all, "d") === "" ? "" : `folders ${usualMode(all, "d")}`,
-    usualMode(all, "-") === "" ? "" : `files ${usualMode(all, "-")}`,
-  ].filter((part) => part !== "");
+    ...(all.length === 0 ? [] : [`${isOneOwner ? "all" : "most"} of ${usual.owner}`]),
+    ...said("d", "folders"),
+    ...said("-", "files"),
+  ];
   const head = `[${[counted(all.length, "entry", "entries"), ...same].join("; ")}]`;
   const rows = (maxEntries: number): string[] =>
     listings.flatMap(({ folder, entries }) => {
-      const told = entries.slice(0, maxEntries).map((entry) => tellEntry(entry, isTimed));
+      const told = entries.slice(0, maxEntries).map((entry) => tellEntry(entry, usual));
       const rest = entries.length > maxEntries ? [`[+${entries.length - maxEntries}]`] : [];
       return [...(folder === "" ? [] : [`${folder}:`]), ...told, ...rest];
     });
-  const [text] = firstThatFits(
+  const [text, way] = firstThatFits(
     [Number.POSITIVE_INFINITY, 60, 25, 10, 4, 0].map(
       (maxEntries) => () => [head, ...rows(maxEntries)].join("\n"),
     ),
     limits,
   );
-  return { text, matchCount: all.length, truncated: true };
+  return { text, matchCount: all.length, truncated: way > 0 };
 };
 
 const tellNames = (listings: readonly Listing[], limits: EnrichLimits): Enriched => {
@@ -91,6 +115,6 @@ export const ls: Enricher = {
     const listings = splitListings(splitLines(plainText(ran.stdout)));
     if (!hasAny(args, "l o g n full-time")) return tellNames(listings, limits);
     const long = listings.map(readLong);
-    return long.every((each) => each !== undefined) ? tellLong(long, args, limits) : undefined;
+    return long.every((each) => each !== undefined) ? tellLong(long, limits) : undefined;
   },
 };

@@ -14,12 +14,12 @@ const bound = (told: Enriched, limits: EnrichLimits): Enriched => {
   if (fits(told.text, limits)) return told;
   const lines = splitLines(told.text).map((line) => shorten(line));
   const shown = countFitting(lines, limits.maxTokens - 10);
-  return { ...told, text: [...lines.slice(0, shown), CUT].join("\n"), truncated: true };
+  return { ...told, text: [...lines.slice(0, shown), CUT].join("\n"), truncated: true, keepsAll: false };
 };
 
 const boundStderr = (ran: Ran, told: Enriched, limits: EnrichLimits): Enriched => {
   const stderr = tellLongStderr(told.stderr ?? ran.stderr, limits);
-  return stderr === undefined ? told : { ...told, stderr, truncated: true };
+  return stderr === undefined ? told : { ...told, stderr, truncated: true, keepsAll: false };
 };
 
 /** Takes a summary only where it is cheaper than the output itself; what was counted is kept either way. */

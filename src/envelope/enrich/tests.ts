@@ -17,19 +17,20 @@ const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRepo
   return `${runner}: ${[totals.join(", "), ...notes.filter((note) => note !== "")].join("; ")}`;
 };
 
-/** Failures first, passes only counted. */
-const tellTests = (report: TestReport, limits: EnrichLimits): string => {
+/** Failures first, passes only counted; and whether every failure is told. */
+const tellTests = (report: TestReport, limits: EnrichLimits): readonly [string, boolean] => {
   const failures = report.failures.map(renderTestFailure);
   const shown = countFitting(failures, limits.maxTokens - 80);
   const rest = report.failures.slice(shown).map(({ name }) => name);
   const names = rest.slice(0, 20).map((name) => name.slice(0, 120));
-  return [
+  const text = [
     tellTotals(report),
     ...failures.slice(0, shown),
     ...(rest.length === 0
       ? []
       : [`[and ${counted(rest.length, "more failure")}: ${names.join("; ").slice(0, 200)}]`]),
   ].join("\n");
+  return [text, rest.length === 0];
 };
 
 export const tests: Enricher = {
@@ -73,11 +74,13 @@ export const tests: Enricher = {
       const said = isTold
         ? ""
         : `\n${tellLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;
+      const [told, isWhole] = tellTests(report, limits);
       return {
-        text: `${tellTests(report, limits)}${said}`,
+        text: `${told}${said}`,
         ...(isTold ? { stderr: "" } : {}),
         matchCount: report.failed + report.errors,
         truncated: true,
+        keepsAll: isWhole && said === "",
         tests: report,
       };
     }

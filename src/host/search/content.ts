@@ -53,10 +53,11 @@ export const refuseIfFailed = async (
   end: { readonly code: number | null; readonly stderr: string },
   pattern: string,
   root: Located,
+  timeoutMs: number,
 ): Promise<void> => {
   if (end.code === null)
-    throw new LlmcError("timeout", "The search found nothing before its time was up.", {
-      hint: "Search a smaller folder.",
+    throw new LlmcError("timeout", `The search found nothing within ${timeoutMs / 1000} s.`, {
+      hint: "Search a smaller folder, or let the operator raise mcp.tools.read_timeout.",
     });
   if (end.code !== 2) return;
   if (end.stderr !== "") throw explainComplaint(end.stderr, pattern);
@@ -165,7 +166,7 @@ export const searchContent = async (
     take: isMultiline(query) ? createMatchParser(tally) : createRecordParser(tally),
   });
   const { hits: totalHits, files: totalFiles, sorted } = tally.finish();
-  if (totalHits === 0) await refuseIfFailed(end, query.pattern, root);
+  if (totalHits === 0) await refuseIfFailed(end, query.pattern, root, run.timeoutMs);
   stopIfAborted(signal);
   const shownRoot = shown("");
   const storing =

@@ -117,7 +117,7 @@ export const searchNames = async (
     }),
   });
   const first = finds.finish();
-  if (first.total === 0) await refuseIfFailed(end, query.pattern, root);
+  if (first.total === 0) await refuseIfFailed(end, query.pattern, root, run.timeoutMs);
   stopIfAborted(signal);
   const isMissing =
     query.ignoreFiles &&

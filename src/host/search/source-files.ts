@@ -155,10 +155,14 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
       });
       // With an incomplete list, the missing files would look deleted.
       if (end.code === null)
-        throw new LlmcError("timeout", "Listing the files of the workspace took too long.", {
-          hint: "Leave large folders out with an ignore file.",
-        });
-      if (known.size === 0) await refuseIfFailed(end, "", root);
+        throw new LlmcError(
+          "timeout",
+          `Listing the files of the workspace took longer than ${LIST_TIMEOUT_MS / 1000} s.`,
+          {
+            hint: "Leave large folders out with an ignore file.",
+          },
+        );
+      if (known.size === 0) await refuseIfFailed(end, "", root, LIST_TIMEOUT_MS);
       return isCut;
     });
 

@@ -67,7 +67,7 @@ interface State extends LocksOptions {
 const busy = ({ workspace }: State, key: string, why: string): LlmcError => {
   const path = shownPath(key, workspace);
   return new LlmcError("busy", `${quoteForMessage(path)} ${why}`, {
-    hint: "Try again in a moment.",
+    hint: "Try again in a moment. The operator decides in mcp.locks.wait_seconds how long a write waits.",
     details: { path },
   });
 };

@@ -1,0 +1,31 @@
+import type { Output } from "./output.ts";
+import type { Shown } from "./shown.ts";
+
+/** The output itself, for programs. */
+export interface RealOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** More was written than this; a handle holds it. */
+  readonly truncated: boolean;
+}
+
+/** About 7,500 and 2,000 tokens: some clients hand the structured result to the model, too. */
+const STDOUT_CHARS = 30_000;
+const STDERR_CHARS = 8_000;
+
+/** The beginning, in whole lines where a line ends in its second half. */
+const beginning = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text;
+  const cut = text.slice(0, maxChars);
+  const lineEnd = cut.lastIndexOf("\n") + 1;
+  return lineEnd > maxChars / 2 ? cut.slice(0, lineEnd) : cut.replace(/[\uD800-\uDBFF]$/, "");
+};
+
+/** What was written, as it is. Whoever asks for the raw output gets as much of it as is shown. */
+export const realOutput = (output: Output, shown: Shown): RealOutput => {
+  if (shown.mode === "raw") return { stdout: shown.stdout, stderr: shown.stderr, truncated: shown.truncated };
+  const [stdout, stderr] = [output.stdout(false), output.stderr()];
+  const [out, err] = [beginning(stdout, STDOUT_CHARS), beginning(stderr, STDERR_CHARS)];
+  const truncated = output.isLong || out.length < stdout.length || err.length < stderr.length;
+  return { stdout: out, stderr: err, truncated };
+};
