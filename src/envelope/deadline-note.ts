@@ -8,8 +8,8 @@ export const deadlineNote = (
   const wanted = asked ?? (enabled ? timeoutSeconds : maxTimeoutSeconds);
   if (wanted >= maxTimeoutSeconds)
     return `stopped after ${maxTimeoutSeconds} s, the limit of mcp.tools.exec_timeout, which the operator can raise`;
-  const most = `timeout may be up to ${maxTimeoutSeconds} (mcp.tools.exec_timeout)`;
+  const longer = `timeout may be up to ${maxTimeoutSeconds} (mcp.tools.exec_timeout)`;
   return asked === undefined
-    ? `stopped after ${wanted} s (mcp.te.timeout); ${most}`
-    : `stopped after ${wanted} s, as asked; ${most}`;
+    ? `stopped after ${wanted} s (mcp.te.timeout); ${longer}`
+    : `stopped after ${wanted} s, as asked; ${longer}`;
 };

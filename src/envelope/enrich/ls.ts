@@ -34,7 +34,7 @@ const tellEntry = (entry: LongEntry, { owner, modes }: Usual): string => {
 const isDots = ({ name }: LongEntry): boolean =>
   name === "." || name === ".." || name === "./" || name === "../";
 
-const mostFrequent = (values: readonly string[]): string => {
+const commonest = (values: readonly string[]): string => {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? "";
@@ -45,8 +45,8 @@ const usualOf = (entries: readonly LongEntry[]): Usual => {
   const modesOf = (type: string): readonly string[] =>
     entries.filter(({ mode }) => mode.startsWith(type)).map(({ mode }) => mode.slice(1));
   return {
-    owner: mostFrequent(entries.map(({ owner }) => owner)),
-    modes: new Map(types.map((type) => [type, mostFrequent(modesOf(type))])),
+    owner: commonest(entries.map(({ owner }) => owner)),
+    modes: new Map(types.map((type) => [type, commonest(modesOf(type))])),
   };
 };
 
