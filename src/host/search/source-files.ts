@@ -109,6 +109,15 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
 const isPermission = (error: unknown): boolean =>
   error instanceof LlmcError && error.code === "permission_denied";
 
+const listingTooSlow = (): LlmcError =>
+  new LlmcError(
+    "timeout",
+    `Listing the files of the workspace took longer than ${LIST_TIMEOUT_MS / 1000} s.`,
+    {
+      hint: "Leave large folders out with an ignore file.",
+    },
+  );
+
 export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
   const access = createAccess(options.reach);
 
@@ -154,14 +163,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         take: createNameParser((bytes) => take(bytes.toString("utf8", 2))),
       });
       // With an incomplete list, the missing files would look deleted.
-      if (end.code === null)
-        throw new LlmcError(
-          "timeout",
-          `Listing the files of the workspace took longer than ${LIST_TIMEOUT_MS / 1000} s.`,
-          {
-            hint: "Leave large folders out with an ignore file.",
-          },
-        );
+      if (end.code === null) throw listingTooSlow();
       if (known.size === 0) await refuseIfFailed(end, "", root, LIST_TIMEOUT_MS);
       return isCut;
     });
