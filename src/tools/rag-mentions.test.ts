@@ -62,4 +62,21 @@ describe("REQ-R5 answers say what they could not resolve", () => {
     expect(lineage).toContain("not resolved: lib/main.js 1, lib/other.js 1]");
     expect(await app.text("inspect", { target: "addHook" })).toContain("uses: 2\n[2 resolved, 4 mentions;");
   });
+
+  test("of a name that very many files have, not all of them are read, and the answer says so", async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 305 }, (_, index) => [
+        `lib/f${index}.js`,
+        "module.exports = (x) => x.widespread\n",
+      ]),
+    );
+    const app = await openTestApp({
+      files,
+      config: '[mcp]\nmode = "classic"\n[mcp.rag]\nwatch = false\nindex_threads = 1\n',
+    });
+    const text = await app.text("rag_where_used", { symbol: "widespread" });
+    expect(text).toContain("[no definition; 300 or more mentions in lib/f");
+    expect(text).toContain("292 elsewhere");
+    expect(text.length).toBeLessThan(400);
+  });
 });

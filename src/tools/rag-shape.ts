@@ -94,13 +94,16 @@ export const mentionsShape = z.object({
   /** Lines of code that have the name as a word, the resolved ones included. */
   total: z.int(),
   unresolved: z.int(),
+  /** So many files have the name that not all of them were read. */
+  more: z.boolean(),
   /** Files with unresolved lines. */
   files: z.array(z.object({ path: z.string(), count: z.int(), lines: z.array(z.int()) })),
 });
 
-export const toMentions = ({ total, unresolved, files }: Mentions): z.infer<typeof mentionsShape> => ({
+export const toMentions = ({ total, unresolved, files, isCut }: Mentions): z.infer<typeof mentionsShape> => ({
   total,
   unresolved,
+  more: isCut,
   files: files.map(({ path, count, lines }) => ({ path, count, lines: [...lines] })),
 });
 
@@ -117,6 +120,9 @@ const renderFiles = ({ unresolved, files }: z.infer<typeof mentionsShape>, withL
   return [...list, ...(rest > 0 ? [`${rest} elsewhere`] : [])].join(", ");
 };
 
+const countOf = ({ total, more }: z.infer<typeof mentionsShape>): string =>
+  `${total}${more ? " or more" : ""} mention${total === 1 && !more ? "" : "s"}`;
+
 /** What the text has beyond what is resolved; nothing where all is. */
 export const renderMentions = (
   resolved: number,
@@ -125,7 +131,7 @@ export const renderMentions = (
   mentions.unresolved === 0
     ? []
     : [
-        `[${resolved} resolved, ${mentions.total} mentions; not resolved: ${renderFiles(mentions, resolved === 0)}]`,
+        `[${resolved} resolved, ${countOf(mentions)}; not resolved: ${renderFiles(mentions, resolved === 0)}]`,
       ];
 
 /** A name that nothing defines, or nothing any more. */
@@ -135,7 +141,7 @@ export const renderUnknown = (
 ): string =>
   mentions.total === 0
     ? nothingFound(suggestions)
-    : `[no definition; ${mentions.total} mentions in ${renderFiles(mentions, true)}${near(suggestions)}]`;
+    : `[no definition; ${countOf(mentions)} in ${renderFiles(mentions, true)}${near(suggestions)}]`;
 
 const near = (suggestions: readonly string[]): string =>
   suggestions.length === 0 ? "" : `; near: ${suggestions.join(", ")}`;
