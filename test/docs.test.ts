@@ -3,6 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { EXTRAS } from "../src/base/extras-table.ts";
 import { CLIENTS } from "../src/cli/connect/clients.ts";
+import { allTools } from "../src/tools/all.ts";
 import { TABLE } from "./walls/table.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -102,6 +103,19 @@ test("ARCHITECTURE gives a reason for every dependency and every extra", () => {
     architecture.indexOf("## To add"),
   );
   expect(wanted.filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("REQ-D26: pages name no tools that do not exist", () => {
+  const tools = new Set(allTools.map(({ name }) => name));
+  const isTool =
+    /^(?:linux_(?:fs|proc|search|sys|handle)|rag|repo|kb|admin|rlm|te|symbol|memory)_[a-z_]+$|^execute_code$/;
+  const pages = ["README.md", ...globSync("docs/{guides,reference}/*.md", { cwd: ROOT })];
+  const unknown = pages.flatMap((page) =>
+    quoted(read(page))
+      .filter((name) => isTool.test(name) && !tools.has(name))
+      .map((name) => `${page}: ${name}`),
+  );
+  expect(unknown).toEqual([]);
 });
 
 test("REQ-P3: the guide has a row for every client", () => {

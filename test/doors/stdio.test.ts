@@ -235,3 +235,14 @@ describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", ()
     expect(namedIn(textOf(await server.call("00_INIT")), known)).toEqual(listed.toSorted());
   });
 });
+
+describe("REQ-D21: a configuration file that names no mode", () => {
+  test("the start says so in its log, with both prices", async () => {
+    await using workspace = await createWorkspace({ "llmc.toml": "[mcp]\n" });
+    const server = await workspace.serve();
+    const told =
+      /names no mode, so the mode is classic \(\d+ tools, \d+ tokens\).*hybrid.*\(7 tools, \d+ tokens\)/;
+    await server.until(() => told.test(server.stderr), "both prices");
+    expect(await server.toolNames()).toContain("stat");
+  });
+});
