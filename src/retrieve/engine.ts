@@ -14,6 +14,8 @@ export interface Answer<T> {
   readonly index: IndexState;
   /** Sentences for whoever reads the answer; empty when all is well. */
   readonly notes: readonly string[];
+  /** Why nothing is known of the file that was asked about, although it is there. */
+  readonly leftOut?: string | undefined;
 }
 
 /** Finds lines of code and documents. All methods may be called concurrently. */

@@ -17,6 +17,7 @@ import { createFreshSearch } from "./index/fresh-search.ts";
 import { createGraphAnswers } from "./index/graph-answers.ts";
 import type { IndexState } from "./index/index-status.ts";
 import { createIndexer, type Indexer } from "./index/indexer.ts";
+import { leftOutOf } from "./index/left-out.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
@@ -195,13 +196,15 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
   };
 
   const ask = async <T>(
+    asked: string,
     question: (graph: Graph) => T,
     signal: AbortSignal | undefined,
   ): Promise<Answer<T>> => {
-    const { indexer, askGraph } = await opened();
+    const { indexer, loaded, askGraph } = await opened();
     return retryOnce(async () => {
       await indexer.catchUp(signal);
-      return answer(await askGraph(question, signal), indexer);
+      const found = answer(await askGraph(question, signal), indexer);
+      return { ...found, leftOut: leftOutOf(loaded.files, options.workspace, asked) };
     });
   };
 
@@ -244,9 +247,10 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
         isKept: store.db.isKept(),
       };
     },
-    whereUsed: (symbol, options, signal) => ask((graph) => graph.whereUsed(symbol, options), signal),
-    lineage: (symbol, options, signal) => ask((graph) => graph.lineage(symbol, options), signal),
-    inspect: (symbolOrPath, options, signal) => ask((graph) => graph.inspect(symbolOrPath, options), signal),
+    whereUsed: (symbol, options, signal) => ask(symbol, (graph) => graph.whereUsed(symbol, options), signal),
+    lineage: (symbol, options, signal) => ask(symbol, (graph) => graph.lineage(symbol, options), signal),
+    inspect: (symbolOrPath, options, signal) =>
+      ask(symbolOrPath, (graph) => graph.inspect(symbolOrPath, options), signal),
     close: async () => {
       const parts = await opening?.catch(() => undefined);
       opening = undefined;

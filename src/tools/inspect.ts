@@ -1,14 +1,14 @@
 import { z } from "zod";
 import type { SymbolCard } from "../symbols/graph.ts";
 import {
-  indexMeta,
+  graphMeta,
   mentionsShape,
   renderMentions,
   renderNotes,
   renderSymbol,
   renderUnknown,
   symbolShape,
-  toIndexMeta,
+  toGraphMeta,
   toMentions,
   toSymbol,
 } from "./rag-shape.ts";
@@ -107,11 +107,11 @@ export const inspect = defineTool({
       /** Of a name that nothing defines. */
       mentions: mentionsShape,
     }),
-    meta: z.object({ ...indexMeta, suggestions: z.array(z.string()) }),
+    meta: z.object(graphMeta),
   }),
   run: async ({ target }, { retrieval }, { signal }) => {
     const answer = await retrieval.inspect(target, {}, signal);
-    const { symbols, candidates, file: found, mentions, suggestions } = answer.value;
+    const { symbols, candidates, file: found, mentions } = answer.value;
     const shown = new Set(symbols.map(({ definition }) => `${definition.path}:${definition.line}`));
     return {
       data: {
@@ -131,7 +131,7 @@ export const inspect = defineTool({
               },
         mentions: toMentions(mentions),
       },
-      meta: { ...toIndexMeta(answer), suggestions: [...suggestions] },
+      meta: toGraphMeta(answer),
     };
   },
   render: ({ data: { symbols, others, file: found, mentions }, meta }) => {
@@ -141,7 +141,7 @@ export const inspect = defineTool({
       ...(found === null ? [] : renderFile(found)),
     ];
     return [
-      ...(parts.length === 0 ? [renderUnknown(meta.suggestions, mentions)] : parts),
+      ...(parts.length === 0 ? [renderUnknown(meta, mentions)] : parts),
       ...renderNotes(meta.notes),
     ].join("\n");
   },

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import {
-  indexMeta,
+  graphMeta,
   mentionsShape,
   renderMentions,
   renderNotes,
   renderSymbol,
   renderUnknown,
   symbolShape,
-  toIndexMeta,
+  toGraphMeta,
   toMentions,
   toSymbol,
 } from "./rag-shape.ts";
@@ -33,23 +33,22 @@ export const ragLineage = defineTool({
   }),
   output: z.object({
     data: z.object({ nodes: z.array(node), edges: z.array(edge), mentions: mentionsShape }),
-    meta: z.object({ ...indexMeta, truncated: z.boolean(), suggestions: z.array(z.string()) }),
+    meta: z.object({ ...graphMeta, truncated: z.boolean() }),
   }),
   run: async ({ symbol, direction, depth, limit }, { retrieval }, { signal }) => {
     const answer = await retrieval.lineage(symbol, { direction, depth, limit }, signal);
-    const { nodes, edges, truncated, mentions, suggestions } = answer.value;
+    const { nodes, edges, truncated, mentions } = answer.value;
     return {
       data: {
         nodes: nodes.map((one) => ({ ...toSymbol(one), depth: one.depth })),
         edges: edges.map(({ from, to, lines, confidence }) => ({ from, to, lines: [...lines], confidence })),
         mentions: toMentions(mentions),
       },
-      meta: { ...toIndexMeta(answer), truncated, suggestions: [...suggestions] },
+      meta: { ...toGraphMeta(answer), truncated },
     };
   },
   render: ({ data: { nodes, edges, mentions }, meta }) => {
-    if (nodes.length === 0)
-      return [renderUnknown(meta.suggestions, mentions), ...renderNotes(meta.notes)].join("\n");
+    if (nodes.length === 0) return [renderUnknown(meta, mentions), ...renderNotes(meta.notes)].join("\n");
     const nameOf = (index: number): string => nodes[index]?.name ?? "?";
     return [
       ...nodes.map((one) => `${one.depth === 0 ? "*" : one.depth < 0 ? "<" : ">"} ${renderSymbol(one)}`),

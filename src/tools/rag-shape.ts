@@ -41,6 +41,25 @@ export const indexMeta = {
   notes: z.array(z.string()),
 };
 
+/** Of a question about one symbol or file. */
+export const graphMeta = {
+  ...indexMeta,
+  suggestions: z.array(z.string()),
+  /** Why nothing is known of the file that was asked about, although it is there. */
+  left_out: z.string().optional(),
+};
+
+interface GraphMeta {
+  readonly suggestions: readonly string[];
+  readonly left_out?: string | undefined;
+}
+
+export const toGraphMeta = (answer: Answer<{ readonly suggestions: readonly string[] }>) => ({
+  ...toIndexMeta(answer),
+  suggestions: [...answer.value.suggestions],
+  ...(answer.leftOut === undefined ? {} : { left_out: answer.leftOut }),
+});
+
 export const toIndexMeta = ({ index, notes }: Answer<unknown>) => ({
   index: index.state,
   notes: [...notes],
@@ -136,15 +155,14 @@ export const renderMentions = (
 
 /** A name that nothing defines, or nothing any more. */
 export const renderUnknown = (
-  suggestions: readonly string[],
+  { suggestions, left_out }: GraphMeta,
   mentions: z.infer<typeof mentionsShape>,
 ): string =>
   mentions.total === 0
-    ? nothingFound(suggestions)
+    ? left_out === undefined
+      ? `[nothing has this name${near(suggestions)}]`
+      : `[${left_out}]`
     : `[no definition; ${countOf(mentions)} in ${renderFiles(mentions, true)}${near(suggestions)}]`;
 
 const near = (suggestions: readonly string[]): string =>
   suggestions.length === 0 ? "" : `; near: ${suggestions.join(", ")}`;
-
-const nothingFound = (suggestions: readonly string[]): string =>
-  `[nothing has this name${near(suggestions)}]`;

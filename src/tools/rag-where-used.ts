@@ -1,13 +1,13 @@
 import { z } from "zod";
 import {
-  indexMeta,
+  graphMeta,
   mentionsShape,
   renderMentions,
   renderNotes,
   renderSymbol,
   renderUnknown,
   symbolShape,
-  toIndexMeta,
+  toGraphMeta,
   toMentions,
   toSymbol,
 } from "./rag-shape.ts";
@@ -43,11 +43,11 @@ export const ragWhereUsed = defineTool({
   }),
   output: z.object({
     data: z.object({ definitions: z.array(symbolShape), uses: z.array(use), mentions: mentionsShape }),
-    meta: z.object({ ...indexMeta, total: z.int(), suggestions: z.array(z.string()) }),
+    meta: z.object({ ...graphMeta, total: z.int() }),
   }),
   run: async ({ symbol, limit }, { retrieval }, { signal }) => {
     const answer = await retrieval.whereUsed(symbol, { limit }, signal);
-    const { definitions, uses, total, mentions, suggestions } = answer.value;
+    const { definitions, uses, total, mentions } = answer.value;
     return {
       data: {
         definitions: definitions.map(toSymbol),
@@ -60,12 +60,12 @@ export const ragWhereUsed = defineTool({
         })),
         mentions: toMentions(mentions),
       },
-      meta: { ...toIndexMeta(answer), total, suggestions: [...suggestions] },
+      meta: { ...toGraphMeta(answer), total },
     };
   },
   render: ({ data: { definitions, uses, mentions }, meta }) => {
     if (definitions.length === 0)
-      return [renderUnknown(meta.suggestions, mentions), ...renderNotes(meta.notes)].join("\n");
+      return [renderUnknown(meta, mentions), ...renderNotes(meta.notes)].join("\n");
     return [
       `defined: ${definitions.map(renderSymbol).join(", ")}`,
       ...(uses.length === 0 && mentions.unresolved === 0 ? ["[no uses]"] : renderUses(uses)),

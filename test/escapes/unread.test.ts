@@ -123,4 +123,36 @@ describe("FAIL-J6: what could not be read is told, never 'nothing found'", () =>
     expect(await notes()).toEqual([]);
     expect(await app.text("rag_search", { query: "treasure" })).toContain("vault/inner.ts");
   });
+
+  test("a glob that cannot be read is refused by every tool of the index", async () => {
+    const app = await openTestApp({
+      overrides: { "mcp.mode": "classic" },
+      files: { "src/a.ts": "export const treasure = 1;\n" },
+    });
+    for (const path_glob of ["src/{a,b", "[z", "{a,b}".repeat(200), "src/[a.ts"])
+      for (const tool of ["rag_search", "rag_search_enriched", "rag_plan"])
+        expect(await app.errorCode(tool, { query: "treasure", path_glob }), `${tool} ${path_glob}`).toBe(
+          "invalid_args",
+        );
+    expect(await app.text("rag_search", { query: "treasure", path_glob: "src/{a,b}.ts" })).toContain(
+      "src/a.ts",
+    );
+    // As in the other tools, a glob without a slash speaks of names at any depth.
+    expect(await app.text("rag_search", { query: "treasure", path_glob: "*.ts" })).toContain("src/a.ts");
+  });
+
+  test("a file that is too large for the index is said to be there", async () => {
+    const app = await openTestApp({
+      overrides: { "mcp.mode": "classic", "mcp.rag.max_file_kb": "1" },
+      files: { "big.py": "def treasure(): pass\n".repeat(100), "small.py": "def other(): pass\n" },
+    });
+    for (const target of ["big.py", "./big.py", "big.py:3", join(app.root, "big.py")]) {
+      const text = await app.text("inspect", { target });
+      expect(text, target).toContain("big.py is left out of the index");
+      expect(text, target).toContain("mcp.rag.max_file_kb");
+      expect(text, target).not.toContain("nothing has this name");
+    }
+    expect(await app.text("rag_where_used", { symbol: "big.py:1" })).toContain("mcp.rag.max_file_kb");
+    expect(await app.text("inspect", { target: "nowhere.py" })).toContain("nothing has this name");
+  });
 });

@@ -1,4 +1,4 @@
-import picomatch from "picomatch";
+import { compileGlob } from "../../policy/globs.ts";
 import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import type { NearestRows } from "../embed/nearest-rows.ts";
 import { createVectorIndex } from "../embed/vector-index.ts";
@@ -71,11 +71,12 @@ const filterOf = (
   if (scope === "both" && kind === undefined && language === undefined && !pathGlobs?.length)
     return undefined;
   const kinds = new Set(IN_SCOPE[scope].filter((one) => kind === undefined || one === kind));
-  const isPath = pathGlobs?.length ? picomatch([...pathGlobs], { dot: true }) : undefined;
+  // A glob that cannot be read throws: it would look as if nothing were there.
+  const globs = pathGlobs?.map((glob) => compileGlob(glob)) ?? [];
   const wantedPaths = new Map<string, boolean>();
   const isWantedPath = (path: string): boolean => {
-    if (isPath === undefined) return true;
-    const known = wantedPaths.get(path) ?? isPath(path);
+    if (globs.length === 0) return true;
+    const known = wantedPaths.get(path) ?? globs.some((matches) => matches(path));
     wantedPaths.set(path, known);
     return known;
   };
