@@ -121,8 +121,11 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
     () => log.warn({}, "the write journal of a killed process could not be read"),
   );
 
-/** Creates the engines that tools use. Loaded on first use: see `lazyPort`. */
-export const createEngines = (parts: EngineParts) => {
+/**
+ * Creates the engines that tools use. Loaded on first use: see `lazyPort`. Nobody gets them before the journal is
+ * recovered, so no call and no command sees a change of many files half done.
+ */
+export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
   const runner = createCommandRunner({ mode: () => config().mcp.tools.command_sandbox });
@@ -164,7 +167,7 @@ export const createEngines = (parts: EngineParts) => {
     withheldFiles,
     log,
   });
-  const recovered = recover(writing, log);
+  await recover(writing, log);
   const ports: EnginePorts = { files, writes, search, handles, system, envelope, processes, retrieval };
   return {
     ...ports,
@@ -178,7 +181,6 @@ export const createEngines = (parts: EngineParts) => {
     processes,
     tier: () => runner.tier(),
     close: async () => {
-      await recovered;
       await closeIndex();
       await processes[Symbol.asyncDispose]();
       await runner[Symbol.asyncDispose]();
@@ -187,4 +189,4 @@ export const createEngines = (parts: EngineParts) => {
   };
 };
 
-export type Engines = ReturnType<typeof createEngines>;
+export type Engines = Awaited<ReturnType<typeof createEngines>>;

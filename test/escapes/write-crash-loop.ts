@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Locks } from "../../src/host/state/locks/locks.ts";
 import { createRealLocks, openWrites } from "./write-port.ts";
 
 /** The writer of write-crash.test.ts, in a process of its own, which is killed in the middle of its work. */
@@ -14,12 +15,31 @@ const content = (generation: number): string => {
   return `${createHash("sha256").update(body).digest("hex")}\n${body}`;
 };
 
-const writes = openWrites(workspace, { locks: createRealLocks(workspace) });
+const locks = createRealLocks(workspace);
+/** Ends with kill -9 when all files are in place, before the change counts as finished. */
+const deadlyLocks: Locks = {
+  ...locks,
+  hold: (keys, work, signal) =>
+    locks.hold(
+      keys,
+      (lease) =>
+        work({
+          ...lease,
+          commit: (step) => {
+            const done = lease.commit(step);
+            if (keys.length === FILES) process.kill(process.pid, "SIGKILL");
+            return done;
+          },
+        }),
+      signal,
+    ),
+};
+const writes = openWrites(workspace, { locks: kind === "unfinished" ? deadlyLocks : locks });
 const start = Number(first);
 await writes.append("log", "0 appended\n");
 process.stdout.write("ready\n");
 
-if (kind === "many") {
+if (kind === "many" || kind === "unfinished") {
   for (let generation = start; ; generation++) {
     const changes = Array.from({ length: FILES }, (_, i) => ({
       kind: "update" as const,

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Locks } from "../../src/host/state/locks/locks.ts";
 import { recoverWrites } from "../../src/host/write/file-writes.ts";
 import { rounds } from "../rounds.ts";
+import { cleanEnv, launcher } from "../workspace.ts";
 import { createRealLocks, openWrites, writesOptions } from "./write-port.ts";
 
 const KILLS = rounds(6, 150);
@@ -80,6 +81,20 @@ it(`FAIL-A13 REQ-F11 ${KILLS} kills in the middle of changes of many files leave
     expect(strays()).toEqual([]);
   }
   expect(generations()[0]).not.toBe("-1");
+});
+
+it("FAIL-A13 REQ-F11 the first call after a kill sees nothing of a change that was not finished", () => {
+  const { signal } = spawnSync(process.execPath, [LOOP, workspace, "unfinished", "7"]);
+  expect(signal).toBe("SIGKILL");
+  expect(new Set(generations())).toEqual(new Set(["7"]));
+  const args = JSON.stringify({ path: "f0" });
+  const called = spawnSync(launcher, ["call", "read_file", "--root", workspace, "--args", args], {
+    env: cleanEnv(),
+    encoding: "utf8",
+  });
+  expect(called.status, called.stderr).toBe(0);
+  expect(new Set(generations())).toEqual(new Set(["-1"]));
+  expect(called.stdout.split("\n")[1]).toBe("-1");
 });
 
 it("FAIL-A13 a writer that lives is not disturbed by the start of another", async () => {
