@@ -120,7 +120,15 @@ export const hostSections = [
       1,
       86_400,
       "more",
-      "Seconds after which a client's idle process is ended: nobody read from it or sent to it, and it wrote nothing.",
+      "Seconds that an HTTP connection may stay open between requests; mcp.limits.idle_timeout_seconds applies where it is smaller.",
+      { restart: true },
+    ),
+    process_idle_seconds: whole(
+      1800,
+      1,
+      604_800,
+      "more",
+      "Seconds after which an idle process of linux_proc_start is ended: nobody read from it or sent to it, and it wrote nothing.",
     ),
     max_processes: whole(32, 0, 1000, "more", "Maximum number of running processes of all clients together."),
     max_processes_per_session: whole(

@@ -10,6 +10,7 @@ interface Shown {
   readonly output: string;
   readonly next: number;
   readonly lost_bytes: number;
+  readonly waits_for_input: boolean;
   readonly truncated: boolean;
   readonly handle: string | null;
   readonly exit_code: number | null;
@@ -198,15 +199,77 @@ describe("processes", () => {
     expect((await shown(app, "linux_proc_read", { proc_id, lines: 2 })).output).toBe(
       "line 2998\nline 2999\n",
     );
-    expect(await app.text("linux_proc_read", { proc_id })).toBe("[running; no new output]");
+    expect(await app.text("linux_proc_read", { proc_id })).toBe("[waits for input: linux_proc_send]");
     const flood = await shown(app, "linux_proc_start", { command: "yes", wait_ms: 1000 });
     const late = await shown(app, "linux_proc_read", { proc_id: flood.proc_id, from: 0 });
     expect(late.lost_bytes).toBeGreaterThan(0);
     await app.text("linux_proc_stop", { proc_id: flood.proc_id });
   });
 
-  test("REQ-T9: an idle process is ended, and a later read says why", async () => {
+  test("REQ-D28: half an hour by default, and the connections' idle time has nothing to do with it", async () => {
     const app = await open({ "mcp.tools.idle_timeout": "1" });
+    expect(app.config.current().config.mcp.tools.process_idle_seconds).toBe(1800);
+    const { proc_id } = await shown(app, "linux_proc_start", { command: "cat", wait_ms: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect((await shown(app, "linux_proc_send", { proc_id, input: "still here" })).output).toBe(
+      "still here\n",
+    );
+  });
+
+  test("REQ-T9: input that ends in a newline is complete; any other gets one", async () => {
+    const app = await open();
+    for (const pty of [false, true]) {
+      const { proc_id } = await shown(app, "linux_proc_start", { command: "cat -n", pty });
+      await shown(app, "linux_proc_send", { proc_id, input: "one\n" });
+      await shown(app, "linux_proc_send", { proc_id, input: "two" });
+      const { output } = await shown(app, "linux_proc_read", { proc_id, from: 0, wait_ms: 300 });
+      expect(output).toMatch(/1\tone\n(?:two\n)? +2\ttwo\n$/);
+    }
+  });
+
+  test("REQ-T9: a program that waits for input without saying so gets a hint; one at work does not", async () => {
+    const app = await open();
+    const silent = await app.text("linux_proc_start", {
+      command: "sh -c 'read name; echo hi $name'",
+      wait_ms: 500,
+    });
+    expect(silent).toMatch(/\[waits for input: linux_proc_send\]$/);
+    const proc_id = silent.split(" ")[0] ?? "";
+    expect(await app.text("linux_proc_send", { proc_id, input: "you", wait_ms: 3000 })).toContain("hi you");
+    expect(await app.text("linux_proc_start", { command: "sleep 30", wait_ms: 500 })).not.toContain("waits");
+    const asking = await shown(app, "linux_proc_start", {
+      command: "sh -c 'printf \"Name: \"; sleep 30'",
+      wait_ms: 5000,
+    });
+    expect(asking).toMatchObject({ output: "Name: ", waits_for_input: true });
+    expect(await app.text("linux_proc_read", { proc_id: asking.proc_id, from: 0 })).toBe("Name: ");
+  });
+
+  test("REQ-T9: send honours wait_ms in a terminal: the echo is no answer, and a prompt ends the wait", async () => {
+    const app = await open();
+    const { proc_id, output } = await shown(app, "linux_proc_start", {
+      command: "python3 -q",
+      pty: true,
+      wait_ms: 10_000,
+    });
+    await readUntil(app, proc_id, />>> $/, output);
+    const slow = await shown(app, "linux_proc_send", {
+      proc_id,
+      input: "import time; print('a', flush=True); time.sleep(1.2); print('b')",
+      wait_ms: 20_000,
+    });
+    expect(slow.output).toBe("a\nb\n>>> ");
+    expect(slow.waits_for_input).toBe(true);
+    const startedAt = performance.now();
+    const quick = await shown(app, "linux_proc_send", { proc_id, input: "print(1)\n", wait_ms: 20_000 });
+    expect(quick.output).toBe("1\n>>> ");
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    const late = await shown(app, "linux_proc_send", { proc_id, input: "time.sleep(30)", wait_ms: 300 });
+    expect(late).toMatchObject({ output: "", state: "running" });
+  });
+
+  test("REQ-T9 REQ-D28: an idle process is ended, and a later read says why", async () => {
+    const app = await open({ "mcp.tools.process_idle_seconds": "1" });
     const { proc_id } = await shown(app, "linux_proc_start", { command: "sleep 600", wait_ms: 0 });
     for (let round = 0; round < 60 && !/ended|idle/.test(await app.text("linux_proc_list")); round++)
       await new Promise((resolve) => setTimeout(resolve, 100));

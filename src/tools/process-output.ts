@@ -19,6 +19,8 @@ export const processOutput = z.object({
   /** Position to read on from, in bytes. */
   next: z.int(),
   lost_bytes: z.int(),
+  /** It shows a prompt, or sleeps until it gets input. */
+  waits_for_input: z.boolean(),
   truncated: z.boolean(),
   handle: z.string().nullable(),
   exit_code: z.int().nullable(),
@@ -37,7 +39,7 @@ const lastPart = (text: string): string => {
 
 /** What the result carries; output that is long goes to a handle, and its end is shown. */
 export const describeOutput = async (
-  { id, pid, state, text, next, lostBytes, exitCode, signal, reason, tier }: ProcessOutput,
+  { id, pid, state, text, next, lostBytes, waitsForInput, exitCode, signal, reason, tier }: ProcessOutput,
   handles: Ports["handles"],
   { caller }: CallContext,
 ): Promise<z.infer<typeof processOutput>> => {
@@ -49,6 +51,7 @@ export const describeOutput = async (
     output: isLong ? lastPart(text) : text,
     next,
     lost_bytes: lostBytes,
+    waits_for_input: waitsForInput,
     truncated: isLong || lostBytes > 0,
     handle: isLong ? await handles.put(caller, "output", "", text.split("\n")) : null,
     exit_code: exitCode ?? null,
@@ -72,6 +75,8 @@ export const endNote = (view: {
 
 export const renderOutput = (result: z.infer<typeof processOutput>): string => {
   const end = endNote(result);
+  // A prompt speaks for itself; a program that waits in silence looks as if it worked.
+  const isSilent = result.waits_for_input && /(^|\n)$/.test(result.output);
   const before = [
     ...(result.lost_bytes > 0 ? [`${result.lost_bytes} bytes before this are gone`] : []),
     ...(result.handle === null ? [] : [`cut; all: handle:${result.handle}`]),
@@ -80,6 +85,7 @@ export const renderOutput = (result: z.infer<typeof processOutput>): string => {
     ...(before.length === 0 ? [] : [`[${before.join("; ")}]`]),
     showControls(result.output.replace(/\n+$/, "")),
     ...(end === "" ? [] : [`[${end}]`]),
+    ...(isSilent ? ["[waits for input: linux_proc_send]"] : []),
   ];
   return parts.filter((part) => part !== "").join("\n") || "[running; no new output]";
 };

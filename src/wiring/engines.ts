@@ -103,7 +103,7 @@ const openProcesses = (
       const { tools } = config().mcp;
       return {
         enabled: tools.enable_run_cmd,
-        idleMs: tools.idle_timeout * 1000,
+        idleMs: tools.process_idle_seconds * 1000,
         maxProcesses: tools.max_processes,
         maxPerSession: tools.max_processes_per_session,
         killForeign: tools.kill_foreign_processes,

@@ -139,7 +139,7 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
     import("../host/net/listen.ts"),
     import("../host/net/proxies.ts"),
   ]);
-  const { server, limits, auth } = app.config.current().config.mcp;
+  const { server, limits, auth, tools } = app.config.current().config.mcp;
   return {
     metricsPath: metricsPathOf(app),
     metricsOpen: auth.metrics_open,
@@ -155,7 +155,7 @@ const startParts = async (app: App, keyPair: KeyPair | undefined) => {
           maxConnections: server.max_connections,
           headersTimeoutMs: limits.header_timeout_seconds * 1000,
           requestTimeoutMs: limits.body_timeout_seconds * 1000,
-          idleTimeoutMs: limits.idle_timeout_seconds * 1000,
+          idleTimeoutMs: Math.min(tools.idle_timeout, limits.idle_timeout_seconds) * 1000,
         },
         keyPair,
       ),

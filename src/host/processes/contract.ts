@@ -40,6 +40,8 @@ export interface ProcessOutput extends ProcessView {
   readonly next: number;
   /** Bytes that were asked for and are no longer kept. */
   readonly lostBytes: number;
+  /** It shows a prompt, or sleeps until it gets input. */
+  readonly waitsForInput: boolean;
 }
 
 export interface ReadRequest {

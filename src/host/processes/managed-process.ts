@@ -6,11 +6,14 @@ import type { SetAside } from "../run/tiers/contract.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";
+import { endsWithPrompt, isReadingInput } from "./prompt.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
 import { createThrottle } from "./throttle.ts";
 
 /** Kept of each process's output. */
 const RING_BYTES = 524_288;
+/** The end of the output in which a prompt is looked for. */
+const PROMPT_BYTES = 1024;
 
 interface ProcessParts {
   readonly id: string;
@@ -51,6 +54,8 @@ export class ManagedProcess {
   readonly #throttle: ReturnType<typeof createThrottle>;
   readonly #listeners = new Set<() => void>();
   #cursor = 0;
+  /** It has asked for input before, so that an answer without a prompt is taken for incomplete. */
+  #hasPrompted = false;
   #isInspecting = false;
 
   constructor(parts: ProcessParts, started: StartedCommand) {
@@ -144,7 +149,13 @@ export class ManagedProcess {
   }
 
   /** Resolves when output has arrived and paused, the process has ended, or the time is up. */
-  settle(since: number | undefined, waitMs: number, quietMs: number, signal?: AbortSignal): Promise<void> {
+  settle(
+    since: number | undefined,
+    waitMs: number,
+    quietMs: number,
+    signal?: AbortSignal,
+    isAnswer: () => boolean = () => true,
+  ): Promise<void> {
     const from = since ?? this.#cursor;
     return new Promise((resolve) => {
       let quiet: NodeJS.Timeout | undefined;
@@ -155,10 +166,13 @@ export class ManagedProcess {
         signal?.removeEventListener("abort", done);
         resolve();
       };
+      const doneIfAnswered = (): void => {
+        if (isAnswer()) done();
+      };
       const check = (): void => {
         clearTimeout(quiet);
         if (!this.isRunning) done();
-        else if (this.#ring.end > from) quiet = setTimeout(done, quietMs);
+        else if (this.#ring.end > from) quiet = setTimeout(doneIfAnswered, quietMs);
       };
       const deadline = setTimeout(done, waitMs);
       signal?.addEventListener("abort", done, { once: true });
@@ -168,17 +182,44 @@ export class ManagedProcess {
     });
   }
 
+  /** The same after input: a terminal's echo of it is no answer, and a program that prompts has to prompt again. */
+  settleAnswer(echo: string, waitMs: number, quietMs: number, signal?: AbortSignal): Promise<void> {
+    const expectsPrompt = this.#hasPrompted;
+    return this.settle(undefined, waitMs, quietMs, signal, () => {
+      const text = this.#textFrom(this.#cursor).text;
+      const answer = echo !== "" && text.startsWith(echo) ? text.slice(echo.length) : text;
+      return answer !== "" && !echo.startsWith(text) && (!expectsPrompt || endsWithPrompt(answer));
+    });
+  }
+
+  /** Whether it says so or not: one of its processes sleeps until it gets input. */
+  get waitsForInput(): boolean {
+    if (!this.isRunning) return false;
+    return this.#isAtPrompt || this.tree.find().some(({ pid }) => isReadingInput(pid));
+  }
+
+  get #isAtPrompt(): boolean {
+    return endsWithPrompt(this.#textFrom(Math.max(this.#ring.begin, this.#ring.end - PROMPT_BYTES)).text);
+  }
+
+  #textFrom(position: number): { readonly text: string; readonly length: number } {
+    const bytes = this.#ring.from(position);
+    const length = this.isRunning ? settledLength(bytes, this.pty) : bytes.length;
+    const decoded = bytes.toString("utf8", 0, length);
+    return { text: this.pty ? terminalText(decoded) : decoded, length };
+  }
+
   read({ from, lines }: Pick<ReadRequest, "from" | "lines">): ProcessOutput {
     this.activeAt = this.#parts.now();
     const position = lines === undefined ? (from ?? this.#cursor) : 0;
     const first = Math.min(Math.max(position, this.#ring.begin), this.#ring.end);
-    const bytes = this.#ring.from(first);
-    const length = this.isRunning ? settledLength(bytes, this.pty) : bytes.length;
-    const decoded = bytes.toString("utf8", 0, length);
-    const text = this.pty ? terminalText(decoded) : decoded;
+    const { text, length } = this.#textFrom(first);
     this.#cursor = first + length;
+    const waitsForInput = this.waitsForInput;
+    this.#hasPrompted ||= waitsForInput && this.#isAtPrompt;
     return {
       ...this.view(),
+      waitsForInput,
       text: lines === undefined ? text : lastLines(text, lines),
       next: this.#cursor,
       lostBytes: lines === undefined ? Math.max(0, first - position) : 0,

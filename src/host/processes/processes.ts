@@ -186,13 +186,16 @@ export const createProcesses = (options: ProcessesOptions): Processes & AsyncDis
 
     send: async (id, request, owner, signal) => {
       const one = find(id, owner);
-      const echo = one.pty && !one.hasUnread ? `${request.input ?? ""}\n` : "\n";
+      const { input = "" } = request;
+      // A line that ends in a newline is complete; the others get one.
+      const echo = one.pty && !one.hasUnread && input !== "" ? input.replace(/\n?$/, "\n") : "";
       sendInput(one, request);
       one.activeAt = options.now();
-      await settle(one, request.waitMs, signal);
+      await one.settleAnswer(echo, request.waitMs, QUIET_MS, signal);
+      stopIfAborted(signal);
       const output = one.read({});
       // The echo of the input is removed, because the caller knows it.
-      return echo.length > 1 && output.text.startsWith(echo)
+      return echo !== "" && output.text.startsWith(echo)
         ? { ...output, text: output.text.slice(echo.length) }
         : output;
     },
