@@ -121,7 +121,7 @@ describe("processes", () => {
     const app = await open({ "mcp.tools.enable_run_cmd": "false" });
     const names = app.core.listTools().map(({ name }) => name);
     expect(names.filter((name) => name.startsWith("linux_proc_"))).toEqual(["linux_proc_list"]);
-    expect(await app.errorCode("linux_proc_start", { command: "cat" })).toBe("unknown_tool");
+    expect(await app.errorCode("linux_proc_start", { command: "cat" })).toBe("NOT_FOUND");
   });
 
   test("REQ-X6 FAIL-C4: the environment is clean, and tells whose session it is", async () => {
