@@ -1,9 +1,10 @@
 import type { Inspection, SymbolAt, SymbolCard } from "../symbols/graph.ts";
 import { type BootloadRequest, type BootPlan, writeBootPlan } from "./bootload.ts";
 import type { ChunkKind } from "./chunk/chunk.ts";
-import type { Answer, Retrieval } from "./engine.ts";
+import type { Answer, Retrieval, SearchAnswer } from "./engine.ts";
+import type { IndexProgress } from "./index/index-status.ts";
 import { planRetrieval, type RetrievalPlan } from "./plan.ts";
-import type { Scope, Snippet } from "./rank/search-request.ts";
+import type { Scope, SearchRequest, Snippet } from "./rank/search-request.ts";
 
 /** What a caller asks for; what is left out comes from the configuration. */
 export interface FindRequest {
@@ -39,8 +40,16 @@ export interface EnrichedSnippet extends Snippet {
 /** Retrieval as callers use it: within the configured limits, with answers that combine several questions. */
 export interface CallerRetrieval
   extends Pick<Retrieval, "whereUsed" | "lineage" | "inspect" | "stats" | "index"> {
-  find(request: FindRequest, signal?: AbortSignal): Promise<Answer<readonly Snippet[]>>;
-  findEnriched(request: FindRequest, signal?: AbortSignal): Promise<Answer<readonly EnrichedSnippet[]>>;
+  find(
+    request: FindRequest,
+    signal?: AbortSignal,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<Answer<readonly Snippet[]>>;
+  findEnriched(
+    request: FindRequest,
+    signal?: AbortSignal,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<Answer<readonly EnrichedSnippet[]>>;
   plan(request: FindRequest, signal?: AbortSignal): Promise<Answer<RetrievalPlan>>;
   bootload(request: BootloadRequest, signal?: AbortSignal): Promise<BootPlan>;
 }
@@ -75,6 +84,46 @@ const neighboursOf = (card: SymbolCard | undefined): Neighbours =>
         tests: card.tests.slice(0, MAX_NEIGHBOURS),
       };
 
+/** What a caller could ask for to get more than this. */
+const moreBy = ({ scope, pathGlobs, language, kind }: SearchRequest): string => {
+  const filters = [
+    ...(pathGlobs === undefined ? [] : ["path_glob"]),
+    ...(language === undefined ? [] : ["language"]),
+    ...(kind === undefined ? [] : ["kind"]),
+  ];
+  return [
+    "other words or a name from the code",
+    ...(scope === "both" ? [] : ["scope both"]),
+    ...(filters.length === 0 ? [] : [`a search without ${filters.join(", ")}`]),
+  ].join(", or ");
+};
+
+/** Why there are fewer snippets than asked for, and what would bring more. */
+const explainEnd = (
+  searched: SearchRequest,
+  { k, budgetTokens: askedTokens = 0 }: FindRequest,
+  { value, end }: SearchAnswer,
+  { tokenBudget }: FindLimits,
+): readonly string[] => {
+  // Who asked for no number gets what there is; an empty answer is explained always.
+  if (end === "full" || (k === undefined && value.length > 0)) return [];
+  const found = value.length === 0 ? "Nothing" : `${value.length} of ${searched.k}`;
+  if (end === "budget") {
+    const { budgetTokens } = searched;
+    // Then a note says so already.
+    if (askedTokens > tokenBudget) return [];
+    const more =
+      budgetTokens < tokenBudget
+        ? `budget_tokens up to ${tokenBudget} brings more`
+        : "more by path_glob, or mcp.rag.token_budget";
+    return [`${found}: ${budgetTokens} tokens are used up; ${more}.`];
+  }
+  const why = end === "all" ? "nothing else was searched" : "nothing else is relevant enough";
+  return [
+    `${found}: ${value.length === 0 ? "no file is relevant enough" : why}. More by ${moreBy(searched)}.`,
+  ];
+};
+
 export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrieval => {
   const { engine } = parts;
   const { whereUsed, lineage, inspect, stats, index } = engine;
@@ -86,28 +135,42 @@ export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrie
       : []),
   ];
 
-  const find: CallerRetrieval["find"] = async (request, signal) => {
+  const find: CallerRetrieval["find"] = async (request, signal, onProgress) => {
     const limits = parts.limits();
-    const { query, scope, k, budgetTokens, pathGlob, language, kind } = request;
-    const answer = await engine.search(
-      {
-        query,
-        scope: scope ?? limits.defaultScope,
-        k: Math.min(k ?? limits.topK, limits.topK),
-        budgetTokens: Math.min(budgetTokens ?? limits.tokenBudget, limits.tokenBudget),
-        ...(pathGlob === undefined ? {} : { pathGlobs: [pathGlob] }),
-        ...(language === undefined ? {} : { language }),
-        ...(kind === undefined ? {} : { kind }),
-      },
-      signal,
-    );
-    return { ...answer, notes: [...answer.notes, ...capped(request, limits)] };
+    const { query, k, budgetTokens, pathGlob, language, kind } = request;
+    const asked = {
+      query,
+      scope: request.scope ?? limits.defaultScope,
+      k: Math.min(k ?? limits.topK, limits.topK),
+      budgetTokens: Math.min(budgetTokens ?? limits.tokenBudget, limits.tokenBudget),
+      ...(pathGlob === undefined ? {} : { pathGlobs: [pathGlob] }),
+      ...(language === undefined ? {} : { language }),
+      ...(kind === undefined ? {} : { kind }),
+    };
+    const first = await engine.search(asked, signal, onProgress);
+    // Who names no scope wants an answer, wherever it is.
+    const isWider = first.value.length === 0 && request.scope === undefined && asked.scope !== "both";
+    const scope = isWider ? "both" : asked.scope;
+    const answer = isWider ? await engine.search({ ...asked, scope }, signal) : first;
+    const wider =
+      isWider && answer.value.length > 0
+        ? [`Nothing in scope ${asked.scope}; these are from scope both.`]
+        : [];
+    return {
+      ...answer,
+      notes: [
+        ...answer.notes,
+        ...wider,
+        ...capped(request, limits),
+        ...explainEnd({ ...asked, scope }, request, answer, limits),
+      ],
+    };
   };
 
   return {
     find,
-    findEnriched: async (request, signal) => {
-      const answer = await find(request, signal);
+    findEnriched: async (request, signal, onProgress) => {
+      const answer = await find(request, signal, onProgress);
       const value: EnrichedSnippet[] = [];
       for (const snippet of answer.value) {
         const inspection =

@@ -7,7 +7,7 @@ import type {
   Usages,
 } from "../symbols/answers/answers.ts";
 import type { IndexProgress, IndexReport, IndexState, IndexStats } from "./index/index-status.ts";
-import type { SearchRequest, Snippet } from "./rank/search-request.ts";
+import type { SearchEnd, SearchRequest, Snippet } from "./rank/search-request.ts";
 
 export interface Answer<T> {
   readonly value: T;
@@ -16,6 +16,10 @@ export interface Answer<T> {
   readonly notes: readonly string[];
   /** Why nothing is known of the file that was asked about, although it is there. */
   readonly leftOut?: string | undefined;
+}
+
+export interface SearchAnswer extends Answer<readonly Snippet[]> {
+  readonly end: SearchEnd;
 }
 
 /** Finds lines of code and documents. All methods may be called concurrently. */
@@ -27,7 +31,11 @@ export interface Retrieval {
     onProgress?: (progress: IndexProgress) => void,
   ): Promise<IndexReport>;
   /** Text and lines of each snippet are those of the file on the disk at this moment. */
-  search(request: SearchRequest, signal?: AbortSignal): Promise<Answer<readonly Snippet[]>>;
+  search(
+    request: SearchRequest,
+    signal?: AbortSignal,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<SearchAnswer>;
   stats(signal?: AbortSignal): Promise<IndexStats>;
   /** A name, a qualified name (`Store.open`) or `path:line`. */
   whereUsed(symbol: string, options?: UsageOptions, signal?: AbortSignal): Promise<Answer<Usages>>;

@@ -8,6 +8,25 @@ const FLAMINGO = "export function countFlamingos(pond: string[]): number {\n  re
 const WALRUS = "export function feedWalrus(kilos: number): string {\n  return String(kilos);\n}\n";
 
 describe("search on files", () => {
+  test("REQ-R11 after its time a caller gets what there is, and is told what is not indexed yet", async () => {
+    const many = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`f${i}.ts`, FLAMINGO]));
+    await using indexed = createIndexed(many, { waitMs: 1 });
+    const { index, notes } = await indexed.retrieval.search(request("flamingo"));
+    expect(index.state).toBe("building");
+    expect(notes[0]).toMatch(
+      /^Not indexed yet, and not found: (\d+ of 400 files|files that are still being listed)\./,
+    );
+    indexed.settings = { ...indexed.settings, waitMs: 60_000 };
+    const told: string[] = [];
+    const later = await indexed.retrieval.search(
+      request("flamingo"),
+      undefined,
+      ({ phase }) => void told.push(phase),
+    );
+    expect(later).toMatchObject({ index: { state: "ready" }, notes: [] });
+    expect(told).toContain("index");
+  });
+
   test("REQ-R3 REQ-R4: the first question builds the index and is answered with lines and text of the file", async () => {
     await using indexed = createIndexed({ "src/birds.ts": FLAMINGO, "src/sea.ts": WALRUS });
     const { value, index, notes } = await indexed.retrieval.search(request("count flamingos"));

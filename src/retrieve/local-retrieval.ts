@@ -10,6 +10,7 @@ import { createStaticEmbedder } from "./embed/static-embedder.ts";
 import type { Answer, Retrieval } from "./engine.ts";
 import { createBatchIndexer } from "./index/batch-indexer.ts";
 import { createBuildLease } from "./index/build-lease.ts";
+import { checkFilters } from "./index/check-filters.ts";
 import { createCurrentLines } from "./index/current-lines.ts";
 import { createFileCentrality } from "./index/file-centrality.ts";
 import { createFileIndexer } from "./index/file-indexer.ts";
@@ -46,10 +47,9 @@ const count = (value: number): string => value.toLocaleString("en-US");
 
 const notesOn = ({ state, done, total }: IndexState): readonly string[] => {
   if (state === "ready") return [];
-  const howFar = total > 0 ? `${count(done)} of ${count(total)} files so far` : `${count(done)} files so far`;
-  return [
-    `The index is being built (${howFar}); files that are not indexed yet are not found. Ask again in a moment.`,
-  ];
+  const missing =
+    total > 0 ? `${count(total - done)} of ${count(total)} files` : "files that are still being listed";
+  return [`Not indexed yet, and not found: ${missing}. Ask again in a moment.`];
 };
 
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
@@ -221,15 +221,17 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
         return { ...report, tookMs: performance.now() - startedMs };
       });
     },
-    search: async (request, signal) => {
-      const { indexer, vectors, search, centrality } = await opened();
+    search: async (request, signal, onProgress) => {
+      const { indexer, vectors, search, centrality, loaded } = await opened();
       // Loaded while the index catches up; indexing itself does not need it.
       void tokenCounter().catch(() => {});
       const find = async () => {
         if (vectors !== undefined) await vectors.open();
-        await indexer.catchUp(signal);
+        await indexer.catchUp(signal, onProgress);
         if (vectors !== undefined) await vectors.catchUp(signal);
-        return answer(await search(request, signal), indexer, vectors);
+        const checked = checkFilters(request, loaded.files, indexer.state());
+        const { snippets, end } = await search(checked, signal);
+        return { ...answer(snippets, indexer, vectors), end };
       };
       return retryOnce(() => centrality.yieldTo(find));
     },

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { indexMeta, renderNotes, srcOf, toIndexMeta } from "./rag-shape.ts";
+import { indexMeta, renderAnswer, srcOf, toIndexMeta } from "./rag-shape.ts";
 import { defineTool } from "./tool.ts";
 
 /** Locations cost a few tokens each, so there may be more of them than of snippets. */
@@ -34,10 +34,10 @@ export const ragQuery = defineTool({
     };
   },
   render: ({ data, meta }) =>
-    [
-      ...(data.places.length === 0
+    renderAnswer(
+      meta,
+      data.places.length === 0
         ? ["[nothing found]"]
-        : data.places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`))),
-      ...renderNotes(meta.notes),
-    ].join("\n"),
+        : data.places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`)),
+    ),
 });

@@ -2,10 +2,12 @@ import { z } from "zod";
 import {
   findInput,
   indexMeta,
-  renderNotes,
+  renderAnswer,
+  renderSrc,
   renderSymbol,
   snippetShape,
   symbolShape,
+  tellProgress,
   toFindRequest,
   toIndexMeta,
   toSnippet,
@@ -29,7 +31,7 @@ const renderSnippet = (snippet: z.infer<typeof enrichedSnippet>): string => {
     (relation) => `${relation}: ${snippet[relation].map(renderSymbol).join(", ")}`,
   );
   const tests = snippet.tests.length === 0 ? [] : [`tests: ${snippet.tests.join(", ")}`];
-  return [snippet.src, snippet.text, ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
+  return [renderSrc(snippet), snippet.text, ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
 };
 
 export const ragSearchEnriched = defineTool({
@@ -41,8 +43,8 @@ export const ragSearchEnriched = defineTool({
     data: z.object({ snippets: z.array(enrichedSnippet) }),
     meta: z.object(indexMeta),
   }),
-  run: async (args, { retrieval }, { signal }) => {
-    const answer = await retrieval.findEnriched(toFindRequest(args), signal);
+  run: async (args, { retrieval }, call) => {
+    const answer = await retrieval.findEnriched(toFindRequest(args), call.signal, tellProgress(call));
     return {
       data: {
         snippets: answer.value.map((snippet) => {
@@ -61,8 +63,5 @@ export const ragSearchEnriched = defineTool({
     };
   },
   render: ({ data: { snippets }, meta }) =>
-    [
-      ...(snippets.length === 0 ? ["[nothing found]"] : snippets.map(renderSnippet)),
-      ...renderNotes(meta.notes),
-    ].join("\n"),
+    renderAnswer(meta, snippets.length === 0 ? ["[nothing found]"] : snippets.map(renderSnippet)),
 });

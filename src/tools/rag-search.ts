@@ -2,8 +2,10 @@ import { z } from "zod";
 import {
   findInput,
   indexMeta,
-  renderNotes,
+  renderAnswer,
+  renderSrc,
   snippetShape,
+  tellProgress,
   toFindRequest,
   toIndexMeta,
   toSnippet,
@@ -19,13 +21,15 @@ export const ragSearch = defineTool({
     data: z.object({ snippets: z.array(z.object(snippetShape)) }),
     meta: z.object(indexMeta),
   }),
-  run: async (args, { retrieval }, { signal }) => {
-    const answer = await retrieval.find(toFindRequest(args), signal);
+  run: async (args, { retrieval }, call) => {
+    const answer = await retrieval.find(toFindRequest(args), call.signal, tellProgress(call));
     return { data: { snippets: answer.value.map(toSnippet) }, meta: toIndexMeta(answer) };
   },
   render: ({ data: { snippets }, meta }) =>
-    [
-      ...(snippets.length === 0 ? ["[nothing found]"] : snippets.map(({ src, text }) => `${src}\n${text}`)),
-      ...renderNotes(meta.notes),
-    ].join("\n"),
+    renderAnswer(
+      meta,
+      snippets.length === 0
+        ? ["[nothing found]"]
+        : snippets.map((found) => `${renderSrc(found)}\n${found.text}`),
+    ),
 });

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { Answer } from "../retrieve/engine.ts";
+import type { IndexProgress } from "../retrieve/index/index-status.ts";
 import type { Snippet } from "../retrieve/rank/search-request.ts";
 import type { Mentions, SymbolAt } from "../symbols/graph.ts";
+import type { CallContext } from "./contract.ts";
 
 /** Schemas and texts that the retrieval tools share. */
 
@@ -69,7 +71,10 @@ export const snippetShape = {
   text: z.string(),
   /** `path#Lx-Ly`. */
   src: z.string(),
+  /** Beside the others of the answer. */
   score: z.number(),
+  /** By itself: how well it fits the question, 0 to 1. */
+  relevance: z.number(),
 };
 
 export const srcOf = ({
@@ -82,11 +87,51 @@ export const srcOf = ({
   readonly endLine: number;
 }): string => `${path}#L${startLine}-L${endLine}`;
 
+/** Below this, a snippet may have nothing to do with the question, and says how well it fits. */
+const WEAK = 0.5;
+
+const rounded = (score: number): number => Math.round(score * 1000) / 1000;
+
 export const toSnippet = (snippet: Snippet) => ({
   text: snippet.text,
   src: srcOf(snippet),
-  score: Math.round(snippet.score * 1000) / 1000,
+  score: rounded(snippet.score),
+  relevance: rounded(snippet.relevance),
 });
+
+/** `src/a.ts#L1-L9`, and how well it fits where that is little. */
+export const renderSrc = ({
+  src,
+  relevance,
+}: {
+  readonly src: string;
+  readonly relevance: number;
+}): string => (relevance < WEAK ? `${src} (weak: ${relevance.toFixed(2)})` : src);
+
+/** While the index is being built, the first line says what is missing. */
+export const renderAnswer = (
+  { index, notes }: { readonly index: string; readonly notes: readonly string[] },
+  body: readonly string[],
+): string => {
+  const [first, ...rest] = renderNotes(notes);
+  const isPartial = index === "building" && first !== undefined;
+  return (isPartial ? [first, ...body, ...rest] : [...body, ...renderNotes(notes)]).join("\n");
+};
+
+const PHASES = {
+  wait: "another process is indexing",
+  list: "listing files",
+  index: "indexing",
+  embed: "computing vectors",
+};
+
+/** Passes the progress of indexing on to the client. */
+export const tellProgress =
+  ({ progress }: Pick<CallContext, "progress">) =>
+  ({ phase, done, total }: IndexProgress): void => {
+    // A client that is gone is noticed elsewhere.
+    progress(done, total > 0 ? total : undefined, PHASES[phase]).catch(() => {});
+  };
 
 export const symbolShape = z.object({
   name: z.string(),

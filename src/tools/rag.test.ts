@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { openTestApp, shareTestApp } from "../../test/app.ts";
+import { renderAnswer } from "./rag-shape.ts";
 
 const FILES = {
   "src/store.ts": `import { encode } from "./codec.ts";
@@ -114,7 +115,77 @@ describe("rag_search", () => {
     expect(new Set(await paths({ path_glob: "docs/**" }))).toEqual(new Set(["docs/guide.md"]));
     expect((await paths({ language: "typescript" })).every((path) => path.endsWith(".ts"))).toBe(true);
     expect((await paths({ kind: "prose" })).every((path) => path.endsWith(".md"))).toBe(true);
-    expect(await paths({ language: "cobol" })).toEqual([]);
+    expect((await paths({ language: "TS" })).length).toBeGreaterThan(0);
+  });
+
+  test("REQ-R4 filters that nothing passes are errors, with the nearest value", async () => {
+    const app = shared();
+    const refused = async (args: object): Promise<string> => {
+      const result = await app.ask("rag_search", { query: "record store", ...args });
+      if (result.kind !== "error") throw new Error(JSON.stringify(result));
+      expect(result.body.meta.error_code).toBe("invalid_args");
+      return result.body.error;
+    };
+    expect(await refused({ language: "typescrpt" })).toContain('Did you mean "typescript"?');
+    expect(await refused({ language: "cobol" })).toContain("Here are: typescript, markdown");
+    expect(await refused({ path_glob: "srk/**" })).toContain('Did you mean "src/**"?');
+    expect(await refused({ path_glob: "src/*.py" })).toContain("No indexed file matches");
+    expect(await refused({ kind: "cod" })).toContain("kind");
+  });
+
+  test("REQ-R4 fewer than asked for: why, and what brings more", async () => {
+    const app = await open("top_k = 20\ntoken_budget = 5000\n");
+    const notes = async (args: object): Promise<readonly string[]> =>
+      (await structured<Snippets>(app, "rag_search", { query: "record store", ...args })).meta.notes;
+    expect(await notes({ k: 1 })).toEqual([]);
+    expect(await notes({})).toEqual([]);
+    expect(await notes({ k: 20, budget_tokens: 60 })).toEqual([
+      expect.stringMatching(/^1 of 20: 60 tokens are used up; budget_tokens up to 5000 brings more\.$/),
+    ]);
+    expect(await notes({ k: 20, path_glob: "src/**" })).toEqual([
+      expect.stringMatching(
+        /^\d of 20: nothing else .*\. More by other words or a name from the code, or scope both, or a search without path_glob\.$/,
+      ),
+    ]);
+  });
+
+  test("REQ-R4 nothing is better than padding, and what fits badly says so", async () => {
+    const app = shared();
+    expect(await app.text("rag_search", { query: "recipe for chocolate cake" })).toMatch(
+      /^\[nothing found\]\n\[Nothing: no file is relevant enough\. More by other words/,
+    );
+    const weak = await app.text("rag_search", { query: "lattice of bytes" });
+    expect(weak).toMatch(/^src\/codec\.ts#L\d+-L\d+ \(weak: 0\.[34]\d\)\n/);
+    expect(await app.text("rag_search", { query: "encode a record" })).not.toContain("weak");
+  });
+
+  test("REQ-R4 the default scope finds prose where code has nothing", async () => {
+    const app = shared();
+    const { data, meta } = await structured<Snippets>(app, "rag_search", { query: "how to install it" });
+    expect(data.snippets[0]?.src).toMatch(/^docs\/guide\.md#/);
+    expect(meta.notes).toEqual(["Nothing in scope repo; these are from scope both."]);
+    const strict = await structured<Snippets>(app, "rag_search", {
+      query: "how to install it",
+      scope: "repo",
+    });
+    expect(strict.data.snippets).toEqual([]);
+  });
+
+  test("REQ-R11 the first question tells how far the index is, and waits for it", async () => {
+    const app = await open();
+    const told: [number, number | undefined, string | undefined][] = [];
+    const result = await app.ask(
+      "rag_search",
+      { query: "openStore" },
+      { progress: async (done, total, message) => void told.push([done, total, message]) },
+    );
+    expect(result).toMatchObject({ structured: { meta: { index: "ready", notes: [] } } });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.map(([, , message]) => message)).toContain("indexing");
+    const note = "Not indexed yet, and not found: 3 of 5 files. Ask again in a moment.";
+    expect(renderAnswer({ index: "building", notes: [note, "k is held."] }, ["a.ts#L1-L2"])).toBe(
+      `[${note}]\na.ts#L1-L2\n[k is held.]`,
+    );
   });
 
   test("FAIL-F3 a question is never syntax", async () => {

@@ -21,6 +21,10 @@ interface RetrievalWiring {
 /** Each thread holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
 const MAX_INDEX_THREADS = 4;
 
+/** Of a call's deadline, what is left for the answer after waiting for the first index. */
+const TO_ANSWER_MS = 3000;
+const MIN_WAIT_MS = 1000;
+
 /** A longer guide for agents is cut. */
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
@@ -30,7 +34,7 @@ const createIndex = ({ root, config, folders, withheldFiles, log }: RetrievalWir
     workspace: root,
     userState: folders.state,
     settings: () => {
-      const { tools, rag } = config().mcp;
+      const { tools, rag, request_timeout_seconds: timeoutSeconds } = config().mcp;
       return {
         roots: tools.allowed_roots,
         denylist: tools.denylist_globs,
@@ -38,6 +42,7 @@ const createIndex = ({ root, config, folders, withheldFiles, log }: RetrievalWir
         withheldFiles: withheldFiles.keys(),
         maxFileBytes: rag.max_file_kb * 1024,
         watch: rag.watch,
+        waitMs: Math.max(MIN_WAIT_MS, timeoutSeconds * 1000 - TO_ANSWER_MS),
         threads: rag.index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),
       };
     },

@@ -8,6 +8,8 @@ export interface Atom {
   readonly cut: number;
   /** The cost of keeping it in one chunk with the atom before. */
   readonly join: number;
+  /** No chunk reaches from before it into it: it starts a section. */
+  readonly opens?: boolean;
 }
 
 /** Costs of cuts: a chunk of half the target size costs 0.25, so that a cut worth 0.1 moves by a third of a chunk at most. */

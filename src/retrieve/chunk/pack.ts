@@ -33,6 +33,7 @@ export const pack = (lines: Lines, atoms: readonly Atom[], sizes: Sizes): Span[]
         best[end] = cost;
         from[end] = at;
       }
+      if (first.opens === true) break;
       joins += first.join;
     }
   }

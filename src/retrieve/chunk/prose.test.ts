@@ -50,6 +50,23 @@ test("Markdown is cut at headings, which give the path; fences and tables stay w
   ]);
 });
 
+test("REQ-R2 no chunk crosses sections, however small they are", () => {
+  const parts = Array.from(
+    { length: 12 },
+    (_, i) => `${"#".repeat(1 + (i % 3))} Part ${i}\n\nShort text ${i}.\n`,
+  );
+  for (const sizes of [SMALL, { targetChars: 3000, targetRows: 100, maxChars: 6000, maxRows: 200 }]) {
+    const { chunks } = cutProse(parts.join("\n"), "markdown", "prose", sizes);
+    expect(chunks.map(({ text }) => text.match(/Short text \d+/g)?.length)).toEqual(parts.map(() => 1));
+  }
+  // A heading without text of its own stays with its first subsection, and not with the next section.
+  expect(outline("# A\n\n## B\n\ntext\n\n## C\n\n## D\n\nmore\n", "markdown")).toEqual([
+    "1-5 A",
+    "7-7 A > C",
+    "9-11 A > D",
+  ]);
+});
+
 test("a heading is never left without what it is about, and defines nothing", () => {
   const text = Array.from({ length: 30 }, (_, i) => `## Part ${i}\n\n${"word ".repeat(30)}\n`).join("\n");
   for (const chunk of cutProse(text, "markdown", "prose", SMALL).chunks) {

@@ -17,6 +17,7 @@ const proseAtoms = (lines: Lines, { headings, blocks }: Structure, sizes: Sizes)
   const atoms: Atom[] = [];
   let afterBlank = true;
   let afterHeading = false;
+  let levelBefore = 0;
   for (let row = 0; row < lines.count; row++) {
     if (lines.blank(row)) {
       afterBlank = true;
@@ -25,7 +26,10 @@ const proseAtoms = (lines: Lines, { headings, blocks }: Structure, sizes: Sizes)
     const heading = heads.get(row);
     if (heading !== undefined) {
       const cut = afterHeading ? CUT.paragraph : CUT.nested * (heading.level - 1);
-      atoms.push({ from: row, to: heading.endRow, cut, join: 0 });
+      // A heading without text of its own stays with its first subsection.
+      const opens = !afterHeading || heading.level <= levelBefore;
+      atoms.push({ from: row, to: heading.endRow, cut, join: 0, opens });
+      levelBefore = heading.level;
       row = heading.endRow;
       afterHeading = true;
       afterBlank = false;
@@ -52,7 +56,7 @@ const proseAtoms = (lines: Lines, { headings, blocks }: Structure, sizes: Sizes)
   return atoms;
 };
 
-/** Cuts documents at their headings; fenced code and tables stay whole where they fit. */
+/** Cuts documents at their headings, so that no chunk crosses sections; fenced code and tables stay whole where they fit. */
 export const cutProse = (text: string, language: string, kind: ChunkKind, sizes: Sizes = SIZES): Cut => {
   const lines = toLines(text);
   const read = Object.hasOwn(HEADING_STYLES, language) ? HEADING_STYLES[language] : undefined;

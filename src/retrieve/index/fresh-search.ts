@@ -2,11 +2,13 @@ import { tokenCounter } from "../../host/os/token-counter.ts";
 import { memoize } from "../collections/memoize.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import type { RankWeights } from "../rank/rank-weights.ts";
-import type { SearchRequest, Snippet } from "../rank/search-request.ts";
+import { RELEVANCE_FLOOR } from "../rank/relevance.ts";
+import type { SearchEnd, SearchRequest, Snippet } from "../rank/search-request.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
 import type { Indexer } from "./indexer.ts";
+import { withoutLanguage } from "./language-words.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 
 export interface FreshSearchParts {
@@ -24,6 +26,23 @@ const PER_WANTED = 2;
 /** After that many rounds, a file that changes faster than it is read is left out. */
 const MAX_ROUNDS = 3;
 const MAX_COUNTED = 1000;
+
+/** What was found, and what ended the answer. */
+export interface Found {
+  readonly snippets: readonly Snippet[];
+  readonly end: SearchEnd;
+}
+
+const endOf = (
+  { k }: SearchRequest,
+  snippets: readonly Snippet[],
+  relevant: number,
+  hasIrrelevant: boolean,
+): SearchEnd => {
+  if (snippets.length >= k) return "full";
+  if (snippets.length < relevant) return "budget";
+  return hasIrrelevant ? "irrelevant" : "all";
+};
 
 /**
  * Searches, and reads every file that the answer quotes. A file that has changed is indexed again before the search is
@@ -47,12 +66,15 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
     });
   };
 
-  return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<readonly Snippet[]> => {
+  return async (request: SearchRequest, signal: AbortSignal | undefined): Promise<Found> => {
     // Snippets are selected again, and their texts counted again, when more files had to be read.
     const countTokens = memoize(await tokenCounter(), MAX_COUNTED);
-    const vector = await embedQuery(request.query, signal);
+    const query = withoutLanguage(request.query, loaded.files);
+    const vector = await embedQuery(query, signal);
     for (let round = 1; ; round++) {
-      const ranked = rank(request, vector);
+      const all = rank({ ...request, query }, vector);
+      // Nothing is better than padding.
+      const ranked = all.filter(({ relevance }) => relevance >= RELEVANCE_FLOOR);
       // Taken now: while the files are read, another call may bring newer content into the index.
       const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
       const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));
@@ -70,7 +92,8 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
         snippets = selectSnippets(ranked, request, textOf, countTokens);
       }
       const stale = [...read].filter(([, found]) => found === undefined).map(([path]) => path);
-      if (stale.length === 0 || round === MAX_ROUNDS) return snippets;
+      if (stale.length === 0 || round === MAX_ROUNDS)
+        return { snippets, end: endOf(request, snippets, ranked.length, all.length > ranked.length) };
       await indexer.refresh(stale, signal);
     }
   };

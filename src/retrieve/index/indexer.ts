@@ -21,7 +21,7 @@ export interface Indexer {
     onProgress?: (progress: IndexProgress) => void,
   ): Promise<IndexReport>;
   /** Brings the index up to date before a question is answered, within the time that a caller waits. */
-  catchUp(signal: AbortSignal | undefined): Promise<void>;
+  catchUp(signal: AbortSignal | undefined, onProgress?: (progress: IndexProgress) => void): Promise<void>;
   /** Indexes single files now; true where one of them had changed. */
   refresh(paths: readonly string[], signal: AbortSignal | undefined): Promise<boolean>;
   state(): IndexState;
@@ -42,7 +42,7 @@ export interface IndexerParts {
   readonly onWarning: (message: string) => void;
 }
 
-/** How long a caller waits for an index that is being built; then the answer says how far it is. */
+/** How long a caller waits for an index that is being built, unless the settings say; then the answer says how far it is. */
 const WAIT_MS = 5000;
 /** Where a watch does not see everything, the files are scanned before a question, but not before each of a series. */
 const POLL_MS = 1000;
@@ -192,14 +192,19 @@ const needsScan = ({ isBehind, scanned, settings, watched }: Indexing, calledMs:
   return watched?.isComplete() !== true && performance.now() - scanned.endedMs > POLL_MS;
 };
 
-const catchUp = async (state: Indexing, signal: AbortSignal | undefined): Promise<void> => {
+const catchUp = async (
+  state: Indexing,
+  signal: AbortSignal | undefined,
+  onProgress?: (progress: IndexProgress) => void,
+): Promise<void> => {
   const { loaded, runs } = state;
+  const waitMs = state.settings().waitMs ?? WAIT_MS;
   const calledMs = performance.now();
   loaded.sync();
   // Twice, in case the participants of the current run abort it.
   for (let attempt = 0; attempt < 2 && needsScan(state, calledMs); attempt++) {
     runs.startInBackground();
-    await runs.waitUntilAge(WAIT_MS, signal);
+    await runs.wait(waitMs, signal, onProgress);
   }
   const isIdle = runs.current() === undefined;
   // Without any index, an answer would look as if there were nothing to find.
@@ -207,7 +212,7 @@ const catchUp = async (state: Indexing, signal: AbortSignal | undefined): Promis
     throw state.failure;
   if (state.watched === undefined || !isIdle) return;
   await waitFor(applyChanges(state), signal);
-  if (runs.current() !== undefined) await runs.waitUntilAge(WAIT_MS, signal);
+  if (runs.current() !== undefined) await runs.wait(Math.min(waitMs, WAIT_MS), signal);
   else if (state.scanned === undefined || performance.now() - state.scanned.endedMs > RESCAN_MS)
     runs.startInBackground();
 };
@@ -271,7 +276,7 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
       const after = await runs.join(force && before === undefined, signal, onProgress);
       return before === undefined ? after : addReports(before, after);
     },
-    catchUp: (signal) => catchUp(state, signal),
+    catchUp: (signal, onProgress) => catchUp(state, signal, onProgress),
     refresh: (paths, signal) => refresh(state, paths, signal),
     state: () => {
       const progress = runs.current();

@@ -265,7 +265,7 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     catchUp: async (signal) => {
       if (loaded.unembedded.size === 0) return;
       runs.startInBackground();
-      await runs.waitUntilAge(WAIT_MS, signal);
+      await runs.wait(WAIT_MS, signal);
     },
     missing: () => loaded.unembedded.size,
     close: async () => {

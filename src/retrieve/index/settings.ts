@@ -13,6 +13,8 @@ export interface IndexSettings {
   readonly watch: boolean;
   /** Maximum number of indexer threads; 0: everything is done in the calling thread. */
   readonly threads: number;
+  /** How long a caller waits for an index that is being built; left out: a few seconds. */
+  readonly waitMs?: number;
 }
 
 /** More files than this are left out, with a warning: only a mistaken root has so many. */

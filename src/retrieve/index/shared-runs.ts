@@ -22,8 +22,12 @@ export interface SharedRuns<R = IndexReport> {
   ): Promise<R>;
   /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
   startInBackground(): void;
-  /** Waits for the current run until it is this old, so that late callers do not wait long for a long run. */
-  waitUntilAge(ageMs: number, signal: AbortSignal | undefined): Promise<void>;
+  /** Waits for the current run, for a time. */
+  wait(
+    maxMs: number,
+    signal: AbortSignal | undefined,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<void>;
   current(): IndexProgress | undefined;
   close(): Promise<void>;
 }
@@ -110,15 +114,19 @@ export const createSharedRuns = <R>(
         if (!started.controller.signal.aborted) onBackgroundFailure(error);
       });
     },
-    waitUntilAge: async (ageMs, signal) => {
+    wait: async (maxMs, signal, onProgress) => {
       const current = live();
       if (current === undefined) return;
-      const leftMs = current.startedMs + ageMs - performance.now();
       const end = current.promise.catch((error: unknown) => {
         // A run that its participants aborted is not this caller's failure.
         if (!current.controller.signal.aborted) throw error;
       });
-      if (leftMs > 0) await waitFor(end, signal, Math.ceil(leftMs));
+      if (onProgress !== undefined) current.listeners.add(onProgress);
+      try {
+        await waitFor(end, signal, maxMs);
+      } finally {
+        if (onProgress !== undefined) current.listeners.delete(onProgress);
+      }
     },
     current: () => live()?.progress,
     close: async () => {

@@ -6,9 +6,10 @@ import { createLexicalIndex } from "../terms/lexical-index.ts";
 import type { PackedTerms } from "../terms/packed-terms.ts";
 import { tokenize } from "../terms/tokenize.ts";
 import { createNameIndex } from "./name-index.ts";
-import { type QueryShape, shapeOf } from "./query-shape.ts";
+import { joinName, type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
+import { coverageOf, relevanceOf } from "./relevance.ts";
 import type { Scope } from "./search-request.ts";
 
 /** What the index keeps of a chunk, beside its terms and its vector. */
@@ -27,6 +28,8 @@ export interface IndexedChunk extends ChunkFacts {
 export interface RankedChunk extends ChunkFacts {
   /** 0 to 1, comparable within one answer. */
   readonly score: number;
+  /** How well it fits the question by itself, 0 to 1: the score says only how well it fits beside the others. */
+  readonly relevance: number;
 }
 
 export interface ChunkQuery {
@@ -183,9 +186,20 @@ export const createChunkIndex = ({
         ...(query.weights === undefined ? {} : { weights: query.weights }),
       });
       const best = ranked[0]?.score ?? 0;
-      return ranked.slice(0, query.limit).map(({ candidate: { facts }, score }) => ({
+      const top = ranked.slice(0, query.limit);
+      const coverage = coverageOf(
+        shape,
+        top.map(({ candidate }) => candidate.id),
+        lexical,
+      );
+      return top.map(({ candidate: { facts, similarity, id, defines }, score }) => ({
         ...facts,
         score: best > 0 ? score / best : 0,
+        relevance: relevanceOf(
+          similarity,
+          coverage.get(id) ?? 0,
+          defines.some((name) => shape.names.has(joinName(name))),
+        ),
       }));
     },
   };

@@ -14,6 +14,12 @@ export interface SearchRequest {
   readonly kind?: ChunkKind;
 }
 
+/**
+ * Why there are no more snippets: as many as asked for; the budget is used up; the rest has nothing to do with the
+ * question; or there is nothing else in what is searched.
+ */
+export type SearchEnd = "full" | "budget" | "irrelevant" | "all";
+
 export interface Snippet {
   readonly path: string;
   readonly startLine: number;
@@ -21,6 +27,8 @@ export interface Snippet {
   readonly text: string;
   /** Between 0 and 1; comparable within one answer. */
   readonly score: number;
+  /** How well it fits the question by itself, between 0 and 1. */
+  readonly relevance: number;
   readonly language: string;
   readonly name: string;
   /** The text was cut to the token budget. */

@@ -16,6 +16,7 @@ const chunk = (id: number): RankedChunk => ({
   name: "",
   defines: [],
   score: 1 / id,
+  relevance: 1,
 });
 
 const select = (texts: readonly (string | undefined)[], k: number, budgetTokens: number) =>

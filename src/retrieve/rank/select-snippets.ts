@@ -49,8 +49,8 @@ export const selectSnippets = (
     if (snippets.length >= k || left <= 0) break;
     const found = textOf(chunk);
     if (found === undefined) continue;
-    const { path, score, language, name } = chunk;
-    const common = { path, startLine: found.startLine, score, language, name };
+    const { path, score, language, name, relevance } = chunk;
+    const common = { path, startLine: found.startLine, score, relevance, language, name };
     const cost = countTokens(found.text);
     if (cost <= left) {
       snippets.push({ ...common, endLine: found.endLine, text: found.text, cut: false });
