@@ -8,7 +8,7 @@ import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
 import { textOfChunk } from "./file-entry.ts";
 import type { Indexer } from "./indexer.ts";
-import { withoutLanguage } from "./language-words.ts";
+import { withoutLanguage } from "./language-name.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 
 export interface FreshSearchParts {

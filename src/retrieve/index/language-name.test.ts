@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withoutLanguage } from "./language-words.ts";
+import { withoutLanguage } from "./language-name.ts";
 
 const files = (...languages: string[]) =>
   new Map(languages.map((language, i) => [`f${i}`, { language, state: "indexed" as const }]));

@@ -21,10 +21,10 @@ const mainLanguage = (files: Files): string | undefined => {
  * leads to the few files that mention it (CoSQA: +0.018). A question of one word is left as it is.
  */
 export const withoutLanguage = (query: string, files: Files): string => {
-  const words = query.match(WORD) ?? [];
-  if (words.length < 2) return query;
+  const terms = query.match(WORD) ?? [];
+  if (terms.length < 2) return query;
   const language = mainLanguage(files);
-  if (language === undefined || !words.some((word) => word.toLowerCase() === language)) return query;
+  if (language === undefined || !terms.some((word) => word.toLowerCase() === language)) return query;
   const rest = query.replace(WORD, (word) => (word.toLowerCase() === language ? " " : word)).trim();
   return /[\p{L}\p{N}]/u.test(rest) ? rest : query;
 };
