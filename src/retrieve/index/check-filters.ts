@@ -1,6 +1,6 @@
-import picomatch from "picomatch";
 import { LlmcError } from "../../base/error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
+import { compileGlob } from "../../policy/globs.ts";
 import { languageOf } from "../../syntax/languages.ts";
 import type { SearchRequest } from "../rank/search-request.ts";
 import type { IndexState } from "./index-status.ts";
@@ -47,8 +47,8 @@ const nearestGlob = (glob: string, files: Files): string | undefined => {
 };
 
 const checkGlobs = (globs: readonly string[], files: Files): void => {
-  const matches = picomatch([...globs], { dot: true });
-  for (const path of files.keys()) if (matches(path)) return;
+  const matches = globs.map((glob) => compileGlob(glob));
+  for (const path of files.keys()) if (matches.some((isMatch) => isMatch(path))) return;
   const [glob = ""] = globs;
   const near = nearestGlob(glob, files);
   throw unknown(
