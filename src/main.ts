@@ -1,3 +1,4 @@
+import { showControls } from "./base/text.ts";
 import { describeFailure } from "./cli/describe-failure.ts";
 import { parseServe } from "./cli/serve-flags.ts";
 import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
@@ -19,7 +20,7 @@ const run = async (argv: readonly string[]): Promise<void> => {
 
 const fail = (thrown: unknown): void => {
   const { text, exit } = describeFailure(thrown);
-  stderr.write(text);
+  stderr.write(showControls(text));
   process.exitCode = exit;
 };
 

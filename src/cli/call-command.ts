@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
-import { cleanName, showControls } from "../base/text.ts";
+import { cleanName } from "../base/text.ts";
 import { EFFECTS, LOCAL } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Io } from "./io.ts";
@@ -59,8 +59,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
       may: new Set<string>(EFFECTS),
     },
     progress: async (done, total, message) => {
-      if (io.canRedraw)
-        io.err(`${showControls(message ?? "working")} ${done}${total === undefined ? "" : `/${total}`}\n`);
+      if (io.canRedraw) io.err(`${message ?? "working"} ${done}${total === undefined ? "" : `/${total}`}\n`);
     },
   });
   if (result.kind === "questions") {

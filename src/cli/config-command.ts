@@ -12,7 +12,7 @@ export const showConfig = (
   io: Io,
   options: { readonly origin: boolean; readonly json: boolean },
 ): void => {
-  io.out(
+  io[options.json ? "data" : "out"](
     options.json ? `${JSON.stringify(toJson(loaded, options), null, 2)}\n` : describeConfig(loaded, options),
   );
 };
@@ -20,7 +20,7 @@ export const showConfig = (
 export const validateConfig = (loaded: Loaded, io: Io, options: { readonly json: boolean }): void => {
   if (options.json) {
     const { file, warnings, waiting } = toJson(loaded, { origin: false });
-    io.out(`${JSON.stringify({ valid: true, file, warnings, waiting }, null, 2)}\n`);
+    io.data(`${JSON.stringify({ valid: true, file, warnings, waiting }, null, 2)}\n`);
     return;
   }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
@@ -39,7 +39,7 @@ export const explainConfig = (
   io: Io,
   options: { readonly json: boolean },
 ): void => {
-  io.out(
+  io[options.json ? "data" : "out"](
     options.json
       ? `${JSON.stringify(explainAsJson(key, loaded), null, 2)}\n`
       : `${explainKey(key, loaded)}\n`,
@@ -73,7 +73,7 @@ export const runInit = async (
   }
   const text = await extend(all ? fullTemplate() : shortTemplate());
   if (print) {
-    io.out(text);
+    io.data(text);
     return false;
   }
   await disk.writeText(path, text).catch((cause: unknown) => {

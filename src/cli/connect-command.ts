@@ -25,7 +25,7 @@ export const runConnect = async (
   io: Io,
 ): Promise<void> => {
   if (print) {
-    io.out(
+    io.data(
       `# ${locateTarget(request).files[0]}\n${printEntry(request.client, buildEntry(request), request.name)}\n`,
     );
     return;

@@ -21,7 +21,7 @@ export const runDoctor = (
 ): boolean => {
   const healthy = findings.every(({ state }) => state !== "bad");
   if (options.json) {
-    io.out(`${JSON.stringify({ healthy, findings }, null, 2)}\n`);
+    io.data(`${JSON.stringify({ healthy, findings }, null, 2)}\n`);
     return healthy;
   }
   const width = Math.max(...findings.map(({ name }) => name.length));

@@ -58,7 +58,7 @@ export const runIndex = async (
   options: IndexOptions & { readonly json: boolean },
 ): Promise<void> => {
   const report = await withProgressBar(indexer, io, options);
-  io.out(
+  io[options.json ? "data" : "out"](
     options.json ? `${JSON.stringify(report)}\n` : `${bold("index", io.hasColours)} ${summarize(report)}\n`,
   );
 };

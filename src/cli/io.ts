@@ -1,9 +1,15 @@
+import { showControls } from "../base/text.ts";
+
 /** The terminal; the wiring provides it. */
 export interface Io {
+  /** Text for people. Names in it may come from anybody, so control characters are made visible, on a pipe as well. */
   out(text: string): void;
-  /** Content of files and commands: on a terminal its control characters are made visible. */
+  /** Data for programs, content of files and commands: only on a terminal are control characters made visible. */
   data(text: string): void;
+  /** Text for people, as `out`. */
   err(text: string): void;
+  /** Draws the current line of stderr again. */
+  redraw(line: string): void;
   /** Whether stdout is a terminal that shows colours, and the user wants them (NO_COLOR, TERM=dumb). */
   readonly hasColours: boolean;
   /** Whether stderr is a terminal on which a line can be drawn again. */
@@ -24,6 +30,19 @@ export const green = paint(32);
 export const yellow = paint(33);
 export const red = paint(31);
 export const bold = paint(1);
+
+/** What `paint` and diffs write. A name can at most change a colour, and only where colours are shown. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const OWN_COLOURS = /(\u001b\[(?:0|1|3[1236])m)/;
+
+/** Text for people with its control characters made visible, except the colours of our own. */
+export const forPeople = (text: string, hasColours: boolean): string =>
+  hasColours
+    ? text
+        .split(OWN_COLOURS)
+        .map((part, at) => (at % 2 === 1 ? part : showControls(part)))
+        .join("")
+    : showControls(text);
 
 /** Pads the cells of each column, except the last, to the widest one. */
 export const table = (rows: readonly (readonly string[])[]): string => {

@@ -17,8 +17,11 @@ const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
     out: (more) => {
       text += more;
     },
-    data: () => {},
+    data: (more) => {
+      text += more;
+    },
     err: () => {},
+    redraw: () => {},
     hasColours: false,
     canRedraw: false,
     canAsk: false,

@@ -22,7 +22,7 @@ export const runLocks = (
 ): void => {
   const held = locks.list();
   if (options.json) {
-    io.out(`${JSON.stringify(held, null, 2)}\n`);
+    io.data(`${JSON.stringify(held, null, 2)}\n`);
     return;
   }
   if (held.length === 0) {

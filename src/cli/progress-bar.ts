@@ -23,10 +23,8 @@ const render = ({ phase, done, total }: IndexProgress): string => {
   return `${PHASES[phase]} ${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${total}`;
 };
 
-const CLEAR_LINE = "\r\u001b[K";
-
 /** One line on stderr that is drawn again and again; nothing where stderr is no terminal. */
-export const createProgressBar = (io: Pick<Io, "err" | "canRedraw">, now: () => number) => {
+export const createProgressBar = (io: Pick<Io, "redraw" | "canRedraw">, now: () => number) => {
   let shownAt = Number.NEGATIVE_INFINITY;
   let isShown = false;
   return {
@@ -34,10 +32,10 @@ export const createProgressBar = (io: Pick<Io, "err" | "canRedraw">, now: () => 
       if (!io.canRedraw || now() - shownAt < EVERY_MS) return;
       shownAt = now();
       isShown = true;
-      io.err(`${CLEAR_LINE}${render(progress)}`);
+      io.redraw(render(progress));
     },
     clear: (): void => {
-      if (isShown) io.err(CLEAR_LINE);
+      if (isShown) io.redraw("");
       isShown = false;
     },
   };

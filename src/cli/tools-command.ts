@@ -44,7 +44,7 @@ export const runTools = async (
   const modes = options.mode === undefined ? OFFERED_MODES : [options.mode];
   const costs = await Promise.all(modes.map((mode) => modeCost(core, mode, count)));
   if (options.json) {
-    io.out(`${JSON.stringify(costs, null, 2)}\n`);
+    io.data(`${JSON.stringify(costs, null, 2)}\n`);
     return;
   }
   for (const { mode, tools, tokens, bytes } of costs) {

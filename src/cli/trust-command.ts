@@ -96,7 +96,7 @@ export const askForTrust = async (trust: Trust, plan: TrustPlan, io: Io): Promis
 
 const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> => {
   const records = await trust.list();
-  if (json) io.out(`${JSON.stringify(records, null, 2)}\n`);
+  if (json) io.data(`${JSON.stringify(records, null, 2)}\n`);
   else if (records.length === 0) io.out("No workspace is trusted.\n");
   for (const { workspace, values, digests } of json ? [] : records) {
     const files = Object.values(digests).reduce((sum, folder) => sum + Object.keys(folder).length, 0);
@@ -122,7 +122,7 @@ export const runTrust = async (
   if (options.revoke) return revoke(trust, io);
   const plan = await trust.plan();
   if (plan.isGranted) {
-    io.out(
+    io[options.json ? "data" : "out"](
       options.json
         ? `${JSON.stringify(jsonOf(plan), null, 2)}\n`
         : `${plan.workspace}: there is nothing to trust${plan.file === undefined ? "" : `; everything that ${plan.file} asks for is granted`}.\n`,
@@ -132,7 +132,7 @@ export const runTrust = async (
   }
   if (options.yes) {
     await trust.grant(plan);
-    if (options.json) io.out(`${JSON.stringify({ ...jsonOf(plan), trusted: true }, null, 2)}\n`);
+    if (options.json) io.data(`${JSON.stringify({ ...jsonOf(plan), trusted: true }, null, 2)}\n`);
     else io.out(`${describePlan(plan)}${plan.workspace} is trusted with this.\n`);
     return;
   }
@@ -141,7 +141,9 @@ export const runTrust = async (
     io.out(isTrusted ? `${plan.workspace} is trusted with this.\n` : "Nothing was granted.\n");
     return;
   }
-  io.out(options.json ? `${JSON.stringify(jsonOf(plan), null, 2)}\n` : describePlan(plan));
+  io[options.json ? "data" : "out"](
+    options.json ? `${JSON.stringify(jsonOf(plan), null, 2)}\n` : describePlan(plan),
+  );
   throw new LlmcError(
     "forbidden",
     "Nothing was granted, because there is no terminal to ask for confirmation.",
@@ -160,7 +162,7 @@ export const validateRepo = async (
 ): Promise<void> => {
   const plan = await trust.plan();
   if (options.json) {
-    io.out(`${JSON.stringify({ ...jsonOf(plan), warnings: loaded.warnings }, null, 2)}\n`);
+    io.data(`${JSON.stringify({ ...jsonOf(plan), warnings: loaded.warnings }, null, 2)}\n`);
     return;
   }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);

@@ -22,7 +22,7 @@ export const runUsage = <S>(
   options: { readonly json?: boolean; readonly days?: string; readonly session?: string },
 ): void => {
   const found = summary({ days: daysOf(options.days), session: options.session });
-  io.out(
-    options.json === true ? `${JSON.stringify(found, null, 2)}\n` : text(found, { bars: io.hasColours }),
+  io[options.json ? "data" : "out"](
+    options.json ? `${JSON.stringify(found, null, 2)}\n` : text(found, { bars: io.hasColours }),
   );
 };

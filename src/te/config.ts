@@ -1,5 +1,6 @@
 import type { Loaded } from "../config/load.ts";
 import type { TeParts } from "./parts.ts";
+import { tell } from "./tell.ts";
 
 /** The part of the configuration that `te` uses. */
 export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles">;
@@ -13,13 +14,11 @@ export const loadTeConfig = async (load: TeParts["load"], root: string): Promise
     const { config, waiting } = await load(root);
     if (waiting.some(({ key }) => OWN_KEYS.test(key))) {
       const { describeWaiting } = await import("../config/waiting.ts");
-      process.stderr.write(`te: ${describeWaiting(waiting)}\n`);
+      tell(`te: ${describeWaiting(waiting)}`);
     }
     return config.mcp;
   } catch {
-    process.stderr.write(
-      "te: llmc's configuration has an error (llmc config validate); its defaults are used\n",
-    );
+    tell("te: llmc's configuration has an error (llmc config validate); its defaults are used");
     const { buildConfig } = await import("../config/sections.ts");
     return buildConfig(new Map()).mcp;
   }

@@ -4,9 +4,10 @@ import { estimateTokens } from "../envelope/text/token-estimate.ts";
 import { exitStatus } from "../host/run/contract.ts";
 import { runThrough } from "../host/run/direct.ts";
 import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
+import { tell } from "./tell.ts";
 
 const reportFailure = (failure: string | undefined): void => {
-  if (failure !== undefined) process.stderr.write(`te: ${failure}\n`);
+  if (failure !== undefined) tell(`te: ${failure}`);
 };
 
 /** How much of the output is kept to estimate its tokens. */

@@ -6,6 +6,7 @@ import { findWorkspace } from "../host/os/find-workspace.ts";
 import { loadTeConfig, type TeConfig } from "./config.ts";
 import type { TeParts } from "./parts.ts";
 import type { RunContext, RunRequest } from "./run-context.ts";
+import { tell } from "./tell.ts";
 
 /** As timeout(1) and env(1): the failure is ours, not the command's. */
 const OWN_FAILURE = 125;
@@ -30,7 +31,7 @@ const fail = (thrown: unknown): number => {
   const { code, message, hint, cause } = toLlmcError(thrown);
   // te has no log: the detail goes to whoever typed the command.
   const detail = code === "internal_error" && cause instanceof Error ? cause.stack : hint;
-  process.stderr.write(`te: ${message}${detail === undefined ? "" : `\n    ${detail}`}\n`);
+  tell(`te: ${message}${detail === undefined ? "" : `\n    ${detail}`}`);
   return OWN_FAILURE;
 };
 
@@ -80,7 +81,7 @@ const perform = async (request: TeRequest, parts: TeParts): Promise<number> => {
   const { answerFor } = await import("./answer.ts");
   const { text, note } = await answerFor(request, workspace, parts);
   print(process.stdout.isTTY ? showControls(text) : text);
-  if (note !== "") process.stderr.write(`${note}\n`);
+  if (note !== "") tell(note);
   return 0;
 };
 

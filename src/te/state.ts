@@ -3,6 +3,7 @@ import type { Handles } from "../host/state/handles/handles.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage, type Usage } from "../host/state/usage/usage.ts";
 import type { TeConfig } from "./config.ts";
+import { tell } from "./tell.ts";
 
 export interface TeState {
   readonly usage: Usage;
@@ -21,7 +22,7 @@ export const openTeState = (
   const state = createStateDb({
     workspace,
     userState,
-    onWarning: (message) => void process.stderr.write(`te: ${message}\n`),
+    onWarning: (message) => tell(`te: ${message}`),
   });
   const now = () => Date.now();
   const put: Handles["put"] = async (...args) => {

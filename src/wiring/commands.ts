@@ -211,13 +211,13 @@ const actions: Actions = {
     }),
   completion: async (shell) => {
     const { completionScript } = await import("../cli/completion.ts");
-    io.out(completionScript(createProgram(actions, VERSION), shell));
+    io.data(completionScript(createProgram(actions, VERSION), shell));
   },
   token: async (options) => {
     const request = await requestOf(options);
     const { config } = await loadFor(request);
     const { tokenOf } = await import("./token-file.ts");
-    io.out(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
+    io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
   },
   connect: async (client, options) => {
     const [{ runConnect }, { programLaunch }] = await Promise.all([

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
-import type { Io } from "../cli/io.ts";
+import { forPeople, type Io } from "../cli/io.ts";
 import { stderr } from "./request.ts";
 
 const isDumb = process.env["TERM"] === "dumb";
@@ -29,14 +29,18 @@ const ask = async (question: string): Promise<string> => {
   }
 };
 
+const hasColours = Boolean(process.stdout.isTTY) && !isDumb && !refusesColours;
+const CLEAR_LINE = "\r\u001b[K";
+
 /** The terminal, as the commands see it. */
 export const io: Io = {
-  out: (line) => void process.stdout.write(line),
+  out: (text) => void process.stdout.write(forPeople(text, hasColours)),
   data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
-  err: (line) => stderr.write(line),
-  hasColours: Boolean(process.stdout.isTTY) && !isDumb && !refusesColours,
+  err: (text) => stderr.write(showControls(text)),
+  redraw: (line) => stderr.write(`${CLEAR_LINE}${showControls(line)}`),
+  hasColours,
   canRedraw: Boolean(process.stderr.isTTY) && !isDumb,
   canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
-  confirm: async (question) => /^y(es)?$/i.test((await ask(`${question} [y/N] `)).trim()),
+  confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
   readInput: () => text(process.stdin),
 };

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp, TEST_CALLER } from "../app.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
@@ -88,5 +88,50 @@ describe("FAIL-J12: llmc call", () => {
     } finally {
       rmSync(root, { recursive: true });
     }
+  });
+});
+
+describe("FAIL-J12: a workspace whose own name has control characters", () => {
+  const open = (): { readonly root: string; readonly run: (...args: string[]) => string } => {
+    const parent = realpathSync(mkdtempSync(join(tmpdir(), "llmc-name-")));
+    onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+    const root = join(parent, "w\u001b]0;owned\u0007\u009b31m");
+    mkdirSync(root);
+    writeFileSync(join(root, "llmc.toml"), '[mcp.tools]\nrun_cmd_allowlist = ["npm"]\n');
+    return {
+      root,
+      run: (...args) => {
+        const { stdout, stderr } = spawnSync(launcher, args, {
+          cwd: root,
+          env: cleanEnv(),
+          encoding: "utf8",
+        });
+        return stdout + stderr;
+      },
+    };
+  };
+
+  test.each([
+    ["trust", "--yes"],
+    ["trust", "--revoke"],
+    ["trust"],
+    ["doctor"],
+    ["repo", "validate"],
+    ["config", "validate"],
+    ["config", "validate", "too", "many", "\u001b[2J"],
+    ["\u001b[2J"],
+    ["call", "\u001b[2J"],
+    ["locks"],
+    ["tools"],
+  ])("llmc %s %s shows them", (...args) => {
+    const text = open().run(...args.filter((arg) => typeof arg === "string"));
+    expect(text).not.toBe("");
+    expect(text).not.toMatch(CONTROLS);
+  });
+
+  test("data for programs is what it is", () => {
+    const { root, run } = open();
+    const { workspace } = JSON.parse(run("trust", "--yes", "--json")) as { workspace: string };
+    expect(workspace).toBe(root);
   });
 });
