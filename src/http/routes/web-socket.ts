@@ -24,14 +24,18 @@ const PATH = "/ws";
 const PING_MS = 30_000;
 /** WebSockets that one token may have open. */
 const MAX_SOCKETS_PER_TOKEN = 64;
-/** Policy violation (RFC 6455, 7.4.1). */
-const TOKEN_REVOKED = 1008;
+/** RFC 6455, 7.4.1. */
+const POLICY_VIOLATION = 1008;
 /** Calls that one connection may have running or waiting. */
 const MAX_CALLS = 64;
 /** How long a client has to answer a close frame. */
 const CLOSE_MS = 500;
 /** With more unsent bytes than this, progress is left out. */
 const BACKLOG_BYTES = 1_048_576;
+/** With more unsent bytes than this, the client is not reading: its connection ends, so that answers do not pile up. */
+const MAX_BACKLOG_BYTES = 4 * BACKLOG_BYTES;
+/** Try again later (RFC 6455, 7.4.1 and the registry of IANA). */
+const NOT_READING = 1013;
 
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const callMessage = toolBody.extend({ id });
@@ -49,6 +53,13 @@ interface Session {
   readonly calls: Map<unknown, InFlightRequest>;
 }
 
+/** One message. */
+interface Receipt {
+  readonly correlationId: string;
+  /** Whether it was counted against the rate limit of its token. */
+  isCounted: boolean;
+}
+
 const isCancel = (message: unknown): boolean =>
   typeof message === "object" && message !== null && "cancel" in message;
 
@@ -60,14 +71,26 @@ const idIn = (message: unknown): unknown => {
 const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
 
-const send = ({ socket }: Session, to: unknown, event: StreamEvent, data: unknown): void => {
-  if (socket.readyState !== socket.OPEN) return;
-  if (event === "progress" && socket.bufferedAmount > BACKLOG_BYTES) return;
-  socket.send(JSON.stringify({ id: to, event, data }));
-};
-
 const abortCalls = ({ calls }: Session): void => {
   for (const call of calls.values()) call.end(true);
+};
+
+/** A client that does not take part in closing loses the connection, and what waits for it, a moment later. */
+const endSession = (session: Session, code: number, reason: string): void => {
+  const { socket } = session;
+  abortCalls(session);
+  socket.close(code, reason);
+  setTimeout(() => socket.terminate(), CLOSE_MS).unref();
+};
+
+const send = (session: Session, to: unknown, event: StreamEvent, data: unknown): void => {
+  const { socket } = session;
+  if (socket.readyState !== socket.OPEN) return;
+  if (event === "progress" && socket.bufferedAmount > BACKLOG_BYTES) return;
+  // Looked at before the answer, so that one large answer to a client that reads is always sent.
+  if (socket.bufferedAmount > MAX_BACKLOG_BYTES)
+    endSession(session, NOT_READING, "the client does not read its answers");
+  else socket.send(JSON.stringify({ id: to, event, data }));
 };
 
 const call = async (
@@ -75,14 +98,15 @@ const call = async (
   session: Session,
   message: CallMessage,
   inFlight: InFlightRequest,
-  correlationId: string,
+  receipt: Receipt,
 ): Promise<unknown> => {
+  receipt.isCounted = true;
   const identity = await authorizer.authorizeMessage(session.identity, inFlight);
   const { signal } = inFlight;
   const origin = originOf(core.settings(), {
     identity,
     headers: session.headers,
-    correlationId,
+    correlationId: receipt.correlationId,
     sessionId: message.session_id,
     signal,
     progress: async (...step) => send(session, message.id, "progress", progressData(...step)),
@@ -95,7 +119,7 @@ const startCall = async (
   context: RouteContext,
   session: Session,
   given: unknown,
-  correlationId: string,
+  receipt: Receipt,
 ): Promise<void> => {
   const message = (await validateArguments(callMessage, given)) as CallMessage;
   const { calls } = session;
@@ -105,24 +129,39 @@ const startCall = async (
   const inFlight = context.inFlight.begin();
   calls.set(message.id, inFlight);
   try {
-    send(session, message.id, "result", await call(context, session, message, inFlight, correlationId));
+    send(session, message.id, "result", await call(context, session, message, inFlight, receipt));
   } finally {
     calls.delete(message.id);
     inFlight.end(false);
   }
 };
 
+/** Counts a message that never became a call; whoever sends too many of them is not answered any more. */
+const countInvalid = async ({ authorizer, inFlight }: RouteContext, session: Session): Promise<void> => {
+  const counted = inFlight.begin();
+  try {
+    await authorizer.authorizeMessage(session.identity, counted);
+  } catch (thrown) {
+    if (toLlmcError(thrown).code === "rate_limited")
+      endSession(session, POLICY_VIOLATION, "too many invalid messages");
+  } finally {
+    counted.end(false);
+  }
+};
+
 const receive = async (context: RouteContext, session: Session, data: RawData): Promise<void> => {
   const correlationId = context.newId();
+  const receipt: Receipt = { correlationId, isCounted: false };
   let message: unknown;
   try {
     message = parseGuardedBytes(bytesOf(data));
-    if (!isCancel(message)) return await startCall(context, session, message, correlationId);
+    if (!isCancel(message)) return await startCall(context, session, message, receipt);
     const { id: cancelled } = (await validateArguments(cancelMessage, message)) as z.infer<
       typeof cancelMessage
     >;
     session.calls.get(cancelled)?.end(true);
   } catch (thrown) {
+    if (!receipt.isCounted) await countInvalid(context, session);
     const error = toLlmcError(thrown);
     if (error.code === "internal_error" && error !== thrown) context.onInternalError(error, correlationId);
     send(session, idIn(message), "error", renderForHttp(error, correlationId));
@@ -152,11 +191,7 @@ const serveSocket = (context: RouteContext, session: Session): void => {
   const stopHeartbeat = startHeartbeat(socket);
   const forget = context.connections.add({
     identity,
-    end: () => {
-      abortCalls(session);
-      socket.close(TOKEN_REVOKED, "the token was revoked or changed");
-      setTimeout(() => socket.terminate(), CLOSE_MS).unref();
-    },
+    end: () => endSession(session, POLICY_VIOLATION, "the token was revoked or changed"),
   });
   socket.on("message", (data) => void receive(context, session, data));
   // For a frame that is too large or broken, the library closes the connection with the right code.
