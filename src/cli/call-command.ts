@@ -43,7 +43,7 @@ const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promis
 
 /** Calls one tool in the same way as any client does. The result goes to stdout; a failure is thrown. */
 export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
-  const { defaultAgentId, defaultModel } = core.settings();
+  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
   const result = await core.call({
     tool: options.tool,
     args: await parseArguments(options.args, io, options.signal),
@@ -53,6 +53,7 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
       agentId: cleanName(options.agent ?? defaultAgentId),
       sessionId: cleanName(options.session ?? options.correlationId),
       model: cleanName(options.model ?? defaultModel),
+      budgetProfile: defaultBudgetProfile,
       transport: "cli",
       principal: LOCAL,
       owner: `cli:${options.correlationId}`,

@@ -1,5 +1,6 @@
 import { type LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
+import { subjectOf } from "../observe/subject.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
 import { boundContent } from "./bound.ts";
@@ -91,6 +92,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
     }
     close(name, result.kind === "error" ? result.error : undefined, {
       truncated: result.kind === "ok" && result.truncated,
+      subject: () => subjectOf(request.args, result.kind === "ok"),
       texts: { input: () => JSON.stringify(request.args ?? {}), output: () => textOf(result) },
     });
     return result;

@@ -24,6 +24,7 @@ export interface CoreSettings extends RegistrySettings, PipeSettings {
   readonly allowedPrograms: readonly string[];
   readonly defaultAgentId: string;
   readonly defaultModel: string;
+  readonly defaultBudgetProfile: string;
 }
 
 /** What changed for clients: the lists that they may have cached. */

@@ -2,6 +2,7 @@ import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { toLlmcError } from "../base/error.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { CallTexts } from "../observe/records.ts";
+import type { Subject } from "../observe/subject.ts";
 import {
   type CallContext,
   type Caller,
@@ -16,6 +17,8 @@ import { requireScopes } from "./require-scopes.ts";
 export interface Origin {
   readonly caller: Caller;
   readonly correlationId: string;
+  /** The endpoint or method that the request came by; left out: the transport says it all. */
+  readonly route?: string | undefined;
   readonly signal?: CancelSignal | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
@@ -31,6 +34,7 @@ export interface Origin {
 export interface Measured {
   readonly truncated: boolean;
   readonly texts: CallTexts;
+  readonly subject?: () => Subject | undefined;
 }
 
 interface Served {
@@ -52,7 +56,7 @@ interface GuardParts {
 
 const silently = async (): Promise<void> => {};
 const never = (): boolean => false;
-const nothing = (): void => {};
+const nothing = (): undefined => undefined;
 const ask: CallContext["ask"] = (questions, state) => {
   throw new QuestionsAsked(questions, state);
 };
@@ -112,7 +116,7 @@ export const createGuard = ({ queue, observer, now }: GuardParts) => {
   const open = (origin: Origin) => {
     const startedAt = now();
     const trace = observer.startCall(origin.traceparent);
-    return (tool: string, failure: unknown, { truncated, texts }: Measured): void => {
+    return (tool: string, failure: unknown, { truncated, texts, subject = nothing }: Measured): void => {
       const error = failure === undefined ? undefined : toLlmcError(failure);
       trace.end(tool, error?.code);
       observer.recordCall(
@@ -122,6 +126,9 @@ export const createGuard = ({ queue, observer, now }: GuardParts) => {
           agentId: origin.caller.agentId,
           sessionId: origin.caller.sessionId,
           model: origin.caller.model,
+          budgetProfile: origin.caller.budgetProfile ?? "",
+          route: origin.route ?? origin.caller.transport,
+          subject,
           transport: origin.caller.transport,
           durationMs: now() - startedAt,
           truncated,

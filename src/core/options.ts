@@ -73,6 +73,11 @@ export const coreSections = [
       "any",
       "Model recorded for a call when neither the transport nor the call names one.",
     ),
+    default_budget_profile: text(
+      "",
+      "never",
+      "Budget profile of a call that names none (llmc/budget_profile in _meta); see mcp.te.budget_profiles.",
+    ),
   }),
   section("mcp.limits", "Bounds on what comes in and goes out.", {
     max_queued_requests: whole(

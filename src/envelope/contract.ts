@@ -4,6 +4,8 @@ export interface Session {
   /** A label for telemetry; the caller may have chosen it. */
   readonly sessionId: string;
   readonly model: string;
+  /** Recorded, and looked up in `mcp.te.budget_profiles`. */
+  readonly budgetProfile?: string;
   /** Whose handles the output is kept behind. */
   readonly principal: string;
   /** Whose budget it counts against; empty if there is no budget. */

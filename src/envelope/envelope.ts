@@ -10,7 +10,7 @@ import type { Launch, Launched } from "./launch.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { type RealOutput, realOutput } from "./real-output.ts";
-import type { EnvelopeSettings } from "./settings.ts";
+import { budgetOf, type EnvelopeSettings } from "./settings.ts";
 import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
 import { figuresOf, recordOf } from "./telemetry.ts";
 
@@ -98,7 +98,9 @@ const tolerate = async <T>(
 };
 
 const allowanceOf = (parts: EnvelopeParts, session: Session, raw: boolean) => {
-  const { enabled, firstPageTokens, sessionTokenBudget } = parts.settings();
+  const settings = parts.settings();
+  const { enabled, firstPageTokens } = settings;
+  const sessionTokenBudget = budgetOf(settings, session.budgetProfile);
   // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
   const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
   const rawTokens = Math.min(PLAIN_TOKENS, Math.max(firstPageTokens, Math.floor(share)));

@@ -1,4 +1,4 @@
-import { flag, section, whole } from "../base/option.ts";
+import { flag, list, section, whole } from "../base/option.ts";
 
 export const envelopeSections = [
   section("mcp.te", "The Tool Envelope around commands.", {
@@ -33,6 +33,11 @@ export const envelopeSections = [
       "more",
       "Tokens of command output that one access token, connection or te session may receive in a day; answers get shorter once 80 % are used. 0 means no limit.",
       { unlimited: 0 },
+    ),
+    budget_profiles: list(
+      [],
+      "never",
+      'Budgets by profile, as "NAME TOKENS": calls of this profile (llmc/budget_profile in _meta, or mcp.session.default_budget_profile) share so many tokens of session_token_budget.',
     ),
     log_commands: flag(
       false,

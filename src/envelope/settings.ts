@@ -13,6 +13,8 @@ export interface EnvelopeSettings {
   readonly firstPageTokens: number;
   /** Tokens that a session's commands may show in all; 0 means no limit. */
   readonly sessionTokenBudget: number;
+  /** Budgets of profiles, as configured: `NAME TOKENS`. */
+  readonly budgetProfiles: readonly string[];
   readonly logCommands: boolean;
   readonly keepOutput: boolean;
   /** Largest output kept behind one handle. */
@@ -36,7 +38,19 @@ export const envelopeSettings = (
   passthroughOnFailure: te.passthrough_on_failure,
   firstPageTokens: te.first_page_tokens,
   sessionTokenBudget: te.session_token_budget,
+  budgetProfiles: te.budget_profiles,
   logCommands: te.log_commands,
   keepOutput: te.keep_output,
   maxHandleBytes: maxHandleMib * MIB,
 });
+
+/** The budget of a session: that of its profile, which a caller may choose, so it never exceeds everybody's. */
+export const budgetOf = (
+  { sessionTokenBudget, budgetProfiles }: Pick<EnvelopeSettings, "sessionTokenBudget" | "budgetProfiles">,
+  profile = "",
+): number => {
+  const entry = profile === "" ? undefined : budgetProfiles.find((one) => one.startsWith(`${profile} `));
+  const tokens = Number(entry?.slice(profile.length + 1).replaceAll("_", "") ?? Number.NaN);
+  if (!Number.isSafeInteger(tokens) || tokens <= 0) return sessionTokenBudget;
+  return sessionTokenBudget === 0 ? tokens : Math.min(tokens, sessionTokenBudget);
+};

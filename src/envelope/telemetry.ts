@@ -20,6 +20,7 @@ export const recordOf = (
   session: session.sessionId,
   owner: session.owner,
   model: session.model,
+  budgetProfile: session.budgetProfile ?? "",
   command: labelOf(command),
   lineHash: commandHash(command),
   line: logCommands ? commandText(command) : null,

@@ -114,6 +114,7 @@ const addMiddleware = (parts: HttpParts, { app, authorizer, inFlight: requests }
   app.addHook("onRequest", (request, reply, done) => {
     const startedAt = parts.now();
     const inFlight = requests.begin();
+    inFlight.correlationId = request.id;
     request.inFlight = inFlight;
     reply.header("x-correlation-id", request.id);
     reply.header("x-content-type-options", "nosniff");
@@ -171,8 +172,8 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
     core: parts.core,
     inFlight,
     connections: createOpenConnections(),
-    concurrency: createConcurrencyLimiter(parts.concurrencyLimits, (token) =>
-      parts.onRefused("lane", { token }),
+    concurrency: createConcurrencyLimiter(parts.concurrencyLimits, (tokenName, correlationId) =>
+      parts.onRefused("lane", { token_name: tokenName, correlation_id: correlationId }),
     ),
     authorizer: createAuthorizer({ ...parts, inFlight, guesses }),
     newId: parts.newId,

@@ -44,7 +44,7 @@ const callerOf = (
   context: ServerContext,
   clientName: string | undefined,
 ): Caller => {
-  const { defaultAgentId, defaultModel } = core.settings();
+  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
   const metaField = (name: string): string | undefined => {
     const value = context.mcpReq._meta?.[`llmc/${name}`];
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -59,6 +59,7 @@ const callerOf = (
         (authInfo === undefined ? connection.id : labelOf(authInfo)),
     ),
     model: cleanName(metaField("model") ?? defaultModel),
+    budgetProfile: cleanName(metaField("budget_profile") ?? defaultBudgetProfile),
     transport: connection.transport,
     principal: principalOf(authInfo) ?? connection.principal,
     owner: principalOf(authInfo) ?? `${connection.transport}:${connection.id}`,
@@ -121,6 +122,7 @@ export const originOf = (
   caller: callerOf(core, connection, context, clientName),
   canAsk: canAskOf(context, capabilities),
   correlationId: correlationIdOf(context, connection),
+  route: connection.transport === "http" ? "/mcp" : context.mcpReq.method,
   signal: context.mcpReq.signal,
   traceparent: traceparentOf(context),
   answers: context.mcpReq.inputResponses,

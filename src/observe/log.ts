@@ -87,11 +87,24 @@ const FIRST_MS = 250;
 /** A batch of this many lines is written at once. */
 const MAX_QUEUED = 256;
 
+const withId = (line: Line, runId: string): Line => ({
+  ...line,
+  fields: () => ({
+    correlation_id: runId,
+    ...(typeof line.fields === "function" ? line.fields() : line.fields),
+  }),
+});
+
 /**
  * Lines are queued with their time and printed a little later, so that no call waits for its log line, and the first
  * answer does not wait until pino is loaded. Errors are printed at once; so are warnings, once pino is loaded.
  */
-export const createLog = (settings: LogSettings, stderr: { write(text: string): void }): LiveLog => {
+export const createLog = (
+  settings: LogSettings,
+  stderr: { write(text: string): void },
+  /** The correlation id of lines that belong to no call: that of this run of the program. */
+  runId?: string,
+): LiveLog => {
   let { format } = settings;
   let threshold = rankOf(settings.level);
   let queue: Line[] = [];
@@ -114,7 +127,7 @@ export const createLog = (settings: LogSettings, stderr: { write(text: string): 
     const print = await printer;
     const lines = queue;
     queue = [];
-    for (const line of lines) print(line);
+    for (const line of lines) print(runId === undefined ? line : withId(line, runId));
     const text = printed;
     printed = "";
     if (text !== "") stderr.write(text);

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import { subjectOf } from "./subject.ts";
 import { AUDIT_HEADER } from "./token-audit.ts";
 
 const MARKER = "zebra-marker-4711";
@@ -22,7 +23,7 @@ describe("logs", () => {
     await app.ask(
       "read_file",
       { path: "a.txt" },
-      { correlationId: "aaaaaaaa-0000", traceparent: TRACEPARENT },
+      { correlationId: "aaaaaaaa-0000", traceparent: TRACEPARENT, route: "/tool" },
     );
     await app.ask("read_file", { path: "nope" }, { correlationId: "bbbbbbbb-0000" });
     const calls = lines(await app.logs()).filter(({ tool }) => tool === "read_file");
@@ -32,10 +33,45 @@ describe("logs", () => {
         correlation_id: "aaaaaaaa-0000",
         trace_id: "0af7651916cd43dd8448eb211c80319c",
         msg: "call",
+        route: "/tool",
+        status: 200,
+        path: "a.txt",
       },
-      { level: "info", correlation_id: "bbbbbbbb-0000", error_code: "file_not_found", msg: "call refused" },
+      {
+        level: "info",
+        correlation_id: "bbbbbbbb-0000",
+        error_code: "file_not_found",
+        msg: "call refused",
+        route: "cli",
+        status: 404,
+        args_digest: expect.stringMatching(/^[0-9a-f]{12}$/),
+      },
     ]);
+    expect(calls[1]).not.toHaveProperty("path");
     expect(calls[0]?.["duration_ms"]).toBeGreaterThan(0);
+  });
+
+  test("REQ-O2: every line has a correlation id, those of no call that of the run", async () => {
+    const app = await openTestApp({ overrides: { "mcp.logging.level": "debug" } });
+    await app.text("list_dir", {});
+    const all = lines(await app.logs());
+    expect(all.length).toBeGreaterThan(1);
+    for (const line of all) expect(line["correlation_id"], JSON.stringify(line)).toMatch(/^[0-9a-f-]{36}$/);
+    expect(new Set(all.map((line) => line["correlation_id"])).size).toBe(2);
+  });
+
+  test("REQ-O2: a path that leads out of the workspace, a handle and a question are told by a digest", () => {
+    expect(subjectOf({ path: "./src/../a.ts" }, true)).toEqual({ path: "a.ts" });
+    expect(subjectOf({ root: "src", pattern: "secret" }, true)).toEqual({ path: "src" });
+    for (const args of [
+      { path: "../x" },
+      { path: "/etc/passwd" },
+      { path: "handle:h_abc" },
+      { query: "q" },
+      undefined,
+    ])
+      expect(subjectOf(args, true)).toEqual({ args_digest: expect.stringMatching(/^[0-9a-f]{12}$/) });
+    expect(subjectOf({ path: "a.ts" }, false)).not.toHaveProperty("path");
   });
 
   test("REQ-O2 REQ-L6: neither arguments nor content reach the log, at any level", async () => {
@@ -58,7 +94,9 @@ describe("logs", () => {
       },
     });
     await app.text("list_dir", {});
-    expect(await app.logs()).toMatch(/^\S+ INFO call tool=list_dir duration_ms=/m);
+    expect(await app.logs()).toMatch(
+      /^\S+ INFO call tool=list_dir route=cli status=200 args_digest=\S+ duration_ms=/m,
+    );
     expect(await app.logs()).not.toContain("correlation_id=");
     const quiet = await openTestApp({ overrides: { "mcp.observability.log_level": "error" } });
     await quiet.text("list_dir", {});
@@ -126,7 +164,7 @@ describe("the token audit", () => {
       String(count(JSON.stringify(args))),
       String(count(said)),
     ]);
-    expect(second?.endsWith(",file_not_found")).toBe(true);
+    expect(second?.endsWith(",file_not_found,")).toBe(true);
     expect((await app.metrics.expose()).body).toContain(`llmc_call_tokens_total{direction="in"}`);
   });
 

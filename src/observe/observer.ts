@@ -1,3 +1,4 @@
+import { ERROR_TABLE } from "../base/error-table.ts";
 import { describeCause } from "./cause.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -30,11 +31,15 @@ interface ObserverParts {
 const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
   ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
   tool: record.tool,
+  route: record.route,
+  status: record.errorCode === undefined ? 200 : ERROR_TABLE[record.errorCode].status,
+  ...record.subject(),
   duration_ms: Math.round(record.durationMs * 1000) / 1000,
   truncated: record.truncated,
   transport: record.transport,
   agent_id: record.agentId,
   session_id: record.sessionId,
+  ...(record.budgetProfile === "" ? {} : { budget_profile: record.budgetProfile }),
   ...(record.traceId === undefined ? {} : { trace_id: record.traceId }),
   ...(record.errorCode === undefined ? {} : { error_code: record.errorCode }),
 });

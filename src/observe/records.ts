@@ -1,3 +1,6 @@
+import type { ErrorCode } from "../base/error-table.ts";
+import type { Subject } from "./subject.ts";
+
 /** What is recorded of a call: sizes and names, never values. */
 export interface CallRecord {
   readonly tool: string;
@@ -5,10 +8,16 @@ export interface CallRecord {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
+  /** What the operator may charge the call to; empty where nobody said. */
+  readonly budgetProfile: string;
   readonly transport: string;
+  /** The endpoint or method that it came by. */
+  readonly route: string;
+  /** Of what it was about; built only where it is printed. */
+  readonly subject: () => Subject | undefined;
   readonly durationMs: number;
   readonly truncated: boolean;
-  readonly errorCode: string | undefined;
+  readonly errorCode: ErrorCode | undefined;
   readonly traceId: string | undefined;
   /** The cause of an error; only its type, code and stack frames are logged. */
   readonly cause: unknown;

@@ -27,7 +27,7 @@ interface AuditParts {
 }
 
 export const AUDIT_HEADER =
-  "timestamp,correlation_id,agent_id,session_id,model,tool,tokens_in,tokens_out,duration_ms,error_code";
+  "timestamp,correlation_id,agent_id,session_id,model,tool,tokens_in,tokens_out,duration_ms,error_code,budget_profile";
 
 /** Names come from clients: quotes are doubled, and text that a spreadsheet would run as a formula is escaped. */
 const cell = (value: string | number): string => {
@@ -74,6 +74,7 @@ export const createTokenAudit = ({
       tokensOut,
       Math.round(record.durationMs * 100) / 100,
       record.errorCode ?? "",
+      record.budgetProfile,
     ].map(cell);
     const file = path();
     const isNew = !(await disk.exists(file));

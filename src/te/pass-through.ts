@@ -1,4 +1,5 @@
 import { allow } from "../envelope/allowance.ts";
+import { budgetOf } from "../envelope/settings.ts";
 import { recordOf } from "../envelope/telemetry.ts";
 import { estimateTokens } from "../envelope/text/token-estimate.ts";
 import { exitStatus } from "../host/run/contract.ts";
@@ -19,7 +20,10 @@ export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext
   const startedAt = performance.now();
   const { reserved } = await allow(session, {
     usage: state?.usage,
-    budgetTokens: config.te.session_token_budget,
+    budgetTokens: budgetOf(
+      { sessionTokenBudget: config.te.session_token_budget, budgetProfiles: config.te.budget_profiles },
+      session.budgetProfile,
+    ),
     // The size is not known beforehand: what was shown is taken from the budget afterwards.
     usualTokens: 1,
     tolerate: (work) => work().catch(() => undefined),

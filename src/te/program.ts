@@ -19,6 +19,7 @@ const sessionOf = (who: TeWho, { session }: TeConfig, { env, principal }: TePart
     agentId: cleanName(who.agent ?? (TE_AGENT_ID || session.default_agent_id)),
     sessionId,
     model: cleanName(who.model ?? (TE_MODEL || session.default_model)),
+    budgetProfile: session.default_budget_profile,
     principal,
     // Whoever types commands here may name any session: it only helps the user to keep their own agents apart.
     owner: sessionId === "" ? "" : `te:${sessionId}`,

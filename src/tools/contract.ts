@@ -43,6 +43,8 @@ export interface Caller {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
+  /** What the operator may charge the call to (doc1 §14.2.3); left out where nobody said. */
+  readonly budgetProfile?: string;
   readonly transport: "stdio" | "http" | "cli";
   /**
    * Owner of what is kept, such as handles. Set by the door alone: the token over HTTP, otherwise the operating-system

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
 import { createWorkspace, MODERN_META, textOf } from "../../test/workspace.ts";
@@ -159,6 +160,33 @@ describe("a client's te", () => {
 });
 
 describe("who calls", () => {
+  test("REQ-X6 REQ-O3: the budget profile comes from _meta, else from the configuration, and reaches budget, telemetry, log and CSV", async () => {
+    await using workspace = await createWorkspace({
+      "llmc.toml": `${CLASSIC}[mcp.tools]\nrun_cmd_allowlist = ["ls"]\n[mcp.session]\ndefault_budget_profile = "M5-default"\n[mcp.te]\nbudget_profiles = ["M5-debug 300"]\n[mcp.observability]\ncsv_token_audit_enabled = true\n`,
+    });
+    const server = await workspace.serve();
+    await server.call("run_cmd", { command: "ls" });
+    const { result } = await server.request("tools/call", {
+      name: "te_run",
+      arguments: { command: "ls" },
+      _meta: { ...MODERN_META, "llmc/budget_profile": "M5-debug" },
+    });
+    const { data } = (result as unknown as { structuredContent: { data: EnvelopeDocument } })
+      .structuredContent;
+    const left = data.telemetry.budget_remaining;
+    expect(left).toBeLessThan(300);
+    await server.stop();
+    expect(server.stderr).toContain('"budget_profile":"M5-debug"');
+    const state = new DatabaseSync(join(workspace.root, ".llmc/state.db"), { readOnly: true });
+    expect(state.prepare("SELECT budget_profile FROM te_calls ORDER BY id").all()).toEqual([
+      { budget_profile: "M5-default" },
+      { budget_profile: "M5-debug" },
+    ]);
+    state.close();
+    const csv = readFileSync(join(workspace.root, "artifacts/token_audit.csv"), "utf8").trim().split("\n");
+    expect(csv.map((line) => line.split(",").at(-1))).toEqual(["budget_profile", "M5-default", "M5-debug"]);
+  });
+
   test("REQ-X6: agent, session and model come from the transport, and reach the command and the telemetry", async () => {
     await using workspace = await createWorkspace({
       "llmc.toml": `${CLASSIC}[mcp.tools]\nrun_cmd_allowlist = ["env", "ls"]\ncommand_powers = ["env:run"]\n`,

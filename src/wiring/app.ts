@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
 import { logSettings } from "../config/log-settings.ts";
@@ -75,6 +76,7 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,
+  defaultBudgetProfile: mcp.session.default_budget_profile,
 });
 
 /** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
@@ -150,7 +152,8 @@ const warnOfWaiting = ({ waiting }: Loaded, root: string, log: Observer["log"]):
 const openConfig = async (request: AppRequest) => {
   const load = () => loadFor(request, false);
   const first = await load();
-  const log = createLog(logSettings(first, request.stderr.isTerminal), request.stderr);
+  const runId = first.config.mcp.observability.include_correlation_id ? randomUUID() : undefined;
+  const log = createLog(logSettings(first, request.stderr.isTerminal), request.stderr, runId);
   const store = createConfigStore({
     load,
     first,

@@ -6,7 +6,7 @@ import type { DatabaseKind, DatabaseOptions } from "./database/open-database.ts"
 import { isDamaged } from "./database/sqlite-failure.ts";
 import { HANDLE_PRINCIPALS, HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
-import { USAGE_OWNERS, USAGE_TABLES } from "./usage/schema.ts";
+import { USAGE_OWNERS, USAGE_PROFILES, USAGE_TABLES } from "./usage/schema.ts";
 
 /** Each leads from the version of its index to the next; those that were released never change. */
 const MIGRATIONS = [
@@ -14,6 +14,7 @@ const MIGRATIONS = [
   USAGE_TABLES,
   MARK_TABLE,
   `${HANDLE_PRINCIPALS} ${USAGE_OWNERS}`,
+  USAGE_PROFILES,
 ];
 
 const STATE_DATABASE: DatabaseKind = {

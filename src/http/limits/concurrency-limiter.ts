@@ -12,7 +12,7 @@ export interface ConcurrencyLimits {
 /** One queue for each token, so that one token cannot use up the whole server. */
 export const createConcurrencyLimiter = (
   limits: () => ConcurrencyLimits,
-  onRefused: (tokenName: string) => void,
+  onRefused: (tokenName: string, correlationId: string) => void,
 ) => {
   // Bounded by the number of tokens in the configuration.
   const queues = new Map<string, BoundedQueue>();
@@ -25,13 +25,18 @@ export const createConcurrencyLimiter = (
     return queue;
   };
 
-  const wait = async (tokenName: string, queue: BoundedQueue, signal: AbortSignal): Promise<void> => {
+  const wait = async (
+    tokenName: string,
+    queue: BoundedQueue,
+    signal: AbortSignal,
+    correlationId: string,
+  ): Promise<void> => {
     const { maxWaitMs } = limits();
     try {
       await queue.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));
     } catch (thrown) {
       if (signal.aborted) throw new LlmcError("cancelled", "The call was cancelled.", { cause: thrown });
-      onRefused(tokenName);
+      onRefused(tokenName, correlationId);
       throw new LlmcError("rate_limited", "Too many calls of this token are running or waiting.", {
         hint: "Wait for some of them to finish, or raise mcp.limits.concurrency_per_token.",
         details: { retry_after_ms: 1000 },
@@ -42,9 +47,14 @@ export const createConcurrencyLimiter = (
 
   return {
     /** Does the work as soon as the token has a free slot. */
-    run: async <T>(tokenName: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    run: async <T>(
+      tokenName: string,
+      signal: AbortSignal,
+      work: () => Promise<T>,
+      correlationId = "",
+    ): Promise<T> => {
       const queue = queueOf(tokenName);
-      if (!queue.tryEnter()) await wait(tokenName, queue, signal);
+      if (!queue.tryEnter()) await wait(tokenName, queue, signal, correlationId);
       try {
         return await work();
       } finally {

@@ -53,13 +53,13 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
   };
 
   /** Counts a wrong token; refuses an address that has tried too many. */
-  const countGuess = (address: string, digest: Buffer): void => {
+  const countGuess = (address: string, digest: Buffer, correlationId: string): void => {
     const decision = parts.guesses.check(address);
     if (decision.allowed) {
       parts.guesses.record(address, digest);
       return;
     }
-    parts.onRefused("guesses", { address });
+    parts.onRefused("guesses", { address, correlation_id: correlationId });
     throw rateLimited(
       "Too many wrong tokens came from this address.",
       "Wait, then send the right one.",
@@ -67,20 +67,21 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     );
   };
 
-  const identify = (request: IncomingMessage): Identity => {
+  const identify = (request: IncomingMessage, { correlationId }: InFlightRequest): Identity => {
     const settings = parts.auth();
     const found = authenticate(request.headers, settings, parts.tokens());
     // Comes first: whoever has the right token is served, whatever others at the same address have tried.
     if (found.kind === "known") return found.identity;
     const address = clientAddress(request, parts.proxies);
-    if (found.kind === "wrong") countGuess(address, found.digest);
-    parts.onRefused("auth", { address });
+    if (found.kind === "wrong") countGuess(address, found.digest, correlationId);
+    parts.onRefused("auth", { address, correlation_id: correlationId });
     throw authFailed(found.kind, settings.header);
   };
 
-  const requireAllowed = ({ name }: Identity, decision: RateDecision): void => {
+  const requireAllowed = ({ name }: Identity, decision: RateDecision, correlationId: string): void => {
     if (decision.allowed) return;
-    parts.onRefused("rate", { token: name });
+    // Not `token`, which the log redacts.
+    parts.onRefused("rate", { token_name: name, correlation_id: correlationId });
     throw rateLimited(
       "Too many requests came with this token.",
       "Wait as long as Retry-After says; the limit is mcp.limits.rate_limit_rps.",
@@ -89,10 +90,11 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
   };
 
   /** Counts one request of the token. A promise only where the limits are in a shared store. */
-  const countRequest = (identity: Identity): void | Promise<void> => {
+  const countRequest = (identity: Identity, { correlationId }: InFlightRequest): void | Promise<void> => {
     const decision = parts.rates.consume(identity.name, parts.rateLimit());
-    if (decision instanceof Promise) return decision.then((later) => requireAllowed(identity, later));
-    requireAllowed(identity, decision);
+    if (decision instanceof Promise)
+      return decision.then((later) => requireAllowed(identity, later, correlationId));
+    requireAllowed(identity, decision, correlationId);
   };
 
   /** The rights that an identity has now, which may be fewer than when its connection was opened. */
@@ -113,12 +115,12 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       if (!duringDrain) refuseDuringDrain();
       checkHostAndOrigin(request);
       if (open) return;
-      const identity = identify(request);
+      const identity = identify(request, inFlight);
       inFlight.identity = identity;
       const checkScope = (): void => {
         if (scope !== undefined) requireScopes("this endpoint", [scope], identity.scopes);
       };
-      const counted = countRequest(identity);
+      const counted = countRequest(identity, inFlight);
       if (counted instanceof Promise) return counted.then(checkScope);
       checkScope();
     },
@@ -127,7 +129,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       refuseDuringDrain();
       const identity = refresh(opened);
       inFlight.identity = identity;
-      await countRequest(identity);
+      await countRequest(identity, inFlight);
       return identity;
     },
     refresh,

@@ -6,6 +6,8 @@ import type { Identity } from "../auth/token-registry.ts";
 export class InFlightRequest {
   /** Set as soon as the request is authenticated. */
   identity: Identity | undefined;
+  /** Under which the log speaks of it. */
+  correlationId = "";
   readonly #finish: (request: InFlightRequest) => boolean;
   #controller: AbortController | undefined;
 

@@ -8,6 +8,7 @@ interface OriginFacts {
   readonly identity: Identity;
   readonly headers: IncomingHttpHeaders;
   readonly correlationId: string;
+  readonly route: string;
   readonly sessionId: string;
   readonly signal: Origin["signal"];
   readonly progress?: Origin["progress"];
@@ -27,12 +28,14 @@ export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => 
       agentId: cleanName(headerOf(headers, "x-llmc-agent") ?? defaultAgent),
       sessionId: cleanName(facts.sessionId),
       model: cleanName(headerOf(headers, "x-llmc-model") ?? settings.defaultModel),
+      budgetProfile: cleanName(headerOf(headers, "x-llmc-budget-profile") ?? settings.defaultBudgetProfile),
       transport: "http",
       principal: identity.principal,
       owner: identity.principal,
       may: identity.scopes,
     },
     correlationId: facts.correlationId,
+    route: facts.route,
     signal: facts.signal,
     traceparent: headerOf(headers, "traceparent"),
     progress: facts.progress,

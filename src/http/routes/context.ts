@@ -48,9 +48,10 @@ export const asCall = <T>(
     identity,
     headers: request.headers,
     correlationId: request.id,
+    route: request.routeOptions.url ?? "other",
     sessionId,
     signal,
     progress,
   });
-  return concurrency.run(identity.name, signal, () => work(origin));
+  return concurrency.run(identity.name, signal, () => work(origin), request.id);
 };

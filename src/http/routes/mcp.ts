@@ -43,7 +43,8 @@ export const addMcpRoute = (
         inFlight.end(false);
         reply.raw.once("close", connections.add({ identity, end }));
       } else inFlight.signal.addEventListener("abort", end);
-      if (CALLS.has(String(methodOf(body)))) await concurrency.run(name, inFlight.signal, work);
+      if (CALLS.has(String(methodOf(body))))
+        await concurrency.run(name, inFlight.signal, work, inFlight.correlationId);
       else await work();
       return reply;
     },

@@ -107,12 +107,20 @@ const call = async (
     identity,
     headers: session.headers,
     correlationId: receipt.correlationId,
+    route: "websocket",
     sessionId: message.session_id,
     signal,
     progress: async (...step) => send(session, message.id, "progress", progressData(...step)),
   });
   const { name: tool, args } = message;
-  return payloadOf(await concurrency.run(identity.name, signal, () => core.call({ ...origin, tool, args })));
+  return payloadOf(
+    await concurrency.run(
+      identity.name,
+      signal,
+      () => core.call({ ...origin, tool, args }),
+      origin.correlationId,
+    ),
+  );
 };
 
 const startCall = async (
@@ -127,6 +135,7 @@ const startCall = async (
   if (calls.size >= MAX_CALLS)
     throw new LlmcError("busy", "Too many calls are running or waiting on this connection.");
   const inFlight = context.inFlight.begin();
+  inFlight.correlationId = receipt.correlationId;
   calls.set(message.id, inFlight);
   try {
     send(session, message.id, "result", await call(context, session, message, inFlight, receipt));
@@ -245,6 +254,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
     const onError = (): void => void stream.destroy();
     stream.on("error", onError);
     const inFlight = context.inFlight.begin();
+    inFlight.correlationId = context.newId();
     void admit(request, stream, inFlight)
       .then(
         (identity) => {

@@ -38,3 +38,7 @@ export const USAGE_OWNERS = `
   -- te_sessions.session names the owner of a budget; a budget lasts for a time that begins with its first use.
   ALTER TABLE te_sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
   UPDATE te_sessions SET opened = touched;`;
+
+/** What the operator charges a call to; empty for calls that named nothing. */
+export const USAGE_PROFILES = `
+  ALTER TABLE te_calls ADD COLUMN budget_profile TEXT NOT NULL DEFAULT '';`;

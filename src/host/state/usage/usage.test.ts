@@ -12,6 +12,7 @@ const ROW: UsageRecord = {
   agent: "a",
   session: "s",
   owner: "s",
+  budgetProfile: "",
   model: "m",
   command: "grep",
   lineHash: "0",

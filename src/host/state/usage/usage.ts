@@ -8,6 +8,7 @@ export interface UsageRecord {
   /** Whose budget it counts against; empty if it counts against no budget. */
   readonly owner: string;
   readonly model: string;
+  readonly budgetProfile: string;
   /** Program and subcommand. */
   readonly command: string;
   readonly lineHash: string;
@@ -149,10 +150,11 @@ export const createUsage = ({ state, retentionDays, now }: UsageOptions): Usage 
       record.shownTokens,
       record.latencyMs,
       record.owner,
+      record.budgetProfile,
     ];
     const row = sql(
       `INSERT INTO te_calls (at, agent, session, model, command, line_hash, line, output, mode, exit_code, error_code,
-         raw_bytes, shown_bytes, raw_tokens, shown_tokens, latency_ms, owner) VALUES (${values.map(() => "?").join(", ")})`,
+         raw_bytes, shown_bytes, raw_tokens, shown_tokens, latency_ms, owner, budget_profile) VALUES (${values.map(() => "?").join(", ")})`,
     );
     return Number(row.run(...values).lastInsertRowid);
   };

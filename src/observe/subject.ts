@@ -1,0 +1,29 @@
+import { hash } from "node:crypto";
+import { posix } from "node:path";
+
+/**
+ * What a call was about, as far as a log may tell: the path that it reached, where that is relative to the workspace,
+ * otherwise a digest of the arguments. What was refused may be anything, and is not written down.
+ */
+export type Subject = { readonly path: string } | { readonly args_digest: string };
+
+const MAX_PATH_CHARS = 200;
+const DIGITS = 12;
+
+/** Arguments of tools that name a file or folder, the most telling first. */
+const PATH_ARGUMENTS = ["path", "source", "root", "cwd"];
+
+/** A handle is a key to what was kept. */
+const isTold = (path: string): boolean =>
+  path.length <= MAX_PATH_CHARS && !/^(?:\/|\.\.(?:\/|$)|handle:)/.test(path) && !/\p{Cc}/u.test(path);
+
+export const subjectOf = (args: unknown, hasReached: boolean): Subject => {
+  const given = (typeof args === "object" && args !== null ? args : {}) as Readonly<Record<string, unknown>>;
+  for (const name of hasReached ? PATH_ARGUMENTS : []) {
+    const value = given[name];
+    if (typeof value !== "string" || value === "") continue;
+    const path = posix.normalize(value);
+    if (isTold(path)) return { path };
+  }
+  return { args_digest: hash("sha256", JSON.stringify(args ?? {})).slice(0, DIGITS) };
+};
