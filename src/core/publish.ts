@@ -27,6 +27,9 @@ const isRecord = (node: unknown): node is Record<string, unknown> =>
 
 /** A model can omit the field instead of sending null, so null is not published; it is still accepted. */
 const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => {
+  const { type } = node;
+  if (Array.isArray(type) && type.length === 2 && type.includes("null"))
+    return { ...node, type: type.find((one) => one !== "null") };
   const { anyOf, ...rest } = node;
   if (!Array.isArray(anyOf) || !anyOf.some(isNull)) return node;
   const others = anyOf.filter((one) => !isNull(one));
