@@ -7,6 +7,8 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -97,6 +99,41 @@ describe("REQ-D24 FAIL-J3 whatever git leaves in its own directory besides data 
       put(join(gitDir, "rebase-merge/git-rebase-todo"), `pick 1234567 x\n${line}\n`);
     expect(await undo(workspace.root, plan("break"))).toEqual([]);
     expect(await undo(workspace.root, plan("exec touch x"))).toEqual([".git/rebase-merge"]);
+  });
+
+  test("FAIL-J3 an interrupted merge keeps the user's uncommitted work", async () => {
+    await using workspace = await repository();
+    const { root } = workspace;
+    const run = (...args: readonly string[]) => git(root, ...args);
+    run("checkout", "-q", "-b", "side");
+    writeFileSync(join(root, "file.txt"), "side\n");
+    run("commit", "-qam", "side");
+    run("checkout", "-q", "main");
+    writeFileSync(join(root, "file.txt"), "main\n");
+    writeFileSync(join(root, "other.txt"), "x\n");
+    run("add", "-A");
+    run("commit", "-qm", "main");
+    writeFileSync(join(root, "other.txt"), "my uncommitted work\n");
+    const moved = await undo(root, () => {
+      expect(() => run("merge", "--autostash", "side")).toThrow();
+    });
+    expect(moved).toEqual([]);
+    run("merge", "--abort");
+    expect(readFileSync(join(root, "other.txt"), "utf8")).toBe("my uncommitted work\n");
+  });
+
+  test("FAIL-J6 what other tools keep in .git is neither read nor counted, and what vanishes is no failure", async () => {
+    await using workspace = await repository();
+    const lfs = join(workspace.root, ".git/lfs/objects");
+    mkdirSync(lfs, { recursive: true });
+    for (let at = 0; at < 300; at++) writeFileSync(join(lfs, `${at}`), "");
+    truncateSync(join(lfs, "0"), 2 ** 30);
+    const gitDir = join(workspace.root, ".git");
+    const state = takeOwnState({ top: workspace.root, gitDir, commonDir: gitDir });
+    expect([...state.keys()].filter((path) => path.includes("/lfs/"))).toEqual([]);
+    expect(await undo(workspace.root, () => symlinkSync("nowhere", join(gitDir, "dangling")))).toEqual([
+      ".git/dangling",
+    ]);
   });
 
   test("what git does every day is data, and a work tree that it added stays", async () => {

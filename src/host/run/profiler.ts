@@ -156,6 +156,20 @@ const prepareGit = (
   };
 };
 
+/** One check after the other: if one fails, the others are still made. */
+const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> => {
+  const found: T[] = [];
+  let failure: { readonly thrown: unknown } | undefined;
+  for (const check of checks)
+    try {
+      found.push(...(await check()));
+    } catch (thrown) {
+      failure ??= { thrown };
+    }
+  if (failure !== undefined) throw failure.thrown;
+  return found;
+};
+
 /** After git has written: undoes what it changed in its own directory besides data. */
 const prepareUndo = (
   repository: GitRepository | undefined,
@@ -217,21 +231,23 @@ export const createProfiler = (options: ProfilerOptions) => {
     if (!writes) return prepared;
     const isBeyondReach = beyondReach(tier, profile);
     const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
-    const setAsideNew: SandboxProfile["setAsideNew"] = async (when) => [
-      ...(when === "running" ? [] : await undoOwn()),
-      ...(await setNewFindingsAside({
-        scan,
-        before: found,
-        obeyedNames,
-        roots,
-        own: privateDirs,
-        ownWrites: source.ownWrites,
-        isGit: git !== undefined,
-        isRunning: when === "running",
-        isLong: when !== undefined,
-        isBeyondReach,
-      })),
-    ];
+    const setAsideNew: SandboxProfile["setAsideNew"] = (when) =>
+      runEach([
+        async () => (when === "running" ? [] : undoOwn()),
+        () =>
+          setNewFindingsAside({
+            scan,
+            before: found,
+            obeyedNames,
+            roots,
+            own: privateDirs,
+            ownWrites: source.ownWrites,
+            isGit: git !== undefined,
+            isRunning: when === "running",
+            isLong: when !== undefined,
+            isBeyondReach,
+          }),
+      ]);
     return { ...prepared, profile: { ...profile, setAsideNew } };
   };
 };

@@ -65,7 +65,8 @@ const writeAtEnd = (fd: number, bytes: Buffer, size: number): void => {
 
 interface Appending {
   readonly target: WriteTarget;
-  readonly text: string;
+  /** Text takes the encoding of the file; bytes are appended as they are. */
+  readonly added: string | Buffer;
   readonly expected: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -74,7 +75,7 @@ type Appended = Pick<Written, "bytesWritten" | "sha256">;
 
 const appendTo = async (
   fd: number,
-  { target, text, expected, signal }: Appending,
+  { target, added, expected, signal }: Appending,
   lease: Lease,
 ): Promise<Appended | typeof RETRY> => {
   const { requestedPath, dir, at } = target;
@@ -88,7 +89,7 @@ const appendTo = async (
     if (expected !== undefined && !hashed.hash.copy().digest("hex").startsWith(expected))
       throw differs(requestedPath);
     const head = hashed.head.subarray(0, Math.min(hashed.size, hashed.head.length));
-    const bytes = encodeRaw(text, sniffForm(head) ?? "utf-8");
+    const bytes = typeof added === "string" ? encodeRaw(added, sniffForm(head) ?? "utf-8") : added;
     stopIfAborted(signal);
     const isDone = lease.commit(() => {
       requireUnmoved(dir, requestedPath);
@@ -111,12 +112,12 @@ const appendTo = async (
 export const appendToFile = async (
   context: WriteContext,
   requestedPath: string,
-  text: string,
+  added: string | Buffer,
   { expectedSha256 }: Preconditions,
   signal: AbortSignal | undefined,
 ): Promise<Written> => {
   const expected = parseExpectation(expectedSha256);
-  const whole = encodeRaw(text, "utf-8");
+  const whole = typeof added === "string" ? encodeRaw(added, "utf-8") : added;
   return await underLock(
     context,
     requestedPath,
@@ -133,7 +134,7 @@ export const appendToFile = async (
       refuseUnwritable(target, stats, reach);
       const fd = await openAsync(at, APPEND);
       try {
-        const appended = await appendTo(fd, { target, text, expected, signal }, lease);
+        const appended = await appendTo(fd, { target, added, expected, signal }, lease);
         return appended === RETRY ? RETRY : { path, ...appended, created: false };
       } finally {
         closeSync(fd);

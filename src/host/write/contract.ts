@@ -54,7 +54,12 @@ export type FileChange =
 /** A caller's changes: every path is judged on descriptors, every change is locked, atomic and synced. */
 export interface FileWrites {
   rewrite(path: string, text: string, options?: Preconditions, signal?: AbortSignal): Promise<Written>;
-  append(path: string, text: string, options?: Preconditions, signal?: AbortSignal): Promise<Written>;
+  append(
+    path: string,
+    added: string | Buffer,
+    options?: Preconditions,
+    signal?: AbortSignal,
+  ): Promise<Written>;
   /**
    * Reads, changes and writes under one lock. `change` gets the decoded text without BOM, with its line endings as they
    * are; BOM and encoding are kept. What it throws ends the update with nothing written. Returning the same text writes

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
+import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
 import { followed } from "../../reach/path-rules.ts";
@@ -14,6 +15,14 @@ const isNeverShown = (dir: string, name: string, top: string): boolean =>
   (dir === top && name === "hooks") ||
   (posix.basename(dir) === "objects" && (name === "pack" || /^[0-9a-f]{2}$/.test(name)));
 
+const listOwnFolder = (dir: string): readonly Dirent[] => {
+  try {
+    return readdirSync(dir, { withFileTypes: true });
+  } catch {
+    throw refusedRepository(`${quoteForMessage(posix.basename(dir))} in its git directory cannot be read`);
+  }
+};
+
 /**
  * Git shows lines of its own files that it does not understand (`packed-refs`, `shallow`, `info/grafts` …): none of
  * them may be another name for a file that is withheld, or a link that leads out of the git directories.
@@ -21,7 +30,7 @@ const isNeverShown = (dir: string, name: string, top: string): boolean =>
 export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Reach): void => {
   let entries = 0;
   const visit = (dir: string, top: string): void => {
-    for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    for (const entry of listOwnFolder(dir)) {
       if (isNeverShown(dir, entry.name, top)) continue;
       if (++entries > MAX_ENTRIES) throw refusedRepository("its git directory holds too many files to check");
       const path = posix.join(dir, entry.name);

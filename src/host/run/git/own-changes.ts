@@ -1,16 +1,28 @@
-import { lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  type BigIntStats,
+  type Dirent,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { posix } from "node:path";
+import { systemErrorCode } from "../../../base/system-error.ts";
+import { quoteForMessage } from "../../../base/text.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
 import { plansPrograms } from "./links.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
 
 /**
- * Files of a git directory that git reads as data. Whatever else comes into being there, or changes, is something that
- * git could execute or obey, whichever sub-command wrote it (REQ-D24).
+ * Files of a git directory that git reads as data: names in capitals (HEAD, MERGE_MSG, BISECT_LOG …), the index, packed
+ * references, locks. Whatever else comes into being there, or changes, is something that git could execute or obey,
+ * whichever sub-command wrote it (REQ-D24).
  */
 const DATA_FILE =
-  /^(?:index|sharedindex\.[0-9a-f]{40,64}|packed-refs|shallow|gc\.(?:log|pid)|description|AUTO_MERGE|HEAD|(?:[A-Z]+_)+(?:HEAD|MSG|MODE|RR|EDITMSG|LOG|START|TERMS|NAMES|RUN|PARTIAL|DESCRIPTION|REF|ANCESTORS_OK|EXPECTED_REV|FIRST_PARENT))(?:\.lock|\.new)?$/;
+  /^(?:[A-Z][A-Z_]*|index|sharedindex\.[0-9a-f]{40,64}|packed-refs(?:\.new)?|shallow|gc\.(?:log|pid)|description|.*\.lock)$/;
 /** Folders of which everything inside is data. */
 const DATA_FOLDERS: ReadonlySet<string> = new Set([
   "refs",
@@ -19,41 +31,71 @@ const DATA_FOLDERS: ReadonlySet<string> = new Set([
   "lost-found",
   "NOTES_MERGE_WORKTREE",
 ]);
+/** Folders of which everything inside is obeyed. What other tools keep in folders of their own is theirs. */
+const OBEYED_FOLDERS: ReadonlySet<string> = new Set(["hooks", "remotes", "branches"]);
 /** In `info`, and in `objects/info`: who else keeps objects, and what attributes say, is obeyed. */
 const OBEYED_INFO: ReadonlySet<string> = new Set(["attributes", "grafts", "alternates", "http-alternates"]);
 /** Work in progress: data, as long as no program is planned. */
 const PLANS: ReadonlySet<string> = new Set(["rebase-merge", "rebase-apply", "sequencer"]);
 
 const MAX_ENTRIES = 20_000;
+/** Hooks and configuration are small; what is larger is renamed, but cannot be brought back. */
 const MAX_KEPT_BYTES = 1024 * 1024;
+const MAX_KEPT_IN_ALL = 16 * 1024 * 1024;
 
 interface Entry {
   /** Changes with the content and with the rights. */
   readonly stamp: string;
   readonly mode: number;
-  readonly content: Buffer | undefined;
-  readonly link: string | undefined;
+  readonly kept:
+    | { readonly kind: "folder" }
+    | { readonly kind: "link"; readonly target: string }
+    | { readonly kind: "file"; readonly content: Buffer }
+    | undefined;
 }
 
 /** Everything in the git directories of a repository that is not git's data, by its path. */
 export type OwnState = ReadonlyMap<string, Entry>;
 
-const entryOf = (path: string, keepsContent: boolean): Entry => {
-  const stats = lstatSync(path, { bigint: true });
-  const { ino, size, mtimeNs, ctimeNs, mode } = stats;
-  return {
-    // A folder changes with what is in it, which has entries of its own.
-    stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
-    mode: Number(mode) & 0o7777,
-    content: keepsContent && stats.isFile() ? readSmallFile(path, MAX_KEPT_BYTES) : undefined,
-    link: stats.isSymbolicLink() ? readlinkSync(path) : undefined,
-  };
+const keep = (path: string, stats: BigIntStats, maxBytes: number): Entry["kept"] => {
+  if (stats.isDirectory()) return { kind: "folder" };
+  if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(path) };
+  const content = stats.isFile() ? readSmallFile(path, maxBytes) : undefined;
+  return content === undefined ? undefined : { kind: "file", content };
+};
+
+/** Undefined where it has vanished: somebody else's git works here, too. */
+const entryOf = (path: string, maxBytes: number): Entry | undefined => {
+  try {
+    const stats = lstatSync(path, { bigint: true });
+    const { ino, size, mtimeNs, ctimeNs, mode } = stats;
+    return {
+      // A folder changes with what is in it, which has entries of its own.
+      stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
+      mode: Number(mode) & 0o7777,
+      kept: keep(path, stats, maxBytes),
+    };
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
+/** Nothing where the folder has vanished; one that cannot be read could hold anything. */
+const listFolder = (folder: string): readonly Dirent[] => {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw refusedRepository(`${quoteForMessage(posix.basename(folder))} in its git directory cannot be read`);
+  }
 };
 
 type Visit = (path: string) => void;
 
 const visitAll = (folder: string, visit: Visit): void => {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of listFolder(folder)) {
     const path = posix.join(folder, entry.name);
     visit(path);
     if (entry.isDirectory()) visitAll(path, visit);
@@ -68,7 +110,7 @@ const visitInfo = (folder: string, visit: Visit): void => {
 };
 
 const visitGitDir = (dir: string, visit: Visit): void => {
-  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+  for (const entry of listFolder(dir)) {
     const { name } = entry;
     const path = posix.join(dir, name);
     if (!entry.isDirectory()) {
@@ -80,34 +122,38 @@ const visitGitDir = (dir: string, visit: Visit): void => {
       if (plansPrograms(dir)) visit(path);
     } else if (!DATA_FOLDERS.has(name)) {
       visit(path);
-      visitAll(path, visit);
+      if (OBEYED_FOLDERS.has(name)) visitAll(path, visit);
     }
   }
 };
 
 /** The folders of other work trees and of submodules are git directories in their turn; names may have slashes. */
 const visitInner = (folder: string, visit: Visit): void => {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of listFolder(folder)) {
     const path = posix.join(folder, entry.name);
     if (!entry.isDirectory()) visit(path);
-    else if (readdirSync(path).includes("HEAD")) visitGitDir(path, visit);
+    else if (listFolder(path).some(({ name }) => name === "HEAD")) visitGitDir(path, visit);
     else visitInner(path, visit);
   }
 };
 
-const stateOf = ({ gitDir, commonDir }: GitRepository, keepsContent: boolean): OwnState => {
+const stateOf = ({ gitDir, commonDir }: GitRepository, maxKeptBytes: number): OwnState => {
   const state = new Map<string, Entry>();
+  let left = maxKeptBytes;
   for (const dir of new Set([gitDir, commonDir]))
     visitGitDir(dir, (path) => {
       if (state.size > MAX_ENTRIES)
         throw refusedRepository("its git directory has too many files besides objects and references");
-      state.set(path, entryOf(path, keepsContent));
+      const entry = entryOf(path, Math.min(left, MAX_KEPT_BYTES));
+      if (entry === undefined) return;
+      if (entry.kept?.kind === "file") left -= entry.kept.content.length;
+      state.set(path, entry);
     });
   return state;
 };
 
 /** To be taken before git runs with the right to write. */
-export const takeOwnState = (repository: GitRepository): OwnState => stateOf(repository, true);
+export const takeOwnState = (repository: GitRepository): OwnState => stateOf(repository, MAX_KEPT_IN_ALL);
 
 const worktreeFolder = (path: string, { commonDir }: GitRepository): string | undefined => {
   const folder = `${posix.join(commonDir, "worktrees")}/`;
@@ -116,10 +162,10 @@ const worktreeFolder = (path: string, { commonDir }: GitRepository): string | un
     : undefined;
 };
 
-const restore = (path: string, { content, link, mode }: Entry): void => {
-  if (link !== undefined) symlinkSync(link, path);
-  else if (content !== undefined) writeFileSync(path, content, { flag: "wx", mode });
-  else mkdirSync(path, { mode });
+const restore = (path: string, { kept, mode }: Entry): void => {
+  if (kept?.kind === "link") symlinkSync(kept.target, path);
+  else if (kept?.kind === "file") writeFileSync(path, kept.content, { flag: "wx", mode });
+  else if (kept?.kind === "folder") mkdirSync(path, { mode });
 };
 
 interface UndoOptions<T> {
@@ -141,7 +187,7 @@ export const undoOwnChanges = async <T>({
   isBeyondReach,
   rename,
 }: UndoOptions<T>): Promise<readonly T[]> => {
-  const after = stateOf(repository, false);
+  const after = stateOf(repository, 0);
   const moved: T[] = [];
   const done = new Set<string>();
   const setAside = async (path: string): Promise<void> => {

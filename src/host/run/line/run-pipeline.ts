@@ -1,12 +1,20 @@
 import type { Pipeline } from "../../../policy/shell/shell-line.ts";
 import type { JudgedCommand } from "../commands.ts";
 import { type CommandOutcome, exitStatus } from "../contract.ts";
+import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
 import type { Argv } from "./contract.ts";
 import type { ShellState } from "./shell-state.ts";
 import { builtinOf, isProgram, type ProgramStage, passGate, type Run, type Stage, stageOf } from "./stage.ts";
-import { Descriptors, deliver, openRedirections, type PendingFile, writePending } from "./streams.ts";
+import {
+  Descriptors,
+  deliver,
+  MAX_FILE_BYTES,
+  openRedirections,
+  type PendingFile,
+  writePending,
+} from "./streams.ts";
 
 interface OpenStage {
   readonly stage: Stage;
@@ -52,8 +60,16 @@ const passAll = async (
 };
 
 const takeStreams = (streams: TreeStreams, descriptors: Descriptors): TreeStreams => {
-  for (const end of Object.values(streams)) if (typeof end === "number") descriptors.take(end);
+  for (const end of new Set(Object.values(streams))) if (typeof end === "number") descriptors.take(end);
   return streams;
+};
+
+/** A program that may only read gets no more room for a redirection than is written in the end. */
+const boundOutput = (profile: SandboxProfile, { output, errors }: TreeStreams): SandboxProfile => {
+  const { limits, writable } = profile;
+  const isBounded = limits !== undefined && writable.length === 0;
+  if (!isBounded || (typeof output !== "number" && typeof errors !== "number")) return profile;
+  return { ...profile, limits: { ...limits, fileBytes: Math.min(limits.fileBytes, MAX_FILE_BYTES + 1) } };
 };
 
 const runPrograms = async (
@@ -71,7 +87,10 @@ const runPrograms = async (
     const commands = programs.map(({ streams }, at) => {
       const { request, profile } = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
-      return { profile, request: { ...request, timeoutMs, onOutput: run.call.onOutput, openStreams } };
+      return {
+        profile: boundOutput(profile, streams),
+        request: { ...request, timeoutMs, onOutput: run.call.onOutput, openStreams },
+      };
     });
     return run.runner.runTogether(commands, run.signal);
   });
@@ -88,8 +107,7 @@ const runBuiltin = async (
   const [, ...args] = stage.argv;
   const said = await builtin(args, stage.state, run.access, run.signal);
   if (said.stdout !== "" && streams.output === "stdout") run.speakers.push("builtin");
-  deliver(said.stdout, streams.output, descriptors, run.call.onOutput);
-  deliver(said.stderr, streams.errors, descriptors, run.call.onOutput);
+  deliver(said, streams, descriptors, run.call.onOutput);
   return said;
 };
 
@@ -113,11 +131,10 @@ export const runPipeline = async (run: Run, pipeline: Pipeline, before: ShellSta
   const descriptors = new Descriptors();
   try {
     const { open, files } = await openStages(run, stages, descriptors);
-    const outcomes = await Promise.all([
-      runPrograms(run, open, descriptors),
-      ...open.filter(({ stage }) => !isProgram(stage)).map((one) => runBuiltin(run, one, descriptors)),
-    ]);
-    const [programs, ...builtins] = outcomes;
+    // Built-in commands come first: one that is refused must not leave programs behind that use what is closed here.
+    const builtins: Awaited<ReturnType<typeof runBuiltin>>[] = [];
+    for (const one of open) if (!isProgram(one.stage)) builtins.push(await runBuiltin(run, one, descriptors));
+    const programs = await runPrograms(run, open, descriptors);
     recordOutcomes(run, open, programs);
     await writePending(files, run, run.signal);
     const last = stages.at(-1);

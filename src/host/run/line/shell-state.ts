@@ -50,10 +50,13 @@ export const argumentsOf = async (
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> => {
   const fields = args.flatMap((word) => expandWord(word, contextOf(state)));
+  checkArgumentCount(fields.length);
   for (const word of args) await checkHome(word, state, access, signal);
   const found: string[] = [];
-  for (const field of fields) found.push(...(await matchNames(field, access, state.cwd, signal)));
-  checkArgumentCount(found.length);
+  for (const field of fields) {
+    found.push(...(await matchNames(field, access, state.cwd, signal)));
+    checkArgumentCount(found.length);
+  }
   return found;
 };
 

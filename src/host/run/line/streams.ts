@@ -1,17 +1,19 @@
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { posix } from "node:path";
+import { pipeline } from "node:stream";
 import { LlmcError } from "../../../base/error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import type { Redirection } from "../../../policy/shell/shell-line.ts";
 import type { Access } from "../../reach/access.ts";
 import type { FileWrites } from "../../write/contract.ts";
+import { openPipeEnds } from "../tree/pipe.ts";
 import type { Sink, TreeStreams } from "../tree/run-tree.ts";
 import { openNameless } from "../tree/spool.ts";
 import { type ShellState, textOf } from "./shell-state.ts";
 
 /** What a redirection may fill; it is held in memory when it is written. */
-const MAX_FILE_BYTES = 64 * 1024 * 1024;
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const NEW_FILE_MODE = 0o644;
 const NULL_DEVICE = "/dev/null";
 
@@ -29,8 +31,9 @@ export class Descriptors {
     return descriptor;
   }
 
+  /** A number that is no longer ours may by now mean somebody else's file. */
   take(descriptor: number): number {
-    this.#open.delete(descriptor);
+    if (!this.#open.delete(descriptor)) throw new Error("a descriptor was taken twice, or after its end");
     return descriptor;
   }
 
@@ -84,6 +87,18 @@ const openForReading = (
     // The same file, judged and held, by a descriptor of its own.
     return openSync(`/dev/fd/${await located.openContent()}`, constants.O_RDONLY);
   });
+
+/**
+ * The content through a pipe. A program must not get a descriptor of the file itself: through `/proc/self/fd` it could
+ * open it again for writing, past every mount of its sandbox.
+ */
+const feed = (file: number, descriptors: Descriptors): number => {
+  const [readEnd, writeEnd] = openPipeEnds();
+  const writer = new Socket({ fd: writeEnd, readable: false, writable: true });
+  // A program may end without having read everything.
+  pipeline(createReadStream("", { fd: file }), writer, () => {});
+  return descriptors.add(readEnd);
+};
 
 /** A file without a name from whose beginning a program reads. */
 const openText = (text: string): number => {
@@ -155,7 +170,7 @@ export const openRedirections = async (
       if (fd === 0) streams.input = descriptor;
       else put(fd, descriptor);
     } else if (redirection.access === "read") {
-      streams.input = descriptors.add(await openForReading(ports, path, signal));
+      streams.input = feed(await openForReading(ports, path, signal), descriptors);
     } else {
       await checkWritable(ports, path, signal);
       const descriptor = descriptors.add(openNameless());
@@ -196,28 +211,34 @@ export const writePending = async (
   for (const { path, isAppended, descriptor } of files) {
     const bytes = readWhole(descriptor, path);
     if (!isAppended) await writes.applyAll([change(path, bytes)], { dryRun: false }, signal);
-    else await writes.append(path, bytes.toString("utf8"), {}, signal);
+    else await writes.append(path, bytes, {}, signal);
   }
 };
 
-/** What a built-in command says, to wherever its output goes. */
-export const deliver = (
-  text: string,
-  sink: Sink,
-  descriptors: Descriptors,
-  onOutput: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined,
-): void => {
+type Deliver = (stream: "stdout" | "stderr", chunk: Buffer) => void;
+
+const writeInto = (descriptor: number, text: string, descriptors: Descriptors): void => {
   const bytes = Buffer.from(text);
-  if (typeof sink === "string") {
-    if (bytes.length > 0) onOutput?.(sink, bytes);
+  if (fstatSync(descriptor).isFile()) {
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
     return;
   }
-  if (fstatSync(sink).isFile()) {
-    for (let at = 0; at < bytes.length; ) at += writeSync(sink, bytes, at);
-    return;
-  }
-  // A pipe may be full, and its reader may not want it.
-  const writer = new Socket({ fd: descriptors.take(sink), readable: false, writable: true });
+  // A pipe may be full, and its reader may not want it; it ends for its reader when it is closed here.
+  const writer = new Socket({ fd: descriptors.take(descriptor), readable: false, writable: true });
   writer.on("error", () => {});
   writer.end(bytes);
+};
+
+/** What a built-in command says, to wherever its output goes; both streams may go to the same descriptor. */
+export const deliver = (
+  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
+  { output, errors }: Pick<TreeStreams, "output" | "errors">,
+  descriptors: Descriptors,
+  onOutput: Deliver | undefined,
+): void => {
+  const texts = new Map<Sink, string>([[output, stdout]]);
+  texts.set(errors, `${texts.get(errors) ?? ""}${stderr}`);
+  for (const [sink, text] of texts)
+    if (typeof sink === "number") writeInto(sink, text, descriptors);
+    else if (text !== "") onOutput?.(sink, Buffer.from(text));
 };
