@@ -26,7 +26,8 @@ const readPanic = (name: string, body: readonly string[]): TestFailure => {
 const readFailures = (lines: readonly string[]): TestFailure[] => {
   const failures = new Map<string, TestFailure>();
   for (let i = 0; i < lines.length && failures.size < MAX_FAILURES; i++) {
-    const name = (BLOCK.exec(lines[i] ?? "") ?? NEXTEST_BLOCK.exec(lines[i] ?? ""))?.[1];
+    const plain = BLOCK.exec(lines[i] ?? "")?.[1];
+    const name = plain ?? NEXTEST_BLOCK.exec(lines[i] ?? "")?.[1];
     if (name === undefined) continue;
     let end = i + 1;
     while (
@@ -35,7 +36,9 @@ const readFailures = (lines: readonly string[]): TestFailure[] => {
     )
       end++;
     const failure = readPanic(name, lines.slice(i + 1, end));
-    if (failures.get(name)?.line == null) failures.set(name, failure);
+    // Tests of several binaries may have the same name; nextest prints both streams of one test.
+    const key = plain === undefined ? name : `${i} ${name}`;
+    if (failures.get(key)?.line == null) failures.set(key, failure);
     i = end - 1;
   }
   return [...failures.values()];

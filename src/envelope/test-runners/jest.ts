@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
+import { clipMessage, locationIn, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const TOTALS = /^Tests: {2,}.*\d+ total/;
 const FILE = /^(?:FAIL|PASS) {1,2}(\S.{0,1000}?)(?: \([\d.]+ m?s\))?$/;
@@ -13,8 +13,7 @@ const readFailure = (file: string, title: string, body: readonly string[]): Test
   const locations = body
     .flatMap((line) => readLocation(LOCATION.exec(line)?.[1] ?? "") ?? [])
     .filter((location) => isOurs(location.file));
-  const location =
-    locations.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? locations[0];
+  const location = locationIn(file, locations, locations[0]);
   return {
     name: title,
     file: location?.file ?? (file === "" ? null : file),

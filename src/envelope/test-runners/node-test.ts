@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, readLocation } from "./message.ts";
+import { clipMessage, locationIn, MAX_FAILURES, readLocation } from "./message.ts";
 
 /** Both reporters end with the same totals: `ℹ pass 2` and `# pass 2`. */
 const totalOf = (lines: readonly string[], word: string): number | undefined => {
@@ -25,9 +25,8 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
     const body = lines.slice(i + 2, end);
     const stack = body.findIndex((line) => /^\s+at /.test(line));
     const location = readLocation(at);
-    const frame = body
-      .flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? [])
-      .find(({ file }) => location !== undefined && file.endsWith(location.file));
+    const frames = body.flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? []);
+    const frame = location === undefined ? undefined : locationIn(location.file, frames);
     failures.push({
       name: title,
       file: location?.file ?? null,

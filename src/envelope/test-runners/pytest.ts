@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore } from "./message.ts";
+import { clipMessage, type Location, locationIn, MAX_FAILURES, numberBefore } from "./message.ts";
 
 const TOTALS =
   /^=* ?(?:no tests ran|\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)\b.{0,300}) in [\d.]+s\b/;
@@ -7,17 +7,12 @@ const SECTION = /^=+ (.{1,200}) =+$/;
 const HEADING = /^_{2,} (.{1,1000}) _{2,}$/;
 const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
 const LOCATION =
-  /^([^\s:][^:]{0,500}):(\d{1,9}): (?:in |[\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
+  /^([^\s:][^:]{0,500}):(\d{1,9}):(?: ?$| in | [\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
 const NATIVE_LOCATION = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
 
 interface Block {
   readonly heading: string;
   readonly lines: string[];
-}
-
-interface Location {
-  readonly file: string;
-  readonly line: number;
 }
 
 const locationsIn = (lines: readonly string[]): Location[] =>
@@ -64,22 +59,37 @@ const readSections = (lines: readonly string[]) => {
 const bareName = (heading: string): string =>
   heading.replace(/^ERROR (?:at (?:setup|teardown) of|collecting) /, "");
 
-const readBlock = ({ heading, lines }: Block, ids: ReadonlyMap<string, string>): TestFailure => {
+const fileOf = (id: string): string => id.split("::", 1)[0] ?? id;
+
+/** `TestC.test_deep[1]` of `tests/test_a.py::TestC::test_deep[1]`, as a heading names it. */
+const headingOf = (id: string): string =>
+  id.includes("::") ? id.slice(id.indexOf("::") + 2).replaceAll("::", ".") : id;
+
+/** A heading does not name the file: of tests with the same name, the one whose file the traceback goes through. */
+const takeId = (name: string, locations: readonly Location[], left: string[]): string | undefined => {
+  const sameName = left.filter((id) => headingOf(id) === name);
+  const id = sameName.find((each) => locationIn(fileOf(each), locations) !== undefined) ?? sameName[0];
+  if (id !== undefined) left.splice(left.indexOf(id), 1);
+  return id;
+};
+
+/** `left` are the ids of the summary that no block has taken yet. */
+const readBlock = ({ heading, lines }: Block, left: string[]): TestFailure => {
   const name = bareName(heading);
-  const id = ids.get(name) ?? name;
   const locations = locationsIn(lines);
-  const ownFile = id.includes("::")
-    ? id.slice(0, id.indexOf("::"))
-    : heading.startsWith("ERROR collecting")
-      ? name
-      : "";
-  // Where the test itself was when it failed; what it called may lie anywhere.
-  const location =
-    locations.findLast(({ file }) => ownFile !== "" && (file === ownFile || file.endsWith(`/${ownFile}`))) ??
-    locations.at(-1);
+  const id = takeId(name, locations, left);
+  const ownFile =
+    id !== undefined && id.includes("::")
+      ? fileOf(id)
+      : heading.startsWith("ERROR collecting")
+        ? name
+        : undefined;
+  // Where the test itself was when it failed; what it called may lie anywhere. File and line are always of one place.
+  const own = ownFile === undefined ? undefined : locationIn(ownFile, locations.toReversed());
+  const location = own ?? locations.at(-1);
   return {
-    name: id,
-    file: ownFile === "" ? (location?.file ?? null) : ownFile,
+    name: id ?? name,
+    file: (own === undefined ? location?.file : ownFile) ?? ownFile ?? null,
     line: location?.line ?? null,
     message: messageIn(lines),
   };
@@ -91,18 +101,12 @@ export const parsePytest: ParseTests = (output) => {
   const totals = lines.findLast((line) => TOTALS.test(line));
   if (totals === undefined) return undefined;
   const { blocks, named } = readSections(lines);
-  const ids = new Map(
-    named.map(({ id }) => [
-      id.includes("::") ? id.slice(id.indexOf("::") + 2).replaceAll("::", ".") : id,
-      id,
-    ]),
-  );
-  const detailed = blocks.slice(0, MAX_FAILURES).map((block) => readBlock(block, ids));
-  const seen = new Set(detailed.map(({ name }) => name));
+  const left = named.map(({ id }) => id);
+  const detailed = blocks.slice(0, MAX_FAILURES).map((block) => readBlock(block, left));
   const others = named
-    .filter(({ id }) => !seen.has(id))
+    .filter(({ id }) => left.includes(id))
     .slice(0, MAX_FAILURES)
-    .map(({ id, reason }) => ({ name: id, file: id.split("::", 1)[0] ?? null, line: null, message: reason }));
+    .map(({ id, reason }) => ({ name: id, file: fileOf(id), line: null, message: reason }));
   const xpassed = numberBefore(totals, "xpassed");
   const xfailed = numberBefore(totals, "xfailed");
   const deselected = numberBefore(totals, "deselected");

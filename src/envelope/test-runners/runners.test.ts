@@ -276,6 +276,101 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
   });
 });
 
+describe("REQ-X4: one file's name never stands with another's line", () => {
+  test("pytest: the same test name in two files, and a failure outside of the test", () => {
+    const output = `=================================== FAILURES ===================================
+___________________________________ test_x ____________________________________
+sub/test_a.py:40: in test_x
+    assert 1 == 2
+E   assert 1 == 2
+___________________________________ test_x ____________________________________
+
+    def test_x():
+>       explode()
+
+test_a.py:7: 
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+
+>   raise ValueError()
+E   ValueError
+
+helper.py:90: ValueError
+=========================== short test summary info ============================
+FAILED test_a.py::test_x - ValueError
+FAILED sub/test_a.py::test_x - assert 1 == 2
+ERROR test_c.py::test_y - no location at all
+============================== 2 failed, 1 error in 0.12s ===============================
+`;
+    const places = parsePytest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(places).toEqual([
+      ["sub/test_a.py::test_x", "sub/test_a.py", 40],
+      ["test_a.py::test_x", "test_a.py", 7],
+      ["test_c.py::test_y", "test_c.py", null],
+    ]);
+  });
+
+  test("pytest: an error of a fixture elsewhere is told where it is", () => {
+    const output = `==================================== ERRORS ====================================
+_________________________ ERROR at setup of test_x __________________________
+conftest.py:15: in broken
+    raise RuntimeError("no fixture")
+E   RuntimeError: no fixture
+=========================== short test summary info ============================
+ERROR test_a.py::test_x - RuntimeError: no fixture
+=============================== 1 error in 0.12s ===============================
+`;
+    expect(parsePytest(output)?.failures).toMatchObject([
+      { name: "test_a.py::test_x", file: "conftest.py", line: 15 },
+    ]);
+  });
+
+  test("jest (recorded form): equal titles, and a frame of a file whose path ends like the test's", () => {
+    const block = (frame: string): string => `  ● suite › breaks
+
+    expect(received).toBe(expected)
+
+      at Object.<anonymous> (${frame})
+`;
+    const output = `FAIL src/a.test.js
+${block("/w/src/a.test.js:5:13")}
+FAIL src/sub/a.test.js
+  ● suite › breaks
+
+    Error: exploded
+
+      at explode (/w/src/helper.js:90:9)
+      at Object.<anonymous> (/w/src/sub/a.test.js:8:3)
+
+Test Suites: 2 failed, 2 total
+Tests:       2 failed, 2 total
+`;
+    const places = parseJest(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(places).toEqual([
+      ["suite › breaks", "/w/src/a.test.js", 5],
+      ["suite › breaks", "/w/src/sub/a.test.js", 8],
+    ]);
+  });
+
+  test("go (recorded form): the same test in two packages keeps its own line", () => {
+    const output = [
+      "--- FAIL: TestX (0.00s)",
+      "    x_test.go:12: got 1, want 2",
+      "FAIL",
+      "FAIL\texample.com/p\t0.003s",
+      "--- FAIL: TestX (0.00s)",
+      "    y_test.go:99: got 3, want 4",
+      "FAIL",
+      "FAIL\texample.com/q\t0.003s",
+      "",
+    ].join("\n");
+    const places = parseGo(output)?.failures.map(({ name, file, line }) => [name, file, line]);
+    expect(places).toEqual([
+      ["TestX", "x_test.go", 12],
+      ["TestX", "y_test.go", 99],
+    ]);
+  });
+});
+
 describe("which command is a test run", () => {
   test.each([
     ["pytest -q", 1],

@@ -1,5 +1,5 @@
 import type { ParseTests, TestFailure } from "./contract.ts";
-import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
+import { clipMessage, locationIn, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const TOTALS = /^\s*Tests\s+(?=.*\d)(?:\d+ \w+|no tests)/;
 const FAIL = /^\s*FAIL\s{1,4}(\S.{0,2000})$/;
@@ -16,8 +16,7 @@ const readFailure = (title: string, body: readonly string[]): TestFailure => {
   const bare = title.replace(/^\|[^|]{0,100}\| /, "").replace(/ \[ .{0,1000} \]$/, "");
   const [file = "", ...names] = bare.split(" > ");
   const locations = body.flatMap((line) => readLocation(LOCATION.exec(line)?.[1] ?? "") ?? []);
-  const location =
-    locations.find((each) => each.file === file || each.file.endsWith(`/${file}`)) ?? locations[0];
+  const location = locationIn(file, locations, locations[0]);
   return {
     name: names.join(" > ") || file,
     file: location?.file ?? file,
