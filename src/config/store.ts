@@ -17,6 +17,8 @@ export interface ConfigStore {
   current(): Loaded;
   /** Returns the function that removes the listener. */
   onChange(listener: ChangeListener): () => void;
+  /** Calls back after a reload that found nothing new: files that the configuration only names may have changed. */
+  onUnchanged(listener: () => void): () => void;
   reload(): Promise<ReloadResult>;
   /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
   watch(disk: Pick<ConfigDisk, "watch">): () => void;
@@ -83,6 +85,7 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
   let waiting: readonly string[] = [];
   let queue: Promise<unknown> = Promise.resolve();
   const listeners = new Set<ChangeListener>();
+  const unchangedListeners = new Set<() => void>();
 
   const read = (): Promise<Outcome> =>
     load().then(
@@ -117,6 +120,7 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     current = next;
     waiting = needsRestart;
     if (isNews) tell(next, previous, change);
+    else for (const listener of [...unchangedListeners]) listener();
     return change;
   };
 
@@ -132,6 +136,10 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onUnchanged: (listener) => {
+      unchangedListeners.add(listener);
+      return () => unchangedListeners.delete(listener);
     },
     reload: () => inTurn(read),
     watch: (disk) => {

@@ -218,6 +218,10 @@ const followConfig = async (
     warnOfWaiting(next, root, log);
     void core.refresh();
   });
+  // The file says the same, but the modules in its folder may be others.
+  store.onUnchanged(() => {
+    if (core.settings().customModules !== undefined) void core.refresh();
+  });
   if (!watch) return () => {};
   // The folder is created so that trust granted in another terminal is noticed; if the home folder is not writable,
   // nothing is watched.

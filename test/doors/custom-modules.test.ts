@@ -202,6 +202,27 @@ describe.concurrent("REQ-T11 custom modules", () => {
     expect(await server.toolNames()).toContain("second");
     expect(await server.toolNames()).not.toContain("first");
   });
+
+  test("REQ-M2: an edit of a module, or of a file that it imports, takes effect with SIGHUP alone", async () => {
+    const values = (value: number): string => `export const value = ${value};\n`;
+    await using workspace = await createWorkspace({
+      "mods/lib/value.mjs": values(1),
+      "mods/m.mjs": `import { value } from "./lib/value.mjs";\n${toolModule('tool("told", () => value);')}`,
+    });
+    const server = await workspace.serve({ args: WITH_MODULES });
+    const told = async (): Promise<string> => textOf(await server.call("told"));
+    expect(await told()).toBe("1");
+    await workspace.write("mods/lib/value.mjs", values(2222));
+    expect(await told()).toBe("1");
+    server.process.kill("SIGHUP");
+    await expect.poll(told, { timeout: 20_000 }).toBe("2222");
+    await workspace.write(
+      "mods/m.mjs",
+      `import { value } from "./lib/value.mjs";\n${toolModule('tool("told", () => value + 1);')}`,
+    );
+    server.process.kill("SIGHUP");
+    await expect.poll(told, { timeout: 20_000 }).toBe("2223");
+  });
 });
 
 describe.concurrent("REQ-D1 names", () => {

@@ -102,8 +102,9 @@ export const prepareRun = async (
   const isWatched = limits !== undefined && group === undefined;
   const profile = completeProfile(wanted, store.base, isWatched);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
+  const gitUse = request.git && (profile.writable.length > 0 ? "writes" : "reads");
   const [files, prefix, missing] = await Promise.all([
-    store.open(needsFolders),
+    store.open(needsFolders, gitUse),
     deathSignalPrefix(),
     watchMissing(profile),
   ]).catch(async (thrown: unknown) => {

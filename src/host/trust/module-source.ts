@@ -1,10 +1,54 @@
+import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
+import { type ResolveHookSync, registerHooks } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemErrorCode } from "../../base/system-error.ts";
 import type { Digests } from "../trust/trusted-modules.ts";
 
 const MODULE_EXTENSIONS = new Set([".ts", ".mts", ".js", ".mjs"]);
+
+/** More files than a folder of modules has; what lies beyond is taken as unchanged. */
+const MAX_FILES = 1000;
+
+/** Names the state of a folder's files: the times of their last changes and their sizes. */
+const stateOf = async (folder: string): Promise<string> => {
+  const hash = createHash("sha256");
+  let left = MAX_FILES;
+  const visit = async (path: string): Promise<void> => {
+    for (const entry of (await readdir(path, { withFileTypes: true })).sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    )) {
+      const inside = join(path, entry.name);
+      if (left-- <= 0) return;
+      if (entry.isDirectory() && entry.name !== "node_modules") await visit(inside);
+      const stats = entry.isFile() ? await stat(inside) : undefined;
+      if (stats !== undefined) hash.update(`${inside}\0${stats.mtimeMs}\0${stats.size}\0`);
+    }
+  };
+  await visit(folder);
+  return hash.digest("hex").slice(0, 16);
+};
+
+const MARK = "changed";
+
+/** Files that a module imports by a relative path are loaded again with it. */
+const resolveBeside: ResolveHookSync = (specifier, context, nextResolve) => {
+  const { parentURL } = context;
+  const state = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(MARK) : null;
+  const found = nextResolve(specifier, context);
+  const isBeside = state !== null && /^\.\.?\//.test(specifier) && found.url.startsWith("file:");
+  return isBeside ? { ...found, url: `${found.url}?${MARK}=${state}` } : found;
+};
+
+let isHooked = false;
+
+/** The loader caches by address: the state of the folder makes an edited module a new one. */
+const importChanged = (path: string, state: string): Promise<unknown> => {
+  if (!isHooked) registerHooks({ resolve: resolveBeside });
+  isHooked = true;
+  return import(`${pathToFileURL(path).href}?${MARK}=${state}`);
+};
 
 /**
  * Finds and loads custom modules. They are code of this process: the operator's own are loaded as they are, those that
@@ -29,10 +73,8 @@ export const createModuleSource = (digests: () => Digests | undefined) => ({
       const { importTrusted } = await import("../trust/trusted-modules.ts");
       return importTrusted(dirname(path), path, granted);
     }
-    // The loader caches by address: the time of the last change makes an edited module a new one.
-    const stats = await stat(path);
     // A FIFO in its place would block forever.
-    if (!stats.isFile()) throw new Error("it is not a regular file");
-    return import(`${pathToFileURL(path).href}?changed=${stats.mtimeMs}`);
+    if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
+    return importChanged(path, await stateOf(dirname(path)));
   },
 });

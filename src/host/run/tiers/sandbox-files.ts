@@ -26,12 +26,15 @@ export interface SandboxFiles {
   readonly compileCache: string;
 }
 
+/** Whether git runs, and may write: then the user's name is read anew, since they may just have set it. */
+export type GitUse = "reads" | "writes";
+
 /** Files that every run shares, made once, and a folder for each run. */
 export interface SandboxFileStore {
   /** The folder that holds all of them. Whoever can write to it controls the sandbox of the next command. */
   readonly base: string;
   /** Folders are made only where the tier has none in memory: they cost more than a short command. */
-  open(needsFolders: boolean): Promise<SandboxFiles>;
+  open(needsFolders: boolean, git?: GitUse): Promise<SandboxFiles>;
   close(files: SandboxFiles): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -64,7 +67,6 @@ export const createSandboxFileStore = async (): Promise<SandboxFileStore> => {
   const shared = {
     emptyFile: await put("empty", ""),
     closedFile: await put("closed", "", 0o000),
-    gitIdentityFile: await put("gitconfig", await gitIdentityConfig()),
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
     filters: {
@@ -81,14 +83,23 @@ export const createSandboxFileStore = async (): Promise<SandboxFileStore> => {
     compileCache: join(base, "compiled"),
   };
   let next = 0;
+  let identity: { readonly text: string; readonly file: string } | undefined;
+  const identityFile = async (git: GitUse | undefined): Promise<string> => {
+    if (git === "writes" || (git !== undefined && identity === undefined)) {
+      const text = await gitIdentityConfig();
+      // Under a new name: a running command may still have the old one mounted.
+      if (identity?.text !== text) identity = { text, file: await put(`gitconfig-${next++}`, text) };
+    }
+    return identity?.file ?? shared.emptyFile;
+  };
   return {
     base,
-    open: async (needsFolders) => {
+    open: async (needsFolders, git) => {
       const folder = join(base, `run-${next++}`);
       const home = join(folder, "home");
       const temp = join(folder, "tmp");
       for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
-      return { folder, home, temp, ...shared };
+      return { folder, home, temp, gitIdentityFile: await identityFile(git), ...shared };
     },
     close: ({ folder }) => rm(folder, { recursive: true, force: true, maxRetries: 2 }),
     dispose: () => rm(base, { recursive: true, force: true }),
