@@ -103,8 +103,6 @@ const readBy = ({ failures }: TestReport, root: string): Failures =>
 const withoutLines = (failures: Failures): Failures =>
   failures.map((one) => one.slice(0, one.lastIndexOf(" "))).toSorted();
 
-const escape = (path: string): string => path.replaceAll("\\", "/");
-
 const has = (argv: readonly [string, ...string[]]): boolean => {
   const { error, status } = run(argv, "/");
   return error === undefined && status === 0;
@@ -187,7 +185,7 @@ const RUNNERS: readonly Runner[] = [
         .flatMap(({ name, assertionResults }) =>
           assertionResults
             .filter(({ status }) => status === "failed")
-            .map(({ title }) => `${escape(relative(root, name))} ${title}`),
+            .map(({ title }) => `${relative(root, name)} ${title}`),
         )
         .toSorted();
     },

@@ -79,11 +79,7 @@ const readBlock = ({ heading, lines }: Block, left: string[]): TestFailure => {
   const locations = locationsIn(lines);
   const id = takeId(name, locations, left);
   const ownFile =
-    id !== undefined && id.includes("::")
-      ? fileOf(id)
-      : heading.startsWith("ERROR collecting")
-        ? name
-        : undefined;
+    id?.includes("::") === true ? fileOf(id) : heading.startsWith("ERROR collecting") ? name : undefined;
   // Where the test itself was when it failed; what it called may lie anywhere. File and line are always of one place.
   const own = ownFile === undefined ? undefined : locationIn(ownFile, locations.toReversed());
   const location = own ?? locations.at(-1);
