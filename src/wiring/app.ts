@@ -5,15 +5,14 @@ import { logSettings } from "../config/log-settings.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { toJson } from "../config/show.ts";
 import { type ConfigStore, createConfigStore } from "../config/store.ts";
-import { trustFolder, type UserFolders } from "../config/user-folders.ts";
-import { describeWaiting, waitingHint } from "../config/waiting.ts";
+import type { UserFolders } from "../config/user-folders.ts";
+import { waitingHint } from "../config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "../core/core.ts";
 import { newId } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
-import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
 import { createLog, type LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
@@ -21,6 +20,7 @@ import { createObserver, type Observer, type ObserveSettings } from "../observe/
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
+import { followConfig, warnOfWaiting, watchFileIn } from "./follow-config.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { loadFor, MODULES_KEY } from "./load.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -142,12 +142,6 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
-/** One log line that explains why values of the workspace's file have no effect. */
-const warnOfWaiting = ({ waiting }: Loaded, root: string, log: Observer["log"]): void => {
-  if (waiting.length === 0) return;
-  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting, trustCommand(root)));
-};
-
 /** Loads the configuration, and the log that it asks for. */
 const openConfig = async (request: AppRequest) => {
   const load = () => loadFor(request, false);
@@ -203,44 +197,6 @@ const createEngineLoader = (
     close: async (): Promise<void> => (await loading)?.close(),
   };
 };
-
-/** Follows the configuration file while the program runs. */
-const followConfig = async (
-  { watch, folders, stderr, root }: AppRequest,
-  store: ConfigStore,
-  log: LiveLog,
-  core: Core,
-  disk: Disk,
-): Promise<() => void> => {
-  store.onChange((next, _previous, { changed, needsRestart }) => {
-    log.configure(logSettings(next, stderr.isTerminal));
-    log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
-    warnOfWaiting(next, root, log);
-    void core.refresh();
-  });
-  // The file says the same, but the modules in its folder may be others.
-  store.onUnchanged(() => {
-    if (core.settings().customModules !== undefined) void core.refresh();
-  });
-  if (!watch) return () => {};
-  // The folder is created so that trust granted in another terminal is noticed; if the home folder is not writable,
-  // nothing is watched.
-  await createTrustFiles()
-    .makeFolder(trustFolder(folders.state))
-    .catch(() => {});
-  return store.watch(disk);
-};
-
-const watchFileIn =
-  (root: string, disk: Disk) =>
-  (path: string, changed: () => void): (() => void) => {
-    try {
-      return disk.watch(resolve(root, path), changed);
-    } catch {
-      // The folder does not exist, or the system has no watches left: clients see changes when they read.
-      return () => {};
-    }
-  };
 
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
