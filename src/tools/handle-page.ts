@@ -19,3 +19,20 @@ export const originOf = ({
     root: kind === "file_content" && source.startsWith("/") ? parentOf(source) : ".",
   };
 };
+
+/** Hits of a search that a handle keeps with their texts; the others are references (host/search/stored-hits.ts). */
+const HITS_WITH_TEXT = 10_000;
+
+/** Said below a search in a handle that could not see everything; empty where it could. */
+export const searchNote = ({
+  kind,
+  total_lines: lines = 0,
+  total_hits: hits,
+}: {
+  readonly kind?: string | undefined;
+  readonly total_lines?: number | undefined;
+  readonly total_hits?: number | undefined;
+}): string =>
+  hits !== undefined && kind === "search_hits" && lines > HITS_WITH_TEXT
+    ? `only the first ${HITS_WITH_TEXT} of ${lines} hits were searched; search the files for the rest`
+    : "";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
-import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf } from "./handle-page.ts";
+import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf, searchNote } from "./handle-page.ts";
 import { nextPage } from "./next-page.ts";
 import { defineTool } from "./tool.ts";
 
@@ -91,6 +91,7 @@ export const linuxHandleRead = defineTool({
     const notes = [
       ...(meta.truncated ? [`more: ${more}`] : []),
       ...(meta.stale ? [`${meta.path} has changed since`] : []),
+      ...(searchNote(meta) === "" ? [] : [searchNote(meta)]),
     ];
     const text = content === "" || content.endsWith("\n") || notes.length === 0 ? content : `${content}\n`;
     if (notes.length > 0) return `${text}[${notes.join("; ")}]`;

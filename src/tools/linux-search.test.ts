@@ -149,6 +149,22 @@ describe("linux_handle_read", () => {
     });
   });
 
+  test("REQ-F7: of very many hits the first are searched by their text, and the answer says so", async () => {
+    const app = await openTestApp({ ...classic, files: { "many.txt": "hit\n".repeat(10_050) } });
+    const found = await app.ask("linux_search_content", { pattern: "hit", context_lines: 0, max_results: 1 });
+    const { handle } = (found.kind === "ok" ? found.structured : {}) as { handle: string };
+    const note = "only the first 10000 of 10050 hits were searched; search the files for the rest";
+    for (const [tool, args] of [
+      ["linux_handle_read", { handle }],
+      ["read_file", { path: `handle:${handle}` }],
+    ] as const) {
+      expect(await app.text(tool, { ...args, pattern: "nowhere" })).toContain(note);
+      expect(await app.text(tool, { ...args, pattern: ":9:hit" })).toContain("9:hit");
+      const last = tool === "read_file" ? { offset: 10_049 } : { offset_lines: 10_049 };
+      expect(await app.text(tool, { ...args, ...last })).toBe("many.txt\n10050:hit\n");
+    }
+  });
+
   test("REQ-F7 REQ-D17: a handle holds what was found, in small pages, and can be searched", async () => {
     const many = Array.from({ length: 900 }, (_, i) => `needle ${i} in a haystack of words`).join("\n");
     const app = await openTestApp({ ...classic, files: { "src/many.txt": many } });

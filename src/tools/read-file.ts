@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
 import type { CallContext } from "./contract.ts";
-import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf } from "./handle-page.ts";
+import { HANDLE_PAGE_BYTES, MAX_HANDLE_HITS, originOf, searchNote } from "./handle-page.ts";
 import { nextPage } from "./next-page.ts";
 import { sameSha, shaInput, shaNote } from "./sha.ts";
 import { defineTool, type Ports } from "./tool.ts";
@@ -127,7 +127,8 @@ export const readFile = defineTool({
   render: ({ data, meta }) => {
     if (meta.unchanged) return "[unchanged]";
     const stale = meta.stale ? "the source has changed since" : "";
-    if (data === "" && meta.total_hits !== undefined) return "[no hits]";
+    if (data === "" && meta.total_hits !== undefined)
+      return ["[no hits]", ...(searchNote(meta) === "" ? [] : [`[${searchNote(meta)}]`])].join("\n");
     if (data === "")
       return meta.total_lines === 0 || meta.length === 0
         ? "[empty file]"
@@ -141,9 +142,11 @@ export const readFile = defineTool({
         ? `${meta.total_hits} hits`
         : `${meta.kind ?? "file"} has ${meta.length} bytes`;
     const isMore = meta.next_offset !== undefined || meta.next_offset_bytes !== undefined;
-    const notes = [isMore ? `more: ${next}; ${size}` : shaNote(data, meta.sha256), stale].filter(
-      (note) => note !== "",
-    );
+    const notes = [
+      isMore ? `more: ${next}; ${size}` : shaNote(data, meta.sha256),
+      stale,
+      searchNote(meta),
+    ].filter((note) => note !== "");
     return notes.length === 0 ? data : `${data}${data.endsWith("\n") ? "" : "\n"}[${notes.join("; ")}]`;
   },
 });

@@ -5,6 +5,8 @@ import type { FileHits } from "./snippets.ts";
 
 /** Reading the texts of all hits stops here; the hits after that are stored as references. */
 const PAYLOAD_MS = 1500;
+/** Hits that are stored with their texts: more of them take seconds, and nobody reads as far. */
+const MAX_WITH_TEXT = 10_000;
 
 /** Snippets of one file's hits that do not overlap: a line belongs to the hit before it, unless it is one. */
 const ownRanges = (lines: readonly number[], contextLines: number, linesAfter: number) => {
@@ -36,6 +38,7 @@ const storedHits = async (
   isLate: boolean,
   { files, contextLines, linesAfter, realPath, shown, signal }: StoredSource,
 ): Promise<string[]> => {
+  if (lines.length === 0) return [];
   const shownFile = shown(path);
   const version = isLate ? undefined : versionOf(realPath(path));
   if (version === undefined) return lines.map((line) => hitLine({ path: shownFile, line }));
@@ -61,10 +64,14 @@ export const storedLines = async function* (
   const deadline = performance.now() + PAYLOAD_MS;
   let stored = 0;
   for (const file of sorted) {
+    const isLate = file.raw !== undefined || performance.now() > deadline;
+    const room = isLate ? 0 : Math.max(0, MAX_WITH_TEXT - stored);
     stored += file.lines.length;
     if (file.raw !== undefined && !source.exists(file.raw)) continue;
-    const isLate = file.raw !== undefined || performance.now() > deadline;
-    const lines = await storedHits(file, isLate, source);
+    const lines = [
+      ...(await storedHits({ ...file, lines: file.lines.slice(0, room) }, false, source)),
+      ...(await storedHits({ ...file, lines: file.lines.slice(room) }, true, source)),
+    ];
     if (lines.length > 0) yield lines.join("\n");
   }
   if (stored < source.total) yield missingLine(source.total - stored, "hits");
