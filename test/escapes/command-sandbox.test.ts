@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createCommandRunner } from "../../src/host/run/runner.ts";
 import { plantListener, SECRET } from "./command-plant.ts";
 import { createStand, PYTHON, sandboxes, settings } from "./command-stand.ts";
 
@@ -53,7 +54,9 @@ for address in (${JSON.stringify(path)}, ${JSON.stringify(abstractName)}):
     const before = process.env["TMPDIR"];
     process.env["TMPDIR"] = temp;
     try {
-      await using stand = await createStand(setting, {}, { writable: [temp] });
+      // A runner makes its files when it first runs something.
+      await using runner = createCommandRunner({ mode: () => "auto", tiers: [setting.tier] });
+      await using stand = await createStand(setting, {}, { writable: [temp] }, runner);
       expect((await stand.sh("true")).exitCode).toBe(0);
       const [base = ""] = (await readdir(temp)).filter((name) => name.startsWith("llmc-commands-"));
       const made = (): Promise<string[]> => readdir(join(temp, base), { recursive: true });

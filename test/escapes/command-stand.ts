@@ -79,6 +79,7 @@ export const createStand = async (
   setting: Setting,
   files: Readonly<Record<string, string>> = {},
   more: Partial<SandboxProfile> = {},
+  runner: CommandRunner = runnerOf(setting),
 ): Promise<Stand> => {
   const workspace = await createWorkspace({
     ".llmc/state": "state-secret",
@@ -86,7 +87,6 @@ export const createStand = async (
     ...files,
   });
   const outside = await realpath(await mkdtemp(join(tmpdir(), "llmc-outside-")));
-  const runner = runnerOf(setting);
   const inside = (name: string): string => join(workspace.root, name);
   const profile: SandboxProfile = {
     writable: [workspace.root],

@@ -61,13 +61,17 @@ export const argumentsOf = async (
 };
 
 /** Later values may use earlier ones. */
-export const assign = (state: ShellState, assignments: readonly Assignment[]): ShellState =>
-  assignments.reduce<ShellState>((before, { name, value }) => {
+export const assign = (before: ShellState, assignments: readonly Assignment[]): ShellState => {
+  let state = before;
+  for (const { name, value } of assignments) {
+    // The name is checked first: a refused variable is often assigned from itself, which has no value here.
     checkVariables({ [name]: "" });
-    const variables = { ...before.variables, [name]: textOf(value, before) };
-    checkVariables(variables);
-    return { ...before, variables };
-  }, state);
+    const text = textOf(value, state);
+    checkVariables({ [name]: text });
+    state = { ...state, variables: { ...state.variables, [name]: text } };
+  }
+  return state;
+};
 
 /** The state after `cd`, or what a shell would say against it. */
 export const changeDirectory = async (
