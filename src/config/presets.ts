@@ -1,5 +1,5 @@
 /** A kind of project: the files that tell it, and the programs that people use in it. */
-export interface Preset {
+interface Preset {
   readonly name: string;
   /** Any of these in the workspace. */
   readonly markers: readonly string[];
@@ -8,7 +8,7 @@ export interface Preset {
   readonly withFile?: Readonly<Record<string, readonly string[]>>;
 }
 
-export const PRESETS: readonly Preset[] = [
+const PRESETS: readonly Preset[] = [
   {
     name: "node",
     markers: ["package.json"],

@@ -92,13 +92,13 @@ describe("run_pytest", () => {
     expect(JSON.stringify(result)).toContain("package.json");
   });
 
-  test("REQ-D15: a program that is not allowed is refused, with what to write in llmc.toml", async () => {
+  test("REQ-D15: a program that is not allowed is refused, with how to allow it", async () => {
     const app = await openTestApp({ files: NODE_TESTS, overrides: { "mcp.mode": "classic" } });
     const result = await app.ask("run_pytest");
     if (!hasNode) return expect(result).toMatchObject({ body: { meta: { error_code: "unavailable" } } });
     expect(result).toMatchObject({ body: { meta: { error_code: "forbidden" } } });
     expect(JSON.stringify(result)).toMatch(
-      /adds \\+"node\\+" to run_cmd_allowlist under \[mcp\.tools\] in llmc\.toml/,
+      /llmc allow node \(run_cmd_allowlist under \[mcp\.tools\] in llmc\.toml\)/,
     );
   });
 

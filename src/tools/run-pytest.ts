@@ -25,7 +25,7 @@ const explain = (thrown: unknown, { runner, command: [program] }: TestCommand): 
   if (!(thrown instanceof LlmcError)) return thrown;
   if (thrown.code === "forbidden" && thrown.hint?.includes(ALLOWLIST) === true) {
     return new LlmcError("forbidden", `The tests need ${runner}, and ${program} may not be run here.`, {
-      hint: `The operator adds "${program}" to run_cmd_allowlist under [mcp.tools] in llmc.toml, beside the programs that are to stay.`,
+      hint: `The operator can allow it: llmc allow ${program} (run_cmd_allowlist under [mcp.tools] in llmc.toml).`,
       cause: thrown,
     });
   }
@@ -34,7 +34,7 @@ const explain = (thrown: unknown, { runner, command: [program] }: TestCommand): 
       "unavailable",
       `The tests need ${runner}, and there is no ${program} in the system's folders.`,
       {
-        hint: `Install ${program} for all users, or let the operator add the whole path of one (such as that of a virtual environment: "/…/bin/${program}") to run_cmd_allowlist under [mcp.tools] in llmc.toml.`,
+        hint: `Install it, then let the operator run llmc allow ${program}, which also finds one in a virtual environment or a version manager.`,
         cause: thrown,
       },
     );

@@ -78,7 +78,7 @@ const findListed = async (name: string, search: ProgramSearch): Promise<readonly
 
 const notFound = (program: string): LlmcError =>
   new LlmcError("file_not_found", `There is no program ${quoteForMessage(program)} on this machine.`, {
-    hint: "Only programs in the system's own folders are found.",
+    hint: `By name, only programs in the system's own folders are found; the operator can allow others: llmc allow ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}.`,
   });
 
 /**
