@@ -23,14 +23,7 @@ import { chunksOf, inSearchText, showHits } from "./search.ts";
 import { createHandleStore, type HandleRow, type HandleStore } from "./store.ts";
 import { createSweeper, type Sweeper } from "./sweep.ts";
 
-export type {
-  HandleInfo,
-  HandleKind,
-  HandleOwner,
-  HandleSlice,
-  Handles,
-  HandlesOptions,
-} from "./contract.ts";
+export type { HandleOwner, Handles, HandlesOptions } from "./contract.ts";
 
 /** 60 random bits, so that it cannot be guessed. */
 export const newHandleId = (): string => randomId("h_", 12);

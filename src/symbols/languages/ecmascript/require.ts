@@ -5,7 +5,7 @@ import { bindPattern } from "./patterns.ts";
 const FILE_SCOPE = 0;
 
 /** The source of `require("./store")`; empty for anything else. */
-export const requiredSource = (walker: Walker, node: number): string => {
+const requiredSource = (walker: Walker, node: number): string => {
   if (walker.type(node) !== "call_expression" || walker.text(walker.field(node, "function")) !== "require")
     return "";
   const argument = walker.child(walker.field(node, "arguments"), "string");
