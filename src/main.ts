@@ -26,6 +26,10 @@ const fail = (thrown: unknown): void => {
 
 await run(process.argv.slice(2)).catch(fail);
 await stderr.flush();
-// stdin may still be open, and a socket of stdout with it: the work is done, so the program ends.
-if (process.stdout.writableLength === 0) process.exit();
-process.stdout.end(() => process.exit());
+// The work is done. The program ends by itself when its output is written; where something is still open, such as stdin,
+// it is ended. Not at once: inside `process.exit`, Node 24 can wait forever for a compiler thread that waits for a garbage
+// collection (seen once in some thousand starts).
+const MAX_END_MS = 200;
+const end = (): void => void setTimeout(() => process.exit(), MAX_END_MS).unref();
+if (process.stdout.writableLength === 0) end();
+else process.stdout.end(end);

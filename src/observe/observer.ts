@@ -26,14 +26,22 @@ interface ObserverParts {
   readonly metrics: Metrics;
   readonly tracer: Tracer | undefined;
   readonly audit: TokenAudit;
+  /** Short, and reveals nothing. */
+  readonly digest: (text: string) => string;
 }
 
-const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
+const subjectFields = (record: CallRecord, digest: ObserverParts["digest"]) => {
+  const subject = record.subject();
+  if (subject === undefined) return {};
+  return "path" in subject ? subject : { args_digest: digest(subject.args) };
+};
+
+const fieldsOf = (record: CallRecord, includeCorrelationId: boolean, digest: ObserverParts["digest"]) => ({
   ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
   tool: record.tool,
   route: record.route,
   status: record.errorCode === undefined ? 200 : ERROR_TABLE[record.errorCode].status,
-  ...record.subject(),
+  ...subjectFields(record, digest),
   duration_ms: Math.round(record.durationMs * 1000) / 1000,
   truncated: record.truncated,
   transport: record.transport,
@@ -44,7 +52,14 @@ const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
   ...(record.errorCode === undefined ? {} : { error_code: record.errorCode }),
 });
 
-export const createObserver = ({ settings, log, metrics, tracer, audit }: ObserverParts): Observer => ({
+export const createObserver = ({
+  settings,
+  log,
+  metrics,
+  tracer,
+  audit,
+  digest,
+}: ObserverParts): Observer => ({
   log,
 
   startCall: (traceparent) => {
@@ -54,7 +69,7 @@ export const createObserver = ({ settings, log, metrics, tracer, audit }: Observ
 
   recordCall: (record, texts) => {
     const { enabled, metrics: counts, tokenAudit, includeCorrelationId } = settings();
-    const fields = () => fieldsOf(record, includeCorrelationId);
+    const fields = () => fieldsOf(record, includeCorrelationId, digest);
     if (record.errorCode === "internal_error") {
       log.error(() => ({ ...fields(), ...describeCause(record.cause) }), "call failed");
     } else log.info(fields, record.errorCode === undefined ? "call" : "call refused");

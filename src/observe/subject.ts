@@ -1,14 +1,12 @@
-import { hash } from "node:crypto";
 import { posix } from "node:path";
 
 /**
  * What a call was about, as far as a log may tell: the path that it reached, where that is relative to the workspace,
- * otherwise a digest of the arguments. What was refused may be anything, and is not written down.
+ * otherwise the arguments, of which only a digest is logged. What was refused may be anything, and is not written down.
  */
-export type Subject = { readonly path: string } | { readonly args_digest: string };
+export type Subject = { readonly path: string } | { readonly args: string };
 
 const MAX_PATH_CHARS = 200;
-const DIGITS = 12;
 
 /** Arguments of tools that name a file or folder, the most telling first. */
 const PATH_ARGUMENTS = ["path", "source", "root", "cwd"];
@@ -25,5 +23,5 @@ export const subjectOf = (args: unknown, hasReached: boolean): Subject => {
     const path = posix.normalize(value);
     if (isTold(path)) return { path };
   }
-  return { args_digest: hash("sha256", JSON.stringify(args ?? {})).slice(0, DIGITS) };
+  return { args: JSON.stringify(args ?? {}) };
 };

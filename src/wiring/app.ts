@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
 import { logSettings } from "../config/log-settings.ts";
@@ -8,11 +7,12 @@ import { type ConfigStore, createConfigStore } from "../config/store.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { waitingHint } from "../config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "../core/core.ts";
-import { newId } from "../host/os/lazy-builtins.ts";
+import { newId, shortDigest } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
+import type { createModuleSource } from "../host/trust/module-source.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
 import { createLog, type LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
@@ -142,11 +142,15 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
+/** Tells the lines of one run from another's. Nothing depends on its being secret, and `node:crypto` would cost 5 ms here. */
+const newRunId = (): string =>
+  "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replaceAll("x", () => Math.floor(Math.random() * 16).toString(16));
+
 /** Loads the configuration, and the log that it asks for. */
 const openConfig = async (request: AppRequest) => {
   const load = () => loadFor(request, false);
   const first = await load();
-  const runId = first.config.mcp.observability.include_correlation_id ? randomUUID() : undefined;
+  const runId = first.config.mcp.observability.include_correlation_id ? newRunId() : undefined;
   const log = createLog(logSettings(first, request.stderr.isTerminal), request.stderr, runId);
   const store = createConfigStore({
     load,
@@ -211,8 +215,15 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     metrics,
     tracer,
     audit,
+    digest: shortDigest,
   });
   const engines = createEngineLoader(request, store, log, metrics);
+  let source: ReturnType<typeof createModuleSource> | undefined;
+  const modules = lazyPort<ReturnType<typeof createModuleSource>>(async () => {
+    const room = await import("../host/trust/module-source.ts");
+    source ??= room.createModuleSource(() => moduleDigests(store.current()));
+    return source;
+  });
   const core = await createCore({
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
@@ -222,11 +233,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     }),
     metrics: metrics.snapshot,
     observer,
-    modules: lazyPort(async () =>
-      (await import("../host/trust/module-source.ts")).createModuleSource(() =>
-        moduleDigests(store.current()),
-      ),
-    ),
+    modules,
     jsonSchema,
     matchTemplate,
     watchFile: watchFileIn(root, disk),
@@ -234,7 +241,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     waiting: () => store.current().waiting.map(({ key }) => key),
     now,
   });
-  const stopFollowing = await followConfig(request, store, log, core, disk);
+  const stopFollowing = await followConfig(request, store, log, core, modules, disk);
   return {
     core,
     config: store,

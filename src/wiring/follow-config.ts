@@ -32,6 +32,7 @@ export const followConfig = async (
   store: ConfigStore,
   log: LiveLog,
   core: Core,
+  modules: { hasChanged(folder: string): Promise<boolean> },
   disk: Disk,
 ): Promise<() => void> => {
   store.onChange((next, _previous, { changed, needsRestart }) => {
@@ -40,9 +41,10 @@ export const followConfig = async (
     warnOfWaiting(next, root, log);
     void core.refresh();
   });
-  // The file says the same, but the modules in its folder may be others.
-  store.onUnchanged(() => {
-    if (core.settings().customModules !== undefined) void core.refresh();
+  // The file says the same, but the modules in its folder may be others. Those that are the same keep what they hold.
+  store.onUnchanged(async () => {
+    const { customModules } = core.settings();
+    if (customModules !== undefined && (await modules.hasChanged(customModules))) await core.refresh();
   });
   if (!watch) return () => {};
   // The folder is created so that trust granted in another terminal is noticed; if the home folder is not writable,

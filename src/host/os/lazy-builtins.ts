@@ -8,5 +8,8 @@ export const newId = (): string => lazyCrypto().randomUUID();
 
 export const newKey = (): Uint8Array => lazyCrypto().randomBytes(32);
 
+/** Tells equal texts from others without revealing them. */
+export const shortDigest = (text: string): string => lazyCrypto().hash("sha256", text).slice(0, 12);
+
 export const lazyParseArgs: typeof import("node:util").parseArgs = (config) =>
   process.getBuiltinModule("node:util").parseArgs(config);

@@ -54,20 +54,24 @@ const importChanged = (path: string, state: string): Promise<unknown> => {
  * Finds and loads custom modules. They are code of this process: the operator's own are loaded as they are, those that
  * a workspace brings (`digests`) only with the content that was granted.
  */
-export const createModuleSource = (digests: () => Digests | undefined) => ({
-  list: async (folder: string): Promise<readonly string[]> => {
+export const createModuleSource = (digests: () => Digests | undefined) => {
+  /** The state of the folder when it was last listed. */
+  let listed: string | undefined;
+  const list = async (folder: string): Promise<readonly string[]> => {
     try {
       const names = await readdir(folder);
+      listed = await stateOf(folder);
       return names
         .filter((name) => MODULE_EXTENSIONS.has(extname(name)) && !/\.(test|d)\.m?ts$/.test(name))
         .toSorted()
         .map((name) => join(folder, name));
     } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return [];
-      throw error;
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+      listed = undefined;
+      return [];
     }
-  },
-  load: async (path: string): Promise<unknown> => {
+  };
+  const load = async (path: string): Promise<unknown> => {
     const granted = digests();
     if (granted !== undefined) {
       const { importTrusted } = await import("../trust/trusted-modules.ts");
@@ -76,5 +80,12 @@ export const createModuleSource = (digests: () => Digests | undefined) => ({
     // A FIFO in its place would block forever.
     if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
     return importChanged(path, await stateOf(dirname(path)));
-  },
-});
+  };
+  return {
+    list,
+    load,
+    /** Whether files in the folder have changed since it was listed. */
+    hasChanged: async (folder: string): Promise<boolean> =>
+      (await stateOf(folder).catch(() => undefined)) !== listed,
+  };
+};
