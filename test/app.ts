@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
@@ -8,7 +16,7 @@ import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
 import { allTools } from "../src/tools/all.ts";
 import { type App, createApp } from "../src/wiring/app.ts";
-import { trustOwn } from "../src/wiring/trust.ts";
+import { trustWritten } from "../src/wiring/trust.ts";
 
 interface TestAppOptions {
   /** Text of llmc.toml; left out, there is none. */
@@ -52,9 +60,16 @@ export const tempWorkspace = (
   return root;
 };
 
+/** Trusts the workspace's file as it is now. */
+const trustFile = (request: Parameters<typeof trustWritten>[0]): Promise<void> => {
+  const file = join(request.root, "llmc.toml");
+  const text = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  return text === undefined ? Promise.resolve() : trustWritten(request, file, text);
+};
+
 /** What `llmc trust --yes` does. */
 export const trustWorkspace = (root: string): Promise<void> =>
-  trustOwn({ root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) });
+  trustFile({ root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) });
 
 /** Whoever calls in tests that are not about who calls. */
 export const TEST_CALLER: Caller = {
@@ -97,7 +112,7 @@ export const openTestApp = async (
     env: {},
     folders: userFolders(process.env, tmpdir()),
   };
-  if (options.config !== undefined && options.trusted !== false) await trustOwn(where);
+  if (options.config !== undefined && options.trusted !== false) await trustFile(where);
   const app = await createApp({
     ...where,
     watch: options.watch ?? false,
@@ -119,7 +134,7 @@ export const openTestApp = async (
     });
   return {
     ...app,
-    trust: () => trustOwn(where),
+    trust: () => trustFile(where),
     logs: async () => {
       await app.log.flush();
       return logged;

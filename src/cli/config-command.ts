@@ -65,7 +65,7 @@ export const runInit = async (
   disk: InitDisk,
   io: Io,
   { all, print, extend }: InitOptions,
-): Promise<boolean> => {
+): Promise<string | undefined> => {
   if (!print && (await disk.exists(path))) {
     throw new LlmcError("invalid_args", `${path} already exists; nothing was written.`, {
       hint: "Edit it, or remove it first. llmc allow PROGRAM adds programs to it.",
@@ -74,7 +74,7 @@ export const runInit = async (
   const text = await extend(all ? fullTemplate() : shortTemplate());
   if (print) {
     io.data(text);
-    return false;
+    return undefined;
   }
   await disk.writeText(path, text).catch((cause: unknown) => {
     const code = systemErrorCode(cause);
@@ -87,5 +87,5 @@ export const runInit = async (
   io.out(
     `Wrote ${path}. Edits take effect while the server runs.${all ? "" : " llmc init --all --print shows every key."}\n`,
   );
-  return true;
+  return text;
 };

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { isInside } from "../base/paths.ts";
 import type { AllowedProgram, AllowPlan } from "../cli/allow-command.ts";
@@ -9,7 +9,7 @@ import { findUserProgram, type UserProgram } from "../host/run/user-programs/fin
 import { usualPowers } from "../policy/commands.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
-import { trustAdded, trustOwn } from "./trust.ts";
+import { trustAdded, trustWritten } from "./trust.ts";
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
 
@@ -97,6 +97,15 @@ const changesFor = (
 
 const userOf = ({ root, folders, env }: Request) => ({ home: folders.home, workspace: root, env });
 
+/** A workspace could make us write to any file of the user by a link, and what is written there counts elsewhere. */
+const refuseLink = async (file: string, disk: ReturnType<typeof createDisk>): Promise<void> => {
+  const real = await disk.resolveFile(file);
+  if (real === undefined || real.path === join(disk.realOrFuture(dirname(file)), basename(file))) return;
+  throw new LlmcError("invalid_args", `${file} is a link to ${real.path}; nothing was written.`, {
+    hint: "Edit that file, or name it with --config.",
+  });
+};
+
 /** Finds the programs and works out what the configuration file must say. A program that is not found is an error. */
 export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
   const loaded = await loadFor(request);
@@ -105,6 +114,7 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
   const { programs, additions } = changesFor(request, loaded, found);
   const disk = createDisk();
   const file = loaded.file ?? join(request.root, "llmc.toml");
+  await refuseLink(file, disk);
   const before = await disk.readText(file);
   const after = addToLists(before ?? NEW_FILE, additions);
   return {
@@ -120,7 +130,7 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
         });
       const real = await disk.resolveFile(file);
       await disk.writeText(real?.path ?? file, after, real?.mode);
-      if (before === undefined) await trustOwn(request);
+      if (before === undefined) await trustWritten(request, file, after);
       else
         await trustAdded(request, new Map(additions.map(({ name, items }) => [`mcp.tools.${name}`, items])));
     },

@@ -108,13 +108,14 @@ const actions: Actions = {
   init: async (options) => {
     const { runInit } = await import("../cli/config-command.ts");
     const request = await requestOf(options);
-    const isWritten = await runInit(request.configPath ?? join(request.root, CONFIG_FILE), createDisk(), io, {
+    const file = request.configPath ?? join(request.root, CONFIG_FILE);
+    const written = await runInit(file, createDisk(), io, {
       all: options.all ?? false,
       print: options.print ?? false,
       extend: async (template) =>
         (await import("./init-presets.ts")).withPresets(template, request, io, options),
     });
-    if (isWritten) await (await import("./trust.ts")).trustOwn(request);
+    if (written !== undefined) await (await import("./trust.ts")).trustWritten(request, file, written);
   },
   allow: async (programs, options) => {
     const [{ runAllow }, { planAllow }] = await Promise.all([

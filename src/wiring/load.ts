@@ -10,4 +10,5 @@ export const MODULES_KEY = "mcp.tools.custom_modules";
 export const loadFor = (
   request: Omit<LoadRequest, "disk" | "trust" | "lines">,
   lines = true,
-): Promise<Loaded> => loadConfig({ ...request, disk: createDisk(), trust: createTrustFiles(), lines });
+  disk: LoadRequest["disk"] = createDisk(),
+): Promise<Loaded> => loadConfig({ ...request, disk, trust: createTrustFiles(), lines });

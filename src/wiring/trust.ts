@@ -2,9 +2,11 @@ import { resolve } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { Io } from "../cli/io.ts";
 import { askForTrust, type Trust, type TrustPlan } from "../cli/trust-command.ts";
+import type { LoadRequest } from "../config/load-request.ts";
 import { parseTrustRecord, readTrust, type TrustRecord, trustFile } from "../config/trust-record.ts";
 import { trustFolder } from "../config/user-folders.ts";
 import type { WorkspaceFile } from "../config/workspace-file.ts";
+import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
@@ -38,8 +40,8 @@ const modulesOf = (
   }
 };
 
-const planFor = async (request: Request): Promise<TrustPlan> => {
-  const { file, waiting, workspaceFile } = await loadFor(request, false);
+const planFor = async (request: Request, disk?: LoadRequest["disk"]): Promise<TrustPlan> => {
+  const { file, waiting, workspaceFile } = await loadFor(request, false, disk);
   if (workspaceFile === undefined) {
     return { workspace: request.root, file: undefined, values: [], modules: [], isGranted: true };
   }
@@ -125,11 +127,18 @@ export const offerTrust = async (request: Request, io: Io): Promise<void> => {
   if (!plan.isGranted) await askForTrust(trust, plan, io);
 };
 
-/** Trusts a file that this program has just written for the operator. */
-export const trustOwn = async (request: Request): Promise<void> => {
-  const trust = createTrust(request);
-  const plan = await trust.plan();
-  if (plan.file !== undefined) await trust.grant(plan);
+/**
+ * Trusts what this program has just written for the operator: the text itself, whatever lies at the path by now. A command
+ * that is still running could have replaced the file in between.
+ */
+export const trustWritten = async (request: Request, file: string, text: string): Promise<void> => {
+  const disk = createDisk();
+  const real = disk.realOrFuture(file);
+  const plan = await planFor(request, {
+    realOrFuture: disk.realOrFuture,
+    readText: async (path) => (disk.realOrFuture(path) === real ? text : disk.readText(path)),
+  });
+  if (plan.file !== undefined) await createTrust(request).grant(plan);
 };
 
 /** Trusts entries of lists that this program has just added to the workspace's file, and nothing else in it. */

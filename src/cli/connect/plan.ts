@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LlmcError } from "../../base/error.ts";
+import { isInside } from "../../base/paths.ts";
 import { findClient } from "./clients.ts";
 import { jsoncSnippet, readJsonc, removeJsonc, setJsonc } from "./jsonc-edit.ts";
 import {
@@ -40,7 +41,7 @@ export interface ConnectionPlan {
   readonly folder: string;
 }
 
-type Reading = Pick<ConnectDisk, "readText" | "exists">;
+type Reading = Pick<ConnectDisk, "readText" | "exists" | "resolveFile">;
 
 export interface ConnectionResult {
   readonly file: string;
@@ -125,6 +126,13 @@ const chooseFile = async ({ files }: Target, disk: Reading): Promise<string> => 
   return files[0];
 };
 
+/** A project's file may be a link that somebody else made: what it leads to is not copied into the project, nor changed. */
+const refuseOutside = async (file: string, workspace: string, disk: Reading): Promise<void> => {
+  const [real, top] = await Promise.all([disk.resolveFile?.(file), disk.resolveFile?.(workspace)]);
+  if (real !== undefined && top !== undefined && !isInside(real.path, top.path))
+    refuse(file, "it is a link that leaves the project");
+};
+
 const backupOf = (file: string): string => `${file}.llmc-backup`;
 
 interface Settings {
@@ -166,6 +174,7 @@ const planEdit = async (
   const target = locateTarget(request);
   const { path, scope } = target;
   const file = await chooseFile(target, disk);
+  if (scope === "project") await refuseOutside(file, request.workspace, disk);
   const format = FORMATS[target.client.format];
   const before = await withFile(file, () => disk.readText(file));
   // The reader replaces bytes that are not valid UTF-8 by this character: writing it back would lose them.

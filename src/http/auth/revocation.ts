@@ -17,6 +17,8 @@ export const createOpenConnections = () => {
       open.add(connection);
       return () => void open.delete(connection);
     },
+    countOf: (principal: string): number =>
+      [...open].filter(({ identity }) => identity.principal === principal).length,
     endWhere: (isRevoked: (identity: Identity) => boolean): void => {
       for (const connection of [...open]) if (isRevoked(connection.identity)) connection.end();
     },

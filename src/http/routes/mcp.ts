@@ -1,5 +1,6 @@
 import { type FetchLikeMcpHandler, toNodeHandler } from "@modelcontextprotocol/node";
 import type { FastifyRequest } from "fastify";
+import { LlmcError } from "../../base/error.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 
 /** Requests that do work and then end; all others answer at once or stay open for notifications. */
@@ -7,6 +8,9 @@ const CALLS = new Set(["tools/call", "resources/read", "prompts/get", "completio
 
 const methodOf = (body: unknown): unknown =>
   typeof body === "object" && body !== null && "method" in body ? body.method : undefined;
+
+/** Of one token, WebSockets included: together the tokens share the connections of the server. */
+const MAX_STREAMS = 128;
 
 /** Streams that stay open until the client closes them: a shutdown does not wait for them. */
 const staysOpen = (request: FastifyRequest): boolean =>
@@ -26,6 +30,15 @@ export const addMcpRoute = (
       const { inFlight, raw, body } = request;
       const identity = identityOf(inFlight);
       const { name, principal, scopes } = identity;
+      // The protocol has no batches any more; as one request, a hundred calls would pass every limit of a token.
+      if (Array.isArray(body))
+        throw new LlmcError("invalid_args", "Batches are not supported.", {
+          hint: "Send one message per request.",
+        });
+      if (staysOpen(request) && connections.countOf(principal) >= MAX_STREAMS)
+        throw new LlmcError("rate_limited", "Too many streams are open with this token.", {
+          hint: "Close one of them, or use one for several subscriptions.",
+        });
       const work = (): Promise<void> => {
         reply.hijack();
         reply.raw.setHeader("x-correlation-id", request.id);

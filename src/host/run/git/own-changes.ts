@@ -196,16 +196,19 @@ export const undoOwnChanges = async <T>({
     const aside = await rename(path);
     if (aside !== undefined) moved.push(aside);
   };
+  const isKnown = (folder: string): boolean =>
+    [...before.keys()].some((path) => path.startsWith(`${folder}/`));
   const isInDone = (path: string): boolean => [...done].some((one) => path.startsWith(`${one}/`));
   for (const [path, { stamp }] of after) {
     if (before.get(path)?.stamp === stamp || isBeyondReach(path) || isInDone(path)) continue;
     const worktree = worktreeFolder(path, repository);
     if (worktree === undefined) await setAside(path);
-    else if (workTreeOf(worktree) === undefined) await setAside(before.has(path) ? path : worktree);
+    else if (workTreeOf(worktree) === undefined) await setAside(isKnown(worktree) ? path : worktree);
   }
   for (const [path, entry] of before) {
-    // A work tree may be removed.
-    if (!exists(path) && !isBeyondReach(path) && worktreeFolder(path, repository) === undefined)
+    const worktree = worktreeFolder(path, repository);
+    // A work tree may be removed as a whole.
+    if (!exists(path) && !isBeyondReach(path) && (worktree === undefined || exists(worktree)))
       restore(path, entry);
   }
   return moved;

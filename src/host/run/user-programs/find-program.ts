@@ -79,7 +79,9 @@ const isSystem = (path: string): boolean => SYSTEM_FOLDERS.some((folder) => isIn
 
 const findInterpreter = async (path: string, user: User): Promise<string | undefined> => {
   const named = namedInterpreter(await firstLine(path));
-  if (named === undefined || posix.isAbsolute(named)) return named;
+  if (named === undefined) return undefined;
+  // A script of the workspace names what it likes; only a program becomes readable by it.
+  if (posix.isAbsolute(named)) return (await isExecutable(named)) ? named : undefined;
   const beside = posix.join(posix.dirname(path), named);
   if (await isExecutable(beside)) return beside;
   const found = await candidatesFor(named, user);

@@ -1,6 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { SYSTEM_PATH } from "../../os/system-programs.ts";
+import { readOwnFileSoon } from "../../own-files/read-own-file.ts";
 
 /** The person who runs this program, and the workspace. */
 export interface User {
@@ -120,8 +121,10 @@ const expand = async (base: string, pattern: string): Promise<readonly string[]>
 
 /** The names in a file that says which version is wanted, such as `22`, `v22.1.0` or `python 3.12.1`. */
 const versionNamesIn = async (path: string): Promise<readonly string[]> => {
-  const text = await readFile(path, "utf8").catch(() => "");
-  return [...text.slice(0, 4096).matchAll(/[\w.-]+/g)].map(([word]) => word.replace(/^v(?=\d)/, ""));
+  const bytes = await readOwnFileSoon(path, { maxBytes: 4096 }).catch(() => undefined);
+  return [...(bytes?.toString("utf8") ?? "").matchAll(/[\w.-]+/g)].map(([word]) =>
+    word.replace(/^v(?=\d)/, ""),
+  );
 };
 
 const isVersion = (folder: string, word: string): boolean =>

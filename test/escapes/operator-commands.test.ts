@@ -1,0 +1,61 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { userFolders } from "../../src/config/user-folders.ts";
+import { createTrust, trustWritten } from "../../src/wiring/trust.ts";
+import { tempWorkspace } from "../app.ts";
+import { cleanEnv, launcher } from "../workspace.ts";
+
+const run = (root: string, ...args: readonly string[]) =>
+  spawnSync(launcher, [...args, "--root", root], { env: cleanEnv(), encoding: "utf8", timeout: 30_000 });
+
+describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () => {
+  test("REQ-D22: what was written is trusted, not what lies there by now", async () => {
+    const root = tempWorkspace({ "mods/evil.mjs": "export const register = () => {};\n" });
+    const file = join(root, "llmc.toml");
+    const request = { root, overrides: {}, env: {}, folders: userFolders(process.env, tmpdir()) };
+    writeFileSync(file, '[mcp.tools]\ncustom_modules = "mods"\nrun_cmd_allowlist = ["ls", "bash"]\n');
+    await trustWritten(request, file, '[mcp.tools]\nrun_cmd_allowlist = ["ls", "make"]\n');
+    const granted = (await createTrust(request).list()).find(({ workspace }) => workspace === root);
+    expect(JSON.stringify(granted)).toContain("make");
+    expect(JSON.stringify(granted)).not.toMatch(/bash|mods|evil/);
+    const { isGranted } = await createTrust(request).plan();
+    expect(isGranted).toBe(false);
+  });
+
+  test("llmc allow does not write through a link", () => {
+    const outside = tempWorkspace({ "config.toml": '[mcp]\nmode = "hybrid"\n' });
+    const root = tempWorkspace();
+    symlinkSync(join(outside, "config.toml"), join(root, "llmc.toml"));
+    const { status, stderr } = run(root, "allow", "make", "--yes");
+    expect(status, stderr).not.toBe(0);
+    expect(stderr).toContain("is a link");
+    expect(readFileSync(join(outside, "config.toml"), "utf8")).toBe('[mcp]\nmode = "hybrid"\n');
+  });
+
+  test("llmc connect neither copies nor changes what a project's link leads to", () => {
+    const outside = tempWorkspace({ "secret.json": '{"auth":"hunter2"}' });
+    const root = tempWorkspace();
+    symlinkSync(join(outside, "secret.json"), join(root, ".mcp.json"));
+    const { status, stderr } = run(root, "connect", "claude-code", "--scope", "project", "--yes");
+    expect(status, stderr).not.toBe(0);
+    expect(stderr).toContain("leaves the project");
+    expect(readFileSync(join(outside, "secret.json"), "utf8")).toBe('{"auth":"hunter2"}');
+    expect(existsSync(join(root, ".mcp.json.llmc-backup"))).toBe(false);
+  });
+
+  test("FAIL-J6 version files and shebang lines of a workspace neither block nor open anything", () => {
+    const root = tempWorkspace();
+    for (const name of [".nvmrc", ".node-version", ".tool-versions"])
+      execFileSync("mkfifo", [join(root, name)]);
+    symlinkSync("/dev/zero", join(root, ".python-version"));
+    mkdirSync(join(root, "node_modules/.bin"), { recursive: true });
+    writeFileSync(join(root, "node_modules/.bin/evil-lint"), "#!/\n");
+    chmodSync(join(root, "node_modules/.bin/evil-lint"), 0o755);
+    const { status, stdout, stderr } = run(root, "allow", "evil-lint", "--print");
+    expect(status, stderr).toBe(0);
+    expect(stdout).not.toMatch(/command_read_paths = \[[^\]]*"\/"/);
+  });
+});
