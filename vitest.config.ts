@@ -73,7 +73,7 @@ const OWN_PROCESS = ["src/host/run/runner.test.ts", "src/retrieve/index/parse-fi
 
 /**
  * Tests that measure time or race with other processes. They run after all others, two at a time on two cores, and must
- * hold every time: nothing is retried anywhere.
+ * hold every time: nothing is retried, except once by CI (`.ci/run`), which names what it tried again.
  */
 const TIMING = [
   "src/core/call.test.ts",
