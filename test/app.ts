@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
@@ -16,7 +8,7 @@ import { type Caller, EFFECTS } from "../src/core/contract.ts";
 import type { Origin } from "../src/core/guard.ts";
 import { allTools } from "../src/tools/all.ts";
 import { type App, createApp } from "../src/wiring/app.ts";
-import { trustWritten } from "../src/wiring/trust.ts";
+import { createTrust } from "../src/wiring/trust.ts";
 
 interface TestAppOptions {
   /** Text of llmc.toml; left out, there is none. */
@@ -61,10 +53,10 @@ export const tempWorkspace = (
 };
 
 /** Trusts the workspace's file as it is now. */
-const trustFile = (request: Parameters<typeof trustWritten>[0]): Promise<void> => {
-  const file = join(request.root, "llmc.toml");
-  const text = existsSync(file) ? readFileSync(file, "utf8") : undefined;
-  return text === undefined ? Promise.resolve() : trustWritten(request, file, text);
+const trustFile = async (request: Parameters<typeof createTrust>[0]): Promise<void> => {
+  const trust = createTrust(request);
+  const plan = await trust.plan();
+  if (plan.file !== undefined) await trust.grant(plan);
 };
 
 /** What `llmc trust --yes` does. */
