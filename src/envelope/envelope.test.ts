@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
@@ -79,6 +79,25 @@ describe("the envelope", () => {
     expect(kept[0]?.slice(-3)).toEqual(["50000", "[stderr]", "oops"]);
     expect(rows()[0]).toMatchObject({ agent: "agent", session: "session", model: "model", exit_code: 3 });
     expect(Number(rows()[0]?.["raw_tokens"])).toBeGreaterThan(50_000);
+  });
+
+  test("REQ-X4: lines that were asked for by number come without gaps, in an answer of twice the length", async () => {
+    const { envelope, workspace, kept } = open();
+    const log = join(workspace, "server.log");
+    writeFileSync(
+      log,
+      Array.from({ length: 9000 }, (_, i) => `${i} GET /items/${i * 7} 200 took ${i % 90} ms\n`).join(""),
+    );
+    const asked = await envelope.run({ command: `tail -n 200 ${log}` }, SESSION);
+    expect(asked.document.enrichment).toMatchObject({ truncated: false, handle: null });
+    expect(asked.document.enrichment.tokens_estimate).toBeGreaterThan(2000);
+    expect(asked.document.stdout).toBe(readFileSync(log, "utf8").split("\n").slice(-201).join("\n"));
+    const tooMany = await envelope.run({ command: `tail -n 2000 ${log}` }, SESSION);
+    expect(tooMany.document.enrichment).toMatchObject({ truncated: true, handle: "h_1" });
+    expect(tooMany.document.enrichment.tokens_estimate).toBeLessThanOrEqual(4100);
+    expect(kept[0]).toHaveLength(2000);
+    const openEnded = await envelope.run({ command: `tail -n +2 ${log}` }, SESSION);
+    expect(openEnded.document.enrichment.tokens_estimate).toBeLessThanOrEqual(2100);
   });
 
   test("REQ-X3: raw is the output as it is", async () => {

@@ -3,6 +3,7 @@ import { exitStatus } from "../host/run/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
+import { firstAnswerTokens } from "./asked-lines.ts";
 import { commandText } from "./command-label.ts";
 import type { Session } from "./contract.ts";
 import { deadlineNote } from "./deadline-note.ts";
@@ -97,9 +98,10 @@ const tolerate = async <T>(
   }
 };
 
-const allowanceOf = (parts: EnvelopeParts, session: Session, raw: boolean) => {
+const allowanceOf = (parts: EnvelopeParts, session: Session, { command, raw = false }: EnvelopeCall) => {
   const settings = parts.settings();
-  const { enabled, firstPageTokens } = settings;
+  const { enabled } = settings;
+  const firstPageTokens = firstAnswerTokens(command, settings.firstPageTokens);
   const sessionTokenBudget = budgetOf(settings, session.budgetProfile);
   // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
   const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
@@ -164,7 +166,7 @@ const run = async (
   const startedAt = performance.now();
   const settings = parts.settings();
   const raw = call.raw ?? false;
-  const allowance = await allowanceOf(parts, session, raw);
+  const allowance = await allowanceOf(parts, session, call);
   const output = createOutput(settings.maxHandleBytes);
   const base = recordOf(call.command, session, settings);
   try {

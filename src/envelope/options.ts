@@ -24,7 +24,7 @@ export const envelopeSections = [
       200,
       100_000,
       "more",
-      "Maximum number of tokens of the first answer about a command; the whole output is behind a handle.",
+      "Maximum number of tokens of the first answer about a command, and twice that where it ends in head or tail with a number of lines; the whole output is behind a handle.",
     ),
     session_token_budget: whole(
       1_000_000,
