@@ -52,9 +52,11 @@ const frame = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", .
 const INITIALIZED = frame({ method: "notifications/initialized" });
 
 /** A shell's settings for llmc or a compile cache would measure that shell. */
-const cleanEnvironment = (): NodeJS.ProcessEnv =>
+export const cleanEnvironment = (): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(LLMC_|NODE_COMPILE_CACHE$|npm_)/.test(name)),
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value === undefined || /^(LLMC_|NODE_COMPILE_CACHE$|npm_)/.test(name) ? [] : [[name, value]],
+    ),
   );
 
 /** Linux counts in hundredths of a second. */
@@ -70,7 +72,7 @@ const cpuMsOf = (pid: number): number => {
   }
 };
 
-const textOf = (content: unknown): string =>
+export const textOf = (content: unknown): string =>
   (Array.isArray(content) ? (content as readonly { readonly text?: unknown }[]) : [])
     .flatMap(({ text }) => (typeof text === "string" ? [text] : []))
     .join("\n");

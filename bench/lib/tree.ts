@@ -23,6 +23,8 @@ export interface Tree extends AsyncDisposable {
   readonly megabytes: number;
   /** Used in thousands of places. */
   readonly method: string;
+  /** Lines that name it. */
+  readonly methodUses: number;
   /** A class in a file of another name. */
   readonly class: { readonly name: string; readonly path: string; readonly folder: string };
   /** The only file of its name, deep in the tree. */
@@ -38,9 +40,13 @@ export interface Tree extends AsyncDisposable {
     readonly count: number;
     readonly last: string;
   };
-  /** 5,000 entries. */
   readonly crowded: string;
+  /** 5,000. */
+  readonly crowdedEntries: number;
 }
+
+/** A line that does, once however often. */
+const NAMES_METHOD = new RegExp(`^.*${COMMON_METHOD}`, "gm");
 
 const SEED = 20_261_115;
 const PYTHON_FILES = 4200;
@@ -108,6 +114,7 @@ export const createTree = async (): Promise<Tree> => {
   const known = new Set<string>();
   let files = 0;
   let bytes = 0;
+  let methodUses = 0;
   const write = (name: string, text: string): void => {
     const file = join(path, name);
     const folder = dirname(file);
@@ -116,6 +123,7 @@ export const createTree = async (): Promise<Tree> => {
     writeFileSync(file, text);
     files++;
     bytes += Buffer.byteLength(text);
+    methodUses += text.match(NAMES_METHOD)?.length ?? 0;
   };
   /** A name that no other file of the folder has. */
   const taken = new Set<string>();
@@ -205,6 +213,7 @@ export const createTree = async (): Promise<Tree> => {
     files,
     megabytes: bytes / 1e6,
     method: COMMON_METHOD,
+    methodUses,
     class: named,
     unique,
     source,
@@ -215,6 +224,7 @@ export const createTree = async (): Promise<Tree> => {
       last: lines.at(-1) ?? "",
     },
     crowded,
+    crowdedEntries: CROWDED_ENTRIES,
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   };
 };

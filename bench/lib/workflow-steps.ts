@@ -1,17 +1,35 @@
 import { setTimeout } from "node:timers/promises";
 import { isComplete, PAGE, resultsOn, sessionOf } from "./commander-search.ts";
-import type { Answer, ToolArguments } from "./server-process.ts";
+import type { ToolArguments } from "./server-process.ts";
 import type { Tree } from "./tree.ts";
+import {
+  CLASS_LINES,
+  expectAllNames,
+  expectClass,
+  expectDetails,
+  expectEdit,
+  expectFile,
+  expectFirstNames,
+  expectRoot,
+  expectTail,
+  expectTotal,
+  expectUnchanged,
+  expectUses,
+  expectWhole,
+  TAIL,
+  usesIn,
+} from "./workflow-facts.ts";
 
-/** Calls a tool, and has arguments and text counted. */
-export type Use = (tool: string, args: ToolArguments) => Promise<Answer>;
+/** Calls a tool, has arguments and answer counted, and resolves to the answer's text: a model sees nothing else. */
+export type Use = (tool: string, args: ToolArguments) => Promise<string>;
 
-/** What a sensible agent does with one server; it fails where the answer does not hold what was asked for. */
+/** What a sensible agent does with one server; it fails where the answers do not hold what was asked for. */
 export type Steps = (use: Use, tree: Tree) => Promise<void>;
 
 export interface Workflow {
   readonly id: string;
   readonly says: string;
+  /** With the tools that hybrid mode lists. */
   readonly ours: Steps;
   readonly commander: Steps;
   /** Left out where the server has no way to do it. */
@@ -20,161 +38,152 @@ export interface Workflow {
   readonly isAside?: boolean;
 }
 
-const CLASS_LINES = 60;
-const TAIL = 100;
-
-const expect = (isThere: boolean, what: string): void => {
-  if (!isThere) throw new Error(`A workflow did not get ${what}.`);
-};
-
 /** No search here takes longer; an agent's next thought does. */
 const THINKING_MS = 1500;
 
 /** Desktop Commander's search: what the first answer does not show is asked for once, when the search has ended. */
 const searchCommander = async (use: Use, args: ToolArguments, wanted: number): Promise<string> => {
-  const { text } = await use("start_search", args);
+  const text = await use("start_search", args);
   if (isComplete(text) && resultsOn(text) >= wanted) return text;
   await setTimeout(THINKING_MS);
-  return (await use("get_more_search_results", { sessionId: sessionOf(text) })).text;
+  return use("get_more_search_results", { sessionId: sessionOf(text) });
 };
 
-const lineOf = (text: string, what: RegExp): number => Number(what.exec(text)?.[1]);
+/** A command of Desktop Commander, which answers before a slow one has ended. */
+const runCommander = async (
+  use: Use,
+  command: string,
+  isEnough: (text: string) => boolean,
+): Promise<string> => {
+  const text = await use("start_process", { command, timeout_ms: 5000 });
+  if (isEnough(text)) return text;
+  return use("read_process_output", { pid: Number(/PID (\d+)/.exec(text)?.[1]) });
+};
 
-/** All pages of a file by linux_fs_read; resolves to its hash, where the text tells it: a model sees nothing else. */
-const readWhole = async (use: Use, path: string): Promise<string | undefined> => {
-  let sha: string | undefined;
+/** All pages of a file; resolves to its text and to its hash, where an answer tells it. */
+const readWhole = async (use: Use, path: string): Promise<{ text: string; sha: string | undefined }> => {
+  let text = "";
   for (let offset = 0; ; ) {
-    const { text, structured } = await use("linux_fs_read", {
-      path,
-      ...(offset === 0 ? {} : { offset_lines: offset }),
-      max_lines: 2000,
-    });
-    sha ??= /\bsha256 ([0-9a-f]{12,})[^\n]*$/.exec(text)?.[1];
-    const { meta } = structured as { meta: { first_line: number; lines: number; truncated: boolean } };
-    if (!meta.truncated) return sha;
-    offset = meta.first_line - 1 + meta.lines;
+    const page = await use("read_file", { path, ...(offset === 0 ? {} : { offset }) });
+    const note = page.lastIndexOf("[");
+    text += page.slice(0, note);
+    const more = /^\[more: offset (\d+)/.exec(page.slice(note))?.[1];
+    if (more === undefined) return { text, sha: /\bsha256 ([0-9a-f]{12,})/.exec(page.slice(note))?.[1] };
+    offset = Number(more);
   }
 };
 
-const expectTail = ({ text }: Answer, { log }: Tree): void =>
-  expect(text.match(/^2026-\S+ [A-Z]+ shop/gm)?.length === TAIL && text.includes(log.last), "the last lines");
+const OUR_USE = /^([^\s:]+):(\d+):/gm;
+const COMMANDER_USE = /^📄 (.+?):(\d+) - /gmu;
 
-const listCrowded =
-  (limit: number | undefined): Steps =>
-  async (use, { crowded }) => {
-    const { text } = await use("list_dir", { path: crowded, ...(limit === undefined ? {} : { limit }) });
-    expect(text.includes(limit === undefined ? "of 5000" : "job_05000.json"), "the names");
-  };
+const usesCommander = (use: Use, { path, method }: Tree, options: ToolArguments): Promise<string> =>
+  searchCommander(use, { path, pattern: method, searchType: "content", ...options }, PAGE);
 
-const listCrowdedCommander: Steps = async (use, { path, crowded }) => {
-  const { text } = await use("list_directory", { path: `${path}/${crowded}`, depth: 1 });
-  expect(text.includes("job_05000.json"), "the names");
-};
+const listCrowdedCommander: Steps = async (use, tree) =>
+  expectAllNames(await use("list_directory", { path: `${tree.path}/${tree.crowded}`, depth: 1 }), tree);
 
-const listCrowdedOfficial: Steps = async (use, { path, crowded }) => {
-  const { text } = await use("list_directory", { path: `${path}/${crowded}` });
-  expect(text.includes("job_05000.json"), "the names");
-};
-
-const uses = (withContext: boolean): Pick<Workflow, "ours" | "commander"> => ({
-  ours: async (use, { method }) => {
-    const args = { root: ".", pattern: method, ...(withContext ? {} : { context_lines: 0 }) };
-    const { text } = await use("linux_search_content", args);
-    expect(text.includes(`[${PAGE} of `), "a page of hits");
-  },
-  commander: async (use, { path, method }) => {
-    const args = {
-      path,
-      pattern: method,
-      searchType: "content",
-      ...(withContext ? {} : { contextLines: 0 }),
-    };
-    expect(resultsOn(await searchCommander(use, args, PAGE)) === PAGE, "a page of hits");
-  },
-});
+const listCrowdedOfficial: Steps = async (use, tree) =>
+  expectAllNames(await use("list_directory", { path: `${tree.path}/${tree.crowded}` }), tree);
 
 export const WORKFLOWS: readonly Workflow[] = [
   {
     id: "W1",
     says: "overview of the repository root",
-    ours: async (use) => expect((await use("list_dir", {})).text.includes("shop/"), "the root"),
-    commander: async (use, { path }) =>
-      expect((await use("list_directory", { path, depth: 1 })).text.includes("[DIR] shop"), "the root"),
-    official: async (use, { path }) =>
-      expect((await use("list_directory", { path })).text.includes("[DIR] shop"), "the root"),
+    ours: async (use, tree) => expectRoot(await use("list_dir", {}), tree),
+    commander: async (use, tree) =>
+      expectRoot(await use("list_directory", { path: tree.path, depth: 1 }), tree),
+    official: async (use, tree) => expectRoot(await use("list_directory", { path: tree.path }), tree),
   },
   {
     id: "W2",
     says: `find a class and read ${CLASS_LINES} lines of it`,
-    ours: async (use, { class: { name } }) => {
-      const found = await use("linux_search_content", {
-        root: ".",
-        pattern: `class ${name}`,
-        context_lines: 0,
-      });
-      const [path = ""] = found.text.split("\n");
-      const line = lineOf(found.text, /^(\d+):/m);
-      const read = await use("linux_fs_read", { path, offset_lines: line - 1, max_lines: CLASS_LINES });
-      expect(read.text.startsWith(`class ${name}`), "the class");
+    ours: async (use, tree) => {
+      const found = await use("run_cmd", { command: `rg -n "class ${tree.class.name}"` });
+      const [, path, line] = /^(.+?):(\d+):/.exec(found) ?? [];
+      const read = await use("read_file", { path, offset: Number(line) - 1, limit: CLASS_LINES });
+      await expectClass(read, tree);
     },
-    commander: async (use, { path, class: { name } }) => {
-      const args = { path, pattern: `class ${name}`, searchType: "content", contextLines: 0 };
+    commander: async (use, tree) => {
+      const pattern = `class ${tree.class.name}`;
+      const args = { path: tree.path, pattern, searchType: "content", contextLines: 0 };
       const found = await searchCommander(use, args, 1);
-      const [, file = "", line = ""] = /📄 (.+?):(\d+) - /u.exec(found) ?? [];
-      const read = await use("read_file", { path: file, offset: Number(line) - 1, length: CLASS_LINES });
-      expect(read.text.includes(`class ${name}`), "the class");
+      const [, path, line] = /📄 (.+?):(\d+) - /u.exec(found) ?? [];
+      const read = await use("read_file", { path, offset: Number(line) - 1, length: CLASS_LINES });
+      await expectClass(read, tree);
     },
     // It searches names only. An agent that was told the package reads its files until the class is in one.
-    official: async (use, { path, class: { name, folder } }) => {
-      const { text } = await use("search_files", { path: `${path}/${folder}`, pattern: "**/*.py" });
-      for (const file of text.split("\n")) {
-        const read = await use("read_text_file", { path: file });
-        if (read.text.includes(`class ${name}`)) return;
+    official: async (use, tree) => {
+      const { path, class: wanted } = tree;
+      const found = await use("search_files", { path: `${path}/${wanted.folder}`, pattern: "**/*.py" });
+      let text = "";
+      for (const file of found.split("\n")) {
+        text = await use("read_text_file", { path: file });
+        if (text.includes(`class ${wanted.name}`)) break;
       }
-      expect(false, "the class");
+      await expectClass(text, tree);
     },
   },
-  { id: "W3", says: "uses of a method, first page", ...uses(false) },
-  { id: "W3 defaults", says: "the same with each server's own context", isAside: true, ...uses(true) },
+  {
+    id: "W3",
+    says: `uses of a method, the first ${PAGE} and the total`,
+    ours: async (use, tree) => {
+      const { method } = tree;
+      const command = `rg ${method} | wc -l; rg -n --sort path ${method} | head -${PAGE}`;
+      const text = await use("run_cmd", { command });
+      await expectUses(usesIn(text, OUR_USE), PAGE, tree);
+      expectTotal(text, tree.methodUses);
+    },
+    commander: async (use, tree) => {
+      const text = await usesCommander(use, tree, { contextLines: 0 });
+      await expectUses(usesIn(text, COMMANDER_USE), PAGE, tree);
+      expectTotal(text, tree.methodUses);
+    },
+  },
+  {
+    id: "W3 defaults",
+    says: "the same without options: the total and what each server shows first",
+    isAside: true,
+    ours: async (use, tree) => {
+      const text = await use("run_cmd", { command: `rg -n ${tree.method}` });
+      await expectUses(usesIn(text, OUR_USE), 1, tree);
+      expectTotal(text, tree.methodUses);
+    },
+    // Its page holds the lines around a use as results of their own.
+    commander: async (use, tree) => expectTotal(await usesCommander(use, tree, {}), tree.methodUses),
+  },
   {
     id: "W4",
     says: "one-line edit",
-    ours: async (use, { source: { path, line, edited } }) => {
+    ours: async (use, tree) => {
+      const { path, line, edited } = tree.source;
       await use("linux_fs_edit", { path, old_text: line, new_text: edited });
+      await expectEdit(tree);
     },
-    commander: async (use, { path, source }) => {
-      await use("edit_block", {
-        file_path: `${path}/${source.path}`,
-        old_string: source.line,
-        new_string: source.edited,
-      });
+    commander: async (use, tree) => {
+      const { path, line, edited } = tree.source;
+      await use("edit_block", { file_path: `${tree.path}/${path}`, old_string: line, new_string: edited });
+      await expectEdit(tree);
     },
-    official: async (use, { path, source }) => {
-      await use("edit_file", {
-        path: `${path}/${source.path}`,
-        edits: [{ oldText: source.line, newText: source.edited }],
-      });
+    official: async (use, tree) => {
+      const { path, line, edited } = tree.source;
+      await use("edit_file", { path: `${tree.path}/${path}`, edits: [{ oldText: line, newText: edited }] });
+      await expectEdit(tree);
     },
   },
   {
     id: "W5",
     says: "ls -la",
-    ours: async (use) => {
-      const { text } = await use("run_cmd", { command: "ls -la" });
-      expect(text.includes("pyproject.toml"), "a name");
-    },
-    commander: async (use, { path }) => {
-      const { text } = await use("start_process", { command: `ls -la ${path}`, timeout_ms: 5000 });
-      if (text.includes("pyproject.toml")) return;
-      const more = await use("read_process_output", { pid: lineOf(text, /PID (\d+)/) });
-      expect(more.text.includes("pyproject.toml"), "a name");
+    ours: async (use, tree) => expectDetails(await use("run_cmd", { command: "ls -la" }), tree),
+    commander: async (use, tree) => {
+      const isEnough = (text: string): boolean => text.includes("tsconfig.json");
+      await expectDetails(await runCommander(use, `ls -la ${tree.path}`, isEnough), tree);
     },
   },
   {
     id: "W6",
-    says: "last 100 lines of a 100k-line log",
+    says: `last ${TAIL} lines of a 100k-line log`,
     ours: async (use, tree) =>
-      expectTail(await use("linux_fs_read", { path: tree.log.path, tail_lines: TAIL }), tree),
+      expectTail(await use("run_cmd", { command: `tail -n ${TAIL} ${tree.log.path}` }), tree),
     commander: async (use, tree) =>
       expectTail(await use("read_file", { path: `${tree.path}/${tree.log.path}`, offset: -TAIL }), tree),
     // It counts what follows the last newline as a line.
@@ -187,85 +196,62 @@ export const WORKFLOWS: readonly Workflow[] = [
   {
     id: "W7",
     says: "count a string in that log",
-    ours: async (use, { log }) => {
-      const { text } = await use("run_cmd", { command: `grep -c ${log.word} ${log.path}` });
-      expect(text.includes(String(log.count)), "the count");
-    },
+    ours: async (use, { log }) =>
+      expectTotal(await use("run_cmd", { command: `grep -c ${log.word} ${log.path}` }), log.count),
     commander: async (use, { path, log }) => {
       const command = `grep -c ${log.word} ${path}/${log.path}`;
-      const { text } = await use("start_process", { command, timeout_ms: 5000 });
-      if (text.includes(String(log.count))) return;
-      // A busy machine: the answer came before grep's.
-      const more = await use("read_process_output", { pid: lineOf(text, /PID (\d+)/) });
-      expect(more.text.includes(String(log.count)), "the count");
+      const text = await runCommander(use, command, (first) => first.includes(String(log.count)));
+      expectTotal(text, log.count);
     },
-    official: async (use, { path, log }) => {
-      await use("read_text_file", { path: `${path}/${log.path}` });
-    },
-  },
-  {
-    id: "W7 search",
-    says: "the same, by search where commands are not allowed",
-    isAside: true,
-    ours: async (use, { log }) => {
-      const args = { root: log.path, pattern: log.word, context_lines: 0, max_results: 1 };
-      const { text } = await use("linux_search_content", args);
-      expect(text.includes(`of ${log.count} hits`), "the count");
-    },
-    commander: async (use, { path, log }) => {
-      const args = { path: `${path}/${log.path}`, pattern: log.word, searchType: "content", contextLines: 0 };
-      const found = await searchCommander(use, args, log.count);
-      expect(found.includes(`(${log.count} matches)`), "the count");
+    // It can only read; the model would have to count.
+    official: async (use, tree) => {
+      const { path, log } = tree;
+      await expectWhole(await use("read_text_file", { path: `${path}/${log.path}` }), tree, log.path);
     },
   },
   {
     id: "W8",
-    says: "list a 5,000-entry directory, every name",
-    ours: listCrowded(5000),
+    says: "list a 5,000-entry directory: llmc's first page and the total",
+    ours: async (use, tree) => expectFirstNames(await use("list_dir", { path: tree.crowded }), tree),
     commander: listCrowdedCommander,
     official: listCrowdedOfficial,
   },
   {
-    id: "W8 page",
-    says: "the same, with llmc's first page and the total",
+    id: "W8 all",
+    says: "the same, every name",
     isAside: true,
-    ours: listCrowded(undefined),
+    ours: async (use, tree) => {
+      const args = { path: tree.crowded, limit: tree.crowdedEntries };
+      expectAllNames(await use("list_dir", args), tree);
+    },
     commander: listCrowdedCommander,
     official: listCrowdedOfficial,
   },
   {
     id: "W9",
     says: "find a file by name",
-    ours: async (use, { unique }) => {
-      const { text } = await use("linux_search_files", { root: ".", pattern: unique.name });
-      expect(text.includes(unique.path), "the file");
-    },
-    commander: async (use, { path, unique }) => {
-      const found = await searchCommander(use, { path, pattern: unique.name }, 1);
-      expect(found.includes(unique.path), "the file");
-    },
-    official: async (use, { path, unique }) => {
-      const { text } = await use("search_files", { path, pattern: `**/${unique.name}` });
-      expect(text.includes(unique.path), "the file");
-    },
+    ours: async (use, tree) =>
+      expectFile(await use("run_cmd", { command: `rg --files -g ${tree.unique.name}` }), tree),
+    commander: async (use, tree) =>
+      expectFile(await searchCommander(use, { path: tree.path, pattern: tree.unique.name }, 1), tree),
+    official: async (use, tree) =>
+      expectFile(await use("search_files", { path: tree.path, pattern: `**/${tree.unique.name}` }), tree),
   },
   {
     id: "W10",
     says: "read an unchanged 25k-token file twice",
-    ours: async (use, { large }) => {
-      const sha = await readWhole(use, large);
-      if (sha === undefined) {
-        await readWhole(use, large);
-        return;
-      }
-      const { text } = await use("linux_fs_read", { path: large, unless_sha256: sha });
-      expect(text.includes("unchanged"), "an answer of a few tokens");
+    ours: async (use, tree) => {
+      const { text, sha } = await readWhole(use, tree.large);
+      await expectWhole(text, tree, tree.large);
+      expectUnchanged(await use("read_file", { path: tree.large, unless_sha256: sha }));
     },
-    commander: async (use, { path, large }) => {
-      for (let i = 0; i < 2; i++) await use("read_file", { path: `${path}/${large}`, length: 5000 });
+    commander: async (use, tree) => {
+      const args = { path: `${tree.path}/${tree.large}`, length: 5000 };
+      for (let i = 0; i < 2; i++) await expectWhole(await use("read_file", args), tree, tree.large);
     },
-    official: async (use, { path, large }) => {
-      for (let i = 0; i < 2; i++) await use("read_text_file", { path: `${path}/${large}` });
+    official: async (use, tree) => {
+      const args = { path: `${tree.path}/${tree.large}` };
+      for (let i = 0; i < 2; i++) await expectWhole(await use("read_text_file", args), tree, tree.large);
     },
   },
 ];
