@@ -42,7 +42,11 @@ const QUOTES: readonly Quote[] = [
     benchmark: "workflows",
     says: (f) => {
       const { ours, commander } = totalsOf(f);
-      return { ours: [hundreds(ours)], against: [hundreds(commander), percent(1 - ours / commander)] };
+      const withAllNames = percent(numberAt(f, "below_commander_all_names"));
+      return {
+        ours: [hundreds(ours)],
+        against: [hundreds(commander), percent(1 - ours / commander), withAllNames],
+      };
     },
   },
   {
