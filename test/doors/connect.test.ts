@@ -1,7 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -58,6 +59,43 @@ const readEntry = (name: string, key: string, text: string): Launch => {
   const [command = "", ...args] = [entry.command, ...(entry.args ?? [])].flat();
   return { command, args, env: entry.env ?? entry.environment ?? {} };
 };
+
+describe("a client's file that cannot be used is named, with the way out, and left as it is", () => {
+  const UNUSABLE: readonly (readonly [string, (file: string) => void, string])[] = [
+    ["a FIFO", (file) => void execFileSync("mkfifo", [file]), "is not a regular file"],
+    ["a folder", (file) => mkdirSync(file), "is a folder"],
+    ["a link to itself", (file) => symlinkSync(file, file), "is a link that leads back to itself"],
+    ["too large", (file) => writeFileSync(file, " ".repeat(1024 * 1024 + 1)), "is larger than 1 MiB"],
+  ];
+
+  test.each(UNUSABLE)("%s, in the project and in the home folder", (_name, plant, reason) => {
+    for (const [client, name] of [
+      ["claude-code", ".mcp.json"],
+      ["codex", ".codex/config.toml"],
+    ] as const) {
+      const [home, project] = [tempWorkspace(), tempWorkspace()];
+      const file = join(client === "codex" ? home : project, name);
+      mkdirSync(dirname(file), { recursive: true });
+      plant(file);
+      const { ino } = lstatSync(file);
+      for (const option of [[], ["--remove"]]) {
+        const { status, err } = run(project, home, ["connect", client, "--yes", ...option]);
+        expect(status).toBeGreaterThan(1);
+        expect(err).toContain(`${file} ${reason}`);
+        expect(err).toContain("--print shows by hand");
+        expect(err).not.toMatch(/unexpected|\bat /);
+      }
+      expect(lstatSync(file).ino).toBe(ino);
+    }
+  });
+
+  test("a file where the client's folder should be", () => {
+    const home = tempWorkspace({ ".codex": "mine\n" });
+    const { status, err } = run(tempWorkspace(), home, ["connect", "codex", "--yes"]);
+    expect({ status, err }).toMatchObject({ status: 5, err: expect.stringContaining("lies below a file") });
+    expect(readFileSync(join(home, ".codex"), "utf8")).toBe("mine\n");
+  });
+});
 
 describe("REQ-P3: the written entry starts a server on the project", () => {
   test.each(CASES)("$name, $scope scope; --remove leaves nothing behind", async ({ client, scope, name }) => {

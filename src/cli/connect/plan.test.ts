@@ -249,6 +249,11 @@ describe("care with the file", () => {
   it.each([
     ["EACCES", "permission_denied"],
     ["EISDIR", "is_directory"],
+    ["ENOTREG", "path_denied"],
+    ["ENOTDIR", "not_a_directory"],
+    ["ELOOP", "path_denied"],
+    ["EFBIG", "file_too_large"],
+    ["EROFS", "permission_denied"],
   ])("says what %s means", async (code, expected) => {
     const fail = async () => {
       throw Object.assign(new Error("no"), { code });

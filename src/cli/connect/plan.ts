@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LlmcError } from "../../base/error.ts";
+import type { ErrorCode } from "../../base/error-table.ts";
 import { isInside } from "../../base/paths.ts";
 import { findClient } from "./clients.ts";
 import { jsoncSnippet, readJsonc, removeJsonc, setJsonc } from "./jsonc-edit.ts";
@@ -70,15 +71,30 @@ const refuse = (file: string, reason: string): never => {
 const systemCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-/** A file that may not be opened is a problem of the user's permissions, not an internal error. */
+/** What the system's refusal of a file means; ENOTREG and EFBIG are the disk's own. */
+const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  EISDIR: ["is_directory", "is a folder, where the client's settings should be"],
+  ENOTREG: ["path_denied", "is not a regular file"],
+  ENOTDIR: ["not_a_directory", "lies below a file that should be a folder"],
+  ELOOP: ["path_denied", "is a link that leads back to itself"],
+  EFBIG: ["file_too_large", "is larger than 1 MiB"],
+  EACCES: ["permission_denied", "may not be read or written (EACCES)"],
+  EPERM: ["permission_denied", "may not be read or written (EPERM)"],
+  EROFS: ["permission_denied", "is on a read-only file system (EROFS)"],
+};
+
+/** A client's file that cannot be used is the user's to put right, not an internal error. */
 const withFile = async <T>(file: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    const code = systemCode(error);
-    if (code === "EISDIR") throw new LlmcError("is_directory", `${file} is a folder.`, { cause: error });
-    if (code !== "EACCES" && code !== "EPERM") throw error;
-    throw new LlmcError("permission_denied", `${file} cannot be opened (${code}).`, { cause: error });
+    const [code, reason] = REFUSALS[String(systemCode(error))] ?? [];
+    if (code === undefined) throw error;
+    throw new LlmcError(code, `${file} ${reason}.`, {
+      hint: "It is as it was. Put it right and run the command again, or add the entry that --print shows by hand.",
+      details: { file },
+      cause: error,
+    });
   }
 };
 
@@ -128,7 +144,8 @@ const chooseFile = async ({ files }: Target, disk: Reading): Promise<string> => 
 
 /** A project's file may be a link that somebody else made: what it leads to is not copied into the project, nor changed. */
 const refuseOutside = async (file: string, workspace: string, disk: Reading): Promise<void> => {
-  const [real, top] = await Promise.all([disk.resolveFile?.(file), disk.resolveFile?.(workspace)]);
+  const resolve = (path: string) => withFile(path, async () => disk.resolveFile?.(path));
+  const [real, top] = await Promise.all([resolve(file), resolve(workspace)]);
   if (real !== undefined && top !== undefined && !isInside(real.path, top.path))
     refuse(file, "it is a link that leaves the project");
 };
@@ -231,7 +248,7 @@ export const applyConnection = async (plan: ConnectionPlan, disk: ConnectDisk): 
   const { file, before, after } = plan;
   if (!plan.changed) return { file, written: false, backup: undefined };
   // Clients write their settings as well, and a person takes a while to confirm.
-  if ((await disk.readText(file)) !== before)
+  if ((await withFile(file, () => disk.readText(file))) !== before)
     throw new LlmcError("busy", `${file} has changed since the change was shown.`, {
       hint: "Nothing was written. Run the command again.",
       details: { file },
