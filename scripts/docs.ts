@@ -19,6 +19,7 @@ const openCore = async (): Promise<{ core: Core; close: () => Promise<void> }> =
   const root = mkdtempSync(join(tmpdir(), "llmc-docs-"));
   const app = await createApp({
     root,
+    cwd: root,
     overrides: { "mcp.logging.level": "silent" },
     env: {},
     folders: { home: root, config: root, state: root },

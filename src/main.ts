@@ -2,7 +2,9 @@ import { showControls } from "./base/text.ts";
 import { describeFailure } from "./cli/describe-failure.ts";
 import { parseServe } from "./cli/serve-flags.ts";
 import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
-import { requestOf, stderr } from "./wiring/request.ts";
+import { processStart, requestOf } from "./wiring/request.ts";
+
+const start = processStart();
 
 const run = async (argv: readonly string[]): Promise<void> => {
   // A client waits for this one at every start: it goes without the command line's library and its help texts.
@@ -10,22 +12,31 @@ const run = async (argv: readonly string[]): Promise<void> => {
   if (serve?.stdio && !serve.http) {
     const [{ serveStdio }, request] = await Promise.all([
       import("./wiring/serve.ts"),
-      requestOf(serve, true),
+      requestOf(start, serve, true),
     ]);
     return serveStdio(request);
   }
-  const { runCommandLine } = await import("./wiring/commands.ts");
-  return runCommandLine(argv);
+  const [{ runCommandLine }, { processTerminal }] = await Promise.all([
+    import("./wiring/commands.ts"),
+    import("./wiring/terminal.ts"),
+  ]);
+  return runCommandLine(argv, {
+    ...start,
+    io: processTerminal(start.stderr),
+    setExitCode: (code) => {
+      process.exitCode = code;
+    },
+  });
 };
 
 const fail = (thrown: unknown): void => {
   const { text, exit } = describeFailure(thrown);
-  stderr.write(showControls(text));
+  start.stderr.write(showControls(text));
   process.exitCode = exit;
 };
 
 await run(process.argv.slice(2)).catch(fail);
-await stderr.flush();
+await start.stderr.flush();
 // The work is done. The program ends by itself when its output is written; where something is still open, such as stdin,
 // it is ended. Not at once: inside `process.exit`, Node 24 can wait forever for a compiler thread that waits for a garbage
 // collection (seen once in some thousand starts).

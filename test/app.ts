@@ -107,6 +107,7 @@ export const openTestApp = async (
   if (options.config !== undefined && options.trusted !== false) await trustFile(where);
   const app = await createApp({
     ...where,
+    cwd: root,
     watch: options.watch ?? false,
     stderr: {
       write: (text) => {

@@ -19,6 +19,8 @@ export interface Io {
   /** Asks on the terminal; false if there is none. */
   confirm(question: string): Promise<boolean>;
   readInput(): Promise<string>;
+  /** Calls back at the first ctrl-c. */
+  onInterrupt(listener: () => void): void;
 }
 
 const paint =

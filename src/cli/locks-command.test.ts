@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Io } from "./io.ts";
+import { pipeIo } from "../../test/command-line.ts";
 import { runLocks } from "./locks-command.ts";
 
 const HELD = {
@@ -12,24 +12,9 @@ const HELD = {
 };
 
 const shown = (held: readonly (typeof HELD)[], json: boolean): string => {
-  let text = "";
-  const io: Io = {
-    out: (more) => {
-      text += more;
-    },
-    data: (more) => {
-      text += more;
-    },
-    err: () => {},
-    redraw: () => {},
-    hasColours: false,
-    canRedraw: false,
-    canAsk: false,
-    confirm: async () => false,
-    readInput: async () => "",
-  };
-  runLocks({ list: () => held }, io, { json });
-  return text;
+  const pipe = pipeIo();
+  runLocks({ list: () => held }, pipe.io, { json });
+  return pipe.out;
 };
 
 it("shows who holds what, without control characters", () => {

@@ -217,7 +217,7 @@ const addIndexCommands: AddCommands = (program, actions) => {
 };
 
 /** The command line. Help, usage errors and suggestions are generated from these definitions. */
-export const createProgram = (actions: Actions, version: string): Command => {
+export const createProgram = (actions: Actions, version: string, print?: (text: string) => void): Command => {
   const program = new Command("llmc")
     .description("An MCP server with safe hands and a memory for any agent.")
     .version(version, "-V, --version")
@@ -230,7 +230,7 @@ export const createProgram = (actions: Actions, version: string): Command => {
   addHelperCommands(program, actions);
   const nested = program.commands.flatMap(({ commands }) => commands);
   for (const command of [program, ...program.commands, ...nested]) {
-    command.exitOverride().configureOutput({ outputError: () => {} });
+    command.exitOverride().configureOutput({ outputError: () => {}, ...(print && { writeOut: print }) });
   }
   return program;
 };

@@ -28,6 +28,8 @@ import { VERSION } from "./version.ts";
 
 export interface AppRequest {
   readonly root: string;
+  /** Where the program was started. */
+  readonly cwd: string;
   readonly configPath?: string | undefined;
   readonly overrides: Overrides;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -166,13 +168,13 @@ const openConfig = async (request: AppRequest) => {
     "effective configuration",
   );
   for (const warning of first.warnings) log.warn({}, warning);
-  warnOfWaiting(first, request.root, log);
+  warnOfWaiting(first, request, log);
   return { store, log };
 };
 
 /** The engines, loaded once by whoever needs them first. */
 const createEngineLoader = (
-  { root, folders }: AppRequest,
+  { root, cwd, folders }: AppRequest,
   store: ConfigStore,
   log: LiveLog,
   metrics: Metrics,
@@ -191,7 +193,7 @@ const createEngineLoader = (
               .current()
               .waiting.filter(({ key }) => key === MODULES_KEY)
               .map(({ asked }) => String(asked)),
-          trustHint: (key, item) => waitingHint(store.current().waiting, key, item, trustCommand(root)),
+          trustHint: (key, item) => waitingHint(store.current().waiting, key, item, trustCommand({ root, cwd })),
           log,
           onCommand: metrics.recordEnvelope,
         }),

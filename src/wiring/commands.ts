@@ -1,26 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
 import type { Actions, CommonOptions } from "../cli/actions.ts";
 import type { runCall } from "../cli/call-command.ts";
+import type { Io } from "../cli/io.ts";
 import { createProgram, runProgram } from "../cli/program.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
 import { LAUNCHER } from "./program-launch.ts";
-import { requestOf } from "./request.ts";
+import { requestOf, type Start } from "./request.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
-import { io } from "./terminal.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
+/** One run of the command line: how it was started, and the terminal it speaks to. */
+export interface Invocation extends Start {
+  readonly io: Io;
+  setExitCode(code: number): void;
+}
+
 /** The shortest way to name this program from here, for texts that a person copies. */
-const shownLauncher = (): string => {
-  const near = relative(process.cwd(), LAUNCHER);
+const shownLauncher = (cwd: string): string => {
+  const near = relative(cwd, LAUNCHER);
   return near.startsWith("..") ? LAUNCHER : near;
 };
 
@@ -34,23 +39,24 @@ const quiet = (request: AppRequest): AppRequest => ({
   },
 });
 
-const loadWith = async (options: CommonOptions) => loadFor(await requestOf(options));
+const loadWith = async (run: Invocation, options: CommonOptions) => loadFor(await requestOf(run, options));
 
 /** The app of a command for people. Warnings, and settings that wait for trust, are told on stderr. */
-const openQuietly = async (options: CommonOptions): Promise<App> => {
-  const request = await requestOf(options);
+const openQuietly = async (run: Invocation, options: CommonOptions): Promise<App> => {
+  const { io } = run;
+  const request = await requestOf(run, options);
   const app = await createApp(quiet(request));
   const { waiting, warnings } = app.config.current();
   for (const warning of warnings) io.err(`note: ${warning}\n`);
   if (waiting.length > 0) {
     const { describeWaiting } = await import("../config/waiting.ts");
-    io.err(`note: ${describeWaiting(waiting, trustCommand(request.root))}\n`);
+    io.err(`note: ${describeWaiting(waiting, trustCommand(request))}\n`);
   }
   return app;
 };
 
 /** At a terminal the index is brought up to date before the question, with a progress bar for the person who waits. */
-const indexFirst = async (app: App, signal: AbortSignal): Promise<void> => {
+const indexFirst = async (io: Io, app: App, signal: AbortSignal): Promise<void> => {
   if (!io.canRedraw) return;
   const [{ withProgressBar }, { retrieval }] = await Promise.all([
     import("../cli/index-command.ts"),
@@ -61,17 +67,18 @@ const indexFirst = async (app: App, signal: AbortSignal): Promise<void> => {
 
 /** Every command that calls a tool: the call is ended by ctrl-c, and the program with it. */
 const callTool = async (
+  run: Invocation,
   options: CommonOptions,
   call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
   needsIndex = false,
 ): Promise<void> => {
   const { runCall } = await import("../cli/call-command.ts");
-  const app = await openQuietly({ ...options, mode: options.mode ?? "classic" });
+  const app = await openQuietly(run, { ...options, mode: options.mode ?? "classic" });
   const stop = new AbortController();
-  process.once("SIGINT", () => stop.abort());
+  run.io.onInterrupt(() => stop.abort());
   try {
-    if (needsIndex) await indexFirst(app, stop.signal);
-    await runCall(app.core, io, { ...call, correlationId: randomUUID(), signal: stop.signal });
+    if (needsIndex) await indexFirst(run.io, app, stop.signal);
+    await runCall(app.core, run.io, { ...call, correlationId: randomUUID(), signal: stop.signal });
   } finally {
     await app.close();
   }
@@ -79,41 +86,44 @@ const callTool = async (
 
 /** A command that asks the index by a tool, with its own names for the arguments. */
 const askTool = (
+  run: Invocation,
   { json, ...common }: CommonOptions & { readonly json?: true },
   tool: string,
   args: Readonly<Record<string, unknown>>,
-): Promise<void> => callTool(common, { tool, args: JSON.stringify(args), json: json ?? false }, true);
+): Promise<void> => callTool(run, common, { tool, args: JSON.stringify(args), json: json ?? false }, true);
 
 /** A number as typed; other text is passed on, and the tool refuses it with a reason. */
 const numberOf = (typed: string | undefined): unknown =>
   typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
 
-const actions: Actions = {
+type ActionsOf<Names extends keyof Actions> = (run: Invocation) => Pick<Actions, Names>;
+
+const startActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "token"> = (run) => ({
   serve: async (options) => {
     if ((options.stdio ?? false) === (options.http ?? false)) {
       throw new LlmcError("invalid_args", "Choose one door: --stdio or --http.", {
         hint: "Clients start llmc with --stdio.",
       });
     }
-    const request = await requestOf(options, true);
+    const request = await requestOf(run, options, true);
     if (options.stdio) return serveStdio(request);
-    if (io.canAsk) await (await import("./trust.ts")).offerTrust(request, io);
+    if (run.io.canAsk) await (await import("./trust.ts")).offerTrust(request, run.io);
     return serveHttp({
       app: request,
-      io,
+      io: run.io,
       generateToken: options.generateToken ?? false,
-      command: shownLauncher(),
+      command: shownLauncher(run.cwd),
     });
   },
   init: async (options) => {
     const { runInit } = await import("../cli/config-command.ts");
-    const request = await requestOf(options);
+    const request = await requestOf(run, options);
     const file = request.configPath ?? join(request.root, CONFIG_FILE);
-    const written = await runInit(file, createDisk(), io, {
+    const written = await runInit(file, createDisk(), run.io, {
       all: options.all ?? false,
       print: options.print ?? false,
       extend: async (template) =>
-        (await import("./init-presets.ts")).withPresets(template, request, io, options),
+        (await import("./init-presets.ts")).withPresets(template, request, run.io, options),
     });
     if (written !== undefined) await (await import("./trust.ts")).trustWritten(request, file, written);
   },
@@ -122,70 +132,114 @@ const actions: Actions = {
       import("../cli/allow-command.ts"),
       import("./allow.ts"),
     ]);
-    await runAllow(await planAllow(await requestOf(options), programs), io, options);
+    await runAllow(await planAllow(await requestOf(run, options), programs), run.io, options);
   },
+  token: async (options) => {
+    const request = await requestOf(run, options);
+    const { config } = await loadFor(request);
+    const { tokenOf } = await import("./token-file.ts");
+    run.io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
+  },
+  connect: async (client, options) => {
+    const [{ runConnect }, { programLaunch }] = await Promise.all([
+      import("../cli/connect-command.ts"),
+      import("./program-launch.ts"),
+    ]);
+    const { root, configPath } = await requestOf(run, options);
+    const request = {
+      client,
+      workspace: root,
+      isWorkspaceNamed: options.root !== undefined,
+      program: programLaunch(run.env),
+      extraArgs: [
+        ...(configPath === undefined ? [] : ["--config", configPath]),
+        ...(options.mode === undefined ? [] : ["--mode", options.mode]),
+      ],
+      home: run.home,
+      platform: process.platform,
+      environment: run.env,
+      ...(options.scope === undefined ? {} : { scope: options.scope }),
+      ...(options.name === undefined ? {} : { name: options.name }),
+    };
+    await runConnect(
+      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
+      createDisk(),
+      run.io,
+    );
+  },
+});
+
+const trustActions: ActionsOf<
+  "trust" | "validateRepo" | "showConfig" | "validateConfig" | "explainConfig"
+> = (run) => ({
   trust: async (options) => {
     const [{ runTrust }, { createTrust }] = await Promise.all([
       import("../cli/trust-command.ts"),
       import("./trust.ts"),
     ]);
     // Trust in a workspace that was removed can still be taken back.
-    const request = await requestOf(options, false, options.revoke ?? false);
-    await runTrust(createTrust(request), io, options);
+    const request = await requestOf(run, options, false, options.revoke ?? false);
+    await runTrust(createTrust(request), run.io, options);
   },
   validateRepo: async (options) => {
     const [{ validateRepo }, { createTrust }] = await Promise.all([
       import("../cli/trust-command.ts"),
       import("./trust.ts"),
     ]);
-    const request = await requestOf(options);
-    await validateRepo(await loadFor(request), createTrust(request), io, options);
+    const request = await requestOf(run, options);
+    await validateRepo(await loadFor(request), createTrust(request), run.io, options);
   },
   showConfig: async (options) => {
     const { showConfig } = await import("../cli/config-command.ts");
-    showConfig(await loadWith(options), io, { origin: options.origin ?? false, json: options.json ?? false });
+    showConfig(await loadWith(run, options), run.io, {
+      origin: options.origin ?? false,
+      json: options.json ?? false,
+    });
   },
   validateConfig: async (options) => {
     const { validateConfig } = await import("../cli/config-command.ts");
-    validateConfig(await loadWith(options), io, { json: options.json ?? false });
+    validateConfig(await loadWith(run, options), run.io, { json: options.json ?? false });
   },
   explainConfig: async (key, options) => {
     const { explainConfig } = await import("../cli/config-command.ts");
-    const loaded = await loadWith(options).catch((thrown: unknown) => {
+    const loaded = await loadWith(run, options).catch((thrown: unknown) => {
       if (!(thrown instanceof LlmcError)) throw thrown;
-      io.err(`note: ${thrown.message}\n`);
+      run.io.err(`note: ${thrown.message}\n`);
       return undefined;
     });
-    explainConfig(key, loaded, io, { json: options.json ?? false });
+    explainConfig(key, loaded, run.io, { json: options.json ?? false });
   },
+});
+
+const appActions: ActionsOf<"doctor" | "tools" | "locks" | "usage" | "call"> = (run) => ({
   doctor: async (options) => {
     const [{ runDoctor }, { examine }] = await Promise.all([
       import("../cli/doctor-command.ts"),
       import("./doctor.ts"),
     ]);
-    const request = await requestOf(options);
+    const request = await requestOf(run, options);
     const examined = await examine(request);
     const findings = options.attack
       ? [...examined, ...(await (await import("./doctor-attack.ts")).attack(request))]
       : examined;
-    if (!runDoctor(findings, io, { json: options.json ?? false }))
-      process.exitCode = ERROR_TABLE.unavailable.exit;
+    if (!runDoctor(findings, run.io, { json: options.json ?? false }))
+      run.setExitCode(ERROR_TABLE.unavailable.exit);
   },
   tools: async (options) => {
     const { runTools } = await import("../cli/tools-command.ts");
     const { tokenCounter } = await import("../host/os/token-counter.ts");
     const { mode, ...others } = options;
-    const app = await openQuietly(others);
-    await runTools(app.core, io, await tokenCounter(), { mode, json: options.json ?? false });
+    const app = await openQuietly(run, others);
+    await runTools(app.core, run.io, await tokenCounter(), { mode, json: options.json ?? false });
     const { describeUnnamedMode, isModeUnnamed } = await import("./mode-prices.ts");
-    if (isModeUnnamed(app.config.current())) io.err(`note: ${await describeUnnamedMode(app.core)}\n`);
+    if (isModeUnnamed(app.config.current())) run.io.err(`note: ${await describeUnnamedMode(app.core)}\n`);
     await app.close();
   },
   locks: async (options) => {
     const { runLocks } = await import("../cli/locks-command.ts");
-    const app = await openQuietly(options);
+    const app = await openQuietly(run, options);
     const { locks } = await app.engines();
-    runLocks(locks, io, { json: options.json ?? false });
+    runLocks(locks, run.io, { json: options.json ?? false });
     await app.close();
   },
   usage: async (options) => {
@@ -193,16 +247,16 @@ const actions: Actions = {
       import("../cli/usage-command.ts"),
       import("../envelope/usage-text.ts"),
     ]);
-    const app = await openQuietly(options);
+    const app = await openQuietly(run, options);
     try {
       const { usage } = await app.engines();
-      runUsage({ summary: usage.summary, text: usageText }, io, options);
+      runUsage({ summary: usage.summary, text: usageText }, run.io, options);
     } finally {
       await app.close();
     }
   },
   call: (tool, { args, json, structured, agent, session, model, ...common }) =>
-    callTool(common, {
+    callTool(run, common, {
       tool,
       args: args ?? (typeof json === "string" ? json : "{}"),
       json: json === true || (structured ?? false),
@@ -210,51 +264,17 @@ const actions: Actions = {
       session,
       model,
     }),
-  completion: async (shell) => {
-    const { completionScript } = await import("../cli/completion.ts");
-    io.data(completionScript(createProgram(actions, VERSION), shell));
-  },
-  token: async (options) => {
-    const request = await requestOf(options);
-    const { config } = await loadFor(request);
-    const { tokenOf } = await import("./token-file.ts");
-    io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
-  },
-  connect: async (client, options) => {
-    const [{ runConnect }, { programLaunch }] = await Promise.all([
-      import("../cli/connect-command.ts"),
-      import("./program-launch.ts"),
-    ]);
-    const { root, configPath } = await requestOf(options);
-    const request = {
-      client,
-      workspace: root,
-      isWorkspaceNamed: options.root !== undefined,
-      program: programLaunch(process.env),
-      extraArgs: [
-        ...(configPath === undefined ? [] : ["--config", configPath]),
-        ...(options.mode === undefined ? [] : ["--mode", options.mode]),
-      ],
-      home: homedir(),
-      platform: process.platform,
-      environment: process.env,
-      ...(options.scope === undefined ? {} : { scope: options.scope }),
-      ...(options.name === undefined ? {} : { name: options.name }),
-    };
-    await runConnect(
-      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
-      createDisk(),
-      io,
-    );
-  },
+});
+
+const indexActions: ActionsOf<"index" | "search" | "whereUsed" | "inspect"> = (run) => ({
   index: async (options) => {
     const { runIndex } = await import("../cli/index-command.ts");
-    const app = await openQuietly(options);
+    const app = await openQuietly(run, options);
     const stop = new AbortController();
-    process.once("SIGINT", () => stop.abort());
+    run.io.onInterrupt(() => stop.abort());
     try {
       const { retrieval } = await app.engines();
-      await runIndex(retrieval, io, {
+      await runIndex(retrieval, run.io, {
         force: options.force ?? false,
         json: options.json ?? false,
         signal: stop.signal,
@@ -265,7 +285,7 @@ const actions: Actions = {
     }
   },
   search: (query, options) =>
-    askTool(options, "rag_search", {
+    askTool(run, options, "rag_search", {
       query,
       scope: options.scope,
       k: numberOf(options.k),
@@ -274,10 +294,24 @@ const actions: Actions = {
       language: options.language,
       kind: options.kind,
     }),
-  whereUsed: (symbol, options) => askTool(options, "rag_where_used", { symbol }),
-  inspect: (target, options) => askTool(options, "inspect", { target }),
+  whereUsed: (symbol, options) => askTool(run, options, "rag_where_used", { symbol }),
+  inspect: (target, options) => askTool(run, options, "inspect", { target }),
+});
+
+const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
+  const actions: Actions = {
+    ...startActions(run),
+    ...trustActions(run),
+    ...appActions(run),
+    ...indexActions(run),
+    completion: async (shell) => {
+      const { completionScript } = await import("../cli/completion.ts");
+      run.io.data(completionScript(programOf(run), shell));
+    },
+  };
+  return createProgram(actions, VERSION, run.io.data);
 };
 
 /** Every command but `serve --stdio`, which starts without all this. */
-export const runCommandLine = (argv: readonly string[]): Promise<void> =>
-  runProgram(createProgram(actions, VERSION), argv);
+export const runCommandLine = (argv: readonly string[], run: Invocation): Promise<void> =>
+  runProgram(programOf(run), argv);

@@ -88,6 +88,7 @@ export const attack = async (request: AppRequest): Promise<readonly Finding[]> =
   const practice = await createPracticeWorkspace();
   const app = await createApp({
     root: practice.root,
+    cwd: practice.root,
     overrides: {
       "mcp.mode": "classic",
       "mcp.logging.level": "silent",

@@ -96,7 +96,7 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
       : weak(
           "trust",
           `the workspace's file is not trusted with ${waiting.join(", ")}`,
-          trustCommand(request.root),
+          trustCommand(request),
         ),
   ];
 };

@@ -14,6 +14,7 @@ import { trustCommand } from "./trust-command-line.ts";
 
 interface Followed {
   readonly root: string;
+  readonly cwd: string;
   readonly folders: UserFolders;
   readonly stderr: Stderr;
   /** Whether edits are noticed, besides reloads that somebody asks for. */
@@ -21,14 +22,18 @@ interface Followed {
 }
 
 /** One log line that explains why values of the workspace's file have no effect. */
-export const warnOfWaiting = ({ waiting }: Loaded, root: string, log: Observer["log"]): void => {
+export const warnOfWaiting = (
+  { waiting }: Loaded,
+  where: Pick<Followed, "root" | "cwd">,
+  log: Observer["log"],
+): void => {
   if (waiting.length === 0) return;
-  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting, trustCommand(root)));
+  log.warn({ waiting: waiting.map(({ key }) => key) }, describeWaiting(waiting, trustCommand(where)));
 };
 
 /** Follows the configuration file while the program runs. */
 export const followConfig = async (
-  { watch, folders, stderr, root }: Followed,
+  { watch, folders, stderr, root, cwd }: Followed,
   store: ConfigStore,
   log: LiveLog,
   core: Core,
@@ -38,7 +43,7 @@ export const followConfig = async (
   store.onChange((next, _previous, { changed, needsRestart }) => {
     log.configure(logSettings(next, stderr.isTerminal));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
-    warnOfWaiting(next, root, log);
+    warnOfWaiting(next, { root, cwd }, log);
     void core.refresh();
   });
   // The file says the same, but the modules in its folder may be others. Those that are the same keep what they hold.

@@ -4,11 +4,24 @@ import { LlmcError } from "../base/error.ts";
 import type { CommonOptions } from "../cli/actions.ts";
 import type { Overrides } from "../config/overrides.ts";
 import { userFolders } from "../config/user-folders.ts";
-import { createStderr } from "../host/os/stdio.ts";
+import { createStderr, type Stderr } from "../host/os/stdio.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import type { AppRequest } from "./app.ts";
 
-export const stderr = createStderr();
+/** Where and by whom the program was started. */
+export interface Start {
+  readonly cwd: string;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stderr: Stderr;
+}
+
+export const processStart = (): Start => ({
+  cwd: process.cwd(),
+  home: homedir(),
+  env: process.env,
+  stderr: createStderr(),
+});
 
 /** Flags that stand for a configuration key. */
 type Flags = CommonOptions & { readonly host?: string; readonly port?: string };
@@ -33,8 +46,8 @@ const overridesOf = (options: Flags): Overrides => {
   };
 };
 
-const rootOf = async ({ root }: CommonOptions, mayBeGone: boolean): Promise<string> => {
-  const named = resolve(root ?? process.env["LLMC_ROOT"] ?? ".");
+const rootOf = async ({ cwd, env }: Start, { root }: CommonOptions, mayBeGone: boolean): Promise<string> => {
+  const named = resolve(cwd, root ?? env["LLMC_ROOT"] ?? ".");
   const found = await createDisk().resolveFile(named);
   if (found === undefined && mayBeGone) return named;
   if (found === undefined)
@@ -45,17 +58,20 @@ const rootOf = async ({ root }: CommonOptions, mayBeGone: boolean): Promise<stri
 };
 
 export const requestOf = async (
+  start: Start,
   options: CommonOptions & { readonly host?: string; readonly port?: string },
   watch = false,
   mayBeGone = false,
 ): Promise<AppRequest> => {
-  const config = options.config ?? process.env["LLMC_CONFIG"];
+  const { cwd, env, home, stderr } = start;
+  const config = options.config ?? env["LLMC_CONFIG"];
   return {
-    root: await rootOf(options, mayBeGone),
-    configPath: config === undefined ? undefined : resolve(config),
+    root: await rootOf(start, options, mayBeGone),
+    cwd,
+    configPath: config === undefined ? undefined : resolve(cwd, config),
     overrides: overridesOf(options),
-    env: process.env,
-    folders: userFolders(process.env, homedir()),
+    env,
+    folders: userFolders(env, home),
     stderr,
     watch,
   };

@@ -3,17 +3,7 @@ import { text } from "node:stream/consumers";
 import { LlmcError } from "../base/error.ts";
 import { showControls } from "../base/text.ts";
 import { forPeople, type Io } from "../cli/io.ts";
-import { stderr } from "./request.ts";
-
-const isDumb = process.env["TERM"] === "dumb";
-/** https://no-color.org: present and not empty. */
-const refusesColours = (process.env["NO_COLOR"] ?? "") !== "";
-
-/** A reader that has seen enough (`llmc tools | head -1`) is no error. */
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
-});
+import type { Stderr } from "../host/os/stdio.ts";
 
 /** Ctrl-C and the end of the input are answers, too: without them the question would never be answered. */
 const ask = async (question: string): Promise<string> => {
@@ -29,18 +19,29 @@ const ask = async (question: string): Promise<string> => {
   }
 };
 
-const hasColours = Boolean(process.stdout.isTTY) && !isDumb && !refusesColours;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** The terminal, as the commands see it. */
-export const io: Io = {
-  out: (text) => void process.stdout.write(forPeople(text, hasColours)),
-  data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
-  err: (text) => stderr.write(showControls(text)),
-  redraw: (line) => stderr.write(`${CLEAR_LINE}${showControls(line)}`),
-  hasColours,
-  canRedraw: Boolean(process.stderr.isTTY) && !isDumb,
-  canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
-  confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
-  readInput: () => text(process.stdin),
+/** The terminal of this process, as the commands see it. */
+export const processTerminal = (stderr: Stderr): Io => {
+  const isDumb = process.env["TERM"] === "dumb";
+  /** https://no-color.org: present and not empty. */
+  const refusesColours = (process.env["NO_COLOR"] ?? "") !== "";
+  const hasColours = Boolean(process.stdout.isTTY) && !isDumb && !refusesColours;
+  // A reader that has seen enough (`llmc tools | head -1`) is no error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+  return {
+    out: (text) => void process.stdout.write(forPeople(text, hasColours)),
+    data: (shown) => void process.stdout.write(process.stdout.isTTY ? showControls(shown) : shown),
+    err: (text) => stderr.write(showControls(text)),
+    redraw: (line) => stderr.write(`${CLEAR_LINE}${showControls(line)}`),
+    hasColours,
+    canRedraw: Boolean(process.stderr.isTTY) && !isDumb,
+    canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
+    confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
+    readInput: () => text(process.stdin),
+    onInterrupt: (listener) => void process.once("SIGINT", listener),
+  };
 };

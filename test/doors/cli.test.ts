@@ -1,34 +1,16 @@
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
-
-const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmc");
-
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type Ended, runLlmc, startLlmc } from "../command-line.ts";
+import { launcher } from "../workspace.ts";
 
 const llmc = (
   cwd: string,
   args: readonly string[],
   env: Record<string, string> = {},
   input = "",
-  launcher = LAUNCHER,
-): Promise<Run> =>
-  new Promise((done) => {
-    const child = execFile(
-      launcher,
-      args,
-      { cwd, env: { PATH: process.env["PATH"], HOME: cwd, ...env } },
-      (error, out, err) =>
-        done({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err }),
-    );
-    child.stdin?.end(input);
-  });
+): Promise<Ended> => runLlmc(cwd, args, { env, input });
 
 describe("the command line", () => {
   test("help and version; unknown words are refused with a way out", async () => {
@@ -190,13 +172,8 @@ describe("the command line", () => {
   test("a reader that has seen enough is no error", async () => {
     const root = tempWorkspace();
     for (const command of ["tools", "config show --origin", "init --all --print"]) {
-      const { err } = await llmc(
-        root,
-        ["-c", `'${LAUNCHER}' ${command} | true; '${LAUNCHER}' ${command} | head -1`],
-        {},
-        "",
-        "/bin/sh",
-      );
+      const script = `'${launcher}' ${command} | true; '${launcher}' ${command} | head -1`;
+      const { err } = await startLlmc(root, ["-c", script], {}, "/bin/sh");
       expect(err).toBe("");
     }
   });
@@ -238,7 +215,7 @@ describe("the command line", () => {
 
   test("REQ-C4 FAIL-C7: a wrong config stops every command with file, line, key and the key that was meant", async () => {
     const root = tempWorkspace({ "llmc.toml": '[mcp.tools]\n\nrun_cmd_allow_list = ["ls"]\n' });
-    for (const args of [["tools"], ["serve", "--stdio"], ["config", "validate"], ["call", "health"]]) {
+    for (const args of [["tools"], ["serve", "--http"], ["config", "validate"], ["call", "health"]]) {
       const run = await llmc(root, args);
       expect(run.code).toBe(3);
       expect(run.err).toContain("llmc.toml:3");
@@ -286,11 +263,27 @@ describe("the command line", () => {
 
   test("the launcher works through links and from any folder", async () => {
     const root = tempWorkspace();
-    symlinkSync(LAUNCHER, join(root, "first"));
+    symlinkSync(launcher, join(root, "first"));
     symlinkSync("first", join(root, "second"));
-    expect((await llmc(root, ["--version"], {}, "", join(root, "second"))).code).toBe(0);
-    expect((await llmc("/", ["--version"])).code).toBe(0);
-    symlinkSync(dirname(LAUNCHER), join(root, "bin"));
-    expect((await llmc(root, ["--version"], {}, "", join(root, "bin/llmc"))).code).toBe(0);
+    expect((await startLlmc(root, ["--version"], {}, join(root, "second"))).code).toBe(0);
+    expect((await startLlmc("/", ["--version"])).code).toBe(0);
+    symlinkSync(dirname(launcher), join(root, "bin"));
+    expect((await startLlmc(root, ["--version"], {}, join(root, "bin/llmc"))).code).toBe(0);
+  });
+
+  test("a process of its own reads stdin, writes stdout and stderr, and ends with the exit code", async () => {
+    const root = tempWorkspace({ "a.txt": "hello\n" });
+    const read = await startLlmc(root, ["call", "read_file", "--args", "-"], { input: '{"path":"a.txt"}' });
+    expect(read).toEqual({ code: 0, out: "hello\n", err: "" });
+    expect(await startLlmc(root, ["call", "read_file", "--args", '{"path":"../x"}'])).toMatchObject({
+      code: 4,
+      out: "",
+      err: expect.stringMatching(/^llmc: /),
+    });
+    expect(await startLlmc(root, ["sevre"])).toMatchObject({ code: 2, out: "" });
+    expect((await startLlmc(root, ["--help"])).out).toContain("where-used");
+    const broken = tempWorkspace({ "llmc.toml": "[mcp\n" });
+    expect(await startLlmc(broken, ["doctor"])).toMatchObject({ code: 9, err: "" });
+    expect(await startLlmc(broken, ["serve", "--stdio"])).toMatchObject({ code: 3, out: "" });
   });
 });
