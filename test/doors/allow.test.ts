@@ -1,32 +1,16 @@
-import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
-
-const LAUNCHER = resolve(import.meta.dirname, "../../bin/llmc");
-
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type Ended, runLlmc } from "../command-line.ts";
 
 /** A user with a home of their own, and a project in it. */
 const openHome = (files: Readonly<Record<string, string>> = {}) => {
   const home = tempWorkspace({ "project/README.md": "hello\n", ...files });
   const project = join(home, "project");
-  const llmc = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> =>
-    new Promise((done) => {
-      // Node's own folder is not on the PATH: what is found must come from the folders of the home.
-      execFile(
-        process.execPath,
-        [join(dirname(LAUNCHER), "../src/main.ts"), ...args],
-        { cwd: project, env: { PATH: "/usr/bin:/bin", HOME: home, ...env } },
-        (error, out, err) =>
-          done({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err }),
-      );
-    });
+  // Node's own folder is not on the PATH: what is found must come from the folders of the home.
+  const llmc = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+    runLlmc(project, args, { env: { PATH: "/usr/bin:/bin", HOME: home, ...env } });
   return {
     home,
     project,

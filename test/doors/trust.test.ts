@@ -1,17 +1,11 @@
-import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
-import { cleanEnv, createWorkspace, failureOf, textOf, toolModule } from "../workspace.ts";
+import { runLlmc, startLlmc } from "../command-line.ts";
+import { cleanEnv, createWorkspace, failureOf, launcher, textOf, toolModule } from "../workspace.ts";
 
-const BIN = resolve(import.meta.dirname, "../../bin");
-
-interface Run {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+const TE = join(dirname(launcher), "te");
 
 /** A user of their own, whose folders lie outside the workspace. */
 const createUser = () => {
@@ -22,18 +16,11 @@ const createUser = () => {
     XDG_CONFIG_HOME: join(home, ".config"),
     XDG_STATE_HOME: join(home, ".local/state"),
   };
-  const run = (program: string, cwd: string, args: readonly string[]): Promise<Run> =>
-    new Promise((done) => {
-      const child = execFile(join(BIN, program), args, { cwd, env }, (error, out, err) =>
-        done({ code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1, out, err }),
-      );
-      child.stdin?.end();
-    });
   return {
     home,
     env,
-    llmc: (cwd: string, ...args: string[]) => run("llmc", cwd, args),
-    te: (cwd: string, ...args: string[]) => run("te", cwd, args),
+    llmc: (cwd: string, ...args: string[]) => runLlmc(cwd, args, { env }),
+    te: (cwd: string, ...args: string[]) => startLlmc(cwd, args, { env }, TE),
   };
 };
 
@@ -149,24 +136,18 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     expect((await user.llmc(root, "trust", "--list")).out).toContain(root);
     expect((await user.llmc(root, "repo", "validate")).out).toContain("as you have granted");
 
-    // A changed module is another one.
+    // A changed module is another one; a process that has loaded it keeps what it loaded.
     await workspace.write("mods/evil.mjs", `${EVIL(mark)}\n// changed`);
-    const { out, err } = await user.llmc(
-      root,
-      "call",
-      "read_file",
-      "--json",
-      '{"path":"a.txt"}',
-      "--set",
-      "mcp.logging.level=warn",
-    );
+    const read = ["call", "read_file", "--args", '{"path":"a.txt"}', "--set", "mcp.logging.level=warn"];
+    const { out, err } = await startLlmc(root, read, { env: user.env });
     expect(out).toContain("zebra");
     expect(err).toContain("had different content when this workspace was trusted");
-    expect((await user.llmc(root, "tools", "--mode", "classic")).out).not.toContain("evil");
+    const tools = await startLlmc(root, ["tools", "--mode", "classic"], { env: user.env });
+    expect(tools.out).not.toContain("evil");
     expect((await user.llmc(root, "trust")).out).toContain("evil.mjs (not granted)");
     expect((await user.llmc(root, "doctor")).out).toContain('is not trusted with the module "evil.mjs"');
-    const health2 = (await user.llmc(root, "call", "health", "--json", "{}")).out;
-    expect(health2).toContain("the module evil.mjs");
+    const health2 = await startLlmc(root, ["call", "health", "--json"], { env: user.env });
+    expect(health2.out).toContain("the module evil.mjs");
 
     expect((await user.llmc(root, "trust", "--revoke")).out).toContain("is no longer trusted");
     expect((await user.llmc(root, "tools")).err).toContain(WAITING);

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,10 +6,11 @@ import { describe, expect, test } from "vitest";
 import { userFolders } from "../../src/config/user-folders.ts";
 import { createTrust, trustWritten } from "../../src/wiring/trust.ts";
 import { tempWorkspace } from "../app.ts";
-import { cleanEnv, launcher } from "../workspace.ts";
+import { runLlmc } from "../command-line.ts";
+import { cleanEnv } from "../workspace.ts";
 
 const run = (root: string, ...args: readonly string[]) =>
-  spawnSync(launcher, [...args, "--root", root], { env: cleanEnv(), encoding: "utf8", timeout: 30_000 });
+  runLlmc(root, [...args, "--root", root], { env: cleanEnv() });
 
 describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () => {
   test("REQ-D22: what was written is trusted, not what lies there by now", async () => {
@@ -25,28 +26,28 @@ describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () =
     expect(isGranted).toBe(false);
   });
 
-  test("llmc allow does not write through a link", () => {
+  test("llmc allow does not write through a link", async () => {
     const outside = tempWorkspace({ "config.toml": '[mcp]\nmode = "hybrid"\n' });
     const root = tempWorkspace();
     symlinkSync(join(outside, "config.toml"), join(root, "llmc.toml"));
-    const { status, stderr } = run(root, "allow", "make", "--yes");
-    expect(status, stderr).not.toBe(0);
-    expect(stderr).toContain("is a link");
+    const { code, err } = await run(root, "allow", "make", "--yes");
+    expect(code, err).not.toBe(0);
+    expect(err).toContain("is a link");
     expect(readFileSync(join(outside, "config.toml"), "utf8")).toBe('[mcp]\nmode = "hybrid"\n');
   });
 
-  test("llmc connect neither copies nor changes what a project's link leads to", () => {
+  test("llmc connect neither copies nor changes what a project's link leads to", async () => {
     const outside = tempWorkspace({ "secret.json": '{"auth":"hunter2"}' });
     const root = tempWorkspace();
     symlinkSync(join(outside, "secret.json"), join(root, ".mcp.json"));
-    const { status, stderr } = run(root, "connect", "claude-code", "--scope", "project", "--yes");
-    expect(status, stderr).not.toBe(0);
-    expect(stderr).toContain("leaves the project");
+    const { code, err } = await run(root, "connect", "claude-code", "--scope", "project", "--yes");
+    expect(code, err).not.toBe(0);
+    expect(err).toContain("leaves the project");
     expect(readFileSync(join(outside, "secret.json"), "utf8")).toBe('{"auth":"hunter2"}');
     expect(existsSync(join(root, ".mcp.json.llmc-backup"))).toBe(false);
   });
 
-  test("FAIL-J6 version files and shebang lines of a workspace neither block nor open anything", () => {
+  test("FAIL-J6 version files and shebang lines of a workspace neither block nor open anything", async () => {
     const root = tempWorkspace();
     for (const name of [".nvmrc", ".node-version", ".tool-versions"])
       execFileSync("mkfifo", [join(root, name)]);
@@ -54,8 +55,8 @@ describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () =
     mkdirSync(join(root, "node_modules/.bin"), { recursive: true });
     writeFileSync(join(root, "node_modules/.bin/evil-lint"), "#!/\n");
     chmodSync(join(root, "node_modules/.bin/evil-lint"), 0o755);
-    const { status, stdout, stderr } = run(root, "allow", "evil-lint", "--print");
-    expect(status, stderr).toBe(0);
-    expect(stdout).not.toMatch(/command_read_paths = \[[^\]]*"\/"/);
+    const { code, out, err } = await run(root, "allow", "evil-lint", "--print");
+    expect(code, err).toBe(0);
+    expect(out).not.toMatch(/command_read_paths = \[[^\]]*"\/"/);
   });
 });
