@@ -157,6 +157,7 @@ export default defineConfig({
                   LLMC_TEST_FOREIGN_WORKSPACE: foreignWorkspace,
                 },
                 setupFiles: ["test/ordinary-user.ts"],
+                isolate: false,
                 sequence: { groupOrder: FIRST },
               },
             },
