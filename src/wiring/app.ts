@@ -193,7 +193,8 @@ const createEngineLoader = (
               .current()
               .waiting.filter(({ key }) => key === MODULES_KEY)
               .map(({ asked }) => String(asked)),
-          trustHint: (key, item) => waitingHint(store.current().waiting, key, item, trustCommand({ root, cwd })),
+          trustHint: (key, item) =>
+            waitingHint(store.current().waiting, key, item, trustCommand({ root, cwd })),
           log,
           onCommand: metrics.recordEnvelope,
         }),
