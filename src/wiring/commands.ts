@@ -1,33 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { join, relative } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
-import { CONFIG_FILE } from "../base/paths.ts";
 import type { Actions, CommonOptions } from "../cli/actions.ts";
 import type { runCall } from "../cli/call-command.ts";
 import type { Io } from "../cli/io.ts";
 import { createProgram, runProgram } from "../cli/program.ts";
-import { createDisk } from "../host/own-files/disk.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import type { ActionsOf, Invocation } from "./invocation.ts";
 import { loadFor } from "./load.ts";
-import { LAUNCHER } from "./program-launch.ts";
-import { requestOf, type Start } from "./request.ts";
-import { serveStdio } from "./serve.ts";
-import { serveHttp } from "./serve-http.ts";
+import { requestOf } from "./request.ts";
+import { setupActions } from "./setup-commands.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
-
-/** One run of the command line: how it was started, and the terminal it speaks to. */
-export interface Invocation extends Start {
-  readonly io: Io;
-  setExitCode(code: number): void;
-}
-
-/** The shortest way to name this program from here, for texts that a person copies. */
-const shownLauncher = (cwd: string): string => {
-  const near = relative(cwd, LAUNCHER);
-  return near.startsWith("..") ? LAUNCHER : near;
-};
 
 /** Commands for people log errors only, unless they ask for more. */
 const quiet = (request: AppRequest): AppRequest => ({
@@ -95,79 +79,6 @@ const askTool = (
 /** A number as typed; other text is passed on, and the tool refuses it with a reason. */
 const numberOf = (typed: string | undefined): unknown =>
   typed === undefined || typed.trim() === "" || Number.isNaN(Number(typed)) ? typed : Number(typed);
-
-type ActionsOf<Names extends keyof Actions> = (run: Invocation) => Pick<Actions, Names>;
-
-const startActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "token"> = (run) => ({
-  serve: async (options) => {
-    if ((options.stdio ?? false) === (options.http ?? false)) {
-      throw new LlmcError("invalid_args", "Choose one door: --stdio or --http.", {
-        hint: "Clients start llmc with --stdio.",
-      });
-    }
-    const request = await requestOf(run, options, true);
-    if (options.stdio) return serveStdio(request);
-    if (run.io.canAsk) await (await import("./trust.ts")).offerTrust(request, run.io);
-    return serveHttp({
-      app: request,
-      io: run.io,
-      generateToken: options.generateToken ?? false,
-      command: shownLauncher(run.cwd),
-    });
-  },
-  init: async (options) => {
-    const { runInit } = await import("../cli/config-command.ts");
-    const request = await requestOf(run, options);
-    const file = request.configPath ?? join(request.root, CONFIG_FILE);
-    const written = await runInit(file, createDisk(), run.io, {
-      all: options.all ?? false,
-      print: options.print ?? false,
-      extend: async (template) =>
-        (await import("./init-presets.ts")).withPresets(template, request, run.io, options),
-    });
-    if (written !== undefined) await (await import("./trust.ts")).trustWritten(request, file, written);
-  },
-  allow: async (programs, options) => {
-    const [{ runAllow }, { planAllow }] = await Promise.all([
-      import("../cli/allow-command.ts"),
-      import("./allow.ts"),
-    ]);
-    await runAllow(await planAllow(await requestOf(run, options), programs), run.io, options);
-  },
-  token: async (options) => {
-    const request = await requestOf(run, options);
-    const { config } = await loadFor(request);
-    const { tokenOf } = await import("./token-file.ts");
-    run.io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
-  },
-  connect: async (client, options) => {
-    const [{ runConnect }, { programLaunch }] = await Promise.all([
-      import("../cli/connect-command.ts"),
-      import("./program-launch.ts"),
-    ]);
-    const { root, configPath } = await requestOf(run, options);
-    const request = {
-      client,
-      workspace: root,
-      isWorkspaceNamed: options.root !== undefined,
-      program: programLaunch(run.env),
-      extraArgs: [
-        ...(configPath === undefined ? [] : ["--config", configPath]),
-        ...(options.mode === undefined ? [] : ["--mode", options.mode]),
-      ],
-      home: run.home,
-      platform: process.platform,
-      environment: run.env,
-      ...(options.scope === undefined ? {} : { scope: options.scope }),
-      ...(options.name === undefined ? {} : { name: options.name }),
-    };
-    await runConnect(
-      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
-      createDisk(),
-      run.io,
-    );
-  },
-});
 
 const trustActions: ActionsOf<
   "trust" | "validateRepo" | "showConfig" | "validateConfig" | "explainConfig"
@@ -300,7 +211,7 @@ const indexActions: ActionsOf<"index" | "search" | "whereUsed" | "inspect"> = (r
 
 const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
   const actions: Actions = {
-    ...startActions(run),
+    ...setupActions(run),
     ...trustActions(run),
     ...appActions(run),
     ...indexActions(run),
