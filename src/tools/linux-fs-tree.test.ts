@@ -126,6 +126,38 @@ describe("repo_read and repo_write_patch", () => {
     expect(existsSync(join(app.root, "old.txt"))).toBe(false);
   });
 
+  test("REQ-F11: the answer says where a hunk went that is not where @@ says, in a dry run too", async () => {
+    const text = (count: number): string =>
+      Array.from({ length: 60 }, (_, i) => (i < count ? `new ${i}\n` : `line ${i - count + 1}\n`)).join("");
+    const hunk = (line: number): string => `@@ -${line} +${line} @@\n-line ${line}\n+LINE ${line}\n`;
+    const app = await openTestApp({ ...classic, files: { "a.txt": text(0), "b.txt": text(17) } });
+    const inA = `--- a/a.txt\n+++ b/a.txt\n${hunk(3)}${hunk(9)}@@ @@\n-line 20\n+LINE 20\n`;
+    const inB = `--- a/b.txt\n+++ b/b.txt\n${hunk(3)}${hunk(9)}${hunk(40)}`;
+    const told = "a.txt (hunk 3: line 20), b.txt (hunks 1–3: line 3 → 20 …)";
+    const patch = inA + inB;
+    expect(await app.text("repo_write_patch", { patch, dry_run: true })).toBe(`fits: ${told}`);
+    expect(await app.ask("repo_write_patch", { patch })).toMatchObject({
+      structured: {
+        data: {
+          files: [
+            { path: "a.txt", hunks: 3, moved: [{ hunk: 3, to: 20 }] },
+            {
+              path: "b.txt",
+              hunks: 3,
+              moved: [{ hunk: 1, from: 3, to: 20 }, { hunk: 2 }, { hunk: 3, from: 40, to: 57 }],
+            },
+          ],
+        },
+      },
+    });
+    expect(readFileSync(join(app.root, "b.txt"), "utf8").split("\n")[56]).toBe("LINE 40");
+    const one = `--- a/a.txt\n+++ b/a.txt\n${hunk(1)}@@ -40 +40 @@\n-line 57\n+moved\n`;
+    expect(await app.text("repo_write_patch", { patch: one })).toBe("ok: a.txt (hunk 2: line 40 → 57)");
+    // In a new file there is no other line to go to.
+    const created = "--- /dev/null\n+++ b/c.txt\n@@ -1,0 +1 @@\n+made\n";
+    expect(await app.text("repo_write_patch", { patch: created })).toBe("ok: c.txt (create)");
+  });
+
   test("REQ-F11: one file that does not fit, and nothing is written anywhere", async () => {
     const app = await openTestApp({
       ...classic,

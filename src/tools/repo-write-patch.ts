@@ -2,15 +2,22 @@ import { z } from "zod";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { FileChange } from "../host/write/contract.ts";
-import { applyHunks } from "./edits/apply-patch.ts";
+import { applyHunks, type MovedHunk } from "./edits/apply-patch.ts";
 import { type FilePatch, parsePatch } from "./edits/parse-patch.ts";
 import { defineTool } from "./tool.ts";
 
-const toChange = (patch: FilePatch): FileChange => {
-  const change = (text: string): string => applyHunks(text, patch);
+/** A change may be computed more than once; the last one is what was written. */
+type OnMoved = (moved: readonly MovedHunk[]) => void;
+
+const toChange = (patch: FilePatch, onMoved: OnMoved): FileChange => {
+  const change = (text: string): string => {
+    const patched = applyHunks(text, patch);
+    onMoved(patched.moved);
+    return patched.text;
+  };
   switch (patch.kind) {
     case "create":
-      return { kind: "create", path: patch.path, text: change("") };
+      return { kind: "create", path: patch.path, text: applyHunks("", patch).text };
     case "delete":
       return {
         kind: "delete",
@@ -44,6 +51,29 @@ const refuseTwice = (patches: readonly FilePatch[]): void => {
   }
 };
 
+const shiftOf = ({ from, to }: MovedHunk): number | undefined => (from === undefined ? undefined : to - from);
+
+/** Neighbours that moved by as many lines are one note, with the lines of the first. */
+const tellMoved = (moved: readonly MovedHunk[]): string => {
+  const runs: MovedHunk[][] = [];
+  for (const one of moved) {
+    const run = runs.at(-1);
+    const last = run?.at(-1);
+    const isNext =
+      last?.hunk === one.hunk - 1 && shiftOf(one) !== undefined && shiftOf(last) === shiftOf(one);
+    if (isNext) run?.push(one);
+    else runs.push([one]);
+  }
+  return runs
+    .map(([first, ...others]) => {
+      const line = first?.from === undefined ? `line ${first?.to}` : `line ${first.from} → ${first.to}`;
+      return others.length === 0
+        ? `hunk ${first?.hunk}: ${line}`
+        : `hunks ${first?.hunk}–${others.at(-1)?.hunk}: ${line} …`;
+    })
+    .join(", ");
+};
+
 export const repoWritePatch = defineTool({
   name: "repo_write_patch",
   description: "Apply a unified diff over any number of files, all or nothing.",
@@ -59,6 +89,8 @@ export const repoWritePatch = defineTool({
           path: z.string(),
           kind: z.enum(["update", "create", "delete", "rename"]),
           hunks: z.int(),
+          /** Hunks that went to another line of the old file than @@ says. */
+          moved: z.array(z.object({ hunk: z.int(), from: z.int().optional(), to: z.int() })).optional(),
         }),
       ),
     }),
@@ -67,14 +99,29 @@ export const repoWritePatch = defineTool({
   run: async ({ patch, dry_run }, { writes }, { signal }) => {
     const patches = parsePatch(patch);
     refuseTwice(patches);
-    await writes.applyAll(patches.map(toChange), { dryRun: dry_run }, signal);
-    return {
-      data: { files: patches.map(({ path, kind, hunks }) => ({ path, kind, hunks: hunks.length })) },
-      meta: { dry_run },
-    };
+    const moved = new Map<FilePatch, readonly MovedHunk[]>();
+    const changes = patches.map((file) => toChange(file, (hunks) => void moved.set(file, hunks)));
+    await writes.applyAll(changes, { dryRun: dry_run }, signal);
+    const files = patches.map((file) => {
+      const { path, kind, hunks } = file;
+      const elsewhere = moved.get(file) ?? [];
+      return {
+        path,
+        kind,
+        hunks: hunks.length,
+        ...(elsewhere.length === 0 ? {} : { moved: [...elsewhere] }),
+      };
+    });
+    return { data: { files }, meta: { dry_run } };
   },
   render: ({ data, meta }) => {
-    const what = data.files.map(({ path, kind }) => (kind === "update" ? path : `${path} (${kind})`));
+    const what = data.files.map(({ path, kind, moved }) => {
+      const notes = [
+        ...(kind === "update" ? [] : [kind]),
+        ...(moved === undefined ? [] : [tellMoved(moved)]),
+      ];
+      return notes.length === 0 ? path : `${path} (${notes.join("; ")})`;
+    });
     return `${meta.dry_run ? "fits" : "ok"}: ${what.join(", ")}`;
   },
 });

@@ -119,12 +119,26 @@ const createLocator = (lines: readonly string[], path: string) => {
   };
 };
 
+/** A hunk that went to another line of the old text than its header says; both count from 1. */
+export interface MovedHunk {
+  readonly hunk: number;
+  /** Left out where the header has no numbers. */
+  readonly from?: number | undefined;
+  readonly to: number;
+}
+
+export interface PatchedText {
+  readonly text: string;
+  readonly moved: readonly MovedHunk[];
+}
+
 /** Applies the hunks of one file. Every context and removed line must match exactly; line endings are kept. */
-export const applyHunks = (text: string, { path, hunks }: FilePatch): string => {
+export const applyHunks = (text: string, { path, hunks }: FilePatch): PatchedText => {
   const { lines, lacksNewline } = splitText(text);
   const ending = lines.length > 0 && lines.every((line) => line.endsWith("\r")) ? "\r" : "";
   const locate = createLocator(lines, path);
   const out: string[] = [];
+  const moved: MovedHunk[] = [];
   let taken = 0;
   let drift = 0;
   let bare = lacksNewline;
@@ -134,8 +148,14 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch): string => 
   hunks.forEach((hunk, i) => {
     const wanted = hunk.lines.filter(({ mark }) => mark !== "+").map((line) => line.text);
     const stated = wanted.length === 0 ? hunk.oldStart : hunk.oldStart - 1;
-    const at = locate(stated + drift, taken, wanted, i + 1);
-    drift = at - stated;
+    const hasNumber = stated >= 0;
+    const at = locate(hasNumber ? stated + drift : -1, taken, wanted, i + 1);
+    if (hasNumber) drift = at - stated;
+    if (at !== stated)
+      moved.push({
+        hunk: i + 1,
+        ...(hasNumber ? { from: hunk.oldStart, to: hunk.oldStart + drift } : { to: at + 1 }),
+      });
     takeUpTo(at);
     let cursor = at;
     for (const { mark, text: lineText } of hunk.lines) {
@@ -153,6 +173,5 @@ export const applyHunks = (text: string, { path, hunks }: FilePatch): string => 
     }
   });
   takeUpTo(lines.length);
-  if (out.length === 0) return "";
-  return out.join("\n") + (bare ? "" : "\n");
+  return { text: out.length === 0 ? "" : out.join("\n") + (bare ? "" : "\n"), moved };
 };

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { applyHunks } from "./apply-patch.ts";
+import { applyHunks, type PatchedText } from "./apply-patch.ts";
 import { parsePatch } from "./parse-patch.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "llmc-diff-"));
@@ -22,11 +22,13 @@ const diff = (before: string, after: string, context: number): string => {
   }
 };
 
-const applyAll = (text: string, patch: string): string => {
+const applyFirst = (text: string, patch: string): PatchedText => {
   const [file] = parsePatch(patch);
   if (file === undefined) throw new Error("no file");
   return applyHunks(text, file);
 };
+
+const applyAll = (text: string, patch: string): string => applyFirst(text, patch).text;
 
 const PATCH = `--- a/src/x.ts
 +++ b/src/x.ts
@@ -59,7 +61,7 @@ describe("REQ-F11: unified diffs", () => {
     fc.assert(
       fc.property(text, text, fc.constantFrom(0, 1, 3), (before, after, context) => {
         const patch = diff(before, after, context);
-        if (patch !== "") expect(applyAll(before, patch)).toBe(after);
+        if (patch !== "") expect(applyFirst(before, patch)).toEqual({ text: after, moved: [] });
       }),
       { numRuns: 150 },
     );
@@ -73,6 +75,24 @@ describe("REQ-F11: unified diffs", () => {
     expect(() => applyAll("one\nother\nthree\n", PATCH)).toThrow(
       expect.objectContaining({ code: "text_not_found", details: expect.objectContaining({ hunk: 1 }) }),
     );
+  });
+
+  test("REQ-F11: a hunk says where it went, if not to its own line", () => {
+    const [head, rest] = [
+      "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+A\n@@ -3,0 +4 @@\n+new\n",
+      "@@ -5 +6 @@\n-e\n+E\n",
+    ];
+    expect(applyFirst("a\nb\nc\nd\ne\n", head + rest)).toEqual({ text: "A\nb\nc\nnew\nd\nE\n", moved: [] });
+    const withoutNumbers = "@@ @@\n-d\n+D\n";
+    expect(applyFirst("0\n0\na\nb\nc\nd\ne\n", head + withoutNumbers + rest)).toEqual({
+      text: "0\n0\nA\nb\nc\nnew\nD\nE\n",
+      moved: [
+        { hunk: 1, from: 1, to: 3 },
+        { hunk: 2, from: 3, to: 5 },
+        { hunk: 3, to: 6 },
+        { hunk: 4, from: 5, to: 7 },
+      ],
+    });
   });
 
   test.each([
@@ -142,8 +162,8 @@ describe("REQ-F11: unified diffs", () => {
       ["update", "café.txt", undefined],
       ["create", "empty.txt", undefined],
     ]);
-    expect(files[2] && applyHunks("", files[2])).toBe("hello\nthere\n");
-    expect(files[1] && applyHunks("bye\n", files[1])).toBe("");
+    expect(files[2] && applyHunks("", files[2]).text).toBe("hello\nthere\n");
+    expect(files[1] && applyHunks("bye\n", files[1]).text).toBe("");
   });
 
   test.each([
