@@ -10,7 +10,7 @@ import {
   type Question,
   QuestionsAsked,
 } from "../tools/contract.ts";
-import { type CancelSignal, type Deadline, startDeadline } from "./deadline.ts";
+import { startDeadline } from "./deadline.ts";
 import { requireScopes } from "./require-scopes.ts";
 
 /** Who sent a request, and how to report back. Every door provides one with each request. */
@@ -19,7 +19,7 @@ export interface Origin {
   readonly correlationId: string;
   /** The endpoint or method that the request came by; left out: the transport says it all. */
   readonly route?: string | undefined;
-  readonly signal?: CancelSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
@@ -61,35 +61,18 @@ const ask: CallContext["ask"] = (questions, state) => {
   throw new QuestionsAsked(questions, state);
 };
 
-/** A class, because an accessor of an object literal would be defined anew for each call. */
-class RunningCall implements CallContext {
-  readonly correlationId: string;
-  readonly caller: Caller;
-  readonly progress: CallContext["progress"];
-  readonly log: CallContext["log"];
-  readonly answers: CallContext["answers"];
-  readonly state: unknown;
-  readonly canAsk: CallContext["canAsk"];
-  readonly ask = ask;
-  readonly releaseStream: CallContext["releaseStream"];
-  readonly #deadline: Deadline;
-
-  constructor(origin: Origin, deadline: Deadline) {
-    this.correlationId = origin.correlationId;
-    this.caller = origin.caller;
-    this.progress = origin.progress ?? silently;
-    this.log = origin.log ?? silently;
-    this.answers = origin.answers;
-    this.state = origin.state;
-    this.canAsk = origin.canAsk ?? never;
-    this.releaseStream = origin.releaseStream ?? nothing;
-    this.#deadline = deadline;
-  }
-
-  get signal(): AbortSignal {
-    return this.#deadline.signal;
-  }
-}
+const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
+  correlationId: origin.correlationId,
+  caller: origin.caller,
+  progress: origin.progress ?? silently,
+  log: origin.log ?? silently,
+  answers: origin.answers,
+  state: origin.state,
+  canAsk: origin.canAsk ?? never,
+  ask,
+  releaseStream: origin.releaseStream ?? nothing,
+  signal,
+});
 
 /** Queue, deadline and record of any piece of work that a client asked for. */
 export const createGuard = ({ queue, observer, now }: GuardParts) => {
@@ -103,7 +86,7 @@ export const createGuard = ({ queue, observer, now }: GuardParts) => {
     try {
       if (!queue.tryEnter()) await queue.wait(deadline.signal);
       try {
-        return await deadline.race(work(new RunningCall(origin, deadline)));
+        return await deadline.race(work(contextOf(origin, deadline.signal)));
       } finally {
         queue.release();
       }
