@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { ERROR_TABLE } from "../src/base/error-table.ts";
 import { modeCost } from "../src/cli/tools-command.ts";
-import { configDocs } from "../src/config/docs.ts";
-import { configJsonSchema } from "../src/config/json-schema.ts";
 import type { Core } from "../src/core/core.ts";
 import { OFFERED_MODES } from "../src/core/options.ts";
 import { tokenCounter } from "../src/host/os/token-counter.ts";
 import { createApp } from "../src/wiring/app.ts";
+import { configDocs } from "./config-docs.ts";
+import { configJsonSchema } from "./config-json-schema.ts";
 
 /** Writes the generated pages; `--check` fails instead when one differs from what is in the repository. */
 const ROOT = resolve(import.meta.dirname, "..");

@@ -1,6 +1,7 @@
 import { readEmbedderFiles } from "../../src/host/os/assets.ts";
 import type { Chunk } from "../../src/retrieve/chunk/chunk.ts";
-import { type AsyncEmbedder, asAsync } from "../../src/retrieve/embed/async-embedder.ts";
+import type { AsyncEmbedder } from "../../src/retrieve/embed/async-embedder.ts";
+import type { Embedder } from "../../src/retrieve/embed/embedder.ts";
 import { loadNearestRows } from "../../src/retrieve/embed/nearest-rows.ts";
 import { createStaticEmbedder } from "../../src/retrieve/embed/static-embedder.ts";
 import { createVectorIndex } from "../../src/retrieve/embed/vector-index.ts";
@@ -50,6 +51,13 @@ export interface LibraryOptions {
   readonly embedder: AsyncEmbedder;
   readonly weights: RankWeights;
 }
+
+const asAsync = (embedder: Embedder): AsyncEmbedder => ({
+  id: embedder.id,
+  dimensions: embedder.dimensions,
+  embedChunks: async (chunks) => chunks.map(({ path, text }) => embedder.embedChunk(path, text)),
+  embedQuery: async (text) => embedder.embedQuery(text),
+});
 
 const standard = (): LibraryOptions => ({
   embedder: asAsync(createStaticEmbedder(readEmbedderFiles())),

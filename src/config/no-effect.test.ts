@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { configDocs } from "../../scripts/config-docs.ts";
+import { configJsonSchema } from "../../scripts/config-json-schema.ts";
 import { loadText } from "../../test/config-request.ts";
-import { configDocs } from "./docs.ts";
-import { configJsonSchema } from "./json-schema.ts";
 import { ENTRIES } from "./sections.ts";
 import { describeConfig, toJson } from "./show.ts";
 import { fullTemplate } from "./template.ts";

@@ -1,8 +1,8 @@
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { configDocs } from "./docs.ts";
-import { configJsonSchema } from "./json-schema.ts";
+import { configDocs } from "../../scripts/config-docs.ts";
+import { configJsonSchema } from "../../scripts/config-json-schema.ts";
 import { SHOWN_TABLES } from "./sections.ts";
 import { fullTemplate } from "./template.ts";
 

@@ -39,7 +39,6 @@ const stand = ({ settings = {}, answer = {}, open, snippets = [] }: Stand = {}) 
         open ??
         (async (name) => ({
           name,
-          costOf: async () => 0,
           generate: async (request) => {
             asked.push(request);
             return { ...ANSWER, ...answer };

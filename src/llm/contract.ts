@@ -38,8 +38,6 @@ export interface Generation {
 export interface Model {
   readonly name: string;
   generate(request: GenerateRequest): Promise<Generation>;
-  /** The cost of a call with this usage, in US dollars. */
-  costOf(usage: Usage): Promise<number | undefined>;
 }
 
 export interface Models {

@@ -12,6 +12,7 @@ import {
 } from "../../test/model-server.ts";
 import type { GenerateRequest, Model } from "./contract.ts";
 import { createModels, type ModelSettings } from "./models.ts";
+import { priceOf } from "./prices.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 
@@ -116,25 +117,23 @@ describe("the models", () => {
     expect(google.requests[0]?.path).not.toContain(KEY);
   });
 
-  test("REQ-L9: prices are known before a call too; a model that is on no list has none", async () => {
-    const nowhere = settingsFor("http://127.0.0.1:9");
+  test("REQ-L9: the price of a usage; a model that is on no list has none", async () => {
     const million = { inputTokens: 1_000_000, outputTokens: 0 };
-    expect(await (await open("anthropic/claude-sonnet-4-5", nowhere)).costOf(million)).toBeGreaterThan(1);
-    expect(await (await open("anthropic/no-such-model", nowhere)).costOf(million)).toBeUndefined();
-    const openai = settingsFor("https://api.openai.com/v1");
-    expect(await (await open("openai/gpt-4o", openai)).costOf(million)).toBeCloseTo(2.5, 5);
-    expect(
-      await (await open("openai/gpt-4o", openai)).costOf({ inputTokens: undefined, outputTokens: 1 }),
-    ).toBeUndefined();
-    expect(
-      await (await open("anthropic/claude-sonnet-4-5", nowhere)).costOf({
-        inputTokens: 1,
-        outputTokens: 1,
-        cacheReadTokens: 50,
-      }),
-    ).toBeUndefined();
-    const local = { ...settingsFor("http://127.0.0.1:8000/v1"), profile: "restricted" } as const;
-    expect(await (await open("openai/llama", local)).costOf(million)).toBe(0);
+    const baseUrl = "https://api.openai.com/v1";
+    const gpt = { provider: "openai", id: "gpt-4o", baseUrl, isFree: false } as const;
+    const claude = { provider: "anthropic", id: "claude-sonnet-4-5", baseUrl: "", isFree: false } as const;
+    expect(await priceOf(claude, million)).toBeGreaterThan(1);
+    expect(await priceOf({ ...claude, id: "no-such-model" }, million)).toBeUndefined();
+    expect(await priceOf(gpt, million)).toBeCloseTo(2.5, 5);
+    expect(await priceOf(gpt, { inputTokens: undefined, outputTokens: 1 })).toBeUndefined();
+    const contradictory = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 50 };
+    expect(await priceOf(claude, contradictory)).toBeUndefined();
+  });
+
+  test("REQ-L9: a model of an OpenAI-compatible server on this machine costs nothing", async () => {
+    const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok")));
+    const model = await open("openai/llama", settingsFor(server.url, { profile: "restricted" }));
+    expect((await model.generate(REQUEST)).costUsd).toBe(0);
   });
 
   test("REQ-L9: an answer without usage is an answer; its cost is unknown", async () => {

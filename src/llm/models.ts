@@ -79,7 +79,6 @@ export const createModels = ({ settings, secret }: ModelsParts): Models => ({
     });
     return {
       name,
-      costOf: (usage) => priceOf(priced, usage),
       generate: async (request) => {
         const outcome = await generate(sdk, request, context);
         return { ...outcome, costUsd: await priceOf(priced, outcome.usage) };

@@ -51,8 +51,8 @@ export const addRows = (atoms: Atom[], lines: Lines, from: number, to: number, b
   }
 };
 
-export const rowAtoms = (lines: Lines, from: number, to: number, base = 0): Atom[] => {
+export const rowAtoms = (lines: Lines, from: number, to: number): Atom[] => {
   const atoms: Atom[] = [];
-  addRows(atoms, lines, from, to, base);
+  addRows(atoms, lines, from, to);
   return atoms;
 };

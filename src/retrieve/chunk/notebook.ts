@@ -4,7 +4,7 @@ import type { Chunk } from "./chunk.ts";
 import { plainTitle } from "./headings.ts";
 import { toLines } from "./lines.ts";
 import type { OutlineEntry } from "./outline.ts";
-import { MAX_CHUNKS, SIZES, type Sizes } from "./sizes.ts";
+import { MAX_CHUNKS, SIZES } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
 const memberOf = (tree: SyntaxTree, object: SyntaxNode | undefined, key: string): SyntaxNode | undefined => {
@@ -19,7 +19,7 @@ const memberOf = (tree: SyntaxTree, object: SyntaxNode | undefined, key: string)
 const HEADING = /^\s*"?(#{1,6})\s+(.*?)(?:\\n)?",?\s*$/;
 
 /** Cuts a Jupyter notebook by the rows that contain the sources of its cells; outputs and metadata are left out. */
-export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES): Cut | undefined => {
+export const cutNotebook = (tree: SyntaxTree, text: string): Cut | undefined => {
   const lines = toLines(text);
   const objectsIn = (node: SyntaxNode): readonly SyntaxNode[] =>
     tree.namedChildrenOf(node).filter((child) => tree.typeOf(child) === "object");
@@ -57,7 +57,7 @@ export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES
         endRow: lines.count - 1,
       });
     }
-    const fits = lines.chars(from, to) <= sizes.maxChars && to - from < sizes.maxRows;
+    const fits = lines.chars(from, to) <= SIZES.maxChars && to - from < SIZES.maxRows;
     if (fits) atoms.push({ from, to, cut: isProse ? CUT.definition : CUT.statement, join: 0 });
     else addRows(atoms, lines, from, to, CUT.inside);
   }
@@ -72,7 +72,7 @@ export const cutNotebook = (tree: SyntaxTree, text: string, sizes: Sizes = SIZES
       atoms: atoms.slice(at, end),
       outline,
       kind: "code",
-      sizes,
+      sizes: SIZES,
       defining: false,
     });
     for (const chunk of cut.chunks)

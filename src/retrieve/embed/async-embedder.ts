@@ -1,5 +1,3 @@
-import type { Embedder } from "./embedder.ts";
-
 /** An embedder that answers asynchronously, such as a local model or an endpoint. */
 export interface AsyncEmbedder {
   /** Changes whenever vectors would: part of what an index is valid for. */
@@ -19,14 +17,3 @@ export interface EmbeddingModel {
   open(): Promise<AsyncEmbedder>;
   close(): Promise<void>;
 }
-
-export const asAsync = (embedder: Embedder): AsyncEmbedder => ({
-  id: embedder.id,
-  dimensions: embedder.dimensions,
-  embedChunks: async (chunks, signal) =>
-    chunks.map(({ path, text }) => {
-      signal?.throwIfAborted();
-      return embedder.embedChunk(path, text);
-    }),
-  embedQuery: async (text) => embedder.embedQuery(text),
-});

@@ -44,11 +44,9 @@ const parsed = (language: Language, cut: Cut, symbols: FileSymbols, reason?: str
   fallback: reason ?? (cut.partial ? PARTIAL : undefined),
 });
 
-type ExtractSymbols = (tree: Tree, language: Language, text: string) => FileSymbols;
-
-const symbolsOf = (extract: ExtractSymbols, tree: Tree, language: Language, text: string): FileSymbols => {
+const symbolsOf = (tree: Tree, language: Language, text: string): FileSymbols => {
   try {
-    return extract(tree, language, text);
+    return extractSymbols(tree, language, text);
   } catch {
     // The chunks are useful even without symbols.
     return NO_SYMBOLS;
@@ -63,11 +61,7 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
 };
 
 /** Parses a file once: its language, chunks and symbols. Never fails: a file that cannot be parsed is cut into windows of lines. */
-export const parseFile = async (
-  source: SourceFile,
-  parsers: Parsers,
-  extract: ExtractSymbols = extractSymbols,
-): Promise<ParsedFile> => {
+export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<ParsedFile> => {
   const { text } = source;
   const language = languageOf(source.path, text);
   const input = parseInputOf(language, text);
@@ -81,7 +75,7 @@ export const parseFile = async (
     return parsed(
       language,
       cut,
-      symbolsOf(extract, tree, input.language, input.text),
+      symbolsOf(tree, input.language, input.text),
       cut.broken ? BROKEN : undefined,
     );
   } catch {

@@ -4,7 +4,6 @@ import { waitFor } from "./wait-for.ts";
 
 interface Run<R> {
   readonly force: boolean;
-  readonly startedMs: number;
   readonly controller: AbortController;
   readonly listeners: Set<(progress: IndexProgress) => void>;
   progress: IndexProgress;
@@ -61,7 +60,6 @@ export const createSharedRuns = <R>(
     promise.catch(() => {});
     const started: Run<R> = {
       force,
-      startedMs: performance.now(),
       controller,
       listeners,
       progress: { phase: "list", done: 0, total: 0 },

@@ -44,7 +44,6 @@ export interface Mentions {
   readonly unresolved: number;
   /** Files with unresolved lines, those with most of them first; only the first few are here. */
   readonly files: readonly MentionedIn[];
-  readonly fileCount: number;
   /** So many files have the name that not all of them were read. */
   readonly isCut: boolean;
 }
@@ -64,8 +63,6 @@ export interface Usages {
 export interface UsageOptions {
   /** 200 by default. */
   readonly limit?: number;
-  /** Uses below it are left out; 0.5 by default. */
-  readonly minConfidence?: number;
 }
 
 export type Direction = "callers" | "callees" | "both";
@@ -76,7 +73,6 @@ export interface LineageOptions {
   readonly depth?: number;
   /** Number of nodes; 100 by default. */
   readonly limit?: number;
-  readonly minConfidence?: number;
 }
 
 export interface LineageNode extends SymbolAt {

@@ -37,7 +37,6 @@ export const createLineage =
     const direction = options.direction ?? "both";
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
     const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
-    const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
     const starts = findSymbols(table, query).slice(0, MAX_STARTS);
     if (starts.length === 0)
       return {
@@ -88,7 +87,7 @@ export const createLineage =
           const here = nodeOf.get(one(symbol));
           if (here === undefined) continue;
           for (const { other, line, confidence } of sign < 0 ? callersOf(symbol) : calleesOf(symbol)) {
-            if (confidence < minConfidence) continue;
+            if (confidence < DEFAULT_CONFIDENCE) continue;
             const there = addNode(other, sign * step);
             if (there === undefined) continue;
             const [from, to] = sign < 0 ? [there, here] : [here, there];

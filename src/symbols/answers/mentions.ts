@@ -19,7 +19,7 @@ const MAX_LINES_LISTED = 5;
 /** What is less certain is not shown unless a caller asks for it. */
 export const DEFAULT_CONFIDENCE = 0.5;
 
-export const NO_MENTIONS: Mentions = { total: 0, unresolved: 0, files: [], fileCount: 0, isCut: false };
+export const NO_MENTIONS: Mentions = { total: 0, unresolved: 0, files: [], isCut: false };
 
 const WORD = /[\p{L}\p{N}_$]/u;
 
@@ -105,7 +105,6 @@ export const createMentions = (table: Table, finder: UseFinder, { readText, file
       total: known.size + unresolved,
       unresolved,
       files: files.slice(0, MAX_FILES_LISTED),
-      fileCount: files.length,
       isCut: candidates.length > MAX_FILES,
     };
   };

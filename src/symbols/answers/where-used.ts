@@ -13,7 +13,6 @@ const MAX_DEFINITIONS = 20;
 export const createWhereUsed =
   (table: Table, resolver: Resolver, finder: UseFinder, mentionsOf: FindMentions) =>
   (query: string, options: UsageOptions = {}): Usages => {
-    const minConfidence = options.minConfidence ?? DEFAULT_CONFIDENCE;
     const found = findSymbols(table, query);
     const definitions: SymbolAt[] = [];
     const uses: Use[] = [];
@@ -26,7 +25,7 @@ export const createWhereUsed =
       if (seen.has(key)) continue;
       seen.set(key, definitions.length - 1);
       for (const { file, line, kind, inside, confidence } of finder.usesOf(symbol))
-        if (confidence >= minConfidence)
+        if (confidence >= DEFAULT_CONFIDENCE)
           uses.push({
             path: file.path,
             line,

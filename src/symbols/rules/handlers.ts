@@ -41,24 +41,16 @@ export interface FunctionShape {
   readonly name?: Selector;
   readonly result?: Selector;
   readonly exported?: Exported;
-  /** The name to use where the source has none: constructors. */
-  readonly called?: string;
   /** A constructor: its plain name means the class. */
   readonly constructs?: boolean;
 }
 
 export const functionDefinition =
-  ({
-    name = "name",
-    result,
-    exported = unlessPrivate,
-    called,
-    constructs = false,
-  }: FunctionShape = {}): Handler =>
+  ({ name = "name", result, exported = unlessPrivate, constructs = false }: FunctionShape = {}): Handler =>
   (walker, node) => {
     const { scopes } = walker;
-    const at = called === undefined ? pick(walker, node, name) : node;
-    const text = called ?? walker.text(at);
+    const at = pick(walker, node, name);
+    const text = walker.text(at);
     const inClass = scopes.kind === "class";
     const definition = walker.define(text, inClass ? "method" : "function", at, node, {
       exported: exported(walker, text, node),
@@ -67,7 +59,7 @@ export const functionDefinition =
     scopes.enter("function", definition >= 0 ? definition : undefined);
     const written = pick(walker, node, result);
     if (written >= 0) walker.setType(definition, writtenType(walker.text(written)));
-    others(walker, node, called === undefined ? at : -1);
+    others(walker, node, at);
     scopes.leave();
   };
 

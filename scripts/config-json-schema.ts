@@ -1,5 +1,5 @@
-import { type Kind, shownValues } from "../base/option.ts";
-import { type Entry, SHOWN_TABLES } from "./sections.ts";
+import { type Kind, shownValues } from "../src/base/option.ts";
+import { type Entry, SHOWN_TABLES } from "../src/config/sections.ts";
 
 interface ObjectSchema {
   type: "object";

@@ -1,7 +1,7 @@
-import type { Widens } from "../base/option.ts";
-import { describeKind } from "./kind.ts";
-import { type Entry, SHOWN_TABLES, type Table } from "./sections.ts";
-import { tomlInline } from "./toml-text.ts";
+import type { Widens } from "../src/base/option.ts";
+import { describeKind } from "../src/config/kind.ts";
+import { type Entry, SHOWN_TABLES, type Table } from "../src/config/sections.ts";
+import { tomlInline } from "../src/config/toml-text.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
