@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../base/error-table.ts";
 import type { Finding } from "../cli/doctor-command.ts";
 import type { CallResult } from "../core/call.ts";
 import { EFFECTS } from "../core/contract.ts";
@@ -24,7 +25,7 @@ const FILE_ATTACKS: readonly (readonly [
   ["reads through a linked folder", "read_file", { path: "folder-link/secret.txt" }],
   ["reads a pipe", "read_file", { path: "fifo" }],
   ["reads a secret by name", "read_file", { path: ".env" }],
-  ["searches for a secret", "linux_search_content", { root: ".", pattern: SECRET, ignore_files: false }],
+  ["searches for a secret", "linux_search_content", { root: ".", pattern: SECRET, no_ignore: true }],
   ["writes through a link", "linux_fs_write", { path: "dangling", content: "x" }],
   ["writes into a linked folder", "linux_fs_write", { path: "folder-link/victim.txt", content: "x" }],
   ["writes the configuration", "linux_fs_write", { path: "llmc.toml", content: "x" }],
@@ -41,17 +42,22 @@ const textOf = (result: CallResult): string =>
     ? result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n")
     : "";
 
+/** Refusals of the rules that are tried. Any other error, such as a misspelt argument, says nothing about them. */
+const REFUSALS: readonly ErrorCode[] = ["path_denied", "forbidden"];
+
+const outcomeOf = (tool: string, result: CallResult): Pick<Finding, "state" | "says"> => {
+  if (result.kind === "error" && !REFUSALS.includes(result.error.code))
+    return { state: "weak", says: `could not be tried: ${result.error.message}` };
+  const isHeld =
+    result.kind === "error" || (tool === "linux_search_content" && !textOf(result).includes(SECRET));
+  return isHeld ? { state: "good", says: "held" } : { state: "bad", says: "NOT HELD" };
+};
+
 const attackFiles = async (ask: Ask): Promise<readonly Finding[]> => {
   const findings: Finding[] = [];
   for (const [name, tool, args] of FILE_ATTACKS) {
     const result = await ask(tool, args);
-    const isHeld =
-      tool === "linux_search_content" ? !textOf(result).includes(SECRET) : result.kind === "error";
-    findings.push({
-      name: `a client ${name}`,
-      state: isHeld ? "good" : "bad",
-      says: isHeld ? "held" : "NOT HELD",
-    });
+    findings.push({ name: `a client ${name}`, ...outcomeOf(tool, result) });
   }
   return findings;
 };

@@ -58,6 +58,12 @@ export const machineAccess = (sources: readonly Source[], table: WallTable): str
         if (node.type === "TSImportEqualsDeclaration") refuse(node, "import = require(…)");
         if (node.type === "MemberExpression" && propertyName(node) === "constructor")
           refuse(node, "the constructor of a function compiles code");
+        if (
+          node.type === "MemberExpression" &&
+          PURE_ROOMS.includes(source.room) &&
+          CLOCK_AND_CHANCE.includes(propertyName(node) ?? "")
+        )
+          refuse(node, `${propertyName(node)} is not pure`);
         if (node.type !== "Identifier" || isMereName(parent, key)) return;
         const name = String(node["name"]);
         if (REFUSED_GLOBALS.includes(name) && !table.globals[source.room]?.includes(name))

@@ -158,6 +158,7 @@ test.each([
   "new Date()",
   "performance.now()",
   "crypto.randomUUID()",
+  "Math.random()",
   "setTimeout(() => {}, 1)",
 ])("policy has no clock and no chance: %s", (text) => {
   expect(Object.keys(brokenBy({ "policy/a.ts": `${text};\nexport {};` }))).toEqual(["machine access"]);

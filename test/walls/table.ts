@@ -60,6 +60,18 @@ export const CLOCK_AND_CHANCE: readonly string[] = [
   "setInterval",
   "setImmediate",
   "crypto",
+  "random",
+  "randomBytes",
+  "randomFill",
+  "randomFillSync",
+  "randomInt",
+  "randomUUID",
+  "generateKey",
+  "generateKeySync",
+  "generateKeyPair",
+  "generateKeyPairSync",
+  "generatePrime",
+  "generatePrimeSync",
 ];
 
 /** Properties of `process` that have no side effects. */

@@ -57,8 +57,8 @@ const gitFolder = (cwd: string, steps: readonly string[], { rules }: Reach): str
 /** They make a repository, or find one of their own. */
 const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
 
-/** Git uses the repository that was checked, or none; it must not discover another one by itself. */
-const NO_REPOSITORY = { gitDir: "/dev/null", top: undefined };
+/** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
+const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
 
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 type Git = NonNullable<Allowed["git"]>;

@@ -1,6 +1,7 @@
 import { SHARE_ENV, Worker } from "node:worker_threads";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { shareV8Flags } from "../os/v8-flags.ts";
 import { type FromThread, receiveError, type ThreadMethods, type ToThread } from "./messages.ts";
 
 export interface CallOptions<Event> {
@@ -57,6 +58,7 @@ const ended = (name: string, cause: unknown): LlmcError =>
   });
 
 export const startThread = <M extends ThreadMethods>(options: ThreadOptions): Thread<M> => {
+  shareV8Flags();
   const worker = new Worker(options.entry, {
     name: options.name,
     workerData: options.data,
