@@ -2,6 +2,7 @@ import { showControls } from "./base/text.ts";
 import { describeFailure } from "./cli/describe-failure.ts";
 import { parseServe } from "./cli/serve-flags.ts";
 import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
+import { endProgram } from "./wiring/end-program.ts";
 import { processStart, requestOf } from "./wiring/request.ts";
 
 const start = processStart();
@@ -37,10 +38,4 @@ const fail = (thrown: unknown): void => {
 
 await run(process.argv.slice(2)).catch(fail);
 await start.stderr.flush();
-// The work is done. The program ends by itself when its output is written; where something is still open, such as stdin,
-// it is ended. Not at once: inside `process.exit`, Node 24 can wait forever for a compiler thread that waits for a garbage
-// collection (seen once in some thousand starts).
-const MAX_END_MS = 200;
-const end = (): void => void setTimeout(() => process.exit(), MAX_END_MS).unref();
-if (process.stdout.writableLength === 0) end();
-else process.stdout.end(end);
+endProgram();

@@ -1,7 +1,15 @@
+import { homedir } from "node:os";
 import { runTe } from "./te/program.ts";
+import { endProgram } from "./wiring/end-program.ts";
 import { tePartsOf } from "./wiring/te-parts.ts";
 
-process.exitCode = await runTe(process.argv.slice(2), tePartsOf(process.env));
-// stdin may still be open. The command has ended, so te ends once everything is written.
-if (process.stdout.writableLength === 0) process.exit();
-process.stdout.end(() => process.exit());
+process.exitCode = await runTe(
+  process.argv.slice(2),
+  tePartsOf({
+    cwd: process.cwd(),
+    home: homedir(),
+    env: process.env,
+    streams: { stdin: 0, stdout: process.stdout, stderr: process.stderr },
+  }),
+);
+endProgram();

@@ -32,7 +32,15 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
   const envelope = createEnvelope({
     launch: async ({ command, onOutput }) => {
       const argv = await argvOf(typeof command === "string" ? command : quoteArgv(command));
-      const outcome = await runDirect({ argv, env: { PATH: "/usr/bin:/bin" }, onOutput });
+      const outcome = await runDirect({
+        argv,
+        cwd: process.cwd(),
+        env: { PATH: "/usr/bin:/bin" },
+        stdin: 0,
+        stdout: process.stdout,
+        stderr: process.stderr,
+        onOutput,
+      });
       return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
     },
     handles: {

@@ -36,7 +36,7 @@ export const answerFor = async (request: Asked, workspace: FoundWorkspace | unde
       ? NOTHING_KEPT
       : await parts.openKept(workspace.root, await parts.load(workspace.root));
   try {
-    const bars = Boolean(process.stdout.isTTY);
+    const bars = Boolean(parts.streams.stdout.isTTY);
     return await answerTe(request, { ...kept, principal: parts.principal, bars });
   } finally {
     await kept.close();

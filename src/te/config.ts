@@ -9,16 +9,19 @@ export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles
 const OWN_KEYS = /^mcp\.(te|session|handles)\./;
 
 /** A broken configuration does not stop a command: `llmc config validate` reports it, and the defaults apply. */
-export const loadTeConfig = async (load: TeParts["load"], root: string): Promise<TeConfig> => {
+export const loadTeConfig = async (
+  { load, streams }: Pick<TeParts, "load" | "streams">,
+  root: string,
+): Promise<TeConfig> => {
   try {
     const { config, waiting } = await load(root);
     if (waiting.some(({ key }) => OWN_KEYS.test(key))) {
       const { describeWaiting } = await import("../config/waiting.ts");
-      tell(`te: ${describeWaiting(waiting)}`);
+      tell(streams, `te: ${describeWaiting(waiting)}`);
     }
     return config.mcp;
   } catch {
-    tell("te: llmc's configuration has an error (llmc config validate); its defaults are used");
+    tell(streams, "te: llmc's configuration has an error (llmc config validate); its defaults are used");
     const { buildConfig } = await import("../config/sections.ts");
     return buildConfig(new Map()).mcp;
   }

@@ -1,7 +1,7 @@
 import { createEnvelope } from "../envelope/envelope.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { runDirect } from "../host/run/direct.ts";
-import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
+import { directCall, type RunContext, type RunRequest } from "./run-context.ts";
 
 /** Up to this size, output that is shown unchanged is written as the original bytes: not every output is UTF-8. */
 const MAX_HELD_BYTES = 1_048_576;
@@ -24,8 +24,9 @@ const createHeld = () => {
 };
 
 /** Runs the command and prints its output in few tokens. */
-export const envelop = async ({ argv, json, raw }: RunRequest, context: RunContext): Promise<number> => {
-  const { session, config, state } = context;
+export const envelop = async (request: RunRequest, context: RunContext): Promise<number> => {
+  const { argv, json, raw } = request;
+  const { session, config, state, streams: to } = context;
   const held = { stdout: createHeld(), stderr: createHeld() };
   const envelope = createEnvelope({
     launch: async ({ onOutput }) => {
@@ -33,7 +34,7 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
         held[stream].push(chunk);
         onOutput(stream, chunk);
       };
-      const outcome = await runDirect({ argv: argv, env: commandEnvironment(context), onOutput: take });
+      const outcome = await runDirect({ ...directCall(request, context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
       return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
     },
@@ -44,15 +45,15 @@ export const envelop = async ({ argv, json, raw }: RunRequest, context: RunConte
   });
   const { document, keepsAll } = await envelope.run({ command: argv, raw }, session);
   if (json) {
-    process.stdout.write(`${JSON.stringify(document)}\n`);
+    to.stdout.write(`${JSON.stringify(document)}\n`);
     return document.exit_code;
   }
   const { stdout, stderr, enrichment } = document;
-  process.stdout.write(held.stdout.insteadOf(stdout));
-  process.stderr.write(held.stderr.insteadOf(stderr));
+  to.stdout.write(held.stdout.insteadOf(stdout));
+  to.stderr.write(held.stderr.insteadOf(stderr));
   if (enrichment.truncated) {
     const where = enrichment.handle === null ? "te --raw shows all" : `all: te --handle ${enrichment.handle}`;
-    process.stdout.write(
+    to.stdout.write(
       `${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}[${keepsAll ? "in short" : "cut"}; ${where}]\n`,
     );
   }

@@ -1,4 +1,5 @@
 import type { Loaded } from "../config/load.ts";
+import type { OutStream } from "../host/run/direct.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 
@@ -9,9 +10,19 @@ export interface KeptReader {
   close(): Promise<void>;
 }
 
+/** The streams that `te` was started with. */
+export interface TeStreams {
+  /** Descriptor of the input, which the command inherits. */
+  readonly stdin: number;
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+}
+
 /** What the starter hands to `te`: this room reads no environment and wires no engines. */
 export interface TeParts {
+  readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly streams: TeStreams;
   readonly version: string;
   /** The user's state folder, where the key that signs the workspace's state lies. */
   readonly userState: string;

@@ -4,19 +4,16 @@ import { recordOf } from "../envelope/telemetry.ts";
 import { estimateTokens } from "../envelope/text/token-estimate.ts";
 import { exitStatus } from "../host/run/contract.ts";
 import { runThrough } from "../host/run/direct.ts";
-import { commandEnvironment, type RunContext, type RunRequest } from "./run-context.ts";
+import { directCall, type RunContext, type RunRequest } from "./run-context.ts";
 import { tell } from "./tell.ts";
-
-const reportFailure = (failure: string | undefined): void => {
-  if (failure !== undefined) tell(`te: ${failure}`);
-};
 
 /** How much of the output is kept to estimate its tokens. */
 const SAMPLE_BYTES = 65_536;
 
 /** Passes the command's output through unchanged, and counts it if that has no side effects. */
-export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext): Promise<number> => {
-  const { session, config, state } = context;
+export const passThrough = async (request: RunRequest, context: RunContext): Promise<number> => {
+  const { argv, raw } = request;
+  const { session, config, state, streams } = context;
   const startedAt = performance.now();
   const { reserved } = await allow(session, {
     usage: state?.usage,
@@ -31,13 +28,13 @@ export const passThrough = async ({ argv, raw }: RunRequest, context: RunContext
   const sample: Buffer[] = [];
   let sampled = 0;
   let bytes = 0;
-  const outcome = await runThrough({ argv: argv, env: commandEnvironment(context) }, (chunk) => {
+  const outcome = await runThrough(directCall(request, context), (chunk) => {
     bytes += chunk.length;
     if (sampled >= SAMPLE_BYTES) return;
     sample.push(Buffer.from(chunk.subarray(0, SAMPLE_BYTES - sampled)));
     sampled += chunk.length;
   });
-  reportFailure(outcome.failure);
+  if (outcome.failure !== undefined) tell(streams, `te: ${outcome.failure}`);
   const exitCode = exitStatus({ ...outcome, timedOut: false });
   const seen = Buffer.concat(sample);
   const tokens = Math.round((estimateTokens(seen.toString("utf8")) * bytes) / Math.max(1, seen.length));

@@ -4,7 +4,7 @@ import type { Session } from "../envelope/contract.ts";
 import { parseTe, TE_HELP, type TeRequest, type TeWho } from "../envelope/te-args.ts";
 import { findWorkspace } from "../host/os/find-workspace.ts";
 import { loadTeConfig, type TeConfig } from "./config.ts";
-import type { TeParts } from "./parts.ts";
+import type { TeParts, TeStreams } from "./parts.ts";
 import type { RunContext, RunRequest } from "./run-context.ts";
 import { tell } from "./tell.ts";
 
@@ -26,25 +26,23 @@ const sessionOf = (who: TeWho, { session }: TeConfig, { env, principal }: TePart
   };
 };
 
-const print = (text: string | Uint8Array): void => void process.stdout.write(text);
-
-const fail = (thrown: unknown): number => {
+const fail = (thrown: unknown, streams: TeStreams): number => {
   const { code, message, hint, cause } = toLlmcError(thrown);
   // te has no log: the detail goes to whoever typed the command.
   const detail = code === "internal_error" && cause instanceof Error ? cause.stack : hint;
-  tell(`te: ${message}${detail === undefined ? "" : `\n    ${detail}`}`);
+  tell(streams, `te: ${message}${detail === undefined ? "" : `\n    ${detail}`}`);
   return OWN_FAILURE;
 };
 
 /** A person at a terminal pays for no tokens: output without an enricher stays as it is, with colours and prompts. */
-const isForPerson = async ({ argv }: RunRequest): Promise<boolean> =>
-  Boolean(process.stdout.isTTY) &&
+const isForPerson = async ({ argv }: RunRequest, { streams }: RunContext): Promise<boolean> =>
+  Boolean(streams.stdout.isTTY) &&
   (await import("../envelope/enrich/all.ts")).enricherFor(argv) === undefined;
 
 /** Runs a command for the person, or the agent, at this terminal. */
 const runCommand = async (request: RunRequest, context: RunContext): Promise<number> => {
   const goesThrough =
-    !request.json && (request.raw || context.state === undefined || (await isForPerson(request)));
+    !request.json && (request.raw || context.state === undefined || (await isForPerson(request, context)));
   // Loaded apart: a command that passes through needs no enricher, and must not fail with one.
   try {
     if (goesThrough) return await (await import("./pass-through.ts")).passThrough(request, context);
@@ -59,13 +57,15 @@ const run = async (
   root: string | undefined,
   parts: TeParts,
 ): Promise<number> => {
-  const config = await loadTeConfig(parts.load, root ?? process.cwd());
+  const config = await loadTeConfig(parts, root ?? parts.cwd);
   const state =
     root === undefined || !config.te.enabled
       ? undefined
-      : (await import("./state.ts")).openTeState(root, config, parts.userState);
+      : (await import("./state.ts")).openTeState(root, config, parts);
   return runCommand(request, {
+    cwd: parts.cwd,
     env: parts.env,
+    streams: parts.streams,
     session: sessionOf(request.who, config, parts),
     config,
     state,
@@ -73,27 +73,29 @@ const run = async (
 };
 
 const perform = async (request: TeRequest, parts: TeParts): Promise<number> => {
+  const { streams } = parts;
+  const { stdout } = streams;
   if (request.kind === "help" || request.kind === "version") {
-    print(request.kind === "help" ? TE_HELP : `${parts.version}\n`);
+    stdout.write(request.kind === "help" ? TE_HELP : `${parts.version}\n`);
     return 0;
   }
-  const workspace = findWorkspace(process.cwd());
+  const workspace = findWorkspace(parts.cwd);
   if (request.kind === "run") return run(request, workspace?.root, parts);
   const { answerFor } = await import("./answer.ts");
   const { text, note } = await answerFor(request, workspace, parts);
-  print(process.stdout.isTTY ? showControls(text) : text);
-  if (note !== "") tell(note);
+  stdout.write(stdout.isTTY ? showControls(text) : text);
+  if (note !== "") tell(streams, note);
   return 0;
 };
 
 /** The `te` program. The exit code is the command's. */
 export const runTe = async (argv: readonly string[], parts: TeParts): Promise<number> => {
   // A reader that closes its end early is not an error.
-  process.stdout.on("error", () => {});
-  process.stderr.on("error", () => {});
+  parts.streams.stdout.on("error", () => {});
+  parts.streams.stderr.on("error", () => {});
   try {
     return await perform(parseTe(argv), parts);
   } catch (thrown) {
-    return fail(thrown);
+    return fail(thrown, parts.streams);
   }
 };

@@ -3,6 +3,7 @@ import type { Handles } from "../host/state/handles/handles.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage, type Usage } from "../host/state/usage/usage.ts";
 import type { TeConfig } from "./config.ts";
+import type { TeParts } from "./parts.ts";
 import { tell } from "./tell.ts";
 
 export interface TeState {
@@ -17,12 +18,12 @@ const MIB = 1024 * 1024;
 export const openTeState = (
   workspace: string,
   { te, handles: limits }: TeConfig,
-  userState: string,
+  { userState, streams }: Pick<TeParts, "userState" | "streams">,
 ): TeState => {
   const state = createStateDb({
     workspace,
     userState,
-    onWarning: (message) => tell(`te: ${message}`),
+    onWarning: (message) => tell(streams, `te: ${message}`),
   });
   const now = () => Date.now();
   const put: Handles["put"] = async (...args) => {

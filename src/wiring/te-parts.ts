@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { userFolders } from "../config/user-folders.ts";
 import type { KeptReader, TeParts } from "../te/parts.ts";
@@ -8,12 +7,17 @@ import { VERSION } from "./version.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+/** Where, by whom and with which streams `te` was started. */
+type TeStart = Pick<TeParts, "cwd" | "env" | "streams"> & { readonly home: string };
+
 /** What the `te` program is handed at its start. */
-export const tePartsOf = (env: TeParts["env"]): TeParts => {
-  const folders = userFolders(env, homedir());
-  const configPath = env["LLMC_CONFIG"] === undefined ? undefined : resolve(env["LLMC_CONFIG"]);
+export const tePartsOf = ({ cwd, env, home, streams }: TeStart): TeParts => {
+  const folders = userFolders(env, home);
+  const configPath = env["LLMC_CONFIG"] === undefined ? undefined : resolve(cwd, env["LLMC_CONFIG"]);
   return {
+    cwd,
     env,
+    streams,
     version: VERSION,
     userState: folders.state,
     principal: LOCAL,

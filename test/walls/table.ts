@@ -146,7 +146,7 @@ export const TABLE: WallTable = {
     http: ["fastify", "@modelcontextprotocol/node", "@modelcontextprotocol/server", "ws", "zod"],
     cli: ["commander", "diff", "smol-toml", "toml-eslint-parser"],
   },
-  processProperties: { wiring: ENTRY, te: ["cwd", "stderr", "stdout"] },
+  processProperties: { wiring: ENTRY },
   // WebAssembly has no type in Node's library; the grammar loader takes it from the global object.
   globals: { syntax: ["globalThis"] },
 };

@@ -84,8 +84,13 @@ const run = (
   return spawnSync(program, rest, { cwd, encoding: "utf8", env, maxBuffer: 2 ** 28 });
 };
 
-const reportOf = (argv: readonly [string, ...string[]], cwd: string): TestReport => {
-  const { stdout, stderr, status } = run(argv, cwd);
+const reportOf = (
+  argv: readonly [string, ...string[]],
+  cwd: string,
+  reporting: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): TestReport => {
+  const { stdout, stderr, status } = run([...argv, ...reporting], cwd, more);
   const told = enrich({ argv, stdout, stderr, exitCode: status ?? -1, cut: false }, { maxTokens: 20_000 });
   if (told?.tests === undefined) throw new Error(`no report: ${stdout}\n${stderr}`);
   return told.tests;
@@ -113,7 +118,9 @@ interface Runner {
   readonly isHere: boolean;
   readonly language: Language;
   readonly command: readonly [string, ...string[]];
-  /** What the runner itself says failed, for programs: `path name`. */
+  /** Makes the same run write a report for programs, too. */
+  readonly reporting: readonly string[];
+  /** What that report says failed: `path name`. */
   readonly machine: (root: string) => Failures;
   readonly prepare?: (root: string) => void;
 }
@@ -147,6 +154,9 @@ const attribute = (attributes: string, name: string): string =>
 
 const VITEST = resolve(import.meta.dirname, "../../../node_modules/vitest/vitest.mjs");
 
+/** What a runner writes for programs, in the project's folder. */
+const REPORT = "report.out";
+
 const nodeTest = (reporter: "spec" | "tap"): Runner => ({
   title: `node --test (${reporter})`,
   isHere: true,
@@ -155,8 +165,13 @@ const nodeTest = (reporter: "spec" | "tap"): Runner => ({
     "assert.equal(1, 2)",
   ),
   command: [process.execPath, "--test", `--test-reporter=${reporter}`],
+  reporting: [
+    "--test-reporter-destination=stdout",
+    "--test-reporter=junit",
+    `--test-reporter-destination=${REPORT}`,
+  ],
   machine: (root) =>
-    junitFailures(run([process.execPath, "--test", "--test-reporter=junit"], root).stdout, (attributes) =>
+    junitFailures(readFileSync(join(root, REPORT), "utf8"), (attributes) =>
       relative(root, attribute(attributes, "file")),
     ),
 });
@@ -178,9 +193,9 @@ const RUNNERS: readonly Runner[] = [
     command: [process.execPath, VITEST, "run", "--root", "."],
     prepare: (root) =>
       symlinkSync(resolve(import.meta.dirname, "../../../node_modules"), join(root, "node_modules")),
+    reporting: ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`],
     machine: (root) => {
-      run([process.execPath, VITEST, "run", "--root", ".", "--reporter=json", "--outputFile=out.json"], root);
-      const { testResults } = JSON.parse(readFileSync(join(root, "out.json"), "utf8")) as VitestJson;
+      const { testResults } = JSON.parse(readFileSync(join(root, REPORT), "utf8")) as VitestJson;
       return testResults
         .flatMap(({ name, assertionResults }) =>
           assertionResults
@@ -210,12 +225,11 @@ const RUNNERS: readonly Runner[] = [
         },
       },
       command: ["pytest", `--tb=${style}`, "-p", "no:cacheprovider"],
-      machine: (root) => {
-        run(["pytest", "--junitxml=out.xml", "-o", "junit_family=xunit1", "-p", "no:cacheprovider"], root);
-        return junitFailures(readFileSync(join(root, "out.xml"), "utf8"), (attributes) =>
+      reporting: [`--junitxml=${REPORT}`, "-o", "junit_family=xunit1"],
+      machine: (root) =>
+        junitFailures(readFileSync(join(root, REPORT), "utf8"), (attributes) =>
           attribute(attributes, "file"),
-        ).map((one) => one.replace(" test_", " "));
-      },
+        ).map((one) => one.replace(" test_", " ")),
     }),
   ),
 ];
@@ -236,7 +250,7 @@ describe("REQ-X4: what an enricher reads of generated projects is what the runne
             const { files, failures } = render(project, runner.language);
             const root = tempWorkspace(files);
             runner.prepare?.(root);
-            const report = reportOf(runner.command, root);
+            const report = reportOf(runner.command, root, runner.reporting);
             const read = nameOf(runner, readBy(report, root));
             expect(withoutLines(read)).toEqual(withoutLines(failures));
             expect(withoutLines(read)).toEqual(runner.machine(root));
@@ -274,11 +288,12 @@ const CARGO: Language = {
   },
 };
 
+/** The same for both runs, so that the second finds everything built. Debug information takes most of the time. */
+const CARGO_ENV = { RUSTC_BOOTSTRAP: "1", CARGO_PROFILE_DEV_DEBUG: "0", CARGO_INCREMENTAL: "0" };
+
 /** Names of failed tests in the events of the test programs; they do not say which file they are of. */
 const cargoEvents = (root: string): readonly string[] =>
-  run(["cargo", "test", "--no-fail-fast", "--", "-Zunstable-options", "--format=json"], root, {
-    RUSTC_BOOTSTRAP: "1",
-  })
+  run(["cargo", "test", "--no-fail-fast", "--", "-Zunstable-options", "--format=json"], root, CARGO_ENV)
     .stdout.split("\n")
     .filter((line) => line.startsWith("{"))
     .map(
@@ -297,7 +312,7 @@ test.skipIf(!hasCargo)(
       fc.property(anyProject, (project) => {
         const { files, failures } = render(project, CARGO);
         const root = tempWorkspace(files);
-        const report = reportOf(["cargo", "test", "--no-fail-fast"], root);
+        const report = reportOf(["cargo", "test", "--no-fail-fast"], root, [], CARGO_ENV);
         expect(readBy(report, root)).toEqual(failures);
         expect(report.failures.map(({ name }) => name).toSorted()).toEqual(cargoEvents(root));
       }),

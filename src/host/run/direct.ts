@@ -5,10 +5,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isatty } from "node:tty";
 import { openFifos } from "./tree/fifo.ts";
 
+/** An output stream with a descriptor behind it, as those of a process. */
+export type OutStream = NodeJS.WritableStream & { readonly fd: number; readonly isTTY?: boolean };
+
 export interface DirectCall {
   readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Receives the output; if omitted, the command inherits our streams. */
+  /** Descriptor that the command reads. */
+  readonly stdin: number;
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+  /** Receives the output; if omitted, the command inherits the streams. */
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }
 
@@ -40,8 +48,8 @@ const DRAIN_ROUNDS = 20;
  * The handlers are installed before the command starts, because others may learn that it runs, and send a signal,
  * before we do.
  */
-const forwardSignals = (childOf: () => ChildProcess | undefined): (() => void) => {
-  const hasTerminal = isatty(0) || isatty(1) || isatty(2);
+const forwardSignals = (fds: readonly number[], childOf: () => ChildProcess | undefined): (() => void) => {
+  const hasTerminal = fds.some((fd) => isatty(fd));
   const stops = FORWARDED.map((name) => {
     const pass = (): void => {
       if (!(hasTerminal && FROM_TERMINAL.has(name))) childOf()?.kill(name);
@@ -70,21 +78,22 @@ interface Started {
   stop(): void;
 }
 
-/** Descriptors 1 and 2 become pipes where they are to be read; the others are ours. */
+/** Descriptors 1 and 2 of the command become pipes where they are to be read; the others are the caller's. */
 const start = async (
-  { argv: [program, ...args], env }: DirectCall,
+  { argv: [program, ...args], cwd, env, stdin, stdout, stderr }: DirectCall,
   piped: readonly number[],
 ): Promise<Started> => {
+  const given = [stdin, stdout.fd, stderr.fd];
   const pipes = piped.length === 0 ? [] : openFifos(piped.length);
   // Node's own pipes are sockets: nearly as good, but a script that opens `/dev/stderr` fails on them.
-  const ours = (fd: number): number | "pipe" => {
+  const stdio = given.map((own, fd) => {
     const at = piped.indexOf(fd);
-    return at < 0 ? fd : (pipes?.[at]?.writeEnd ?? "pipe");
-  };
+    return at < 0 ? own : (pipes?.[at]?.writeEnd ?? "pipe");
+  });
   let running: ChildProcess | undefined;
-  const stop = forwardSignals(() => running);
+  const stop = forwardSignals(given, () => running);
   try {
-    const child = spawn(program, args, { env: { ...env }, stdio: [0, ours(1), ours(2)] });
+    const child = spawn(program, args, { cwd, env: { ...env }, stdio });
     running = child;
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     await new Promise<void>((resolve, reject) => {
@@ -129,10 +138,10 @@ const drained = async (streams: readonly Readable[], allClosed: Promise<"closed"
   for (const stream of streams) stream.destroy();
 };
 
-/** Whether our stdout can be counted on its way without anybody noticing. */
-const isStdoutApart = (): boolean => {
-  if (isatty(1)) return false;
-  const [out, err] = [fstatSync(1), fstatSync(2)];
+/** Whether stdout can be counted on its way without anybody noticing. */
+const isStdoutApart = ({ stdout, stderr }: DirectCall): boolean => {
+  if (isatty(stdout.fd)) return false;
+  const [out, err] = [fstatSync(stdout.fd), fstatSync(stderr.fd)];
   return out.dev !== err.dev || out.ino !== err.ino;
 };
 
@@ -167,7 +176,7 @@ export const runThrough = async (
   call: Omit<DirectCall, "onOutput">,
   onStdout: (chunk: Buffer) => void,
 ): Promise<DirectOutcome & { readonly isCounted: boolean }> => {
-  const isCounted = isStdoutApart();
+  const isCounted = isStdoutApart(call);
   if (!isCounted) return { ...(await runDirect(call)), isCounted };
   let started: Started;
   try {
@@ -178,9 +187,9 @@ export const runThrough = async (
   const { child, exited, streams, stop } = started;
   for (const stream of streams) {
     stream.on("data", onStdout);
-    stream.pipe(process.stdout, { end: false });
+    stream.pipe(call.stdout, { end: false });
     // Our reader has gone, so the command's pipe is closed too, and the command gets the same SIGPIPE as without te.
-    process.stdout.once("error", () => stream.destroy());
+    call.stdout.once("error", () => stream.destroy());
   }
   try {
     // Otherwise our own reader would also wait until every holder of the pipe has closed it.
