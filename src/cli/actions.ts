@@ -81,7 +81,8 @@ export interface Actions {
   showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
   validateConfig(options: CommonOptions & { readonly json?: true }): Promise<void>;
   explainConfig(key: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
-  completion(shell: string): Promise<void>;
+  /** Prints the script of a shell, or, given what was typed after the program's name, what may come next. */
+  completion(shell: string, typed: readonly string[]): Promise<void>;
   token(options: CommonOptions): Promise<void>;
   doctor(options: CommonOptions & { readonly json?: true; readonly attack?: true }): Promise<void>;
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;

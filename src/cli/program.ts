@@ -170,7 +170,8 @@ const addHelperCommands: AddCommands = (program, actions) => {
     .command("completion")
     .description("print a script that completes llmc in a shell")
     .argument("<shell>", SHELLS.join(", "))
-    .action((shell) => actions.completion(shell));
+    .argument("[typed...]", "used by these scripts: -- llmc and its arguments, to print what may come next")
+    .action((shell, typed) => actions.completion(shell, typed));
 
   withCommon(
     program

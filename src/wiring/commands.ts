@@ -215,9 +215,10 @@ const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
     ...trustActions(run),
     ...appActions(run),
     ...indexActions(run),
-    completion: async (shell) => {
-      const { completionScript } = await import("../cli/completion.ts");
-      run.io.data(completionScript(programOf(run), shell));
+    completion: async (shell, typed) => {
+      const { completeArguments, completionScript } = await import("../cli/completion.ts");
+      if (typed.length === 0) run.io.data(completionScript(shell));
+      else for (const line of completeArguments(programOf(run), typed)) run.io.data(`${line}\n`);
     },
   };
   return createProgram(actions, VERSION, run.io.data);
