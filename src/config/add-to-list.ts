@@ -1,8 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "smol-toml";
-import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
+import { type AST, getStaticTOMLValue } from "toml-eslint-parser";
 import { LlmcError } from "../base/error.ts";
 import { tomlInline, tomlLines } from "./toml-text.ts";
+import {
+  appendTable,
+  lineEndingOf,
+  pairsOf,
+  parseTree,
+  startsWith,
+  type TomlPath,
+  withInlinePairs,
+} from "./toml-tree.ts";
 
 /** Entries for a list of one table, such as `run_cmd_allowlist` of `mcp.tools`. */
 export interface Addition {
@@ -13,30 +22,8 @@ export interface Addition {
   readonly otherwise: readonly string[];
 }
 
-interface Found {
-  readonly path: readonly (string | number)[];
-  readonly pair: AST.TOMLKeyValue;
-}
-
-const samePath = (one: readonly (string | number)[], other: readonly (string | number)[]): boolean =>
-  isDeepStrictEqual(one, other);
-
-const startsWith = (path: readonly (string | number)[], start: readonly string[]): boolean =>
-  samePath(path.slice(0, start.length), start);
-
-/** Every key of the file with its whole path, those of inline tables included. */
-const pairsOf = (tree: AST.TOMLTopLevelTable): readonly Found[] => {
-  const visit = (above: readonly (string | number)[], pair: AST.TOMLKeyValue): Found[] => {
-    const path = [...above, ...getStaticTOMLValue(pair.key)];
-    const inner = pair.value.type === "TOMLInlineTable" ? pair.value.body : [];
-    return [{ path, pair }, ...inner.flatMap((each) => visit(path, each))];
-  };
-  return tree.body.flatMap((node) =>
-    node.type === "TOMLKeyValue"
-      ? visit([], node)
-      : node.body.flatMap((pair) => visit(node.resolvedKey, pair)),
-  );
-};
+const isSamePath = (one: TomlPath, other: TomlPath): boolean =>
+  one.length === other.length && startsWith(one, other);
 
 const lineEnd = (text: string, from: number): number => {
   const at = text.indexOf("\n", from);
@@ -76,14 +63,14 @@ const asNewKey = (
   eol: string,
 ): string => {
   const all = [...new Set([...otherwise, ...items])];
-  const header = tree.body.find((node) => node.type === "TOMLTable" && samePath(node.resolvedKey, table));
+  const header = tree.body.find((node) => node.type === "TOMLTable" && isSamePath(node.resolvedKey, table));
   if (header?.type === "TOMLTable") {
     const above = header.body.at(-1) ?? header.key;
     return insert(text, lineEnd(text, above.range[1]), `${eol}${assignment(name, all, eol)}`);
   }
-  const pairs = pairsOf(tree);
+  const pairs = pairsOf(tree).flatMap(withInlinePairs);
   const inline = pairs.find(
-    ({ path, pair }) => samePath(path, table) && pair.value.type === "TOMLInlineTable",
+    ({ path, pair }) => isSamePath(path, table) && pair.value.type === "TOMLInlineTable",
   );
   if (inline?.pair.value.type === "TOMLInlineTable") {
     const { body, range } = inline.pair.value;
@@ -99,15 +86,15 @@ const asNewKey = (
     const prefix = text.slice(key.range[0], key.keys.at(-1)?.range[0]);
     return insert(text, lineEnd(text, range[1]), `${eol}${prefix}${assignment(name, all, eol)}`);
   }
-  const gap = text === "" ? "" : `${text.endsWith("\n") ? "" : eol}${eol}`;
-  return `${text}${gap}[${table.join(".")}]${eol}${assignment(name, all, eol)}${eol}`;
+  return appendTable(text, `[${table.join(".")}]${eol}${assignment(name, all, eol)}${eol}`);
 };
 
 const applyOne = (text: string, addition: Addition): string => {
-  const [tree] = parseTOML(text, { tomlVersion: "1.1" }).body;
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const tree = parseTree(text);
+  const eol = lineEndingOf(text);
   const path = [...addition.table, addition.name];
-  const present = pairsOf(tree).find((one) => samePath(one.path, path))?.pair.value;
+  const pairs = pairsOf(tree).flatMap(withInlinePairs);
+  const present = pairs.find((one) => isSamePath(one.path, path))?.pair.value;
   if (present === undefined) return asNewKey(text, tree, addition, eol);
   if (present.type !== "TOMLArray") return text;
   const old: unknown = getStaticTOMLValue(present);
@@ -144,7 +131,7 @@ export const addToLists = (text: string, additions: readonly Addition[]): string
     const edited = wanted.reduce(applyOne, text);
     if (isDeepStrictEqual(plain(parse(edited)), plain(expected(text, wanted)))) return edited;
   } catch {
-    // Told below: the file was valid before.
+    // Reported below: the file was valid before.
   }
   const lines = wanted.map(
     ({ table, name, items }) => `${[...table, name].join(".")}: add ${tomlInline(items)}`,

@@ -4,7 +4,8 @@ import type { Layer } from "./layer.ts";
 import { neverHadEffect } from "./removed-keys.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
 import { unknownPath } from "./suggest.ts";
-import { locateLines, type TomlPath } from "./toml-lines.ts";
+import { locateLines } from "./toml-lines.ts";
+import type { TomlPath } from "./toml-tree.ts";
 
 export interface FileLayer extends Layer {
   /** Not valid TOML, so nothing is known about its content. */

@@ -1,6 +1,7 @@
 import { parse, stringify, TomlError } from "smol-toml";
-import { type AST, getStaticTOMLValue, ParseError, parseTOML } from "toml-eslint-parser";
+import { type AST, ParseError } from "toml-eslint-parser";
 import { LlmcError } from "../../base/error.ts";
+import { appendTable, lineEndingOf, pairsOf, parseTree, startsWith } from "../../config/toml-tree.ts";
 
 type Path = readonly [string, string];
 type Range = readonly [number, number];
@@ -34,19 +35,8 @@ export const readToml = (text: string, file: string): unknown => {
   }
 };
 
-const parseTree = (text: string, file: string): AST.TOMLTopLevelTable => {
-  try {
-    return parseTOML(text).body[0];
-  } catch (error) {
-    return translate(file, error);
-  }
-};
-
 export const tomlSnippet = ([outer, inner]: Path, value: object): string =>
   `${stringify({ [outer]: { [inner]: value } }).trimEnd()}\n`;
-
-const startsWith = (keys: readonly (string | number)[], path: readonly (string | number)[]): boolean =>
-  path.every((key, index) => keys[index] === key);
 
 interface Definitions {
   readonly tables: readonly Range[];
@@ -54,17 +44,20 @@ interface Definitions {
   readonly pairs: readonly Range[];
 }
 
-const findDefinitions = (tree: AST.TOMLTopLevelTable, path: Path): Definitions => {
-  const tables: Range[] = [];
-  const pairs: Range[] = [];
-  const checkPair = (pair: AST.TOMLKeyValue, prefix: readonly (string | number)[]): void => {
-    if (startsWith([...prefix, ...getStaticTOMLValue(pair.key)], path)) pairs.push(pair.range);
-  };
-  for (const node of tree.body) {
-    if (node.type === "TOMLKeyValue") checkPair(node, []);
-    else if (startsWith(node.resolvedKey, path)) tables.push(node.range);
-    else for (const pair of node.body) checkPair(pair, node.resolvedKey);
+const findDefinitions = (text: string, file: string, path: Path): Definitions => {
+  let tree: AST.TOMLTopLevelTable;
+  try {
+    tree = parseTree(text);
+  } catch (error) {
+    return translate(file, error);
   }
+  const tables = tree.body
+    .filter((node) => node.type === "TOMLTable" && startsWith(node.resolvedKey, path))
+    .map(({ range }) => range);
+  const isInTable = ([at]: Range): boolean => tables.some(([from, to]) => from <= at && at < to);
+  const pairs = pairsOf(tree)
+    .filter((one) => startsWith(one.path, path) && !isInTable(one.pair.range))
+    .map(({ pair }) => pair.range);
   return { tables, pairs };
 };
 
@@ -92,18 +85,12 @@ const cutLines = (text: string, ranges: readonly Range[]): string =>
       return (/^[ \t]*(?:\r?\n|$)/.test(tail) ? head.replace(BLANK_LINES_BEFORE, "") : head) + tail;
     }, text);
 
-const append = (text: string, snippet: string, eol: string): string => {
-  if (text === "") return snippet;
-  return (text.endsWith("\n") ? text : text + eol) + eol + snippet;
-};
-
 /** Writes the table at the path in its old position, or at the end. The caller checks the result. */
 export const setToml = (text: string, file: string, path: Path, value: object): string => {
-  const { tables, pairs } = findDefinitions(parseTree(text, file), path);
-  const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const snippet = tomlSnippet(path, value).replaceAll("\n", eol);
+  const { tables, pairs } = findDefinitions(text, file, path);
+  const snippet = tomlSnippet(path, value).replaceAll("\n", lineEndingOf(text));
   const [first, ...others] = tables;
-  if (first === undefined) return append(cutLines(text, pairs), snippet, eol);
+  if (first === undefined) return appendTable(cutLines(text, pairs), snippet);
   const [from, to] = toLines(text, first);
   // `to` stops before a comment on the table's last line; the snippet's own newline keeps it a line of its own.
   const behind = [...others, ...pairs]
@@ -115,6 +102,6 @@ export const setToml = (text: string, file: string, path: Path, value: object): 
 
 /** A table leaves no empty parent behind, so there is nothing to drop. */
 export const removeToml = (text: string, file: string, path: Path, _dropEmpty = false): string => {
-  const { tables, pairs } = findDefinitions(parseTree(text, file), path);
+  const { tables, pairs } = findDefinitions(text, file, path);
   return cutLines(text, [...tables, ...pairs]);
 };
