@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFile
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createIndexed, request } from "../../test/retrieval.ts";
+import { USER_STATE } from "../../test/user-state.ts";
+import { createBuildLease } from "./index/build-lease.ts";
 
 const FLAMINGO = "export function countFlamingos(pond: string[]): number {\n  return pond.length;\n}\n";
 const WALRUS = "export function feedWalrus(kilos: number): string {\n  return String(kilos);\n}\n";
@@ -25,6 +27,32 @@ describe("search on files", () => {
     );
     expect(later).toMatchObject({ index: { state: "ready" }, notes: [] });
     expect(told).toContain("index");
+  });
+
+  test("REQ-R11: its time is one time, however long the index takes", async () => {
+    await using indexed = createIndexed({ "a.ts": FLAMINGO }, { waitMs: 2500 });
+    const lease = createBuildLease({ workspace: indexed.path, userState: USER_STATE }, () => {});
+    const released = Promise.withResolvers<void>();
+    // As another process has it that indexes the same folder.
+    const begun = Promise.withResolvers<void>();
+    const held = lease.hold(
+      async () => {
+        begun.resolve();
+        await released.promise;
+      },
+      () => {},
+      undefined,
+    );
+    await begun.promise;
+    const startedMs = performance.now();
+    const { index } = await indexed.retrieval.search(request("flamingo"));
+    const tookMs = performance.now() - startedMs;
+    expect(index.state).toBe("building");
+    expect(tookMs).toBeGreaterThan(2400);
+    expect(tookMs).toBeLessThan(4900);
+    released.resolve();
+    await held;
+    lease.close();
   });
 
   test("REQ-R3 REQ-R4: the first question builds the index and is answered with lines and text of the file", async () => {

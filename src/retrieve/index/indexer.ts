@@ -200,11 +200,13 @@ const catchUp = async (
   const { loaded, runs } = state;
   const waitMs = state.settings().waitMs ?? WAIT_MS;
   const calledMs = performance.now();
+  // Whatever is waited for, it is within one call's time.
+  const leftMs = (): number => Math.max(0, Math.ceil(calledMs + waitMs - performance.now()));
   loaded.sync();
   // Twice, in case the participants of the current run abort it.
   for (let attempt = 0; attempt < 2 && needsScan(state, calledMs); attempt++) {
     runs.startInBackground();
-    await runs.wait(waitMs, signal, onProgress);
+    await runs.wait(leftMs(), signal, onProgress);
   }
   const isIdle = runs.current() === undefined;
   // Without any index, an answer would look as if there were nothing to find.
@@ -212,7 +214,7 @@ const catchUp = async (
     throw state.failure;
   if (state.watched === undefined || !isIdle) return;
   await waitFor(applyChanges(state), signal);
-  if (runs.current() !== undefined) await runs.wait(Math.min(waitMs, WAIT_MS), signal);
+  if (runs.current() !== undefined) await runs.wait(Math.min(leftMs(), WAIT_MS), signal);
   else if (state.scanned === undefined || performance.now() - state.scanned.endedMs > RESCAN_MS)
     runs.startInBackground();
 };
