@@ -34,7 +34,10 @@ const spread = (values: readonly number[]): string =>
 const peer = (figures: Figures, task: string, pair: string): string =>
   times(numberAt(figures, "free", task, "targets", pair, "paired_ratio"));
 
-const NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const NUMBER_WORDS =
+  "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split(
+    " ",
+  );
 
 const QUOTES: readonly Quote[] = [
   {

@@ -66,3 +66,13 @@ export interface IndexStats {
   /** False where the disk cannot be written and the index lives in memory. */
   readonly isKept: boolean;
 }
+
+/** Of two runs, one after the other. */
+export const addReports = (first: IndexReport, second: IndexReport): IndexReport => ({
+  ...second,
+  added: first.added + second.added,
+  changed: first.changed + second.changed,
+  removed: first.removed + second.removed,
+  readBytes: first.readBytes + second.readBytes,
+  tookMs: first.tookMs + second.tookMs,
+});

@@ -4,7 +4,7 @@ import type { Listing, SourceFiles } from "../../host/search/source-files.ts";
 import type { BatchIndexer } from "./batch-indexer.ts";
 import type { BuildLease } from "./build-lease.ts";
 import type { FileIndexer, FileResult } from "./file-indexer.ts";
-import type { IndexProgress, IndexReport, IndexState } from "./index-status.ts";
+import { addReports, type IndexProgress, type IndexReport, type IndexState } from "./index-status.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import { planScan } from "./scan.ts";
 import { type IndexSettings, reachOf } from "./settings.ts";
@@ -70,15 +70,6 @@ interface Indexing extends IndexerParts {
 }
 
 const sourceOf = ({ files, settings }: IndexerParts): SourceFiles => files.files(settings());
-
-const addReports = (first: IndexReport, second: IndexReport): IndexReport => ({
-  ...second,
-  added: first.added + second.added,
-  changed: first.changed + second.changed,
-  removed: first.removed + second.removed,
-  readBytes: first.readBytes + second.readBytes,
-  tookMs: first.tookMs + second.tookMs,
-});
 
 /** Lists the files, and watches all of their directories before any of them is read. */
 const listAndWatch = async (state: Indexing, signal: AbortSignal): Promise<Listing> => {
