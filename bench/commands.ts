@@ -60,16 +60,12 @@ const openTier = async (tier: Tier, workspace: string) => {
     command: ["ls", "src"] as const,
     cwd: undefined,
     timeoutSeconds: undefined,
-    maxOutputBytes: 100_000,
   };
   const has = (await runner.tier()) === tier;
   return {
     tier,
     has,
-    once: () =>
-      timed(() =>
-        gate.pass(call, undefined, ({ request, profile }) => runner.run(request, profile, undefined)),
-      ),
+    once: () => timed(() => gate.pass(call, undefined, (judged) => runner.runTogether([judged]))),
     close: () => runner[Symbol.asyncDispose](),
   };
 };

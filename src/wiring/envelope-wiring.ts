@@ -22,13 +22,10 @@ interface EnvelopeWiring {
   readonly onCommand: ((mode: string, latencyMs: number) => void) | undefined;
 }
 
-/** The envelope keeps the output itself: this much is enough for a launcher's own error message. */
-const LAUNCHER_OUTPUT_BYTES = 4096;
-
 const launchThrough =
   ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
-    const outcome = await lines.run({ ...call, maxOutputBytes: LAUNCHER_OUTPUT_BYTES }, signal);
+    const outcome = await lines.run(call, signal);
     const setAside = outcome.setAside.map(
       ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );

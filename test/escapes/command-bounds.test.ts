@@ -5,7 +5,7 @@ import type { SandboxProfile } from "../../src/host/run/tiers/contract.ts";
 import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createCommandGroups } from "../../src/host/run/tree/cgroup.ts";
 import { createWorkspace } from "../workspace.ts";
-import { PYTHON, runnerOf, sandboxes, settings } from "./command-stand.ts";
+import { PYTHON, runnerOf, runOne, sandboxes, settings } from "./command-stand.ts";
 
 const MIB = 1024 * 1024;
 const LIMITS = { memoryBytes: 256 * MIB, processes: 40, fileBytes: 8 * MIB };
@@ -26,12 +26,10 @@ const runIn = async (setting: (typeof settings)[number], groups: CommandGroups, 
     network: false,
     limits: LIMITS,
   };
-  const outcome = await runner.run(
-    { argv: [PYTHON, "-c", script], cwd: workspace.root, timeoutMs: 20_000, maxOutputBytes: 10_000 },
-    profile,
-  );
+  const request = { argv: [PYTHON, "-c", script], cwd: workspace.root, timeoutMs: 20_000 } as const;
+  const outcome = await runOne(runner, request, profile);
   const special = lstatSync(join(workspace.root, "special"), { throwIfNoEntry: false });
-  return { ...outcome, text: `${outcome.stdout}${outcome.stderr}`, special };
+  return { ...outcome, special };
 };
 
 /** Every page is touched; several processes share the work, so that no limit of a single one helps. */

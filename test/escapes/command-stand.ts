@@ -61,6 +61,36 @@ export const settings: readonly Setting[] = (
 
 export const sandboxes = settings.filter(({ tier }) => tier !== "plain");
 
+export interface RunOutput extends CommandOutcome {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** Both streams. */
+  readonly text: string;
+  readonly durationMs: number;
+}
+
+/** A command may flood us. */
+const MAX_KEPT_BYTES = 100_000;
+
+/** Runs one command by itself and keeps the beginning of its output. */
+export const runOne = async (
+  runner: Pick<CommandRunner, "runTogether">,
+  request: CommandRequest,
+  profile: SandboxProfile,
+  signal?: AbortSignal,
+): Promise<RunOutput> => {
+  const kept = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  const onOutput: CommandRequest["onOutput"] = (stream, chunk) => {
+    const room = MAX_KEPT_BYTES - kept[stream].length;
+    if (room > 0) kept[stream] = Buffer.concat([kept[stream], chunk.subarray(0, room)]);
+  };
+  const startedAt = performance.now();
+  const [outcome] = await runner.runTogether([{ request: { onOutput, ...request }, profile }], signal);
+  if (outcome === undefined) throw new Error("no outcome");
+  const durationMs = performance.now() - startedAt;
+  return { ...outcome, ...kept, text: `${kept.stdout}${kept.stderr}`, durationMs };
+};
+
 export interface Stand extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly runner: CommandRunner;
@@ -71,8 +101,8 @@ export interface Stand extends AsyncDisposable {
     argv: readonly [string, ...string[]],
     request?: Partial<CommandRequest>,
     signal?: AbortSignal,
-  ): Promise<CommandOutcome & { readonly text: string }>;
-  sh(script: string, request?: Partial<CommandRequest>): Promise<CommandOutcome & { readonly text: string }>;
+  ): Promise<RunOutput>;
+  sh(script: string, request?: Partial<CommandRequest>): Promise<RunOutput>;
 }
 
 export const createStand = async (
@@ -95,14 +125,8 @@ export const createStand = async (
     network: false,
     ...more,
   };
-  const run: Stand["run"] = async (argv, request = {}, signal) => {
-    const outcome = await runner.run(
-      { argv, cwd: workspace.root, timeoutMs: 20_000, maxOutputBytes: 100_000, ...request },
-      profile,
-      signal,
-    );
-    return { ...outcome, text: `${outcome.stdout}${outcome.stderr}` };
-  };
+  const run: Stand["run"] = (argv, request = {}, signal) =>
+    runOne(runner, { argv, cwd: workspace.root, timeoutMs: 20_000, ...request }, profile, signal);
   return {
     workspace,
     runner,

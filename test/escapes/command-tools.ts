@@ -105,7 +105,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   });
   const envelope = createEnvelope({
     launch: async (call, signal) => {
-      const outcome = await lines.run({ ...call, maxOutputBytes: 4096 }, signal);
+      const outcome = await lines.run(call, signal);
       return { ...outcome, setAside: outcome.setAside.map(({ path, movedTo }) => `${path} -> ${movedTo}`) };
     },
     handles,

@@ -24,9 +24,8 @@ describe.each(settings)("FAIL-D6 a start that fails in $name", (setting) => {
           argv: ["/bin/echo", argument],
           cwd,
           timeoutMs: 5000,
-          maxOutputBytes: 10,
         } as const;
-        const started = await runner.start(request, profile, () => {
+        const started = await runner.start({ request, profile }, () => {
           if (argument === "x") rmSync(cwd, { recursive: true });
           return nothing();
         });

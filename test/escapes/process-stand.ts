@@ -17,7 +17,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
   const gate: CommandGate = {
     pass: (call, _signal, work) => {
       const script = String(call.command);
-      const request = { cwd: root, timeoutMs: 1, maxOutputBytes: 0 };
+      const request = { cwd: root, timeoutMs: 1 };
       return work({
         request: { ...request, argv: ["/bin/sh", "-c", script] },
         profile: { writable: [root], readOnly: [], hidden: [], network: false },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { StartedCommand } from "../run/runner.ts";
-import type { SetAside } from "../run/tiers/contract.ts";
+import type { SetAside } from "../run/scan/protected-names.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";

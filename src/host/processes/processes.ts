@@ -70,28 +70,25 @@ const launch = async (
   signal: AbortSignal | undefined,
 ): Promise<ManagedProcess> => {
   const program = await lines.single(command, cwd, signal);
-  return gate.pass(
-    { ...program, timeoutSeconds: undefined, maxOutputBytes: 0, session: owner },
-    signal,
-    async ({ request, profile }) => {
-      const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
-      let started: StartedCommand | undefined;
-      try {
-        stopIfAborted(signal);
-        started = await runner.start({ ...request, terminal: pty }, profile, () => channel.childStdio());
-        const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
-        const made = new ManagedProcess(parts, started);
-        guard.watch(made.tree);
-        void made.gone.then(() => guard.forget(made.tree));
-        return made;
-      } catch (thrown) {
-        // Otherwise the process would keep running without an owner.
-        await started?.tree.end(0);
-        channel.close();
-        throw thrown;
-      }
-    },
-  );
+  return gate.pass({ ...program, timeoutSeconds: undefined, session: owner }, signal, async (judged) => {
+    const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
+    let started: StartedCommand | undefined;
+    try {
+      stopIfAborted(signal);
+      const onTerminal = { ...judged, request: { ...judged.request, terminal: pty } };
+      started = await runner.start(onTerminal, () => channel.childStdio());
+      const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
+      const made = new ManagedProcess(parts, started);
+      guard.watch(made.tree);
+      void made.gone.then(() => guard.forget(made.tree));
+      return made;
+    } catch (thrown) {
+      // Otherwise the process would keep running without an owner.
+      await started?.tree.end(0);
+      channel.close();
+      throw thrown;
+    }
+  });
 };
 
 /** Waits until the output pauses, so that an answer is read whole. */

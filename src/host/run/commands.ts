@@ -7,10 +7,9 @@ import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
 import { gitFolders, refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
-import type { CommandRunner } from "./contract.ts";
+import type { CommandRunner, JudgedCommand } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
-import type { CommandRequest, SandboxProfile } from "./tiers/contract.ts";
 import { checkVariables } from "./tiers/environment.ts";
 import { toolChainEnvironment } from "./tiers/tool-chain-environment.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -21,7 +20,6 @@ export interface CommandCall {
   /** As the caller wrote it; by default, the workspace. */
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
-  readonly maxOutputBytes: number;
   /** Variables that the caller set. A program that is judged by its arguments gets only those that cannot direct it. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
@@ -32,12 +30,6 @@ export interface CommandSession {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
-}
-
-/** A command that has passed the gate; nothing else is ever started. */
-export interface JudgedCommand {
-  readonly request: CommandRequest;
-  readonly profile: SandboxProfile;
 }
 
 /** The one gate for every way of running something. */
@@ -100,11 +92,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const profileOf = createProfiler(options);
 
   return {
-    pass: async (
-      { command: requestedArgv, cwd = ".", timeoutSeconds, maxOutputBytes, env, session },
-      signal,
-      work,
-    ) => {
+    pass: async ({ command: requestedArgv, cwd = ".", timeoutSeconds, env, session }, signal, work) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
       if (env !== undefined) checkVariables(env);
@@ -141,7 +129,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const { profile, secrets, gitSettings, repository, toolChains } = await profileOf(
+        const { profile, setAsideNew, secrets, gitSettings, repository, toolChains } = await profileOf(
           judged,
           rest,
           located.realPath,
@@ -154,12 +142,11 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           argv,
           cwd: located.realPath,
           timeoutMs,
-          maxOutputBytes,
           env: { ...(judged.takesVariables ? env : plainVariables(env)), ...sessionEnv(session) },
           toolChainEnv: toolChainEnvironment(startPath, toolChains),
           git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
-        return work({ request, profile });
+        return work({ request, profile, setAsideNew });
       });
     },
   };

@@ -1,24 +1,17 @@
 import { constants } from "node:os";
-import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import type { ReachedLimit } from "../../base/limit-notes.ts";
+import type { RunPhase } from "./scan/new-findings.ts";
+import type { SetAside } from "./scan/protected-names.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 
 export interface CommandOutcome {
-  /** Undefined where a signal ended it; bubblewrap, like a shell, tells a signal as 128 + its number. */
+  /** Undefined where a signal ended it; bubblewrap, like a shell, reports a signal as 128 + its number. */
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly timedOut: boolean;
-  readonly stdout: Buffer;
-  readonly stderr: Buffer;
-  /** What was written, also beyond the bound. */
-  readonly stdoutBytes: number;
-  readonly stderrBytes: number;
-  readonly durationMs: number;
   readonly tier: Tier;
   /** The limit that it ran into. */
-  readonly limit?: "memory" | "processes" | undefined;
-  /**
-   * Protected names that were created during the run, with the names to which they were moved so that nothing reads
-   * them.
-   */
+  readonly limit: ReachedLimit | undefined;
   readonly setAside: readonly SetAside[];
 }
 
@@ -33,16 +26,18 @@ export const exitStatus = ({
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
 };
 
-export interface ReadyCommand {
+/** A command that has passed the gate; nothing else is ever started. */
+export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
+  /** Renames new files that would be obeyed; left out where the command can write nothing. */
+  readonly setAsideNew?: ((phase: RunPhase) => Promise<readonly SetAside[]>) | undefined;
 }
 
-/** Runs one judged command to its end, with its whole tree, in the best tier that this machine has. */
+/** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */
 export interface CommandRunner {
-  run(request: CommandRequest, profile: SandboxProfile, signal?: AbortSignal): Promise<CommandOutcome>;
   /** The programs of a pipeline, at the same time. If one cannot be started, the others are ended. */
-  runTogether(commands: readonly ReadyCommand[], signal?: AbortSignal): Promise<readonly CommandOutcome[]>;
+  runTogether(commands: readonly JudgedCommand[], signal?: AbortSignal): Promise<readonly CommandOutcome[]>;
   /** The tier that is in force, found out once by trying. */
   tier(): Promise<Tier>;
 }

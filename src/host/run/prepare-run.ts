@@ -2,9 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
-import { type MissingNames, watchMissing } from "./scan/protected-names.ts";
+import type { JudgedCommand } from "./contract.ts";
+import type { RunPhase } from "./scan/new-findings.ts";
+import type { SetAside } from "./scan/protected-names.ts";
+import { watchMissing } from "./scan/protected-names.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
-import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
 import { plainLaunch } from "./tiers/plain.ts";
 import { createSandboxFileStore, type SandboxFileStore, type SandboxFiles } from "./tiers/sandbox-files.ts";
@@ -28,7 +31,7 @@ export interface RunResources {
 export interface PreparedRun {
   launch(): Launch;
   /** Renames newly created files that would be obeyed. */
-  setAside(when?: "after a long run"): Promise<readonly SetAside[]>;
+  setAside(phase: RunPhase): Promise<readonly SetAside[]>;
   /** Bounds what the tree uses, where no control group does. */
   readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
   /** The limit of its control group that it ran into. */
@@ -79,22 +82,10 @@ const launchIn = (
   return plainLaunch(request, profile, files, mark);
 };
 
-const setAsideBoth = async (
-  missing: MissingNames,
-  { setAsideNew }: SandboxProfile,
-  when: "after a long run" | undefined,
-): Promise<readonly SetAside[]> => {
-  const [made, found] = await Promise.allSettled([missing.setAside(), setAsideNew?.(when) ?? []]);
-  if (made.status === "rejected") throw made.reason;
-  if (found.status === "rejected") throw found.reason;
-  return [...made.value, ...found.value];
-};
-
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
-  request: CommandRequest,
-  wanted: SandboxProfile,
+  { request, profile: wanted, setAsideNew }: JudgedCommand,
 ): Promise<PreparedRun> => {
   const store = await openStore(resources);
   const group = openGroup(resources, wanted);
@@ -120,7 +111,13 @@ export const prepareRun = async (
         wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
       return group === undefined ? launch : { ...launch, ...entering(group, launch) };
     },
-    setAside: (when) => setAsideBoth(missing, profile, when),
+    setAside: async (phase) => {
+      // Both are done even if one of them fails.
+      const [made, found] = await Promise.allSettled([missing.setAside(), setAsideNew?.(phase) ?? []]);
+      if (made.status === "rejected") throw made.reason;
+      if (found.status === "rejected") throw found.reason;
+      return [...made.value, ...found.value];
+    },
     watch: isWatched ? (tree) => watchUsage(tree, limits) : undefined,
     reachedLimit: () => group?.hit(),
     close: async () => {

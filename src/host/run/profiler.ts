@@ -7,6 +7,7 @@ import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { followed } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { gitFolders, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
+import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
 import { takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
@@ -25,9 +26,10 @@ import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { renameInRoots, setNewFindingsAside } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
+import type { SetAside } from "./scan/protected-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
-import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 interface ProfilerOptions {
@@ -65,6 +67,7 @@ type Git = NonNullable<Allowed["git"]>;
 
 interface Prepared {
   readonly profile: SandboxProfile;
+  readonly setAsideNew: JudgedCommand["setAsideNew"];
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
@@ -228,12 +231,12 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const toolChains = opened.folders;
     const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
-    if (!writes) return prepared;
+    if (!writes) return { ...prepared, setAsideNew: undefined };
     const isBeyondReach = beyondReach(tier, profile);
     const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
-    const setAsideNew: SandboxProfile["setAsideNew"] = (when) =>
+    const setAsideNew: JudgedCommand["setAsideNew"] = (phase) =>
       runEach([
-        async () => (when === "running" ? [] : undoOwn()),
+        async () => (phase === "running" ? [] : undoOwn()),
         () =>
           setNewFindingsAside({
             scan,
@@ -243,11 +246,10 @@ export const createProfiler = (options: ProfilerOptions) => {
             own: privateDirs,
             ownWrites: source.ownWrites,
             isGit: git !== undefined,
-            isRunning: when === "running",
-            isLong: when !== undefined,
+            phase,
             isBeyondReach,
           }),
       ]);
-    return { ...prepared, profile: { ...profile, setAsideNew } };
+    return { ...prepared, setAsideNew };
   };
 };

@@ -3,13 +3,15 @@ import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import type { CommandOutcome, CommandRunner, ReadyCommand } from "./contract.ts";
+import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
 import { prepareRun, type RunResources } from "./prepare-run.ts";
-import type { CommandRequest, SandboxProfile, SetAside, Tier } from "./tiers/contract.ts";
+import type { RunPhase } from "./scan/new-findings.ts";
+import type { SetAside } from "./scan/protected-names.ts";
+import type { Tier } from "./tiers/contract.ts";
 import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
 import type { CommandGroups } from "./tree/cgroup.ts";
 import { ProcessTree, type TreeStdio } from "./tree/process-tree.ts";
-import { runTree } from "./tree/run-tree.ts";
+import { exitOf, openOutputs, type TreeOutputs, waitForTree } from "./tree/run-tree.ts";
 
 export type SandboxMode = "auto" | "require" | "off";
 
@@ -35,16 +37,12 @@ export interface StartedCommand {
   /** While it runs: renames newly created files that would be obeyed. */
   setAsideNew(): Promise<readonly SetAside[]>;
   /** To be called once, when every process of it is gone. */
-  finish(): Promise<readonly SetAside[]>;
+  finish(phase?: Exclude<RunPhase, "running">): Promise<readonly SetAside[]>;
 }
 
 export interface CommandStarter {
   /** Returns when the launcher runs; the descriptors are opened at the last moment and closed in any case. */
-  start(
-    request: CommandRequest,
-    profile: SandboxProfile,
-    openStdio: () => TreeStdio,
-  ): Promise<StartedCommand>;
+  start(command: JudgedCommand, openStdio: () => TreeStdio): Promise<StartedCommand>;
   /** Trees of commands that somebody's call waits for. */
   awaited(): readonly ProcessTree[];
 }
@@ -73,38 +71,42 @@ interface State extends RunResources {
 const startIn = async (
   state: State,
   tier: Tier,
-  request: CommandRequest,
-  profile: SandboxProfile,
+  command: JudgedCommand,
   openStdio: () => TreeStdio,
+  isAwaited = false,
 ): Promise<StartedCommand> => {
-  const run = await prepareRun(state, tier, request, profile);
+  const run = await prepareRun(state, tier, command);
   let made: ProcessTree | undefined;
+  const close = async (): Promise<void> => {
+    if (made !== undefined) state.awaited.delete(made);
+    made?.close();
+    await run.close();
+  };
   try {
     const tree = new ProcessTree(run.launch(), openStdio());
     made = tree;
+    if (isAwaited) state.awaited.add(tree);
     await tree.started();
     const watch = run.watch?.(tree);
     return {
       tree,
       tier,
       check: (errors) =>
-        checkStarted(tier, profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
+        checkStarted(tier, command.profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
       limit: () => watch?.hit() ?? run.reachedLimit(),
-      setAsideNew: async () => (await profile.setAsideNew?.("running")) ?? [],
-      finish: async () => {
+      setAsideNew: async () => (await command.setAsideNew?.("running")) ?? [],
+      finish: async (phase = "long run ended") => {
         try {
-          return await run.setAside("after a long run");
+          return await run.setAside(phase);
         } finally {
           watch?.stop();
-          tree.close();
-          await run.close();
+          await close();
         }
       },
     };
   } catch (thrown) {
     await made?.end(0);
-    made?.close();
-    await run.close();
+    await close();
     throw explainStart(thrown);
   }
 };
@@ -112,45 +114,43 @@ const startIn = async (
 const runIn = async (
   state: State,
   tier: Tier,
-  request: CommandRequest,
-  profile: SandboxProfile,
+  command: JudgedCommand,
   signal: AbortSignal | undefined,
 ): Promise<CommandOutcome> => {
-  const run = await prepareRun(state, tier, request, profile);
-  let own: ProcessTree | undefined;
+  const { request } = command;
+  let streams: TreeOutputs | undefined;
+  const openStdio = (): TreeStdio => {
+    streams = openOutputs(request);
+    return streams.stdio;
+  };
+  const started = await startIn(state, tier, command, openStdio, true);
+  let setAside: readonly SetAside[] = [];
+  let limit: ReachedLimit | undefined;
+  let timedOut = false;
   try {
-    const { timeoutMs, maxOutputBytes, onOutput, openStreams } = request;
-    const onTree = (tree: ProcessTree): void => {
-      own = tree;
-      state.awaited.add(tree);
-    };
-    const limits = { timeoutMs, maxOutputBytes, signal, onOutput, openStreams, watch: run.watch, onTree };
-    const outcome = await runTree(run.launch(), limits).catch((thrown: unknown) => {
-      throw explainStart(thrown);
-    });
-    const setAside = await run.setAside();
-    stopIfAborted(signal);
-    const { report, wasUnready, ...told } = outcome;
-    if (!outcome.timedOut) checkStarted(tier, profile, { report, wasUnready, errors: outcome.stderr });
-    return { ...told, limit: told.limit ?? run.reachedLimit(), tier, setAside };
+    const limits = { timeoutMs: request.timeoutMs, signal };
+    ({ timedOut } = await waitForTree(started.tree, streams?.outputs ?? [], limits));
+    limit = started.limit();
   } finally {
-    if (own !== undefined) state.awaited.delete(own);
-    await run.close();
+    setAside = await started.finish("short run ended");
   }
+  stopIfAborted(signal);
+  if (!timedOut) started.check(streams?.errors() ?? Buffer.alloc(0));
+  return { ...exitOf(started.tree), timedOut, limit, tier, setAside };
 };
 
 /** One that cannot be started would leave the others waiting for it. */
 const runAllIn = async (
   state: State,
   tier: Tier,
-  commands: readonly ReadyCommand[],
+  commands: readonly JudgedCommand[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommandOutcome[]> => {
   const failed = new AbortController();
   const ended = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
   let first: { readonly thrown: unknown } | undefined;
-  const runs = commands.map(({ request, profile }) =>
-    runIn(state, tier, request, profile, ended).catch((thrown: unknown) => {
+  const runs = commands.map((command) =>
+    runIn(state, tier, command, ended).catch((thrown: unknown) => {
       first ??= { thrown };
       failed.abort();
       return undefined;
@@ -168,10 +168,9 @@ const works = async (state: State, tier: Tier): Promise<boolean> => {
     argv: ["/bin/sh", "-c", "exit 7"],
     cwd: "/",
     timeoutMs: 10_000,
-    maxOutputBytes: 4096,
   } as const;
   const profile = { writable: [], readOnly: [], hidden: [], network: false };
-  const outcome = await runIn(state, tier, request, profile, undefined).catch(() => undefined);
+  const outcome = await runIn(state, tier, { request, profile }, undefined).catch(() => undefined);
   return outcome?.exitCode === 7;
 };
 
@@ -217,12 +216,6 @@ export const createCommandRunner = (
   };
   return {
     tier: () => tierInForce(state),
-    run: async (request, profile, signal) => {
-      stopIfAborted(signal);
-      await checkRequest(request);
-      const tier = await tierInForce(state);
-      return queue.run(() => runIn(state, tier, request, profile, signal), signal);
-    },
     runTogether: async (commands, signal) => {
       stopIfAborted(signal);
       await Promise.all(commands.map(({ request }) => checkRequest(request)));
@@ -230,9 +223,9 @@ export const createCommandRunner = (
       return queue.run(() => runAllIn(state, tier, commands, signal), signal);
     },
     awaited: () => [...state.awaited],
-    start: async (request, profile, openStdio) => {
-      await checkRequest(request);
-      return startIn(state, await tierInForce(state), request, profile, openStdio);
+    start: async (command, openStdio) => {
+      await checkRequest(command.request);
+      return startIn(state, await tierInForce(state), command, openStdio);
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(state.removals);

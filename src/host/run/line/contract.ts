@@ -1,7 +1,8 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { ShellTree } from "../../../policy/shell/shell-line.ts";
 import type { CommandSession } from "../commands.ts";
-import type { SetAside, Tier } from "../tiers/contract.ts";
+import type { SetAside } from "../scan/protected-names.ts";
+import type { Tier } from "../tiers/contract.ts";
 
 export type Argv = readonly [string, ...string[]];
 
@@ -15,8 +16,6 @@ export interface LineCall {
   readonly cwd: string | undefined;
   /** For the whole line. */
   readonly timeoutSeconds: number | undefined;
-  /** How much the runner itself keeps of each stream of each program. */
-  readonly maxOutputBytes: number;
   readonly session?: CommandSession | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }

@@ -128,7 +128,7 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
     return outcomeOf(run);
   },
   single: async (line, cwd, signal) => {
-    const call = { command: line, cwd, timeoutSeconds: undefined, maxOutputBytes: 0 };
+    const call = { command: line, cwd, timeoutSeconds: undefined };
     return findSingle(
       startRun(parts, call, signal),
       await readLine(parts.parse, line),

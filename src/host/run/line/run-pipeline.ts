@@ -1,6 +1,5 @@
 import type { Pipeline } from "../../../policy/shell/shell-line.ts";
-import type { JudgedCommand } from "../commands.ts";
-import { type CommandOutcome, exitStatus } from "../contract.ts";
+import { type CommandOutcome, exitStatus, type JudgedCommand } from "../contract.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
@@ -85,11 +84,12 @@ const runPrograms = async (
     run.endsAt ??= now + Math.max(...judged.map(({ request }) => request.timeoutMs));
     const timeoutMs = Math.max(1, run.endsAt - now);
     const commands = programs.map(({ streams }, at) => {
-      const { request, profile } = judged[at] as JudgedCommand;
+      const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
       return {
-        profile: boundOutput(profile, streams),
-        request: { ...request, timeoutMs, onOutput: run.call.onOutput, openStreams },
+        ...command,
+        profile: boundOutput(command.profile, streams),
+        request: { ...command.request, timeoutMs, onOutput: run.call.onOutput, openStreams },
       };
     });
     return run.runner.runTogether(commands, run.signal);

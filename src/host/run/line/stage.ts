@@ -1,9 +1,10 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
-import type { CommandGate, JudgedCommand } from "../commands.ts";
-import type { CommandOutcome, CommandRunner } from "../contract.ts";
-import type { SetAside, Tier } from "../tiers/contract.ts";
+import type { CommandGate } from "../commands.ts";
+import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
+import type { SetAside } from "../scan/protected-names.ts";
+import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Argv, LineCall, ParseShell, ProgramEnd } from "./contract.ts";
 import { argumentsOf, assign, type ShellState } from "./shell-state.ts";
@@ -61,9 +62,9 @@ export const passGate = <T>(
   { argv, state }: ProgramStage,
   work: (judged: JudgedCommand) => Promise<T>,
 ): Promise<T> => {
-  const { timeoutSeconds, maxOutputBytes, session } = run.call;
+  const { timeoutSeconds, session } = run.call;
   return run.gate.pass(
-    { command: argv, cwd: state.cwd, env: state.variables, timeoutSeconds, maxOutputBytes, session },
+    { command: argv, cwd: state.cwd, env: state.variables, timeoutSeconds, session },
     run.signal,
     work,
   );

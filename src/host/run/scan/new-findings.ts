@@ -7,9 +7,8 @@ import type { OwnWrites } from "../../reach/own-writes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
-import type { SetAside } from "../tiers/contract.ts";
-import { ledElsewhere, type ObeyedName } from "./obeyed-names.ts";
-import { moveAside, openBelow } from "./protected-names.ts";
+import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
+import { moveAside, openBelow, type SetAside } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
 const findTracked = createTrackedFinder();
@@ -60,6 +59,9 @@ const isAddedWorkTree = ({ path }: Finding, { before, isGit }: NewFindingsOption
   return isKnown && workTreeOf(target) === realOf(path);
 };
 
+/** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
+export type RunPhase = "running" | "short run ended" | "long run ended";
+
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   readonly before: readonly Finding[];
@@ -70,10 +72,11 @@ interface NewFindingsOptions {
   readonly ownWrites: OwnWrites | undefined;
   /** Git that may write brings start-up files along with a branch. */
   readonly isGit: boolean;
-  /** The command has not ended: start-up files may be the user's own doing and wait, repositories are judged. */
-  readonly isRunning: boolean;
-  /** It was a long-running process, so anybody may have created what appeared meanwhile. */
-  readonly isLong: boolean;
+  /**
+   * Start-up files that appear during a long run may be the user's own doing. While it lasts they wait and only
+   * repositories are judged.
+   */
+  readonly phase: RunPhase;
   /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
   readonly isBeyondReach: (path: string) => boolean;
 }
@@ -96,7 +99,7 @@ const newSince = (before: readonly Finding[]): IsNew => {
  * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
  * checkout created it.
  */
-const isSomebodyElses = (
+const wasWrittenByOthers = (
   path: string,
   { ownWrites, isBeyondReach, roots, before }: NewFindingsOptions,
 ): boolean => {
@@ -111,13 +114,13 @@ const isSomebodyElses = (
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { roots, own, isGit, isLong, isRunning } = options;
+  const { roots, own, isGit, phase } = options;
   switch (finding.kind) {
     case "startup":
-      return !isGit && !isLong && !isSomebodyElses(finding.path, options);
+      return !isGit && phase === "short run ended" && !wasWrittenByOthers(finding.path, options);
     case "state":
       // Only an llmc server creates a state folder, and this server created its own before the command started.
-      return !isRunning && !own.includes(finding.path);
+      return phase !== "running" && !own.includes(finding.path);
     case "git":
       return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, options);
     default:
@@ -156,12 +159,12 @@ const setAside = async (
 
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
 const renamePlanted = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
-  const { scan, roots, isRunning } = options;
+  const { scan, roots, phase } = options;
   const moved: SetAside[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = await (isRunning ? scan.current() : scan.again());
+    const found = await (phase === "running" ? scan.current() : scan.again());
     const planted = found.filter(
       (finding) => isNew(finding) && !renamedUnseen.has(finding.identity) && isPlanted(finding, options),
     );
@@ -183,13 +186,14 @@ const renameRedirected = async ({
   roots,
   ownWrites,
   isGit,
-  isLong,
-  isRunning,
+  phase,
 }: NewFindingsOptions): Promise<readonly SetAside[]> => {
+  if (phase === "running") return [];
   // Start-up links of a long run may be the user's own doing, like other start-up files.
-  const checked = isRunning ? [] : obeyedNames.filter(({ kind }) => kind !== "startup" || !(isGit || isLong));
+  const checksStartup = !isGit && phase === "short run ended";
+  const checked = obeyedNames.filter(({ kind }) => kind !== "startup" || checksStartup);
   const moved: SetAside[] = [];
-  for (const name of ledElsewhere(checked, roots)) {
+  for (const name of findRedirected(checked, roots)) {
     const aside = ownWrites?.covers(name) === true ? undefined : await renameInRoots(name, roots);
     if (aside !== undefined) moved.push(aside);
   }
@@ -198,10 +202,10 @@ const renameRedirected = async ({
 
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
 const unclearStartups = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
-  if (!options.isLong || options.isRunning || options.isGit) return [];
+  if (options.phase !== "long run ended" || options.isGit) return [];
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
-    .filter(({ path }) => !isSomebodyElses(path, options))
+    .filter(({ path }) => !wasWrittenByOthers(path, options))
     .map(({ path }) => ({ path: path.toWellFormed(), movedTo: "still there: a new start-up file" }));
 };
 
@@ -212,11 +216,12 @@ const unclearStartups = async (isNew: IsNew, options: NewFindingsOptions): Promi
  * leave it, stays.
  */
 export const setNewFindingsAside = async (options: NewFindingsOptions): Promise<readonly SetAside[]> => {
-  const { scan, roots, isRunning } = options;
+  const { scan, roots, phase } = options;
   const isNew = newSince(options.before);
   const planted = await renamePlanted(isNew, options);
   const redirected = await renameRedirected(options);
   const unclear = await unclearStartups(isNew, options);
-  const unseen = isRunning || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
+  const unseen =
+    phase === "running" || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
   return [...planted, ...redirected, ...unclear, ...unseen];
 };

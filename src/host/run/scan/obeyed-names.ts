@@ -15,7 +15,7 @@ export const obeyedNamesOf = (findings: readonly Finding[]): readonly ObeyedName
   });
 
 /** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
-export const ledElsewhere = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
+export const findRedirected = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
   names
     .filter(({ name, real }) => name !== real && insideRoots(name, roots) && leadsTo(name) !== real)
     .map(({ name }) => name);

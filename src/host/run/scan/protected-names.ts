@@ -5,7 +5,14 @@ import { basename, dirname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { O_PATH } from "../../reach/o-path.ts";
-import type { SandboxProfile, SetAside } from "../tiers/contract.ts";
+import type { SandboxProfile } from "../tiers/contract.ts";
+
+/** A new file that would be obeyed, and the name under which nothing reads it. */
+export interface SetAside {
+  readonly path: string;
+  /** Or why it is still there. */
+  readonly movedTo: string;
+}
 
 /** A path that cannot be checked, because a parent folder is not accessible, counts as existing. */
 const exists = async (path: string): Promise<boolean> =>

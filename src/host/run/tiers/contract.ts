@@ -1,21 +1,15 @@
 import type { CommandLimits } from "../tree/limits.ts";
-import type { TreeStreams } from "../tree/run-tree.ts";
+import type { WatchedStreams } from "../tree/run-tree.ts";
 
 /** How well commands are held: by namespaces, by kernel rules on the process itself, or by nothing but our own checks. */
 export type Tier = "bubblewrap" | "landlock" | "plain";
 
-export interface CommandRequest {
+export interface CommandRequest extends WatchedStreams {
   /** The program and its arguments, as judged and resolved: the first is the real file to run. */
   readonly argv: readonly [string, ...string[]];
   /** Real path of the directory to run in; inside the roots. */
   readonly cwd: string;
   readonly timeoutMs: number;
-  /** Of each stream; the rest is read, counted and dropped. */
-  readonly maxOutputBytes: number;
-  /** Receives every byte as it arrives, even beyond the limit. It must be fast, and copy what it wants to keep. */
-  readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
-  /** If omitted, there is no input, and both streams go to `onOutput`. Called once, when everything else is ready. */
-  readonly openStreams?: (() => TreeStreams) | undefined;
   /** Added to the clean environment; never inherited. */
   readonly env?: Readonly<Record<string, string>>;
   /** PATH, and where the tool chains of the user's home are; wins over `env`. */
@@ -31,11 +25,6 @@ export interface CommandRequest {
     | undefined;
   /** Whether its streams are a terminal, which it is to control. */
   readonly terminal?: boolean;
-}
-
-export interface SetAside {
-  readonly path: string;
-  readonly movedTo: string;
 }
 
 /** What a command may see and change besides the system's own folders, which are read-only. */
@@ -58,9 +47,4 @@ export interface SandboxProfile {
   /** The program may not start other programs. */
   readonly noFork?: boolean;
   readonly limits?: CommandLimits;
-  /**
-   * Checks newly created files and renames those that would be obeyed; while the command runs, only repositories that
-   * are not plain.
-   */
-  readonly setAsideNew?: (when?: "running" | "after a long run") => Promise<readonly SetAside[]>;
 }

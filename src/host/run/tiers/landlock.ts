@@ -12,7 +12,7 @@ import { toolChainOf } from "./tool-chain.ts";
 
 /** What the launcher is told. */
 export interface LandlockSpec {
-  readonly profile: Omit<SandboxProfile, "setAsideNew">;
+  readonly profile: SandboxProfile;
   readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly string[];
   readonly privateFolders: readonly string[];
@@ -52,9 +52,8 @@ export const landlockLaunch = (
     ...gitEnvironment(request.git, files.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   };
-  const { setAsideNew: _, ...data } = profile;
   const spec: LandlockSpec = {
-    profile: data,
+    profile,
     env,
     readable: [
       ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),

@@ -45,17 +45,14 @@ const SPIN_MS = 10;
 export interface Output {
   readonly ended: Promise<void>;
   bytes(): Buffer;
-  total(): number;
   stop(): void;
 }
 
-/** Keeps the first bytes, reads and counts the rest: a writer is never blocked, memory never grows. */
+/** Keeps the first bytes and reads on: a writer is never blocked, memory never grows. */
 export const collect = (stream: Readable, maxBytes: number, onChunk?: (chunk: Buffer) => void): Output => {
   const kept: Buffer[] = [];
-  let total = 0;
   let keptBytes = 0;
   stream.on("data", (chunk: Buffer) => {
-    total += chunk.length;
     onChunk?.(chunk);
     if (keptBytes >= maxBytes) return;
     // A copy, so that a few kept bytes do not hold the whole read buffer.
@@ -67,7 +64,7 @@ export const collect = (stream: Readable, maxBytes: number, onChunk?: (chunk: Bu
     stream.once("close", resolve);
     stream.once("error", () => resolve());
   });
-  return { ended, bytes: () => Buffer.concat(kept), total: () => total, stop: () => void stream.destroy() };
+  return { ended, bytes: () => Buffer.concat(kept), stop: () => void stream.destroy() };
 };
 
 const closeAll = (descriptors: readonly (number | string | undefined)[]): void => {
