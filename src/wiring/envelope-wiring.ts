@@ -26,7 +26,7 @@ const launchThrough =
   ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
     const outcome = await lines.run(call, signal);
-    const setAside = outcome.setAside.map(
+    const setAside = outcome.quarantined.map(
       ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );
     return { ...outcome, setAside };

@@ -86,7 +86,7 @@ for address in (${JSON.stringify(path)}, ${JSON.stringify(abstractName)}):
     await expect(stat(join(root, "mods/policy"))).rejects.toThrow();
     expect(await readFile(secret, "utf8")).toBe(SECRET);
     if (setting.tier === "bubblewrap")
-      expect([...first.setAside, ...second.setAside].map(({ path }) => path)).toEqual([
+      expect([...first.quarantined, ...second.quarantined].map(({ path }) => path)).toEqual([
         join(root, "mods/policy"),
         join(root, "mods"),
       ]);

@@ -106,7 +106,10 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   const envelope = createEnvelope({
     launch: async (call, signal) => {
       const outcome = await lines.run(call, signal);
-      return { ...outcome, setAside: outcome.setAside.map(({ path, movedTo }) => `${path} -> ${movedTo}`) };
+      return {
+        ...outcome,
+        setAside: outcome.quarantined.map(({ path, movedTo }) => `${path} -> ${movedTo}`),
+      };
     },
     handles,
     usage,

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { takeOwnState, undoOwnChanges } from "../../src/host/run/git/own-changes.ts";
-import { renameInRoots } from "../../src/host/run/scan/new-findings.ts";
+import { quarantineInRoots } from "../../src/host/run/scan/new-findings.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
@@ -49,7 +49,7 @@ describe("REQ-D24 FAIL-J3 whatever git leaves in its own directory besides data 
       repository: own,
       before,
       isBeyondReach: () => false,
-      rename: (path) => renameInRoots(path, [root]),
+      quarantine: (path) => quarantineInRoots(path, [root]),
     });
     return moved.map(({ path }) => path.slice(root.length + 1)).sort();
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { StartedCommand } from "../run/runner.ts";
-import type { SetAside } from "../run/scan/protected-names.ts";
+import type { Quarantined } from "../run/scan/protected-names.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";
@@ -30,8 +30,8 @@ const lastLines = (text: string, lines: number): string => {
   return all.slice(-(hasEnd ? lines + 1 : lines)).join("\n");
 };
 
-const asideNote = (setAside: readonly SetAside[]): string =>
-  setAside.map(({ path, movedTo }) => `[protected: ${path} -> ${movedTo}]\n`).join("");
+const quarantineNote = (quarantined: readonly Quarantined[]): string =>
+  quarantined.map(({ path, movedTo }) => `[protected: ${path} -> ${movedTo}]\n`).join("");
 
 /** One process of a client: its tree, its streams, and what is kept of its output. */
 export class ManagedProcess {
@@ -110,19 +110,19 @@ export class ManagedProcess {
     } catch (thrown) {
       this.failure = toLlmcError(thrown);
     }
-    const setAside = await this.#started.finish().catch(() => []);
-    if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
+    const quarantined = await this.#started.finish().catch(() => []);
+    if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined)));
     this.endedAt = this.#parts.now();
     this.#tell();
   }
 
   /** Called periodically; renamed files are reported in the output. */
-  async setAsideNew(): Promise<void> {
+  async quarantineNew(): Promise<void> {
     if (this.#isInspecting || !this.isRunning) return;
     this.#isInspecting = true;
     try {
-      const setAside = await this.#started.setAsideNew().catch(() => []);
-      if (setAside.length > 0) this.#ring.push(Buffer.from(asideNote(setAside)));
+      const quarantined = await this.#started.quarantineNew().catch(() => []);
+      if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined)));
     } finally {
       this.#isInspecting = false;
     }

@@ -55,7 +55,7 @@ const tick = (state: State): void => {
     if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
     else if (now() - one.activeAt > idleMs)
       void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
-    void one.setAsideNew();
+    void one.quarantineNew();
   }
   forgetEnded(registry, now());
   if (registry.all.size > 0) return;

@@ -129,7 +129,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
-        const { profile, setAsideNew, secrets, gitSettings, repository, toolChains } = await profileOf(
+        const { profile, quarantineNew, secrets, gitSettings, repository, toolChains } = await profileOf(
           judged,
           rest,
           located.realPath,
@@ -146,7 +146,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           toolChainEnv: toolChainEnvironment(startPath, toolChains),
           git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
         };
-        return work({ request, profile, setAsideNew });
+        return work({ request, profile, quarantineNew });
       });
     },
   };

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { SetAside } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/protected-names.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 
 export interface CommandOutcome {
@@ -12,7 +12,7 @@ export interface CommandOutcome {
   readonly tier: Tier;
   /** The limit that it ran into. */
   readonly limit: ReachedLimit | undefined;
-  readonly setAside: readonly SetAside[];
+  readonly quarantined: readonly Quarantined[];
 }
 
 /** What a shell reports: 128 and the signal's number; 124 is what timeout(1) answers at the deadline. */
@@ -31,7 +31,7 @@ export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
   /** Renames new files that would be obeyed; left out where the command can write nothing. */
-  readonly setAsideNew?: ((phase: RunPhase) => Promise<readonly SetAside[]>) | undefined;
+  readonly quarantineNew?: ((phase: RunPhase) => Promise<readonly Quarantined[]>) | undefined;
 }
 
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */

@@ -4,7 +4,7 @@ import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import type { JudgedCommand } from "./contract.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { SetAside } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/protected-names.ts";
 import { watchMissing } from "./scan/protected-names.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -31,7 +31,7 @@ export interface RunResources {
 export interface PreparedRun {
   launch(): Launch;
   /** Renames newly created files that would be obeyed. */
-  setAside(phase: RunPhase): Promise<readonly SetAside[]>;
+  quarantine(phase: RunPhase): Promise<readonly Quarantined[]>;
   /** Bounds what the tree uses, where no control group does. */
   readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
   /** The limit of its control group that it ran into. */
@@ -85,7 +85,7 @@ const launchIn = (
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
-  { request, profile: wanted, setAsideNew }: JudgedCommand,
+  { request, profile: wanted, quarantineNew }: JudgedCommand,
 ): Promise<PreparedRun> => {
   const store = await openStore(resources);
   const group = openGroup(resources, wanted);
@@ -111,9 +111,9 @@ export const prepareRun = async (
         wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
       return group === undefined ? launch : { ...launch, ...entering(group, launch) };
     },
-    setAside: async (phase) => {
+    quarantine: async (phase) => {
       // Both are done even if one of them fails.
-      const [made, found] = await Promise.allSettled([missing.setAside(), setAsideNew?.(phase) ?? []]);
+      const [made, found] = await Promise.allSettled([missing.quarantine(), quarantineNew?.(phase) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
       return [...made.value, ...found.value];

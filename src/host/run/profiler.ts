@@ -23,10 +23,10 @@ import {
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { renameInRoots, setNewFindingsAside } from "./scan/new-findings.ts";
+import { quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
-import type { SetAside } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/protected-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { beyondReach } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -67,7 +67,7 @@ type Git = NonNullable<Allowed["git"]>;
 
 interface Prepared {
   readonly profile: SandboxProfile;
-  readonly setAsideNew: JudgedCommand["setAsideNew"];
+  readonly quarantineNew: JudgedCommand["quarantineNew"];
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
@@ -179,13 +179,18 @@ const prepareUndo = (
   tier: Tier,
   { readOnly }: SandboxProfile,
   roots: readonly string[],
-): (() => Promise<readonly SetAside[]>) => {
+): (() => Promise<readonly Quarantined[]>) => {
   if (repository === undefined) return async () => [];
   const before = takeOwnState(repository);
   // Mounts held these, so that only the user can have changed them.
   const isBeyondReach = (path: string): boolean => tier === "bubblewrap" && insideRoots(path, readOnly);
   return () =>
-    undoOwnChanges({ repository, before, isBeyondReach, rename: (path) => renameInRoots(path, roots) });
+    undoOwnChanges({
+      repository,
+      before,
+      isBeyondReach,
+      quarantine: (path) => quarantineInRoots(path, roots),
+    });
 };
 
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
@@ -231,14 +236,14 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const toolChains = opened.folders;
     const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
-    if (!writes) return { ...prepared, setAsideNew: undefined };
+    if (!writes) return { ...prepared, quarantineNew: undefined };
     const isBeyondReach = beyondReach(tier, profile);
     const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
-    const setAsideNew: JudgedCommand["setAsideNew"] = (phase) =>
+    const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([
         async () => (phase === "running" ? [] : undoOwn()),
         () =>
-          setNewFindingsAside({
+          quarantineNewFindings({
             scan,
             before: found,
             obeyedNames,
@@ -250,6 +255,6 @@ export const createProfiler = (options: ProfilerOptions) => {
             isBeyondReach,
           }),
       ]);
-    return { ...prepared, setAsideNew };
+    return { ...prepared, quarantineNew };
   };
 };

@@ -6,7 +6,7 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
 import { prepareRun, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { SetAside } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/protected-names.ts";
 import type { Tier } from "./tiers/contract.ts";
 import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
 import type { CommandGroups } from "./tree/cgroup.ts";
@@ -35,9 +35,9 @@ export interface StartedCommand {
   /** The limit that it ran into; to be asked before `finish`. */
   limit(): ReachedLimit | undefined;
   /** While it runs: renames newly created files that would be obeyed. */
-  setAsideNew(): Promise<readonly SetAside[]>;
+  quarantineNew(): Promise<readonly Quarantined[]>;
   /** To be called once, when every process of it is gone. */
-  finish(phase?: Exclude<RunPhase, "running">): Promise<readonly SetAside[]>;
+  finish(phase?: Exclude<RunPhase, "running">): Promise<readonly Quarantined[]>;
 }
 
 export interface CommandStarter {
@@ -94,10 +94,10 @@ const startIn = async (
       check: (errors) =>
         checkStarted(tier, command.profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
       limit: () => watch?.hit() ?? run.reachedLimit(),
-      setAsideNew: async () => (await command.setAsideNew?.("running")) ?? [],
+      quarantineNew: async () => (await command.quarantineNew?.("running")) ?? [],
       finish: async (phase = "long run ended") => {
         try {
-          return await run.setAside(phase);
+          return await run.quarantine(phase);
         } finally {
           watch?.stop();
           await close();
@@ -124,7 +124,7 @@ const runIn = async (
     return streams.stdio;
   };
   const started = await startIn(state, tier, command, openStdio, true);
-  let setAside: readonly SetAside[] = [];
+  let quarantined: readonly Quarantined[] = [];
   let limit: ReachedLimit | undefined;
   let timedOut = false;
   try {
@@ -132,11 +132,11 @@ const runIn = async (
     ({ timedOut } = await waitForTree(started.tree, streams?.outputs ?? [], limits));
     limit = started.limit();
   } finally {
-    setAside = await started.finish("short run ended");
+    quarantined = await started.finish("short run ended");
   }
   stopIfAborted(signal);
   if (!timedOut) started.check(streams?.errors() ?? Buffer.alloc(0));
-  return { ...exitOf(started.tree), timedOut, limit, tier, setAside };
+  return { ...exitOf(started.tree), timedOut, limit, tier, quarantined };
 };
 
 /** One that cannot be started would leave the others waiting for it. */

@@ -31,7 +31,7 @@ export const createIndexDb = ({ tables, version, ...options }: IndexDbOptions): 
       // Writers hold the lock for milliseconds, and the index has a thread of its own, so a long wait blocks nobody else.
       busyMs: 5000,
       waitMs: 0,
-      keepsAside: "last",
+      keepsQuarantined: "last",
       hasMemoryFallback: true,
       isDamage: (error) => isDamaged(error) || lacksTables(error),
     },

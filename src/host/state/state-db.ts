@@ -35,7 +35,7 @@ const STATE_DATABASE: DatabaseKind = {
   },
   busyMs: 20,
   waitMs: 2000,
-  keepsAside: "all",
+  keepsQuarantined: "all",
   hasMemoryFallback: false,
   isDamage: isDamaged,
 };

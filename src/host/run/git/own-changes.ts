@@ -174,7 +174,7 @@ interface UndoOptions<T> {
   /** Whether the sandbox kept git from it: then its user changed it meanwhile. */
   readonly isBeyondReach: (path: string) => boolean;
   /** Says what it did; undefined where nothing was there. */
-  readonly rename: (path: string) => Promise<T | undefined>;
+  readonly quarantine: (path: string) => Promise<T | undefined>;
 }
 
 /**
@@ -185,16 +185,16 @@ export const undoOwnChanges = async <T>({
   repository,
   before,
   isBeyondReach,
-  rename,
+  quarantine,
 }: UndoOptions<T>): Promise<readonly T[]> => {
   const after = stateOf(repository, 0);
   const moved: T[] = [];
   const done = new Set<string>();
-  const setAside = async (path: string): Promise<void> => {
+  const quarantineOnce = async (path: string): Promise<void> => {
     if (done.has(path)) return;
     done.add(path);
-    const aside = await rename(path);
-    if (aside !== undefined) moved.push(aside);
+    const quarantined = await quarantine(path);
+    if (quarantined !== undefined) moved.push(quarantined);
   };
   const isKnown = (folder: string): boolean =>
     [...before.keys()].some((path) => path.startsWith(`${folder}/`));
@@ -202,8 +202,8 @@ export const undoOwnChanges = async <T>({
   for (const [path, { stamp }] of after) {
     if (before.get(path)?.stamp === stamp || isBeyondReach(path) || isInDone(path)) continue;
     const worktree = worktreeFolder(path, repository);
-    if (worktree === undefined) await setAside(path);
-    else if (workTreeOf(worktree) === undefined) await setAside(isKnown(worktree) ? path : worktree);
+    if (worktree === undefined) await quarantineOnce(path);
+    else if (workTreeOf(worktree) === undefined) await quarantineOnce(isKnown(worktree) ? path : worktree);
   }
   for (const [path, entry] of before) {
     const worktree = worktreeFolder(path, repository);

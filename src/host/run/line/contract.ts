@@ -1,7 +1,7 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { ShellTree } from "../../../policy/shell/shell-line.ts";
 import type { CommandSession } from "../commands.ts";
-import type { SetAside } from "../scan/protected-names.ts";
+import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 
 export type Argv = readonly [string, ...string[]];
@@ -33,7 +33,7 @@ export interface LineOutcome {
   /** Null where no program was started. */
   readonly tier: Tier | null;
   readonly limit: ReachedLimit | undefined;
-  readonly setAside: readonly SetAside[];
+  readonly quarantined: readonly Quarantined[];
   /** Every program that ran, in the order of the line. */
   readonly programs: readonly ProgramEnd[];
   /** The one program whose output the line's output is; undefined where several had a part in it. */

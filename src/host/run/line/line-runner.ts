@@ -50,10 +50,10 @@ const runLine = async (run: Run, line: ShellLine, before: ShellState): Promise<S
 
 const firstState = (cwd: string): ShellState => ({ cwd, previousCwd: undefined, variables: {}, lastExit: 0 });
 
-const outcomeOf = ({ last, timedOut, tier, limit, setAside, programs, speakers }: Run): LineOutcome => {
+const outcomeOf = ({ last, timedOut, tier, limit, quarantined, programs, speakers }: Run): LineOutcome => {
   const [speaker, ...more] = speakers;
   const isAlone = programs.length === 1 && more.length === 0 && speaker !== "builtin";
-  return { ...last, timedOut, tier, limit, setAside, programs, sole: isAlone ? speaker : undefined };
+  return { ...last, timedOut, tier, limit, quarantined, programs, sole: isAlone ? speaker : undefined };
 };
 
 const literal = (argument: string) => [{ kind: "text", text: argument, isQuoted: true } as const];
@@ -80,7 +80,7 @@ const startRun = (parts: LineRunnerParts, call: LineCall, signal: AbortSignal | 
   call,
   signal,
   programs: [],
-  setAside: [],
+  quarantined: [],
   speakers: [],
   tier: null,
   limit: undefined,

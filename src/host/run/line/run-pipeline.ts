@@ -119,7 +119,7 @@ const recordOutcomes = (run: Run, open: readonly OpenStage[], outcomes: readonly
     run.programs.push({ name: name.slice(name.lastIndexOf("/") + 1), exitCode: exitStatus(outcome) });
     run.tier = outcome.tier;
     run.limit ??= outcome.limit;
-    run.setAside.push(...outcome.setAside);
+    run.quarantined.push(...outcome.quarantined);
     run.timedOut ||= outcome.timedOut;
     if (streams.output === "stdout") run.speakers.push(stage.argv as Argv);
   }

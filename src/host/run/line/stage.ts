@@ -3,7 +3,7 @@ import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
 import type { CommandGate } from "../commands.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
-import type { SetAside } from "../scan/protected-names.ts";
+import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Argv, LineCall, ParseShell, ProgramEnd } from "./contract.ts";
@@ -25,7 +25,7 @@ export interface Run extends LineRunnerParts {
   readonly call: LineCall;
   readonly signal: AbortSignal | undefined;
   readonly programs: ProgramEnd[];
-  readonly setAside: SetAside[];
+  readonly quarantined: Quarantined[];
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];
   tier: Tier | null;

@@ -8,7 +8,7 @@ import { isPlainRepository } from "../git/repository.ts";
 import { createTrackedFinder } from "../git/tracked.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
-import { moveAside, openBelow, type SetAside } from "./protected-names.ts";
+import { openBelow, type Quarantined, quarantine } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
 const findTracked = createTrackedFinder();
@@ -131,20 +131,20 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
 const NOT_RENAMED = "still there: it could not be renamed";
 
 /** Renames what is at a path in one of the roots; undefined where nothing is there. */
-export const renameInRoots = async (
+export const quarantineInRoots = async (
   path: string,
   roots: readonly string[],
-): Promise<SetAside | undefined> => {
+): Promise<Quarantined | undefined> => {
   const root = roots.find((folder) => insideRoots(path, [folder]));
   if (root === undefined) return undefined;
   // Reported as a failure, because the reader of the answer has to remove the file by hand.
-  return moveAside(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
+  return quarantine(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
 };
 
-const setAside = async (
+const quarantineFinding = async (
   { path, kind, isLink }: Finding,
   roots: readonly string[],
-): Promise<SetAside | undefined> => {
+): Promise<Quarantined | undefined> => {
   if (kind === "closed") {
     const root = roots.find((folder) => insideRoots(path, [folder]));
     // A folder that we cannot open stays withheld from every command.
@@ -152,15 +152,19 @@ const setAside = async (
     return undefined;
   }
   // Under any other name it would still be a git directory, but not without its HEAD.
-  const head = kind === "git" && !isLink ? await renameInRoots(posix.join(path, "HEAD"), roots) : undefined;
+  const head =
+    kind === "git" && !isLink ? await quarantineInRoots(posix.join(path, "HEAD"), roots) : undefined;
   const isRenamed = posix.basename(path) === ".git" || kind !== "git";
-  return (isRenamed ? await renameInRoots(path, roots) : undefined) ?? head;
+  return (isRenamed ? await quarantineInRoots(path, roots) : undefined) ?? head;
 };
 
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
-const renamePlanted = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+const quarantinePlanted = async (
+  isNew: IsNew,
+  options: NewFindingsOptions,
+): Promise<readonly Quarantined[]> => {
   const { scan, roots, phase } = options;
-  const moved: SetAside[] = [];
+  const moved: Quarantined[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -171,8 +175,8 @@ const renamePlanted = async (isNew: IsNew, options: NewFindingsOptions): Promise
     const count = moved.length;
     for (const finding of planted) {
       if (finding.kind === "unknown") renamedUnseen.add(finding.identity);
-      const aside = await setAside(finding, roots);
-      if (aside !== undefined) moved.push(aside);
+      const quarantined = await quarantineFinding(finding, roots);
+      if (quarantined !== undefined) moved.push(quarantined);
     }
     if (planted.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
     if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) break;
@@ -181,27 +185,30 @@ const renamePlanted = async (isNew: IsNew, options: NewFindingsOptions): Promise
 };
 
 /** Renames obeyed names that lead elsewhere than before. */
-const renameRedirected = async ({
+const quarantineRedirected = async ({
   obeyedNames,
   roots,
   ownWrites,
   isGit,
   phase,
-}: NewFindingsOptions): Promise<readonly SetAside[]> => {
+}: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (phase === "running") return [];
   // Start-up links of a long run may be the user's own doing, like other start-up files.
   const checksStartup = !isGit && phase === "short run ended";
   const checked = obeyedNames.filter(({ kind }) => kind !== "startup" || checksStartup);
-  const moved: SetAside[] = [];
+  const moved: Quarantined[] = [];
   for (const name of findRedirected(checked, roots)) {
-    const aside = ownWrites?.covers(name) === true ? undefined : await renameInRoots(name, roots);
-    if (aside !== undefined) moved.push(aside);
+    const quarantined = ownWrites?.covers(name) === true ? undefined : await quarantineInRoots(name, roots);
+    if (quarantined !== undefined) moved.push(quarantined);
   }
   return moved;
 };
 
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
-const unclearStartups = async (isNew: IsNew, options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+const unclearStartups = async (
+  isNew: IsNew,
+  options: NewFindingsOptions,
+): Promise<readonly Quarantined[]> => {
   if (options.phase !== "long run ended" || options.isGit) return [];
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
@@ -215,11 +222,11 @@ const unclearStartups = async (isNew: IsNew, options: NewFindingsOptions): Promi
  * are never deleted, because they may be the user's own. A new repository that is plain, as `git init` and `git clone`
  * leave it, stays.
  */
-export const setNewFindingsAside = async (options: NewFindingsOptions): Promise<readonly SetAside[]> => {
+export const quarantineNewFindings = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   const { scan, roots, phase } = options;
   const isNew = newSince(options.before);
-  const planted = await renamePlanted(isNew, options);
-  const redirected = await renameRedirected(options);
+  const planted = await quarantinePlanted(isNew, options);
+  const redirected = await quarantineRedirected(options);
   const unclear = await unclearStartups(isNew, options);
   const unseen =
     phase === "running" || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));

@@ -8,7 +8,7 @@ import { O_PATH } from "../../reach/o-path.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 
 /** A new file that would be obeyed, and the name under which nothing reads it. */
-export interface SetAside {
+export interface Quarantined {
   readonly path: string;
   /** Or why it is still there. */
   readonly movedTo: string;
@@ -58,17 +58,17 @@ const shortName = (name: string): string => {
 };
 
 /** Renames one name in an open folder; undefined where nothing is there. */
-const renameIn = async (folder: FileHandle, path: string, name: string): Promise<SetAside | undefined> => {
+const renameIn = async (folder: FileHandle, path: string, name: string): Promise<Quarantined | undefined> => {
   const at = `/proc/self/fd/${folder.fd}`;
-  const aside = `${shortName(name)}.refused-${randomBytes(4).toString("hex")}`;
+  const refused = `${shortName(name)}.refused-${randomBytes(4).toString("hex")}`;
   if (!(await exists(join(at, name)))) return undefined;
-  const [from, to] = [systemPath(join(at, name)), join(at, aside)];
+  const [from, to] = [systemPath(join(at, name)), join(at, refused)];
   await rename(from, to).catch(async () => {
     // A command that took the folder's own rights away does not keep what it planted there.
     await folder.chmod(0o700);
     await rename(from, to);
   });
-  return { path: join(path, name).toWellFormed(), movedTo: join(path, aside).toWellFormed() };
+  return { path: join(path, name).toWellFormed(), movedTo: join(path, refused).toWellFormed() };
 };
 
 const namesBelow = (root: string, path: string): readonly string[] =>
@@ -115,7 +115,7 @@ const descend = async <T>(
 };
 
 /** Renames what is at a path below a root. */
-export const moveAside = async (root: string, path: string): Promise<SetAside | undefined> => {
+export const quarantine = async (root: string, path: string): Promise<Quarantined | undefined> => {
   const names = namesBelow(root, path);
   const last = names.at(-1);
   if (last === undefined) return undefined;
@@ -149,7 +149,7 @@ const makeBelow = (root: string, path: string): Promise<void> =>
 /** Protected names that a sandbox cannot cover because nothing is there yet. */
 export interface MissingNames {
   /** Renames those that were created. Call it when all processes of the command have ended. */
-  setAside(): Promise<readonly SetAside[]>;
+  quarantine(): Promise<readonly Quarantined[]>;
 }
 
 /**
@@ -172,8 +172,8 @@ export const watchMissing = async (profile: SandboxProfile): Promise<MissingName
     if (!isMade && basename(path) !== "") missing.push({ root, path });
   }
   return {
-    setAside: async () => {
-      const moved = await Promise.all(missing.map(({ root, path }) => moveAside(root, path)));
+    quarantine: async () => {
+      const moved = await Promise.all(missing.map(({ root, path }) => quarantine(root, path)));
       return moved.filter((one) => one !== undefined);
     },
   };

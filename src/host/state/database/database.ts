@@ -8,9 +8,9 @@ import {
   type DatabaseOptions,
   identityNow,
   MEMORY,
-  moveAside,
   type OpenDatabase,
   openDatabase,
+  quarantineDatabase,
   unavailable,
 } from "./open-database.ts";
 import { diskFailure, isBusy } from "./sqlite-failure.ts";
@@ -117,7 +117,9 @@ const inTransaction = <T>(session: Session, begin: string, work: () => T): T => 
   } catch (error) {
     if (!kind.isDamage(error)) throw error;
     close(session);
-    withStateFolder(options.workspace, (folder) => moveAside(folder, identity, "damaged", options, kind));
+    withStateFolder(options.workspace, (folder) =>
+      quarantineDatabase(folder, identity, "damaged", options, kind),
+    );
     throw unavailable(kind, "was damaged and has been replaced.", error, true);
   }
 };

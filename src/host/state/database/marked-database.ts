@@ -7,7 +7,7 @@ import { STATE_DIR } from "../../../policy/paths.ts";
 import { ignoringExistence, isStillThere, type OwnFolder } from "../../own-files/own-folder.ts";
 import { NEW_FILE } from "../../own-files/replace-file.ts";
 import type { SecretKey } from "../../own-files/secret-key.ts";
-import { hasForeignFiles, identityIn, identityOf } from "./set-aside.ts";
+import { hasForeignFiles, identityIn, identityOf } from "./quarantine.ts";
 
 /** Says that a database is ours: a signature over its kind and its workspace, by a key that no workspace has. */
 export const MARK_TABLE =

@@ -8,8 +8,8 @@ import { openSecretKey } from "../../own-files/secret-key.ts";
 import { withStateFolder } from "../../own-files/state-folder.ts";
 import { blockFor, withFolderLock } from "./folder-lock.ts";
 import { type DatabaseLocation, openMarkedDatabase } from "./marked-database.ts";
+import { identityIn, identityOf, quarantine, quarantineForeign, replaceQuarantined } from "./quarantine.ts";
 import { type DatabaseSchema, prepareDatabase } from "./schema.ts";
-import { identityIn, identityOf, replaceLastAside, setAside, setForeignAside } from "./set-aside.ts";
 import { isTransient, isUnwritable, resultCode } from "./sqlite-failure.ts";
 
 export interface DatabaseOptions {
@@ -32,7 +32,7 @@ export interface DatabaseKind {
   /** How long `transact` goes on trying. */
   readonly waitMs: number;
   /** How many databases that were damaged or replaced are kept. */
-  readonly keepsAside: "all" | "last";
+  readonly keepsQuarantined: "all" | "last";
   /** Whether it lives in memory where the disk cannot be written; otherwise that is an error. */
   readonly hasMemoryFallback: boolean;
   readonly isDamage: (error: unknown) => boolean;
@@ -77,20 +77,20 @@ const REASONS = {
 } as const;
 
 /** Moves the database aside, unless another process has already replaced it. */
-export const moveAside = (
+export const quarantineDatabase = (
   folder: OwnFolder,
   seen: string | undefined,
   why: keyof typeof REASONS,
   { onWarning }: DatabaseOptions,
-  { name, title, keepsAside }: DatabaseKind,
+  { name, title, keepsQuarantined }: DatabaseKind,
 ): void => {
-  const aside = withFolderLock(folder, () => {
+  const movedTo = withFolderLock(folder, () => {
     if (seen === undefined || identityIn(folder, name) !== seen) return undefined;
-    if (keepsAside === "last") return replaceLastAside(folder, name);
-    return setAside(folder, name, why === "unsigned" ? "unsigned" : "corrupt");
+    if (keepsQuarantined === "last") return replaceQuarantined(folder, name);
+    return quarantine(folder, name, why === "unsigned" ? "unsigned" : "corrupt");
   });
-  if (aside === undefined) return;
-  onWarning(`${title} ${REASONS[why]}; it was moved to ${STATE_DIR}/${aside} and a new one was made`);
+  if (movedTo === undefined) return;
+  onWarning(`${title} ${REASONS[why]}; it was moved to ${STATE_DIR}/${movedTo} and a new one was made`);
 };
 
 const orClosed = <T>(db: DatabaseSync, work: () => T): T => {
@@ -114,16 +114,16 @@ const tryOpen = (
   try {
     const opened = openMarkedDatabase(location);
     if (opened === "unsigned") {
-      moveAside(folder, seen, "unsigned", options, kind);
+      quarantineDatabase(folder, seen, "unsigned", options, kind);
       return undefined;
     }
     const { db, identity } = opened;
     if (orClosed(db, () => prepareDatabase(db, kind.schema, location))) return { db, identity };
     db.close();
-    moveAside(folder, identity, "outdated", options, kind);
+    quarantineDatabase(folder, identity, "outdated", options, kind);
   } catch (error) {
     if (!kind.isDamage(error)) throw error;
-    moveAside(folder, seen, "damaged", options, kind);
+    quarantineDatabase(folder, seen, "damaged", options, kind);
   }
   return undefined;
 };
@@ -133,8 +133,8 @@ const openOnDisk = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase 
   const { name, title, busyMs } = kind;
   const key = openSecretKey(userState);
   return withStateFolder(workspace, (folder) => {
-    for (const aside of setForeignAside(folder, name))
-      onWarning(`something else was in place of ${title}; it was moved to ${STATE_DIR}/${aside}`);
+    for (const movedTo of quarantineForeign(folder, name))
+      onWarning(`something else was in place of ${title}; it was moved to ${STATE_DIR}/${movedTo}`);
     const location = { folder, name, workspace, key, busyMs };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const opened = tryOpen(location, options, kind);

@@ -17,8 +17,8 @@ export const identityIn = (folder: OwnFolder, name: string): string | undefined 
   return stats === undefined ? undefined : identityOf(stats);
 };
 
-/** Unlike any other, so that nothing that is already aside is written over. */
-const asideName = (name: string, why: string): string =>
+/** Unlike any other, so that nothing that is already quarantined is written over. */
+const quarantineName = (name: string, why: string): string =>
   `${name}.${why}-${new Date().toISOString().replaceAll(":", "")}.${randomBytes(3).toString("hex")}`;
 
 const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
@@ -30,14 +30,14 @@ const isPlainFileOfOurs = (stats: BigIntStats): boolean => {
  * Renames whatever SQLite would open under these names and we did not make: links, FIFOs, devices, folders, files of
  * other users and files that have another name elsewhere. Nothing of it is opened. Gives the new names.
  */
-export const setForeignAside = (folder: OwnFolder, name: string): readonly string[] => {
+export const quarantineForeign = (folder: OwnFolder, name: string): readonly string[] => {
   const moved: string[] = [];
   for (const suffix of SUFFIXES) {
     const stats = statsOf(`${folder.at}/${name}${suffix}`);
     if (stats === undefined || isPlainFileOfOurs(stats)) continue;
-    const aside = asideName(`${name}${suffix}`, "refused");
-    renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}`);
-    moved.push(aside);
+    const movedTo = quarantineName(`${name}${suffix}`, "refused");
+    renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${movedTo}`);
+    moved.push(movedTo);
   }
   return moved;
 };
@@ -50,20 +50,20 @@ export const hasForeignFiles = (folder: OwnFolder, name: string): boolean =>
   });
 
 /** Renames a database with all that belongs to it; gives the new name. */
-export const setAside = (folder: OwnFolder, name: string, why: "corrupt" | "unsigned"): string => {
-  const aside = asideName(name, why);
+export const quarantine = (folder: OwnFolder, name: string, why: "corrupt" | "unsigned"): string => {
+  const movedTo = quarantineName(name, why);
   for (const suffix of SUFFIXES) {
     try {
-      renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${aside}${suffix}`);
+      renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${movedTo}${suffix}`);
     } catch (error) {
       if (suffix === "" && statsOf(`${folder.at}/${name}`) !== undefined) throw error;
     }
   }
-  return aside;
+  return movedTo;
 };
 
 /** The same for a large database: only the last one is kept, as `.old`. */
-export const replaceLastAside = (folder: OwnFolder, name: string): string => {
+export const replaceQuarantined = (folder: OwnFolder, name: string): string => {
   const path = `${folder.at}/${name}`;
   try {
     for (const suffix of SUFFIXES) if (suffix !== "") rmSync(`${path}${suffix}`, { force: true });
@@ -71,6 +71,6 @@ export const replaceLastAside = (folder: OwnFolder, name: string): string => {
     return `${name}.old`;
   } catch {
     // Something else has that name.
-    return setAside(folder, name, "corrupt");
+    return quarantine(folder, name, "corrupt");
   }
 };
