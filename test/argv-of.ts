@@ -7,7 +7,7 @@ const CONTEXT = { home: "/home/me", variable: () => undefined };
 /** The arguments of a line that is one program, as the server would read them; names are not matched. */
 export const argvOf = async (line: string): Promise<readonly [string, ...string[]]> => {
   const [step, ...more] = readShellLine(await parseShell(line));
-  const commands = step?.run.kind === "pipeline" ? step.run.commands : [];
+  const commands = step?.body.kind === "pipeline" ? step.body.commands : [];
   const [command] = commands;
   if (command === undefined || commands.length > 1 || more.length > 0 || command.redirections.length > 0)
     throw new Error(`not one program: ${line}`);

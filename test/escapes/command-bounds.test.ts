@@ -21,7 +21,7 @@ const runIn = async (setting: (typeof settings)[number], groups: CommandGroups, 
   const runner = runnerOf(setting, groups);
   const profile: SandboxProfile = {
     writable: [workspace.root],
-    readOnly: [],
+    protectedInside: [],
     hidden: [],
     network: false,
     limits: LIMITS,

@@ -120,7 +120,7 @@ export const createStand = async (
   const inside = (name: string): string => join(workspace.root, name);
   const profile: SandboxProfile = {
     writable: [workspace.root],
-    readOnly: [inside("llmc.toml"), inside("mods/policy")],
+    protectedInside: [inside("llmc.toml"), inside("mods/policy")],
     hidden: [inside(".llmc")],
     network: false,
     ...more,

@@ -16,7 +16,7 @@ describe.each(settings)("FAIL-D6 a start that fails in $name", (setting) => {
     async (what) => {
       await using workspace = await createWorkspace({ "work/x": "" });
       const runner = runnerOf(setting);
-      const profile = { writable: [workspace.root], readOnly: [], hidden: [], network: false };
+      const profile = { writable: [workspace.root], protectedInside: [], hidden: [], network: false };
       const cwd = `${workspace.root}/work`;
       const start = async (): Promise<void> => {
         const argument = what.startsWith("too long") ? "x".repeat(300_000) : "x";

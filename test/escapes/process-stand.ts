@@ -20,7 +20,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
       const request = { cwd: root, timeoutMs: 1 };
       return work({
         request: { ...request, argv: ["/bin/sh", "-c", script] },
-        profile: { writable: [root], readOnly: [], hidden: [], network: false },
+        profile: { writable: [root], protectedInside: [], hidden: [], network: false },
       });
     },
   };

@@ -32,13 +32,13 @@ const linkAt = (path: string): string | undefined => {
 };
 
 /** Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. */
-export const leadsTo = (path: string, linksLeft = MAX_LINKS): string => {
+export const resolveTarget = (path: string, linksLeft = MAX_LINKS): string => {
   const real = realOf(path);
   if (real !== undefined || path === "/" || linksLeft === 0) return real ?? path;
-  const folder = leadsTo(posix.dirname(path), linksLeft);
+  const folder = resolveTarget(posix.dirname(path), linksLeft);
   const here = posix.join(folder, posix.basename(path));
   const target = linkAt(here);
-  return target === undefined ? here : leadsTo(posix.resolve(folder, target), linksLeft - 1);
+  return target === undefined ? here : resolveTarget(posix.resolve(folder, target), linksLeft - 1);
 };
 
 const list = (folder: string): readonly Dirent[] => {
@@ -70,7 +70,7 @@ const addLinks = (top: string, first: ObeyedElsewhere["kind"], add: Add): void =
       const path = posix.join(folder, entry.name);
       const inner = entry.name === "hooks" ? "hooks" : kind;
       if (entry.isSymbolicLink()) add(inner, path);
-      const next = entry.isSymbolicLink() && inner === "hooks" ? leadsTo(path) : path;
+      const next = entry.isSymbolicLink() && inner === "hooks" ? resolveTarget(path) : path;
       const isData = inner === "config" && DATA.has(entry.name);
       if (isData || seen.has(next) || !isFolder(next)) continue;
       seen.add(next);
@@ -90,10 +90,10 @@ const settingsWithIncluded = (file: string, add: Add, seen: Set<string>): readon
   if (seen.has(file) || seen.size > MAX_INCLUDED) return [];
   seen.add(file);
   // A file that is not valid UTF-8 may still contain paths that are.
-  const text = readSmallFile(leadsTo(file), MAX_CONFIG_BYTES)?.toString() ?? "";
+  const text = readSmallFile(resolveTarget(file), MAX_CONFIG_BYTES)?.toString() ?? "";
   return (parseGitConfig(text) ?? []).flatMap((setting) => {
     if (!isInclude(setting)) return [setting];
-    const folders = new Set([posix.dirname(file), posix.dirname(leadsTo(file))]);
+    const folders = new Set([posix.dirname(file), posix.dirname(resolveTarget(file))]);
     return pathsIn(setting.value, [...folders]).flatMap((included) => {
       add("config", included);
       return settingsWithIncluded(included, add, seen);
@@ -120,7 +120,7 @@ export const obeyedElsewhere = (entry: string): readonly ObeyedElsewhere[] => {
   const dirs = directoriesOf(gitDir);
   const found = new Map<string, ObeyedElsewhere>();
   const add: Add = (kind, name) => {
-    const real = leadsTo(name);
+    const real = resolveTarget(name);
     // Hooks count inside as well: git writes there, and must not write those.
     if (kind === "hooks" || !insideRoots(real, dirs)) found.set(`${kind} ${name}`, { kind, name, real });
   };
@@ -133,7 +133,7 @@ export const obeyedElsewhere = (entry: string): readonly ObeyedElsewhere[] => {
   const hooks = valuesOf("core.hookspath", [top, ...valuesOf("core.worktree", dirs)]);
   for (const folder of hooks) {
     add("hooks", folder);
-    addLinks(leadsTo(folder), "hooks", add);
+    addLinks(resolveTarget(folder), "hooks", add);
   }
   for (const dir of dirs) addLinks(dir, "config", add);
   return [...found.values()];

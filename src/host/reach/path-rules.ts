@@ -4,7 +4,7 @@ import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
 
 /** The target of a path; undefined if it does not exist. */
-export const followed = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
+export const resolveLinks = (path: string): { readonly real: string; readonly stats: Stats } | undefined => {
   try {
     const real = realpathSync.native(path);
     return { real, stats: statSync(real) };

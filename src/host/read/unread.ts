@@ -13,7 +13,7 @@ export const NOTHING_UNREAD: Unread = { total: 0, first: [] };
 const MAX_NAMED = 5;
 const MAX_PATH_CHARS = 200;
 
-const nameable = (path: string): string =>
+const shortenPath = (path: string): string =>
   ellipsize(showControls(path).replaceAll(/[\t\r\n]/g, "?"), MAX_PATH_CHARS);
 
 /** Counts all, and holds the first of them. */
@@ -23,7 +23,7 @@ export const createUnread = () => {
   return {
     add: (path: string): void => {
       total++;
-      first = [...first, nameable(path)].sort().slice(0, MAX_NAMED);
+      first = [...first, shortenPath(path)].sort().slice(0, MAX_NAMED);
     },
     finish: (): Unread => ({ total, first }),
   };

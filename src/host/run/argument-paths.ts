@@ -3,8 +3,8 @@ import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { leadsTo } from "../git/obeyed-elsewhere.ts";
-import { followed } from "../reach/path-rules.ts";
+import { resolveTarget } from "../git/obeyed-elsewhere.ts";
+import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 
 /**
@@ -30,7 +30,7 @@ export const refuseSecrets = (
 ): void => {
   for (const path of args.flatMap(pathsIn))
     for (const named of new Set(folders.map((folder) => posix.resolve(folder, path)))) {
-      const found = followed(named);
+      const found = resolveLinks(named);
       // What is not there is a pattern, a message or a branch, and nothing that could be read.
       if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
         throw pathDenied(path, "denylist", rules);
@@ -38,7 +38,11 @@ export const refuseSecrets = (
 };
 
 /** Git reads some of its arguments from where it was told to go, others from the top of the work tree. */
-export const gitFolders = (args: readonly string[], cwd: string, { rules }: Reach): readonly string[] => {
+export const foldersGitReadsFrom = (
+  args: readonly string[],
+  cwd: string,
+  { rules }: Reach,
+): readonly string[] => {
   const target = changedFolders(args).reduce((from, step) => posix.resolve(from, step), cwd);
   const folders = [cwd];
   for (
@@ -60,7 +64,7 @@ export const refuseGitDirectories = (
     for (const folder of folders) {
       const named = posix.resolve(folder, path);
       // It or its parent folder may be a link into a git directory, even if the file does not exist yet.
-      const real = leadsTo(named);
+      const real = resolveTarget(named);
       if (insideRoots(named, gitDirs) || insideRoots(real, gitDirs))
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
           hint: "Name files of the work tree, branches or commits.",

@@ -6,7 +6,7 @@ import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import { findRipgrep } from "../search/ripgrep.ts";
-import { gitFolders, refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
+import { foldersGitReadsFrom, refuseOutside, refuseSecrets, withoutNames } from "./argument-paths.ts";
 import type { CommandRunner, JudgedCommand } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
@@ -114,7 +114,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const [, ...rest] = requestedArgv;
         refuseSecrets(
           rest,
-          name === "git" ? gitFolders(rest, located.realPath, reach) : [located.realPath],
+          name === "git" ? foldersGitReadsFrom(rest, located.realPath, reach) : [located.realPath],
           reach,
         );
         const tier = await options.runner.tier();

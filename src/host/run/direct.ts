@@ -117,13 +117,13 @@ const outcomeOf = ({ exitCode, signalCode }: ChildProcess): DirectOutcome => ({
   signal: signalCode ?? undefined,
 });
 
-const closed = async (streams: readonly Readable[]): Promise<"closed"> => {
+const waitForClose = async (streams: readonly Readable[]): Promise<"closed"> => {
   await Promise.all(streams.map((stream) => new Promise<void>((resolve) => stream.once("close", resolve))));
   return "closed";
 };
 
 /** The end of the output as far as it is the command's own. */
-const drained = async (streams: readonly Readable[], allClosed: Promise<"closed">): Promise<void> => {
+const drain = async (streams: readonly Readable[], allClosed: Promise<"closed">): Promise<void> => {
   let bytes = 0;
   for (const stream of streams) {
     stream.on("data", (chunk: Buffer) => {
@@ -161,10 +161,10 @@ export const runDirect = async (call: DirectCall): Promise<DirectOutcome> => {
   streams.forEach((stream, i) => {
     stream.on("data", (chunk: Buffer) => onOutput?.(i === 0 ? "stdout" : "stderr", chunk));
   });
-  const allClosed = closed(streams);
+  const allClosed = waitForClose(streams);
   try {
     await exited;
-    await drained(streams, allClosed);
+    await drain(streams, allClosed);
     return outcomeOf(child);
   } finally {
     stop();
@@ -193,7 +193,7 @@ export const runThrough = async (
   }
   try {
     // Otherwise our own reader would also wait until every holder of the pipe has closed it.
-    await Promise.all([exited, closed(streams)]);
+    await Promise.all([exited, waitForClose(streams)]);
     return { ...outcomeOf(child), isCounted };
   } finally {
     stop();

@@ -11,7 +11,7 @@ import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
 import { plainLaunch } from "./tiers/plain.ts";
 import { createSandboxFileStore, type SandboxFileStore, type SandboxFiles } from "./tiers/sandbox-files.ts";
-import { type CommandGroup, type CommandGroups, createCommandGroups, entering } from "./tree/cgroup.ts";
+import { type CommandGroup, type CommandGroups, createCommandGroups, enterGroup } from "./tree/cgroup.ts";
 import { createMark } from "./tree/limits.ts";
 import type { Launch, ProcessTree } from "./tree/process-tree.ts";
 import { sealDescriptors } from "./tree/seal-descriptors.ts";
@@ -60,8 +60,8 @@ const openGroup = (
 
 /** The wanted profile, with our own files hidden where a root holds them, and limits for each process where it is watched. */
 const completeProfile = (wanted: SandboxProfile, base: string, isWatched: boolean): SandboxProfile => {
-  const { limits, writable, readable = [], hidden } = wanted;
-  const isExposed = [...writable, ...readable].some((root) => isInside(base, root));
+  const { limits, writable, readableRoots = [], hidden } = wanted;
+  const isExposed = [...writable, ...readableRoots].some((root) => isInside(base, root));
   return {
     ...wanted,
     ...(isExposed ? { hidden: [...hidden, base] } : {}),
@@ -109,7 +109,7 @@ export const prepareRun = async (
       const [wrapper, ...first] = tier === "plain" ? prefix : [];
       const launch =
         wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
-      return group === undefined ? launch : { ...launch, ...entering(group, launch) };
+      return group === undefined ? launch : { ...launch, ...enterGroup(group, launch) };
     },
     quarantine: async (phase) => {
       // Both are done even if one of them fails.

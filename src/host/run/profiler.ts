@@ -4,9 +4,9 @@ import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { followed } from "../reach/path-rules.ts";
+import { resolveLinks } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
-import { gitFolders, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
+import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
@@ -28,7 +28,7 @@ import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
-import { beyondReach } from "./tiers/beyond-reach.ts";
+import { createReachCheck } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
@@ -42,15 +42,15 @@ interface ProfilerOptions {
 }
 
 const refuseUnsure = (): LlmcError =>
-  new LlmcError("forbidden", "git is not run in this repository: settings of one inside it cannot be read.", {
+  new LlmcError("forbidden", "git was not run: the configuration of a nested repository cannot be read.", {
     hint: "A configuration that includes others, or is not UTF-8, is only read in a sandbox (see `llmc doctor`).",
   });
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
-const gitFolder = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
+const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
   const folder = steps.reduce((from, step) => {
     const next = posix.resolve(from, step);
-    return followed(next)?.real ?? next;
+    return resolveLinks(next)?.real ?? next;
   }, cwd);
   if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
   return folder;
@@ -90,7 +90,7 @@ interface Scanned {
 
 /** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
 const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
-  const folder = gitFolder(cwd, changedFolders(args), reach);
+  const folder = resolveGitStart(cwd, changedFolders(args), reach);
   const repository = findRepository(folder, reach.rules.roots);
   if (repository !== undefined) checkRepository(repository, reach.rules.roots);
   return { folder, repository };
@@ -120,7 +120,7 @@ const checkSettings = (
   if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
   refuseBorrowedFiles(folders, reach);
   if (mayRun) return { settings: [], isSure: true };
-  refuseGitDirectories(args, gitFolders(args, cwd, reach), [...folders, ...nested]);
+  refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
   refusePlannedPrograms(repository);
   return programsOff(folders);
 };
@@ -177,13 +177,14 @@ const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Pro
 const prepareUndo = (
   repository: GitRepository | undefined,
   tier: Tier,
-  { readOnly }: SandboxProfile,
+  { protectedInside }: SandboxProfile,
   roots: readonly string[],
 ): (() => Promise<readonly Quarantined[]>) => {
   if (repository === undefined) return async () => [];
   const before = takeOwnState(repository);
   // Mounts held these, so that only the user can have changed them.
-  const isBeyondReach = (path: string): boolean => tier === "bubblewrap" && insideRoots(path, readOnly);
+  const isBeyondReach = (path: string): boolean =>
+    tier === "bubblewrap" && insideRoots(path, protectedInside);
   return () =>
     undoOwnChanges({
       repository,
@@ -237,7 +238,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const toolChains = opened.folders;
     const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
     if (!writes) return { ...prepared, quarantineNew: undefined };
-    const isBeyondReach = beyondReach(tier, profile);
+    const isBeyondReach = createReachCheck(tier, profile);
     const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
-import { followed } from "../reach/path-rules.ts";
+import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 
 /** What the operator opened to commands besides the roots. */
@@ -23,7 +23,7 @@ const namesIn = (folder: string): readonly string[] => {
 
 /** Asked before each command, since a tool chain may be installed at any time. Folders that do not exist are left out. */
 export const openReadPaths = (paths: readonly string[], { rules, isWithheld }: Reach): ReadPaths => {
-  const real = paths.flatMap((path) => followed(path)?.real ?? []);
+  const real = paths.flatMap((path) => resolveLinks(path)?.real ?? []);
   const folders = [...new Set(real)].filter(
     (path) => !insideRoots(path, rules.roots) && !insideRoots(path, rules.privateDirs),
   );

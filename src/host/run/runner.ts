@@ -169,7 +169,7 @@ const works = async (state: State, tier: Tier): Promise<boolean> => {
     cwd: "/",
     timeoutMs: 10_000,
   } as const;
-  const profile = { writable: [], readOnly: [], hidden: [], network: false };
+  const profile = { writable: [], protectedInside: [], hidden: [], network: false };
   const outcome = await runIn(state, tier, { request, profile }, undefined).catch(() => undefined);
   return outcome?.exitCode === 7;
 };

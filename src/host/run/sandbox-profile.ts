@@ -60,11 +60,11 @@ const cannotBeNamed = (): LlmcError =>
 const MAX_MOUNT_BYTES = 2048;
 
 /** The path itself, or the nearest parent folder whose path can be passed to a sandbox. */
-const nameable = (path: string, roots: readonly string[]): string => {
+const nearestNameable = (path: string, roots: readonly string[]): string => {
   if (path.isWellFormed() && Buffer.byteLength(path) <= MAX_MOUNT_BYTES) return path;
   const above = posix.dirname(path);
   if (!insideRoots(above, roots) || roots.includes(above)) throw cannotBeNamed();
-  return nameable(above, roots);
+  return nearestNameable(above, roots);
 };
 
 const pathsOf = (
@@ -75,7 +75,7 @@ const pathsOf = (
   ...new Set(
     findings
       .filter((finding) => finding.kind === kind && !finding.isLink)
-      .map(({ path }) => nameable(path, roots)),
+      .map(({ path }) => nearestNameable(path, roots)),
   ),
 ];
 
@@ -102,7 +102,7 @@ const needsNamespaces = (): LlmcError =>
     },
   );
 
-/** Git's own repository is open to a git that may write, but for what git executes or obeys. */
+/** Git's own repository is writable for git that may write, except what git executes or obeys. */
 const readOnlyGit = (
   gitDirs: readonly string[],
   { git, noFork, guardsNames }: ProfileRequest,
@@ -156,7 +156,8 @@ export const buildProfile = (
     noFork: request.noFork,
     limits: request.limits,
   };
-  if (!request.writes) return { ...shared, writable: [], readable: [...roots, ...opened], readOnly: [] };
+  if (!request.writes)
+    return { ...shared, writable: [], readableRoots: [...roots, ...opened], protectedInside: [] };
 
   const gitDirs = pathsOf(findings, "git", roots);
   // Git with write access may check out start-up files with a branch; nobody may change hooks and configuration.
@@ -164,7 +165,7 @@ export const buildProfile = (
   const elsewhere = elsewherePaths(
     request,
     obeyedNames.filter(({ real }) => inRoots(real)),
-  ).map((path) => nameable(path, roots));
+  ).map((path) => nearestNameable(path, roots));
   const placed = readOnlyPaths(reach).filter(
     (path) => request.git === undefined || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
@@ -172,18 +173,24 @@ export const buildProfile = (
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
   ].filter(inRoots);
   const own = request.git?.repository;
-  const reopened =
+  const writableAgain =
     own === undefined
       ? []
       : [own.gitDir, own.commonDir].filter((path) =>
           guarded.some((other) => other !== path && insideRoots(path, [other])),
         );
   if (guarded.length <= MAX_READ_ONLY)
-    return { ...shared, writable: roots, readable: opened, readOnly: guarded, reopened };
+    return { ...shared, writable: roots, readableRoots: opened, protectedInside: guarded, writableAgain };
 
   // Rather than guard hundreds of names, only the project around the working directory is writable.
   const project = projectOf(request.cwd, roots, findings);
   const inProject = guarded.filter((path) => insideRoots(path, [project]));
   if (inProject.length > MAX_READ_ONLY) throw tooManyProtected(inProject.length);
-  return { ...shared, writable: [project], readable: [...roots, ...opened], readOnly: inProject, reopened };
+  return {
+    ...shared,
+    writable: [project],
+    readableRoots: [...roots, ...opened],
+    protectedInside: inProject,
+    writableAgain,
+  };
 };

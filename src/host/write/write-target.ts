@@ -133,7 +133,10 @@ export const explainDeadEnd = async (
   return explained.code === "file_not_found" ? writeDenied(requestedPath, "link") : explained;
 };
 
-const leadsTo = async ({ requestedPath, at, realPath }: WriteTarget, reach: WriteReach): Promise<string> => {
+const resolveTarget = async (
+  { requestedPath, at, realPath }: WriteTarget,
+  reach: WriteReach,
+): Promise<string> => {
   const judge = (real: string): void => reach.refuseOutside(requestedPath, real);
   const target = await reach.locate(at, judge).catch(async (error: unknown) => {
     throw await explainDeadEnd(error, requestedPath, realPath, reach);
@@ -156,7 +159,7 @@ export const findTarget = async (
     const target = await openTarget(requestedPath, path, reach);
     if (!follow || target.stats?.isSymbolicLink() !== true) return target;
     try {
-      path = await leadsTo(target, reach);
+      path = await resolveTarget(target, reach);
     } finally {
       target.close();
     }

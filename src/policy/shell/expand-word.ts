@@ -34,7 +34,7 @@ export const tooMany = (): LlmcError =>
   });
 
 /** Variables and braces multiply: a line of a hundred bytes can stand for gigabytes. */
-const createRoom = (): ((text: string) => string) => {
+const createCharBudget = (): ((text: string) => string) => {
   let left = MAX_CHARS;
   return (text) => {
     left -= text.length;
@@ -69,7 +69,7 @@ const expandBraces = (word: ShellWord): readonly ShellWord[] => {
   if (line.split("{").length > MAX_BRACES) throw tooMany();
   const expanded = expandBraceText(line, MAX_FIELDS);
   if (expanded.length > MAX_FIELDS) throw tooMany();
-  expanded.forEach(createRoom());
+  expanded.forEach(createCharBudget());
   return expanded.map((one) =>
     one.split(/([\u{F0000}-\u{FFFFD}])/u).flatMap((piece): ShellWord => {
       if (piece === "") return [];
@@ -109,7 +109,7 @@ const variableValue = (name: string, { variable }: ExpansionContext): string => 
 const splitFields = (
   word: ShellWord,
   context: ExpansionContext,
-  within: (text: string) => string,
+  spend: (text: string) => string,
 ): readonly Field[] => {
   const fields: Piece[][] = [];
   let current: Piece[] | undefined;
@@ -123,10 +123,10 @@ const splitFields = (
   };
   for (const part of word) {
     if (part.kind === "text") {
-      add({ text: within(part.text), isQuoted: part.isQuoted });
+      add({ text: spend(part.text), isQuoted: part.isQuoted });
       continue;
     }
-    const value = within(variableValue(part.name, context));
+    const value = spend(variableValue(part.name, context));
     if (part.isQuoted) {
       add({ text: value, isQuoted: true });
       continue;
@@ -142,15 +142,15 @@ const splitFields = (
 
 /** The arguments that a word stands for: braces, `~` and variables, in the shell's order. */
 export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
-  const within = createRoom();
-  return expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context, within));
+  const spend = createCharBudget();
+  return expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context, spend));
 };
 
 /** As one string, without splitting: the value of an assignment, a here-string. */
 export const expandToText = (word: ShellWord, context: ExpansionContext): string => {
-  const within = createRoom();
+  const spend = createCharBudget();
   return expandTilde(word, context.home)
-    .map((part) => within(part.kind === "text" ? part.text : variableValue(part.name, context)))
+    .map((part) => spend(part.kind === "text" ? part.text : variableValue(part.name, context)))
     .join("");
 };
 

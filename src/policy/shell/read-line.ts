@@ -137,15 +137,15 @@ const withRedirections = (command: ShellCommand, added: readonly Redirection[]):
 /** The grammar hangs a redirection on the whole pipeline or list; a shell gives it to the last command of it. */
 const redirectLast = (line: ShellLine, added: readonly Redirection[], source: ShellTree): ShellLine => {
   const last = line.at(-1);
-  if (last?.run.kind !== "pipeline")
+  if (last?.body.kind !== "pipeline")
     throw refuseConstruct("redirecting a group", source.text, "Put the redirection behind each command.");
-  const [first, ...rest] = last.run.commands;
+  const [first, ...rest] = last.body.commands;
   const end = rest.pop();
   const commands =
     end === undefined
       ? ([withRedirections(first, added)] as const)
       : ([first, ...rest, withRedirections(end, added)] as const);
-  return [...line.slice(0, -1), { ...last, run: { ...last.run, commands } }];
+  return [...line.slice(0, -1), { ...last, body: { ...last.body, commands } }];
 };
 
 const readPipeline = (node: ShellTree): Pipeline => {
@@ -159,14 +159,14 @@ const readPipeline = (node: ShellTree): Pipeline => {
     }
     if (!child.isNamed) continue;
     const [step, ...more] = readStatement(child);
-    if (step?.run.kind !== "pipeline" || more.length > 0)
+    if (step?.body.kind !== "pipeline" || more.length > 0)
       throw refuseConstruct(
         "a group in a pipeline",
         child.text,
         "Run the group on its own and write to a file.",
       );
-    isNegated ||= at === 0 && step.run.isNegated;
-    commands.push(...step.run.commands);
+    isNegated ||= at === 0 && step.body.isNegated;
+    commands.push(...step.body.commands);
   }
   const [first, ...rest] = commands;
   if (first === undefined) throw unsupported(node);
@@ -174,7 +174,7 @@ const readPipeline = (node: ShellTree): Pipeline => {
   return { ...pipeline(first, ...rest), isNegated };
 };
 
-const always = (run: Pipeline | Group): ShellLine => [{ when: "always", run }];
+const always = (body: Pipeline | Group): ShellLine => [{ when: "always", body }];
 
 const readGroup = (node: ShellTree, isSubshell: boolean): ShellLine =>
   always({ kind: "group", isSubshell, isNegated: false, line: readStatements(node) });
@@ -182,7 +182,7 @@ const readGroup = (node: ShellTree, isSubshell: boolean): ShellLine =>
 const negate = (line: ShellLine, source: ShellTree): ShellLine => {
   const [first, ...rest] = line;
   if (first === undefined) throw unsupported(source);
-  return [{ ...first, run: { ...first.run, isNegated: true } }, ...rest];
+  return [{ ...first, body: { ...first.body, isNegated: true } }, ...rest];
 };
 
 const readList = (node: ShellTree): ShellLine => {
@@ -253,7 +253,7 @@ const checkCount = (count: number, max: number, what: string): void => {
 
 const countCommands = (line: ShellLine): number =>
   line.reduce(
-    (sum, { run }) => sum + (run.kind === "group" ? countCommands(run.line) : run.commands.length),
+    (sum, { body }) => sum + (body.kind === "group" ? countCommands(body.line) : body.commands.length),
     0,
   );
 

@@ -11,8 +11,8 @@ const CONTEXT = { home: "/home/me", variable: (name: string) => ({ A: "one two",
 /** The arguments of the only command of a line. */
 const argvOf = async (line: string): Promise<string[]> => {
   const [step] = await read(line);
-  if (step?.run.kind !== "pipeline") throw new Error("not one command");
-  return step.run.commands[0].args.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
+  if (step?.body.kind !== "pipeline") throw new Error("not one command");
+  return step.body.commands[0].args.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
 };
 
 describe("REQ-D23: words", () => {
@@ -40,8 +40,8 @@ describe("REQ-D23: words", () => {
 
   test("globs are told from letters", async () => {
     const [step] = await read("ls *.js 'a*' [a-c]?.ts a\\*b src/**/x \"q\"*");
-    if (step?.run.kind !== "pipeline") throw new Error("not one command");
-    const fields = step.run.commands[0].args.flatMap((word) => expandWord(word, CONTEXT));
+    if (step?.body.kind !== "pipeline") throw new Error("not one command");
+    const fields = step.body.commands[0].args.flatMap((word) => expandWord(word, CONTEXT));
     expect(fields.map(globSegments)).toEqual([
       undefined,
       ["*.js"],

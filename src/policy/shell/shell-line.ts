@@ -59,7 +59,7 @@ export interface Group {
 /** The shell knows no precedence between `&&` and `||`: each step looks at the exit code before it. */
 export interface ShellStep {
   readonly when: "always" | "success" | "failure";
-  readonly run: Pipeline | Group;
+  readonly body: Pipeline | Group;
 }
 
 export type ShellLine = readonly ShellStep[];

@@ -3,7 +3,7 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { isPlainKey } from "../../git/config.ts";
 import { isInclude, refusedRepository, settingsByFile } from "../../git/files.ts";
-import { followed } from "../../reach/path-rules.ts";
+import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
 
 /** Where its configuration says that the work tree or attributes lie. */
@@ -51,7 +51,7 @@ export const refuseConfiguredFiles = (
       // Git resolves only this one relative to the git directory, because it is read before the work tree is known.
       const folders = key === "core.worktree" ? [dir] : [dir, ...startingPoints];
       for (const path of meanings(value, folders)) {
-        const found = followed(path);
+        const found = resolveLinks(path);
         if (found === undefined) continue;
         const isOutside = !insideRoots(found.real, rules.roots) && !isPlainKey(key) && !NOT_READ.test(key);
         if (isOutside || isWithheld(path) || isWithheld(found.real, found.stats))

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
-import { followed } from "../../reach/path-rules.ts";
+import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
 import type { GitRepository } from "./repository.ts";
 
@@ -36,7 +36,7 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
       const path = posix.join(dir, entry.name);
       if (entry.isDirectory()) visit(path, top);
       else if (entry.isSymbolicLink()) {
-        const found = followed(path);
+        const found = resolveLinks(path);
         if (found !== undefined && !insideRoots(found.real, dirs))
           throw refusedRepository("a link in its git directory leads to a file outside it");
         // The file itself is checked, not its name, because a branch may have any name.

@@ -1,5 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
+import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../../policy/reach.ts";
@@ -95,7 +96,7 @@ const submodulesOf = (commonDir: string): readonly string[] => {
   const found: string[] = [];
   for (const folder of folders) {
     if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
-    if (!isEmptyOr(folder, () => true)) continue;
+    if (!isMissingOrRealFolder(folder)) continue;
     const names = exists(folder) ? readdirSync(folder) : [];
     if (names.includes("HEAD")) {
       found.push(folder);
@@ -155,7 +156,7 @@ const OBEYED = [
 /** Of every work tree that was added: what leads to its settings. */
 const pointersOf = (commonDir: string): readonly string[] => {
   const folder = posix.join(commonDir, "worktrees");
-  const names = isEmptyOr(folder, () => true) && exists(folder) ? readdirSync(folder) : [];
+  const names = isMissingOrRealFolder(folder) && exists(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) =>
     ["commondir", "gitdir", "config.worktree"].map((file) => posix.join(folder, name, file)),
   );
@@ -169,14 +170,16 @@ export const obeyedParts = ({ gitDir, commonDir }: GitRepository): readonly stri
     posix.join(dir, "objects/info/http-alternates"),
   ]);
 
-/** Whether a folder is missing, or is a real one, no link, in which every name is fine. */
-const isEmptyOr = (folder: string, isFine: (name: string) => boolean): boolean => {
+/** Whether a folder is missing, or is a real one, no link, in which every name is allowed. */
+const isMissingOrHolds = (folder: string, isAllowed: (name: string) => boolean): boolean => {
   try {
-    return lstatSync(folder).isDirectory() && readdirSync(folder).every(isFine);
+    return lstatSync(folder).isDirectory() && readdirSync(folder).every(isAllowed);
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ENOENT";
+    return systemErrorCode(error) === "ENOENT";
   }
 };
+
+const isMissingOrRealFolder = (folder: string): boolean => isMissingOrHolds(folder, () => true);
 
 /** More than a fresh clone of a large repository has. */
 const MAX_INNER_FOLDERS = 5000;
@@ -226,7 +229,9 @@ const isPlainEntry = (dir: string, entry: Dirent): boolean => {
   if (entry.name === "hooks") return readdirSync(path).every((name) => name.endsWith(".sample"));
   if (entry.name === "branches") return readdirSync(path).length === 0;
   if (entry.name === "info") return readdirSync(path).every((name) => PLAIN_INFO.has(name));
-  return entry.name !== "objects" || isEmptyOr(posix.join(path, "info"), (name) => PLAIN_INFO.has(name));
+  return (
+    entry.name !== "objects" || isMissingOrHolds(posix.join(path, "info"), (name) => PLAIN_INFO.has(name))
+  );
 };
 
 /**

@@ -1,7 +1,7 @@
 import { toLlmcError } from "../../../base/error.ts";
 import type { Pipeline, ShellLine } from "../../../policy/shell/shell-line.ts";
 import type { ShellState } from "./shell-state.ts";
-import { builtinOf, isProgram, passGate, type Run, stageOf } from "./stage.ts";
+import { builtinOf, isProgram, type LineExecution, passGate, stageOf } from "./stage.ts";
 import { checkRedirections } from "./streams.ts";
 
 /** What a later part finds may be made by an earlier one. */
@@ -10,30 +10,38 @@ const isMissing = (thrown: unknown): boolean => {
   return code === "file_not_found" || code === "not_a_directory";
 };
 
-const judgePipeline = async (run: Run, { commands }: Pipeline, state: ShellState): Promise<ShellState> => {
+const judgePipeline = async (
+  execution: LineExecution,
+  { commands }: Pipeline,
+  state: ShellState,
+): Promise<ShellState> => {
   for (const command of commands) {
-    const stage = await stageOf(run, command, state);
-    await checkRedirections(command.redirections, stage.state, run, run.signal);
+    const stage = await stageOf(execution, command, state);
+    await checkRedirections(command.redirections, stage.state, execution, execution.signal);
     if (isProgram(stage))
-      await passGate(run, stage, async () => {}).catch((thrown: unknown) => {
+      await passGate(execution, stage, async () => {}).catch((thrown: unknown) => {
         if (!isMissing(thrown)) throw thrown;
       });
     if (commands.length > 1) continue;
     if (stage.argv.length === 0) return stage.state;
     const [, ...args] = stage.argv;
-    const after = await builtinOf(stage)?.(args, state, run.access, run.signal);
+    const after = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
     if (after !== undefined) return after.state;
   }
   return state;
 };
 
 /** Judges every program, option and file of the line before anything starts; one refusal refuses the line. */
-export const judgeLine = async (run: Run, line: ShellLine, before: ShellState): Promise<ShellState> => {
+export const judgeLine = async (
+  execution: LineExecution,
+  line: ShellLine,
+  before: ShellState,
+): Promise<ShellState> => {
   let state = before;
-  for (const { run: part } of line) {
-    if (part.kind === "pipeline") state = await judgePipeline(run, part, state);
+  for (const { body: part } of line) {
+    if (part.kind === "pipeline") state = await judgePipeline(execution, part, state);
     else {
-      const after = await judgeLine(run, part.line, state);
+      const after = await judgeLine(execution, part.line, state);
       if (!part.isSubshell) state = after;
     }
   }

@@ -8,49 +8,67 @@ import { judgeLine } from "./judge-line.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
 import { runPipeline } from "./run-pipeline.ts";
 import type { ShellState } from "./shell-state.ts";
-import { builtinOf, isProgram, type LineRunnerParts, type Run, stageOf } from "./stage.ts";
+import { builtinOf, isProgram, type LineExecution, type LineRunnerParts, stageOf } from "./stage.ts";
 
-/** What a shell answers for a program that it may not run. */
+/** What a shell answers for a program that it may not execution. */
 const CANNOT_RUN = 126;
 
-const negated = (run: Run, part: Pipeline | Group, state: ShellState): ShellState => {
-  if (!part.isNegated || run.timedOut) return state;
+const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellState): ShellState => {
+  if (!part.isNegated || execution.timedOut) return state;
   const lastExit = state.lastExit === 0 ? 1 : 0;
-  run.last = { exitCode: lastExit, signal: undefined };
+  execution.last = { exitCode: lastExit, signal: undefined };
   return { ...state, lastExit };
 };
 
 /** What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. */
-const failLater = (run: Run, thrown: unknown, state: ShellState): ShellState => {
-  stopIfAborted(run.signal);
-  if (run.programs.length === 0) throw thrown;
+const failLater = (execution: LineExecution, thrown: unknown, state: ShellState): ShellState => {
+  stopIfAborted(execution.signal);
+  if (execution.programs.length === 0) throw thrown;
   const { message, hint } = toLlmcError(thrown);
   const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
-  run.call.onOutput?.("stderr", Buffer.from(text));
-  run.last = { exitCode: CANNOT_RUN, signal: undefined };
+  execution.call.onOutput?.("stderr", Buffer.from(text));
+  execution.last = { exitCode: CANNOT_RUN, signal: undefined };
   return { ...state, lastExit: CANNOT_RUN };
 };
 
-const runPart = async (run: Run, part: Pipeline | Group, state: ShellState): Promise<ShellState> => {
+const runPart = async (
+  execution: LineExecution,
+  part: Pipeline | Group,
+  state: ShellState,
+): Promise<ShellState> => {
   if (part.kind === "pipeline")
-    return runPipeline(run, part, state).catch((thrown: unknown) => failLater(run, thrown, state));
-  const after = await runLine(run, part.line, state);
+    return runPipeline(execution, part, state).catch((thrown: unknown) =>
+      failLater(execution, thrown, state),
+    );
+  const after = await runLine(execution, part.line, state);
   return part.isSubshell ? { ...state, lastExit: after.lastExit } : after;
 };
 
-const runLine = async (run: Run, line: ShellLine, before: ShellState): Promise<ShellState> => {
+const runLine = async (
+  execution: LineExecution,
+  line: ShellLine,
+  before: ShellState,
+): Promise<ShellState> => {
   let state = before;
-  for (const { when, run: part } of line) {
-    if (run.timedOut) break;
+  for (const { when, body } of line) {
+    if (execution.timedOut) break;
     if (when !== "always" && (state.lastExit === 0) !== (when === "success")) continue;
-    state = negated(run, part, await runPart(run, part, state));
+    state = negate(execution, body, await runPart(execution, body, state));
   }
   return state;
 };
 
 const firstState = (cwd: string): ShellState => ({ cwd, previousCwd: undefined, variables: {}, lastExit: 0 });
 
-const outcomeOf = ({ last, timedOut, tier, limit, quarantined, programs, speakers }: Run): LineOutcome => {
+const outcomeOf = ({
+  last,
+  timedOut,
+  tier,
+  limit,
+  quarantined,
+  programs,
+  speakers,
+}: LineExecution): LineOutcome => {
   const [speaker, ...more] = speakers;
   const isAlone = programs.length === 1 && more.length === 0 && speaker !== "builtin";
   return { ...last, timedOut, tier, limit, quarantined, programs, sole: isAlone ? speaker : undefined };
@@ -61,7 +79,7 @@ const literal = (argument: string) => [{ kind: "text", text: argument, isQuoted:
 const oneCommand = (argv: readonly string[]): ShellLine => [
   {
     when: "always",
-    run: {
+    body: {
       kind: "pipeline",
       isNegated: false,
       commands: [{ assignments: [], args: argv.map(literal), redirections: [] }],
@@ -75,7 +93,11 @@ const readLine = async (parse: ParseShell, line: string): Promise<ShellLine> => 
   return plain === undefined ? readShellLine(await parse(line)) : oneCommand(plain);
 };
 
-const startRun = (parts: LineRunnerParts, call: LineCall, signal: AbortSignal | undefined): Run => ({
+const startExecution = (
+  parts: LineRunnerParts,
+  call: LineCall,
+  signal: AbortSignal | undefined,
+): LineExecution => ({
   ...parts,
   call,
   signal,
@@ -90,13 +112,17 @@ const startRun = (parts: LineRunnerParts, call: LineCall, signal: AbortSignal | 
 });
 
 /** Finds the one program of a line that only changes directory and sets variables before it. */
-const findSingle = async (run: Run, line: ShellLine, before: ShellState): Promise<SingleProgram> => {
+const findSingle = async (
+  execution: LineExecution,
+  line: ShellLine,
+  before: ShellState,
+): Promise<SingleProgram> => {
   let state = before;
-  for (const [at, { run: part, when }] of line.entries()) {
+  for (const [at, { body: part, when }] of line.entries()) {
     const [command, ...more] = part.kind === "pipeline" ? part.commands : [];
     if (command === undefined || more.length > 0 || part.isNegated || when === "failure")
       throw refuseSeveral();
-    const stage = await stageOf(run, command, state);
+    const stage = await stageOf(execution, command, state);
     if (isProgram(stage)) {
       const isMerged = ({ kind, ...rest }: Redirection): boolean =>
         kind === "copy" && "of" in rest && rest.of === 1;
@@ -104,7 +130,7 @@ const findSingle = async (run: Run, line: ShellLine, before: ShellState): Promis
       return { command: stage.argv, cwd: stage.state.cwd, env: stage.state.variables };
     }
     const [, ...args] = stage.argv;
-    const said = await builtinOf(stage)?.(args, state, run.access, run.signal);
+    const said = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
     if (said !== undefined && (said.exitCode !== 0 || said.stdout !== "")) throw refuseSeveral(said.stderr);
     state = said?.state ?? stage.state;
   }
@@ -120,17 +146,17 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
     const { command, cwd } = call;
     const line =
       typeof command === "string" ? await readLine(parts.parse, command) : oneCommand(checkArgv(command));
-    const run = startRun(parts, call, signal);
+    const execution = startExecution(parts, call, signal);
     const state = firstState(parts.resolve(cwd ?? "."));
     // A single pipeline is judged whole before any of it starts.
-    if (line.length > 1 || line[0]?.run.kind === "group") await judgeLine(run, line, state);
-    await runLine(run, line, state);
-    return outcomeOf(run);
+    if (line.length > 1 || line[0]?.body.kind === "group") await judgeLine(execution, line, state);
+    await runLine(execution, line, state);
+    return outcomeOf(execution);
   },
   single: async (line, cwd, signal) => {
     const call = { command: line, cwd, timeoutSeconds: undefined };
     return findSingle(
-      startRun(parts, call, signal),
+      startExecution(parts, call, signal),
       await readLine(parts.parse, line),
       firstState(parts.resolve(cwd ?? ".")),
     );

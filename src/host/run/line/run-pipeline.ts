@@ -5,7 +5,15 @@ import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
 import type { Argv } from "./contract.ts";
 import type { ShellState } from "./shell-state.ts";
-import { builtinOf, isProgram, type ProgramStage, passGate, type Run, type Stage, stageOf } from "./stage.ts";
+import {
+  builtinOf,
+  isProgram,
+  type LineExecution,
+  type ProgramStage,
+  passGate,
+  type Stage,
+  stageOf,
+} from "./stage.ts";
 import {
   Descriptors,
   deliver,
@@ -21,7 +29,7 @@ interface OpenStage {
 }
 
 const openStages = async (
-  run: Run,
+  execution: LineExecution,
   stages: readonly Stage[],
   descriptors: Descriptors,
 ): Promise<{ readonly open: readonly OpenStage[]; readonly files: readonly PendingFile[] }> => {
@@ -35,7 +43,14 @@ const openStages = async (
       errors: "stderr",
     };
     const { redirections } = stage.command;
-    const made = await openRedirections(redirections, first, stage.state, descriptors, run, run.signal);
+    const made = await openRedirections(
+      redirections,
+      first,
+      stage.state,
+      descriptors,
+      execution,
+      execution.signal,
+    );
     open.push({ stage, streams: made.streams });
     files.push(...made.files);
   }
@@ -48,14 +63,14 @@ const openStages = async (
 
 /** Every program passes the gate before the first one starts; each working directory is held meanwhile. */
 const passAll = async (
-  run: Run,
+  execution: LineExecution,
   stages: readonly ProgramStage[],
   judged: readonly JudgedCommand[],
   work: (judged: readonly JudgedCommand[]) => Promise<readonly CommandOutcome[]>,
 ): Promise<readonly CommandOutcome[]> => {
   const [next, ...rest] = stages;
   if (next === undefined) return work(judged);
-  return passGate(run, next, (one) => passAll(run, rest, [...judged, one], work));
+  return passGate(execution, next, (one) => passAll(execution, rest, [...judged, one], work));
 };
 
 const takeStreams = (streams: TreeStreams, descriptors: Descriptors): TreeStreams => {
@@ -72,78 +87,87 @@ const boundOutput = (profile: SandboxProfile, { output, errors }: TreeStreams): 
 };
 
 const runPrograms = async (
-  run: Run,
+  execution: LineExecution,
   open: readonly OpenStage[],
   descriptors: Descriptors,
 ): Promise<readonly CommandOutcome[]> => {
   const programs = open.flatMap(({ stage, streams }) => (isProgram(stage) ? [{ stage, streams }] : []));
   if (programs.length === 0) return [];
   const stages = programs.map(({ stage }) => stage);
-  return passAll(run, stages, [], (judged) => {
+  return passAll(execution, stages, [], (judged) => {
     const now = performance.now();
-    run.endsAt ??= now + Math.max(...judged.map(({ request }) => request.timeoutMs));
-    const timeoutMs = Math.max(1, run.endsAt - now);
+    execution.endsAt ??= now + Math.max(...judged.map(({ request }) => request.timeoutMs));
+    const timeoutMs = Math.max(1, execution.endsAt - now);
     const commands = programs.map(({ streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
       return {
         ...command,
         profile: boundOutput(command.profile, streams),
-        request: { ...command.request, timeoutMs, onOutput: run.call.onOutput, openStreams },
+        request: { ...command.request, timeoutMs, onOutput: execution.call.onOutput, openStreams },
       };
     });
-    return run.runner.runTogether(commands, run.signal);
+    return execution.runner.runTogether(commands, execution.signal);
   });
 };
 
 /** What a built-in command says and where it leads; nothing else may write while it does. */
 const runBuiltin = async (
-  run: Run,
+  execution: LineExecution,
   { stage, streams }: OpenStage,
   descriptors: Descriptors,
 ): Promise<{ readonly exitCode: number; readonly state: ShellState }> => {
   const builtin = builtinOf(stage);
   if (builtin === undefined) return { exitCode: 0, state: stage.state };
   const [, ...args] = stage.argv;
-  const said = await builtin(args, stage.state, run.access, run.signal);
-  if (said.stdout !== "" && streams.output === "stdout") run.speakers.push("builtin");
-  deliver(said, streams, descriptors, run.call.onOutput);
+  const said = await builtin(args, stage.state, execution.access, execution.signal);
+  if (said.stdout !== "" && streams.output === "stdout") execution.speakers.push("builtin");
+  deliver(said, streams, descriptors, execution.call.onOutput);
   return said;
 };
 
-const recordOutcomes = (run: Run, open: readonly OpenStage[], outcomes: readonly CommandOutcome[]): void => {
+const recordOutcomes = (
+  execution: LineExecution,
+  open: readonly OpenStage[],
+  outcomes: readonly CommandOutcome[],
+): void => {
   const programs = open.filter(({ stage }) => isProgram(stage));
   for (const [at, outcome] of outcomes.entries()) {
     const { stage, streams } = programs[at] as OpenStage;
     const [name = ""] = stage.argv;
-    run.programs.push({ name: name.slice(name.lastIndexOf("/") + 1), exitCode: exitStatus(outcome) });
-    run.tier = outcome.tier;
-    run.limit ??= outcome.limit;
-    run.quarantined.push(...outcome.quarantined);
-    run.timedOut ||= outcome.timedOut;
-    if (streams.output === "stdout") run.speakers.push(stage.argv as Argv);
+    execution.programs.push({ name: name.slice(name.lastIndexOf("/") + 1), exitCode: exitStatus(outcome) });
+    execution.tier = outcome.tier;
+    execution.limit ??= outcome.limit;
+    execution.quarantined.push(...outcome.quarantined);
+    execution.timedOut ||= outcome.timedOut;
+    if (streams.output === "stdout") execution.speakers.push(stage.argv as Argv);
   }
 };
 
-export const runPipeline = async (run: Run, pipeline: Pipeline, before: ShellState): Promise<ShellState> => {
+export const runPipeline = async (
+  execution: LineExecution,
+  pipeline: Pipeline,
+  before: ShellState,
+): Promise<ShellState> => {
   const stages: Stage[] = [];
-  for (const command of pipeline.commands) stages.push(await stageOf(run, command, before));
+  for (const command of pipeline.commands) stages.push(await stageOf(execution, command, before));
   const descriptors = new Descriptors();
   try {
-    const { open, files } = await openStages(run, stages, descriptors);
+    const { open, files } = await openStages(execution, stages, descriptors);
     // Built-in commands come first: one that is refused must not leave programs behind that use what is closed here.
     const builtins: Awaited<ReturnType<typeof runBuiltin>>[] = [];
-    for (const one of open) if (!isProgram(one.stage)) builtins.push(await runBuiltin(run, one, descriptors));
-    const programs = await runPrograms(run, open, descriptors);
-    recordOutcomes(run, open, programs);
-    await writePending(files, run, run.signal);
+    for (const one of open)
+      if (!isProgram(one.stage)) builtins.push(await runBuiltin(execution, one, descriptors));
+    const programs = await runPrograms(execution, open, descriptors);
+    recordOutcomes(execution, open, programs);
+    await writePending(files, execution, execution.signal);
     const last = stages.at(-1);
     const ended = last !== undefined && isProgram(last) ? programs.at(-1) : builtins.at(-1);
-    run.last = {
+    execution.last = {
       exitCode: ended?.exitCode,
       signal: ended !== undefined && "signal" in ended ? ended.signal : undefined,
     };
-    const lastExit = exitStatus({ ...run.last, timedOut: run.timedOut });
+    const lastExit = exitStatus({ ...execution.last, timedOut: execution.timedOut });
     return { ...stateAfter(stages, builtins, before), lastExit };
   } finally {
     descriptors.closeExcept(new Set());

@@ -21,7 +21,7 @@ export interface LineRunnerParts extends FilePorts {
 }
 
 /** One line while it runs. */
-export interface Run extends LineRunnerParts {
+export interface LineExecution extends LineRunnerParts {
   readonly call: LineCall;
   readonly signal: AbortSignal | undefined;
   readonly programs: ProgramEnd[];
@@ -44,9 +44,13 @@ export interface Stage {
   readonly state: ShellState;
 }
 
-export const stageOf = async (run: Run, command: ShellCommand, state: ShellState): Promise<Stage> => {
-  const argv = await argumentsOf(command.args, state, run.access, run.signal);
-  if (argv[0] !== undefined) refuseShellCommand(argv[0], run.isListed(argv[0]));
+export const stageOf = async (
+  execution: LineExecution,
+  command: ShellCommand,
+  state: ShellState,
+): Promise<Stage> => {
+  const argv = await argumentsOf(command.args, state, execution.access, execution.signal);
+  if (argv[0] !== undefined) refuseShellCommand(argv[0], execution.isListed(argv[0]));
   return { argv, command, state: assign(state, command.assignments) };
 };
 
@@ -58,14 +62,14 @@ export const isProgram = (stage: Stage): stage is ProgramStage =>
   stage.argv.length > 0 && builtinOf(stage) === undefined;
 
 export const passGate = <T>(
-  run: Run,
+  execution: LineExecution,
   { argv, state }: ProgramStage,
   work: (judged: JudgedCommand) => Promise<T>,
 ): Promise<T> => {
-  const { timeoutSeconds, session } = run.call;
-  return run.gate.pass(
+  const { timeoutSeconds, session } = execution.call;
+  return execution.gate.pass(
     { command: argv, cwd: state.cwd, env: state.variables, timeoutSeconds, session },
-    run.signal,
+    execution.signal,
     work,
   );
 };

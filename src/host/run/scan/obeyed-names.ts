@@ -1,5 +1,5 @@
 import { insideRoots } from "../../../policy/paths.ts";
-import { leadsTo, type ObeyedElsewhere, obeyedElsewhere } from "../../git/obeyed-elsewhere.ts";
+import { type ObeyedElsewhere, obeyedElsewhere, resolveTarget } from "../../git/obeyed-elsewhere.ts";
 import type { Finding } from "./workspace-scan.ts";
 
 /** A name that is obeyed, and the target that it resolves to, which must not be changed. */
@@ -11,11 +11,11 @@ export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
 export const obeyedNamesOf = (findings: readonly Finding[]): readonly ObeyedName[] =>
   findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
     if (kind === "git") return obeyedElsewhere(path);
-    return kind === "startup" && isLink ? [{ kind, name: path, real: leadsTo(path) }] : [];
+    return kind === "startup" && isLink ? [{ kind, name: path, real: resolveTarget(path) }] : [];
   });
 
 /** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
 export const findRedirected = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>
   names
-    .filter(({ name, real }) => name !== real && insideRoots(name, roots) && leadsTo(name) !== real)
+    .filter(({ name, real }) => name !== real && insideRoots(name, roots) && resolveTarget(name) !== real)
     .map(({ name }) => name);

@@ -159,7 +159,7 @@ export interface MissingNames {
  */
 export const watchMissing = async (profile: SandboxProfile): Promise<MissingNames> => {
   const missing: { readonly root: string; readonly path: string }[] = [];
-  for (const path of new Set([...profile.hidden, ...profile.readOnly])) {
+  for (const path of new Set([...profile.hidden, ...profile.protectedInside])) {
     const root = profile.writable.find((folder) => isInside(path, folder));
     if (root === undefined || path === root || (await exists(path))) continue;
     const isMade =

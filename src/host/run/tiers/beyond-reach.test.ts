@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { beyondReach } from "./beyond-reach.ts";
+import { createReachCheck } from "./beyond-reach.ts";
 
 const profile = {
   writable: ["/w/project"],
-  readOnly: ["/w/project/a/.vscode"],
+  protectedInside: ["/w/project/a/.vscode"],
   hidden: ["/w/project/.llmc"],
   network: false,
 };
@@ -15,5 +15,5 @@ test.each([
   ["/w/project/b/.envrc", { bubblewrap: false, landlock: false, plain: false }],
 ] as const)("FAIL-J1 %s", (path, expected) => {
   for (const tier of ["bubblewrap", "landlock", "plain"] as const)
-    expect(beyondReach(tier, profile)(path), tier).toBe(expected[tier]);
+    expect(createReachCheck(tier, profile)(path), tier).toBe(expected[tier]);
 });

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, openSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { isInside } from "../../../base/paths.ts";
-import { limited, withTerminal } from "../tree/limits.ts";
+import { withLimits, withTerminal } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
@@ -15,7 +15,7 @@ import { toolChainOf } from "./tool-chain.ts";
 interface Mount {
   readonly path: string;
   readonly args: readonly string[];
-  /** Set if another file is mounted under this name. */
+  /** The path that must be shown here, for the mount check; undefined where a file of ours is mounted over it. */
   readonly source?: string;
 }
 
@@ -49,7 +49,7 @@ const systemMount = (path: string): Mount[] => {
  * Folders between a writable root and a protected name become mounts themselves: a mount cannot be renamed, else
  * `mv sub other; mkdir sub` would put a fresh, writable one in the protected one's place.
  */
-const pinnedAbove = (path: string, { writable: roots, readOnly: closed }: SandboxProfile): Mount[] => {
+const pinnedAbove = (path: string, { writable: roots, protectedInside: closed }: SandboxProfile): Mount[] => {
   const root = roots.find((folder) => folder !== path && isInside(path, folder));
   if (root === undefined) return [];
   const pinned: Mount[] = [];
@@ -77,11 +77,11 @@ const mountsFor = (
 ): readonly Mount[] => {
   const isWritable = (path: string): boolean => profile.writable.some((root) => isInside(path, root));
   const system = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...(profile.network ? NETWORK_FILES : [])];
-  const visible = [...SYSTEM_FOLDERS, ...(profile.readable ?? [])];
+  const visible = [...SYSTEM_FOLDERS, ...(profile.readableRoots ?? [])];
   const isVisible = isWritable(program) || visible.some((folder) => isInside(program, folder));
   const isThere = (path: string): boolean => existsSync(path);
-  const { withheld = [], readable = [] } = profile;
-  const guarded = [...profile.readOnly, ...profile.hidden, ...withheld].filter(isThere);
+  const { withheld = [], readableRoots = [] } = profile;
+  const guarded = [...profile.protectedInside, ...profile.hidden, ...withheld].filter(isThere);
   const withheldFile = profile.refusesWithheld === true ? files.closedFile : files.emptyFile;
   const pinned = new Map(
     guarded.flatMap((path) => pinnedAbove(path, profile)).map((mount) => [mount.path, mount]),
@@ -95,7 +95,7 @@ const mountsFor = (
       : [readOnly("/etc/passwd", files.passwdFile), readOnly("/etc/group", files.groupFile)]),
     ...system.filter((path) => !isWritable(path)).flatMap(systemMount),
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
-    ...readable.filter(isThere).map((path) => readOnly(path)),
+    ...readableRoots.filter(isThere).map((path) => readOnly(path)),
     ...profile.writable.filter(isThere).map(writable),
     ...pinned.values(),
     { path: "/proc", args: ["--proc", "/proc"] },
@@ -104,8 +104,8 @@ const mountsFor = (
       path: SHARED_MEMORY,
       args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", SHARED_MEMORY],
     },
-    ...profile.readOnly.filter(isThere).map((path) => readOnly(path)),
-    ...(profile.reopened ?? []).filter(isThere).map(writable),
+    ...profile.protectedInside.filter(isThere).map((path) => readOnly(path)),
+    ...(profile.writableAgain ?? []).filter(isThere).map(writable),
     ...profile.hidden
       .filter((path) => isThere(path) && !isLink(path))
       .map((path) => hiddenMount(path, files.emptyFile, "0500")),
@@ -134,7 +134,7 @@ const bubblewrapArgs = (
   files: SandboxFiles,
   mounts: readonly Mount[],
 ): readonly string[] => {
-  const holdsAll = [...profile.writable, ...(profile.readable ?? [])].includes("/");
+  const holdsAll = [...profile.writable, ...(profile.readableRoots ?? [])].includes("/");
   const hiddenFolders = [...profile.hidden, ...(profile.withheld ?? [])].filter(
     (path) => isFolder(path) && !isLink(path),
   );
@@ -188,7 +188,7 @@ export const bubblewrapLaunch = (
     : commandEnvironment(HOME, TEMP, request);
   const filter = filterFor(profile, request, files);
   const mounts = mountsFor(request, profile, files);
-  const roots = [...profile.writable, ...(profile.readable ?? [])];
+  const roots = [...profile.writable, ...(profile.readableRoots ?? [])];
   // At the same mount point the later mount wins, so only the last one is visible.
   const expected = new Map(
     mounts
@@ -197,7 +197,7 @@ export const bubblewrapLaunch = (
   );
   const inner = ["bwrap", ...bubblewrapArgs(request, profile, files, mounts)] as const;
   return {
-    ...limited(inner, mark, files.prlimit, profile.limits),
+    ...withLimits(inner, mark, files.prlimit, profile.limits),
     cwd: "/",
     env: {
       ...env,

@@ -32,11 +32,11 @@ export interface SandboxProfile {
   /** Real paths that may be written. */
   readonly writable: readonly string[];
   /** Real paths that may only be read: all roots of a command that writes nothing, a tool chain elsewhere. */
-  readonly readable?: readonly string[];
+  readonly readableRoots?: readonly string[];
   /** Real paths inside the writable ones that stay read-only: what is obeyed or executed. */
-  readonly readOnly: readonly string[];
+  readonly protectedInside: readonly string[];
   /** Real paths inside those that are writable all the same: the repository that git works on, inside another. */
-  readonly reopened?: readonly string[];
+  readonly writableAgain?: readonly string[];
   /** Folders that look empty: state. */
   readonly hidden: readonly string[];
   /** Real paths inside whose content is withheld, where they are there: a file is empty, a folder closed. */

@@ -53,8 +53,15 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
   const grant: Grant = (descriptor, rights) => {
     if ((rights & handled) !== 0) allowBeneath(ruleset, descriptor, rights & handled);
   };
-  const { writable, readOnly, reopened = [], hidden, withheld = [], readable = [] } = spec.profile;
-  const guarded = { readOnly, closed: [...hidden, ...withheld] };
+  const {
+    writable,
+    protectedInside,
+    writableAgain = [],
+    hidden,
+    withheld = [],
+    readableRoots = [],
+  } = spec.profile;
+  const guarded = { readOnly: protectedInside, closed: [...hidden, ...withheld] };
   for (const path of [
     ...SYSTEM_FOLDERS,
     ...SYSTEM_FILES,
@@ -65,9 +72,9 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
     grantPath(grant, path, READ);
   if (spec.profile.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);
-  for (const path of readable) grantTree(grant, path, READ, guarded);
+  for (const path of readableRoots) grantTree(grant, path, READ, guarded);
   for (const path of writable) grantTree(grant, path, fullRights(abi), guarded);
-  for (const path of reopened) grantTree(grant, path, fullRights(abi), guarded);
+  for (const path of writableAgain) grantTree(grant, path, fullRights(abi), guarded);
   for (const path of spec.privateFolders) grantPath(grant, path, fullRights(abi));
   return ruleset;
 };

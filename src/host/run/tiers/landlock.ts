@@ -31,7 +31,7 @@ export interface LandlockSpec {
 const LAUNCHER = join(import.meta.dirname, `landlock-launch${extname(import.meta.filename)}`);
 
 const isWithinSight = (program: string, profile: SandboxProfile): boolean =>
-  [...SYSTEM_FOLDERS, ...profile.writable, ...(profile.readable ?? [])].some((path) =>
+  [...SYSTEM_FOLDERS, ...profile.writable, ...(profile.readableRoots ?? [])].some((path) =>
     isInside(program, path),
   );
 

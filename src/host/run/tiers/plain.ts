@@ -1,4 +1,4 @@
-import { limited, withTerminal } from "../tree/limits.ts";
+import { withLimits, withTerminal } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
@@ -15,7 +15,7 @@ export const plainLaunch = (
   files: SandboxFiles,
   mark: TreeMark,
 ): Launch => ({
-  ...limited(withTerminal(request.argv, request.terminal), mark, files.prlimit, limits),
+  ...withLimits(withTerminal(request.argv, request.terminal), mark, files.prlimit, limits),
   cwd: request.cwd,
   env: {
     ...commandEnvironment(files.home, files.temp, request),

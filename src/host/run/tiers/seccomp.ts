@@ -48,15 +48,28 @@ type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, k: n
 const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
 const give = (result: number): Instruction => [RETURN, 0, 0, result];
 
+type Condition = typeof JUMP_EQUAL | typeof JUMP_AT_LEAST | typeof JUMP_ANY_BIT;
+
+/** The block runs where the loaded value meets the condition; otherwise it is jumped over. */
+const when = (condition: Condition, k: number, block: readonly Instruction[]): Instruction[] => [
+  [condition, 0, block.length, k],
+  ...block,
+];
+const unless = (condition: Condition, k: number, block: readonly Instruction[]): Instruction[] => [
+  [condition, block.length, 0, k],
+  ...block,
+];
+
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const NAMESPACES = 0x7e020000;
 const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
 const CLONE_THREAD = 0x10000;
 const AF_UNIX = 1;
+/** Unix, IPv4 and IPv6. */
+const FREE_FAMILIES = [AF_UNIX, 2, 10];
+/** By which programs ask for the machine's addresses. */
 const AF_NETLINK = 16;
-/** Unix, IPv4, IPv6, and netlink, by which programs ask for the machine's addresses. */
-const FAMILIES = [AF_UNIX, 2, 10, AF_NETLINK];
 /** Set-user-ID and set-group-ID. */
 const SPECIAL_BITS = 0o6000;
 const O_CREAT = 0o100;
@@ -72,37 +85,42 @@ const O_TRUNC = 0o1000;
 /** Refuses a call whose argument is one of the values. */
 const refuseValues = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
   load(argument(index)),
-  ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(result)]),
+  ...values.flatMap((value) => when(JUMP_EQUAL, value, [give(result)])),
 ];
 
 /** One end of a pair of datagram sockets can be sent to any other address: it is as good as a socket. */
 const streamsOnly: readonly Instruction[] = [
   load(argument(1)),
   [AND, 0, 0, SOCKET_KINDS],
-  [JUMP_EQUAL, 0, 1, SOCK_DGRAM],
-  give(EACCES),
+  ...when(JUMP_EQUAL, SOCK_DGRAM, [give(EACCES)]),
 ];
 
 /** Refuses a call unless its argument is one of the values. */
 const refuseOthers = (index: number, values: readonly number[], result = EPERM): Instruction[] => [
   load(argument(index)),
-  ...values.flatMap((value): Instruction[] => [[JUMP_EQUAL, 0, 1, value], give(ALLOW)]),
+  ...values.flatMap((value) => when(JUMP_EQUAL, value, [give(ALLOW)])),
   give(result),
 ];
+
+/** Refuses a call unless its argument, a pointer, is NULL. */
+const refusePointer = (index: number): Instruction[] =>
+  (["low", "high"] as const).flatMap((half) => [
+    load(argument(index, half)),
+    ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
+  ]);
 
 type Rules = Map<CallName, readonly Instruction[]>;
 
 const refuseSpecialBits = (modeIndex: number): Instruction[] => [
   load(argument(modeIndex)),
-  [JUMP_ANY_BIT, 0, 1, SPECIAL_BITS],
-  give(EPERM),
+  ...when(JUMP_ANY_BIT, SPECIAL_BITS, [give(EPERM)]),
 ];
 
 /** The mode counts only where a file is made. */
-const refuseSpecialFiles = (flagsIndex: number): Instruction[] => {
-  const refuse = refuseSpecialBits(flagsIndex + 1);
-  return [load(argument(flagsIndex)), [JUMP_ANY_BIT, 0, refuse.length, O_CREAT | O_TMPFILE], ...refuse];
-};
+const refuseSpecialFiles = (flagsIndex: number): Instruction[] => [
+  load(argument(flagsIndex)),
+  ...when(JUMP_ANY_BIT, O_CREAT | O_TMPFILE, refuseSpecialBits(flagsIndex + 1)),
+];
 
 /** A file that runs as its owner, left in a workspace, is a way in for everybody else on the machine. */
 const noSpecialFiles = (): Rules =>
@@ -123,24 +141,22 @@ const noSpecialFiles = (): Rules =>
 /** All other socket families are kernel code that no command needs and that is poorly tested. */
 const knownFamilies = (): Instruction[] => [
   load(argument(0)),
-  ...FAMILIES.filter((family) => family !== AF_NETLINK).flatMap((family): Instruction[] => [
-    [JUMP_EQUAL, 0, 1, family],
-    give(ALLOW),
-  ]),
-  [JUMP_EQUAL, 1, 0, AF_NETLINK],
-  give(EAFNOSUPPORT),
+  ...FREE_FAMILIES.flatMap((family) => when(JUMP_EQUAL, family, [give(ALLOW)])),
+  ...unless(JUMP_EQUAL, AF_NETLINK, [give(EAFNOSUPPORT)]),
   // Of netlink, routes and addresses alone.
   load(argument(2)),
-  [JUMP_EQUAL, 1, 0, 0],
-  give(EAFNOSUPPORT),
+  ...unless(JUMP_EQUAL, 0, [give(EAFNOSUPPORT)]),
 ];
 
 const commonRules = (noFork: boolean): Rules => {
   const rules: Rules = new Map([...NEVER.map((name) => [name, [give(EPERM)]] as const), ...noSpecialFiles()]);
   // Its flags are in memory that a filter cannot read; the C library falls back to clone.
   rules.set("clone3", [give(ENOSYS)]);
-  const threadsOnly: Instruction[] = noFork ? [[JUMP_ANY_BIT, 1, 0, CLONE_THREAD], give(EPERM)] : [];
-  rules.set("clone", [load(argument(0)), [JUMP_ANY_BIT, 0, 1, NAMESPACES], give(EPERM), ...threadsOnly]);
+  rules.set("clone", [
+    load(argument(0)),
+    ...when(JUMP_ANY_BIT, NAMESPACES, [give(EPERM)]),
+    ...(noFork ? unless(JUMP_ANY_BIT, CLONE_THREAD, [give(EPERM)]) : []),
+  ]);
   if (noFork) for (const name of ["fork", "vfork"] as const) rules.set(name, [give(EPERM)]);
   rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
   rules.set("socket", knownFamilies());
@@ -153,8 +169,7 @@ const withoutUnixSockets = (): Instruction[] => [...refuseValues(0, [AF_UNIX], E
 const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   load(argument(flagsIndex)),
   [AND, 0, 0, O_TRUNC | O_ACCMODE],
-  [JUMP_EQUAL, 0, 1, O_TRUNC],
-  give(EPERM),
+  ...when(JUMP_EQUAL, O_TRUNC, [give(EPERM)]),
 ];
 
 const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noFork: boolean): Rules => {
@@ -163,28 +178,16 @@ const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noF
   // Root owns the system's files, and a descriptor opened for reading is enough to change their mode.
   if (isRoot) rules.set("fchmod", [give(EPERM)]);
   // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
-  rules.set("utimensat", [
-    load(argument(1)),
-    [JUMP_EQUAL, 0, 2, 0],
-    load(argument(1, "high")),
-    [JUMP_EQUAL, 1, 0, 0],
-    give(EPERM),
-  ]);
+  rules.set("utimensat", refusePointer(1));
   // Landlock does not govern connections to Unix sockets by path: the server's own are such.
   rules.set("socket", network ? withoutUnixSockets() : [give(EACCES)]);
   rules.set("socketpair", streamsOnly);
   rules.set("prlimit64", [
     load(argument(0)),
-    [JUMP_EQUAL, 1, 0, 0],
-    give(EPERM),
+    ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
     // The mark by which the tree is found again must stay: this limit may be read, not set.
     load(argument(1)),
-    [JUMP_EQUAL, 0, 5, RLIMIT_RTTIME],
-    load(argument(2)),
-    [JUMP_EQUAL, 0, 2, 0],
-    load(argument(2, "high")),
-    [JUMP_EQUAL, 1, 0, 0],
-    give(EPERM),
+    ...when(JUMP_EQUAL, RLIMIT_RTTIME, refusePointer(2)),
   ]);
   rules.set("setrlimit", refuseValues(0, [RLIMIT_RTTIME]));
   for (const name of ["sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"] as const)
@@ -223,18 +226,16 @@ export const seccompProgram = (options: FilterOptions, arch: string = process.ar
   const program: Instruction[] = [
     load(ARCH_OFFSET),
     // Programs of another word size have other numbers: they get no system call at all.
-    [JUMP_EQUAL, 1, 0, machine.audit],
-    give(ENOSYS),
+    ...unless(JUMP_EQUAL, machine.audit, [give(ENOSYS)]),
     load(NR_OFFSET),
     // The x32 numbers of x86_64 would pass by the table.
-    [JUMP_AT_LEAST, 0, 1, 0x40000000],
-    give(ENOSYS),
+    ...when(JUMP_AT_LEAST, 0x40000000, [give(ENOSYS)]),
   ];
   for (const [name, block] of rulesFor(options)) {
     const number = CALLS[name][machine.column];
     if (number < 0) continue;
     // The block ends in a verdict, so the accumulator always holds the number here.
-    program.push([JUMP_EQUAL, 0, block.length + 1, number], ...block, give(ALLOW));
+    program.push(...when(JUMP_EQUAL, number, [...block, give(ALLOW)]));
   }
   program.push(give(ALLOW));
   const bytes = Buffer.alloc(program.length * 8);

@@ -61,7 +61,7 @@ interface Launched {
 /** A launcher that failed before the program ran is our failure, not the command's. */
 export const checkStarted = (
   tier: Tier,
-  { writable, readable = [] }: Pick<SandboxProfile, "writable" | "readable">,
+  { writable, readableRoots = [] }: Pick<SandboxProfile, "writable" | "readableRoots">,
   { report, errors, wasUnready }: Launched,
 ): void => {
   if (tier === "bubblewrap" && !ranInside(report)) {
@@ -71,7 +71,7 @@ export const checkStarted = (
     // The sandbox works on this machine, so a mount failure means that a path has disappeared since the workspace was
     // scanned.
     const failed = /^bwrap: .*$/m.exec(said)?.[0] ?? "";
-    const isOurs = [...writable, ...readable].some((root) => root !== "/" && failed.includes(root));
+    const isOurs = [...writable, ...readableRoots].some((root) => root !== "/" && failed.includes(root));
     throw wasUnready || isOurs ? foldersChanged(said) : cannotStart(undefined, said);
   }
   if (tier === "landlock" && report !== "") {

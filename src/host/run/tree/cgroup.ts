@@ -153,7 +153,7 @@ export const createCommandGroups = (): CommandGroups => {
 };
 
 /** The program behind a shell that enters the groups first; nothing else is between. */
-export const entering = (
+export const enterGroup = (
   { entrances }: CommandGroup,
   { file, args }: { readonly file: string; readonly args: readonly string[] },
 ): { readonly file: string; readonly args: readonly string[] } => ({

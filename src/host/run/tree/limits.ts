@@ -59,7 +59,7 @@ export const withTerminal = (
 };
 
 /** The program behind `prlimit`, where there is one: no core files, a bound on processes, the tree's mark. */
-export const limited = (
+export const withLimits = (
   argv: readonly [string, ...string[]],
   mark: TreeMark,
   prlimit: string | undefined,
