@@ -10,6 +10,8 @@ export interface Session {
   readonly principal: string;
   /** Whose budget it counts against; empty if there is no budget. */
   readonly owner: string;
+  /** The caller's scopes; a redirection needs more than the one that runs commands. */
+  readonly may: ReadonlySet<string>;
 }
 
 /** The document of `te --json` (doc1 §14.2.6), to the letter. */

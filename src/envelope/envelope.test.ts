@@ -19,6 +19,7 @@ const SESSION = {
   model: "model",
   principal: "local",
   owner: "owner",
+  may: new Set<string>(),
 };
 
 /** A library over real processes and a real database; what lies behind handles is held here. */

@@ -1,5 +1,5 @@
 import { cleanName } from "../base/text.ts";
-import type { SingleProgram } from "../host/run/line/contract.ts";
+import type { LineRunner, SingleProgram } from "../host/run/line/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 import { commandText, quoteArgv } from "./command-label.ts";
@@ -19,8 +19,7 @@ interface TeCommandParts {
   readonly version: string;
   /** The program of a line and its arguments; undefined where the line is more than one program. */
   readonly single: (
-    line: string,
-    cwd: string | undefined,
+    call: Parameters<LineRunner["single"]>[0],
     signal: AbortSignal | undefined,
   ) => Promise<Pick<SingleProgram, "command" | "cwd"> | undefined>;
 }
@@ -80,7 +79,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     const startedAt = performance.now();
     const found =
       typeof call.command === "string"
-        ? await parts.single(call.command, call.cwd, signal)
+        ? await parts.single({ command: call.command, cwd: call.cwd, may: session.may }, signal)
         : { command: call.command, cwd: call.cwd };
     if (found === undefined) {
       // A line of several programs is told in few tokens anyway.

@@ -105,7 +105,7 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
     read: EVERYBODY,
     write: ["tools", "git"],
     message: "is a start-up file (mcp.tools.startup_globs), which commands do not change.",
-    hint: "Write it with a file tool.",
+    hint: "Write it with a file tool, such as linux_fs_write.",
   },
   secret: {
     what: "files withheld by name (mcp.tools.denylist_globs)",

@@ -23,6 +23,7 @@ const sessionOf = (who: TeWho, { session }: TeConfig, { env, principal }: TePart
     principal,
     // Whoever types commands here may name any session: it only helps the user to keep their own agents apart.
     owner: sessionId === "" ? "" : `te:${sessionId}`,
+    may: new Set(["read", "write", "execute"]),
   };
 };
 

@@ -25,7 +25,7 @@ interface EnvelopeWiring {
 const launchThrough =
   ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
-    const outcome = await lines.run(call, signal);
+    const outcome = await lines.run({ ...call, may: call.session.may }, signal);
     const setAside = outcome.quarantined.map(
       ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );
@@ -64,6 +64,6 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
       model: config().mcp.session.default_model,
     }),
     version: VERSION,
-    single: (line, cwd, signal) => parts.lines.single(line, cwd, signal).catch(() => undefined),
+    single: (call, signal) => parts.lines.single(call, signal).catch(() => undefined),
   });
 };

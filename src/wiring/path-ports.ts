@@ -94,7 +94,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     gate,
     runner,
     access: createAccess(reach),
-    writes,
+    writes: createFileWrites({ ...writing, actor: "commands" }),
     parse: parts.parseShell,
     isListed: (program) => isListed(program, tools().run_cmd_allowlist),
     resolve: (path) => resolve(root, path),

@@ -84,7 +84,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     gate,
     runner,
     access: createAccess(reach),
-    writes: createFileWrites({ reach, userState: USER_STATE, locks }),
+    writes: createFileWrites({ reach, userState: USER_STATE, locks, actor: "commands" }),
     parse: parseShell,
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
@@ -105,7 +105,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   });
   const envelope = createEnvelope({
     launch: async (call, signal) => {
-      const outcome = await lines.run(call, signal);
+      const outcome = await lines.run({ ...call, may: call.session.may }, signal);
       return {
         ...outcome,
         setAside: outcome.quarantined.map(({ path, movedTo }) => `${path} -> ${movedTo}`),
@@ -126,7 +126,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       transport: "cli",
       principal: "local",
       owner: "one",
-      may: new Set(),
+      may: new Set(["read", "write", "execute"]),
     },
     signal: new AbortController().signal,
   } as unknown as CallContext;

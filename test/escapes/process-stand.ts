@@ -5,7 +5,13 @@ import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { Tier } from "../../src/host/run/tiers/contract.ts";
 
 /** Whoever starts processes in these tests. */
-export const OWNER = { agentId: "test", sessionId: "one", model: "none", owner: "one" };
+export const OWNER = {
+  agentId: "test",
+  sessionId: "one",
+  model: "none",
+  owner: "one",
+  may: new Set<string>(),
+};
 
 /** Processes in one forced tier over a folder; the command is a shell script, and every one is let through. */
 export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) => {
@@ -26,7 +32,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
   };
   const processes = createProcesses({
     gate,
-    lines: { single: async (line, cwd) => ({ command: [line], cwd, env: {} }) },
+    lines: { single: async ({ command, cwd }) => ({ command: [command], cwd, env: {} }) },
     runner,
     settings: () => ({
       enabled: true,

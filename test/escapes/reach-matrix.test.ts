@@ -222,7 +222,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
   });
 });
 
-describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they are the caller's, as with the file tools", () => {
+describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they read as the file tools, and write no more than commands", () => {
   test.each(IDS)("%s", async (id) => {
     const [setting] = settings;
     if (setting === undefined) throw new Error("no tier");
@@ -247,10 +247,10 @@ describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they are the caller's
       `cat src/a.txt >> ${existing}`,
       `cat src/a.txt | cat &> ${existing}`,
     ])
-      expect(await attempt(line), line).toBe(write.includes("tools") ? "done" : "refused");
-    if (!write.includes("tools")) expect(contentOf(workspace, existing)).toBe(before);
-    expect(await attempt(`cat src/a.txt 2> ${fresh}`)).toBe(create.includes("tools") ? "done" : "refused");
-    expect(existsSync(join(workspace.root, fresh))).toBe(create.includes("tools"));
+      expect(await attempt(line), line).toBe(write.includes("commands") ? "done" : "refused");
+    if (!write.includes("commands")) expect(contentOf(workspace, existing)).toBe(before);
+    expect(await attempt(`cat src/a.txt 2> ${fresh}`)).toBe(create.includes("commands") ? "done" : "refused");
+    expect(existsSync(join(workspace.root, fresh))).toBe(create.includes("commands"));
     expect(await attempt(`cat < ${existing}`)).toBe(read.includes("tools") ? "done" : "refused");
   });
 });

@@ -15,6 +15,8 @@ export interface ProcessCall {
  */
 export interface ProcessOwner extends CommandSession {
   readonly owner: string;
+  /** The caller's scopes. */
+  readonly may: ReadonlySet<string>;
 }
 
 export type ProcessState = "running" | "ended";

@@ -69,7 +69,7 @@ const launch = async (
   owner: ProcessOwner,
   signal: AbortSignal | undefined,
 ): Promise<ManagedProcess> => {
-  const program = await lines.single(command, cwd, signal);
+  const program = await lines.single({ command, cwd, may: owner.may }, signal);
   return gate.pass({ ...program, timeoutSeconds: undefined, session: owner }, signal, async (judged) => {
     const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
     let started: StartedCommand | undefined;

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { Actor } from "../../policy/reach.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
 import type { CallerReach } from "../reach/reach.ts";
@@ -21,6 +22,8 @@ export interface FileWritesOptions {
   readonly locks: Locks;
   /** The user's own folder for state, which holds the key that the journal is signed with. */
   readonly userState: string;
+  /** Whose row of the reach table counts; by default, that of the file tools. */
+  readonly actor?: Actor;
   /** Largest file that is edited as text, in bytes. */
   readonly maxTextBytes?: number;
 }
@@ -34,7 +37,7 @@ const locationOf =
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   const { reach } = options;
   const context: WriteContext = {
-    currentReach: () => writeReachOf(reach.current()),
+    currentReach: () => writeReachOf(reach.current(), options.actor),
     locks: options.locks,
     journal: createWriteJournal(locationOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,

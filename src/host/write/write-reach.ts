@@ -1,6 +1,14 @@
 import { statSync } from "node:fs";
 import { judgeReal, pathDenied } from "../../policy/paths.ts";
-import { entriesAt, judgeRemoval, judgeWrite, REACH, type ReachId, writeDenied } from "../../policy/reach.ts";
+import {
+  type Actor,
+  entriesAt,
+  judgeRemoval,
+  judgeWrite,
+  REACH,
+  type ReachId,
+  writeDenied,
+} from "../../policy/reach.ts";
 import type { Reach } from "../reach/reach.ts";
 
 /** The rules of one write, as they are at its start. The `refuse…` functions throw. */
@@ -12,7 +20,7 @@ export interface WriteReach extends Reach {
   /** Before something is moved away or removed. */
   refuseRemoval(requestedPath: string, realPath: string): void;
   isRoot(path: string): boolean;
-  /** The entry of the reach table that forbids file tools to change this real path, not counting secrets. */
+  /** The entry of the reach table that forbids the writer to change this real path, not counting secrets. */
   protects(realPath: string): ReachId | undefined;
   /** One of the protected files by another name: a hard link, or other letters where case does not count. */
   isProtectedFile(file: { readonly dev: bigint; readonly ino: bigint }): boolean;
@@ -23,8 +31,8 @@ const isSameThing = (path: string, file: { readonly dev: bigint; readonly ino: b
   return found !== undefined && found.dev === file.dev && found.ino === file.ino;
 };
 
-/** What the file tools may write, within what the call may reach. */
-export const writeReachOf = (reach: Reach): WriteReach => {
+/** What an actor may write, within what the call may reach. */
+export const writeReachOf = (reach: Reach, actor: Actor = "tools"): WriteReach => {
   const { rules, reachRules } = reach;
   const refuseOutside: WriteReach["refuseOutside"] = (requestedPath, realPath) => {
     const refusal = judgeReal(realPath, rules);
@@ -35,7 +43,7 @@ export const writeReachOf = (reach: Reach): WriteReach => {
     protects: (realPath) =>
       // Secrets have their own rule, and a pending write must not prevent the removal of its directory.
       entriesAt(realPath, reachRules).find(
-        (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes("tools"),
+        (id) => id !== "secret" && id !== "pending" && !REACH[id].write.includes(actor),
       ),
     isRoot: (path) => path === "/" || reachRules.roots.includes(path),
     isProtectedFile: (file) => {
@@ -45,11 +53,11 @@ export const writeReachOf = (reach: Reach): WriteReach => {
     refuseOutside,
     refuseTarget: (requestedPath, realPath) => {
       refuseOutside(requestedPath, realPath);
-      const refusal = judgeWrite(realPath, "tools", reachRules, "create");
+      const refusal = judgeWrite(realPath, actor, reachRules, "create");
       if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
     },
     refuseRemoval: (requestedPath, realPath) => {
-      const refusal = judgeRemoval(realPath, "tools", reachRules);
+      const refusal = judgeRemoval(realPath, actor, reachRules);
       if (refusal !== undefined) throw writeDenied(requestedPath, refusal);
     },
   };

@@ -16,6 +16,8 @@ export interface LineCall {
   readonly cwd: string | undefined;
   /** For the whole line. */
   readonly timeoutSeconds: number | undefined;
+  /** The caller's scopes: redirections read and write as the caller. */
+  readonly may: ReadonlySet<string>;
   readonly session?: CommandSession | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }
@@ -50,5 +52,8 @@ export interface SingleProgram {
 export interface LineRunner {
   run(call: LineCall, signal?: AbortSignal): Promise<LineOutcome>;
   /** For a program that is to run on by itself: the line may change directory and set variables, and start one program. */
-  single(line: string, cwd: string | undefined, signal?: AbortSignal): Promise<SingleProgram>;
+  single(
+    call: Pick<LineCall, "cwd" | "may"> & { readonly command: string },
+    signal?: AbortSignal,
+  ): Promise<SingleProgram>;
 }

@@ -3,6 +3,7 @@ import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { checkLine, plainArguments } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
 import type { Group, Pipeline, Redirection, ShellLine } from "../../../policy/shell/shell-line.ts";
+import { callerPorts } from "./caller-ports.ts";
 import type { LineCall, LineOutcome, LineRunner, ParseShell, SingleProgram } from "./contract.ts";
 import { judgeLine } from "./judge-line.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
@@ -10,7 +11,7 @@ import { runPipeline } from "./run-pipeline.ts";
 import type { ShellState } from "./shell-state.ts";
 import { builtinOf, isProgram, type LineExecution, type LineRunnerParts, stageOf } from "./stage.ts";
 
-/** What a shell answers for a program that it may not execution. */
+/** What a shell answers for a program that it may not run. */
 const CANNOT_RUN = 126;
 
 const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellState): ShellState => {
@@ -99,6 +100,7 @@ const startExecution = (
   signal: AbortSignal | undefined,
 ): LineExecution => ({
   ...parts,
+  ...callerPorts(parts, call.may),
   call,
   signal,
   programs: [],
@@ -153,12 +155,10 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
     await runLine(execution, line, state);
     return outcomeOf(execution);
   },
-  single: async (line, cwd, signal) => {
-    const call = { command: line, cwd, timeoutSeconds: undefined };
-    return findSingle(
-      startExecution(parts, call, signal),
-      await readLine(parts.parse, line),
-      firstState(parts.resolve(cwd ?? ".")),
-    );
-  },
+  single: async (call, signal) =>
+    findSingle(
+      startExecution(parts, { ...call, timeoutSeconds: undefined }, signal),
+      await readLine(parts.parse, call.command),
+      firstState(parts.resolve(call.cwd ?? ".")),
+    ),
 });
