@@ -1,25 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createWorkspace, failureOf, textOf } from "../workspace.ts";
+import { openTestApp, shareTestApp } from "../app.ts";
+import { createWorkspace, failureOf, textOf, type Workspace } from "../workspace.ts";
 import { STDIO_PEERS, type StdioPeer } from "./stdio-peers.ts";
 
 const SIDECAR = "DOCS/agents.core.min.md";
 const SIDECAR_URI = "llmc://docs/agents.core.min.md";
-
-type Connect = (typeof STDIO_PEERS)[number]["connect"];
-
-const open = async (
-  connect: Connect,
-  files: Readonly<Record<string, string>> = {},
-  args: readonly string[] = [],
-) => {
-  const workspace = await createWorkspace({ "a.txt": "one\ntwo\n", "sub/b.txt": "b", ...files });
-  const peer = await connect(workspace.root, args);
-  const close = async (): Promise<void> => {
-    await peer.close();
-    await workspace.remove();
-  };
-  return { peer, workspace, [Symbol.asyncDispose]: close };
-};
 
 const namesOf = async (peer: StdioPeer): Promise<readonly string[]> =>
   (await peer.tools()).map(({ name }) => name);
@@ -27,132 +12,111 @@ const namesOf = async (peer: StdioPeer): Promise<readonly string[]> =>
 /** Longer than a watch, its settling and a busy machine need together. */
 const NEWS = { timeout: 10_000, interval: 20 };
 
-describe.concurrent.each(STDIO_PEERS)(
-  "a $library client of $revision over stdio",
-  ({ revision, connect }) => {
-    // Tests that change nothing share a server of each mode.
-    let hybrid: StdioPeer;
-    let classic: StdioPeer;
-    const doors: AsyncDisposable[] = [];
-    beforeAll(async () => {
-      const [first, second] = await Promise.all([
-        open(connect, { [SIDECAR]: "# Agents\n" }),
-        open(connect, { "llmc.toml": "[mcp]\n" }),
-      ]);
-      doors.push(first, second);
-      hybrid = first.peer;
-      classic = second.peer;
-    });
-    afterAll(async () => {
-      await Promise.all(doors.map((door) => door[Symbol.asyncDispose]()));
-    });
-
-    test("REQ-D10 REQ-T1 REQ-D13 no config: hybrid, and text alone", async () => {
-      expect(hybrid.revision).toBe(revision);
-      const tools = await hybrid.tools();
-      expect(tools.map(({ name }) => name)).toEqual(
-        expect.arrayContaining(["00_INIT", "read_file", "list_dir"]),
-      );
-      expect(tools.filter((tool) => tool.outputSchema !== undefined)).toEqual([]);
-
-      const read = await hybrid.call("read_file", { path: "a.txt" });
-      expect(read.content).toEqual([{ type: "text", text: "one\ntwo\n" }]);
-      expect(read.structuredContent).toBeUndefined();
-      expect(textOf(await hybrid.call("list_dir")).split("\n")).toEqual(["DOCS/", "a.txt", "sub/"]);
-      expect(await hybrid.call("list_dir", { path: "sub" })).not.toHaveProperty("structuredContent");
-    });
-
-    test("REQ-D5 REQ-D13 REQ-T8 a config that names no mode: classic, with schemas and structured content", async () => {
-      const tools = await classic.tools();
-      for (const tool of tools) expect(tool.outputSchema, tool.name).toMatchObject({ type: "object" });
-      const read = await classic.call("read_file", { path: "a.txt", limit: 1 });
-      expect(read.structuredContent).toMatchObject({
-        data: "one\n",
-        meta: { path: "a.txt", length: 8, truncated: true },
-      });
-      expect((await classic.call("health")).structuredContent).toMatchObject({
-        data: { ok: true },
-        meta: { mode: "classic" },
-      });
-      expect((await classic.call("get_metrics")).structuredContent).toHaveProperty("data");
-      expect((await classic.call("stat", { path: "a.txt" })).structuredContent).toMatchObject({
-        data: { size: 8, type: "file" },
-      });
-    });
-
-    test("REQ-D2 a failure reaches the caller as a result, also where the tool has an output schema", async () => {
-      // The libraries check structured content against the schemas that they saw in the list.
-      await classic.tools();
-      const { error, meta } = failureOf(await classic.call("read_file", { path: "missing.txt" }));
-      expect(meta.error_code).toBe("file_not_found");
-      expect(error).toContain("missing.txt");
-      expect(failureOf(await classic.call("stat", { path: "../outside" })).meta.error_code).toBe(
-        "path_denied",
-      );
-    });
-
-    test("REQ-M6 the instructions come at the start, and again from 00_INIT", async () => {
-      expect(hybrid.instructions).toContain("Hybrid mode");
-      for (const name of await namesOf(hybrid)) expect(hybrid.instructions).toContain(name);
-      expect(textOf(await hybrid.call("00_INIT"))).toBe(hybrid.instructions);
-    });
-
-    test("REQ-T10 sidecar documents are resources; those that do not exist are left out", async () => {
-      expect(await hybrid.resources()).toEqual([SIDECAR_URI]);
-      expect(await hybrid.read(SIDECAR_URI)).toBe("# Agents\n");
-      await expect(hybrid.read("llmc://docs/contracts.env.min.md")).rejects.toThrow(/no resource/);
-    });
-
-    test("REQ-M8 the client is told when a config appears and when its mode changes", async () => {
-      await using door = await open(connect);
-      const { peer, workspace } = door;
-      expect(await namesOf(peer)).not.toContain("stat");
-
-      await workspace.write("llmc.toml", "[mcp]\n");
-      await vi.waitFor(() => expect(peer.toolNews()).toBe(1), NEWS);
-      expect(await namesOf(peer)).toContain("stat");
-      expect(textOf(await peer.call("00_INIT"))).toContain("Classic mode");
-
-      await workspace.write("llmc.toml", '[mcp]\nmode = "hybrid"\n');
-      await vi.waitFor(() => expect(peer.toolNews()).toBe(2), NEWS);
-      expect(await namesOf(peer)).not.toContain("stat");
-      await expect(peer.call("stat", { path: "a.txt" })).rejects.toThrow(/no tool "stat"/);
-    });
-  },
-);
-
-describe.concurrent("modes over stdio", () => {
-  test.each([
-    { title: "no config", config: undefined, args: [], mode: "Hybrid" },
-    { title: "an empty config", config: "", args: [], mode: "Classic" },
-    {
-      title: "a config with other keys",
-      config: "[mcp.tools]\nread_timeout = 5\n",
-      args: [],
-      mode: "Classic",
-    },
-    { title: "a config that names one", config: '[mcp]\nmode = "hybrid"\n', args: [], mode: "Hybrid" },
-    {
-      title: "--mode over a config",
-      config: '[mcp]\nmode = "classic"\n',
-      args: ["--mode", "hybrid"],
-      mode: "Hybrid",
-    },
-    {
-      title: "--mode without config",
-      config: undefined,
-      args: ["--mode", "code_execution"],
-      mode: "Code execution",
-    },
-  ])("REQ-D5 REQ-M1 $title: $mode", async ({ config, args, mode }) => {
-    await using workspace = await createWorkspace(config === undefined ? {} : { "llmc.toml": config });
-    const server = await workspace.serve({ args });
-    expect(textOf(await server.call("00_INIT"))).toContain(`${mode} mode`);
+// One server for each: its tests follow one another through the modes, as a user who edits the configuration does.
+describe.each(STDIO_PEERS)("a $library client of $revision over stdio", ({ revision, connect }) => {
+  let workspace: Workspace;
+  let peer: StdioPeer;
+  beforeAll(async () => {
+    workspace = await createWorkspace({ "a.txt": "one\ntwo\n", "sub/b.txt": "b", [SIDECAR]: "# Agents\n" });
+    peer = await connect(workspace.root, []);
+  });
+  afterAll(async () => {
+    await peer.close();
+    await workspace.remove();
   });
 
-  test("REQ-M1 --mode stays in force when the config is edited", async () => {
-    await using workspace = await createWorkspace({ "llmc.toml": "[mcp]\n" });
+  test("REQ-D10 REQ-T1 REQ-D13 no config: hybrid, and text alone", async () => {
+    expect(peer.revision).toBe(revision);
+    const tools = await peer.tools();
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["00_INIT", "read_file", "list_dir"]),
+    );
+    expect(tools.filter((tool) => tool.outputSchema !== undefined)).toEqual([]);
+
+    const read = await peer.call("read_file", { path: "a.txt" });
+    expect(read.content).toEqual([{ type: "text", text: "one\ntwo\n" }]);
+    expect(read.structuredContent).toBeUndefined();
+    expect(textOf(await peer.call("list_dir")).split("\n")).toEqual(["DOCS/", "a.txt", "sub/"]);
+    expect(await peer.call("list_dir", { path: "sub" })).not.toHaveProperty("structuredContent");
+  });
+
+  test("REQ-M6 the instructions come at the start, and again from 00_INIT", async () => {
+    expect(peer.instructions).toContain("Hybrid mode");
+    for (const name of await namesOf(peer)) expect(peer.instructions).toContain(name);
+    expect(textOf(await peer.call("00_INIT"))).toBe(peer.instructions);
+  });
+
+  test("REQ-T10 sidecar documents are resources; those that do not exist are left out", async () => {
+    expect(await peer.resources()).toEqual([SIDECAR_URI]);
+    expect(await peer.read(SIDECAR_URI)).toBe("# Agents\n");
+    await expect(peer.read("llmc://docs/contracts.env.min.md")).rejects.toThrow(/no resource/);
+  });
+
+  test("REQ-M8 the client is told when a config appears", async () => {
+    expect(await namesOf(peer)).not.toContain("stat");
+    await workspace.write("llmc.toml", "[mcp]\n");
+    await vi.waitFor(() => expect(peer.toolNews()).toBe(1), NEWS);
+    expect(await namesOf(peer)).toContain("stat");
+    expect(textOf(await peer.call("00_INIT"))).toContain("Classic mode");
+  });
+
+  test("REQ-D5 REQ-D13 REQ-T8 a config that names no mode: classic, with schemas and structured content", async () => {
+    const tools = await peer.tools();
+    for (const tool of tools) expect(tool.outputSchema, tool.name).toMatchObject({ type: "object" });
+    const read = await peer.call("read_file", { path: "a.txt", limit: 1 });
+    expect(read.structuredContent).toMatchObject({
+      data: "one\n",
+      meta: { path: "a.txt", length: 8, truncated: true },
+    });
+    expect((await peer.call("health")).structuredContent).toMatchObject({
+      data: { ok: true },
+      meta: { mode: "classic" },
+    });
+    expect((await peer.call("get_metrics")).structuredContent).toHaveProperty("data");
+    expect((await peer.call("stat", { path: "a.txt" })).structuredContent).toMatchObject({
+      data: { size: 8, type: "file" },
+    });
+  });
+
+  test("REQ-D2 a failure reaches the caller as a result, also where the tool has an output schema", async () => {
+    // The libraries check structured content against the schemas that they saw in the list.
+    await peer.tools();
+    const { error, meta } = failureOf(await peer.call("read_file", { path: "missing.txt" }));
+    expect(meta.error_code).toBe("file_not_found");
+    expect(error).toContain("missing.txt");
+    expect(failureOf(await peer.call("stat", { path: "../outside" })).meta.error_code).toBe("path_denied");
+  });
+
+  test("REQ-M8 the client is told when the mode of its config changes", async () => {
+    const before = peer.toolNews();
+    await workspace.write("llmc.toml", '[mcp]\nmode = "hybrid"\n');
+    await vi.waitFor(() => expect(peer.toolNews()).toBe(before + 1), NEWS);
+    expect(await namesOf(peer)).not.toContain("stat");
+    await expect(peer.call("stat", { path: "a.txt" })).rejects.toThrow(/no tool "stat"/);
+  });
+});
+
+test.each([
+  { title: "no config", config: undefined, mode: "Hybrid" },
+  { title: "an empty config", config: "", mode: "Classic" },
+  { title: "a config with other keys", config: "[mcp.tools]\nread_timeout = 5\n", mode: "Classic" },
+  { title: "a config that names one", config: '[mcp]\nmode = "hybrid"\n', mode: "Hybrid" },
+])("REQ-D5 REQ-M1 $title: $mode", async ({ config, mode }) => {
+  const app = await openTestApp(config === undefined ? {} : { config });
+  expect(await app.text("00_INIT")).toContain(`${mode} mode`);
+});
+
+describe.concurrent("modes over stdio", () => {
+  test("REQ-M1 --mode without config", async () => {
+    await using workspace = await createWorkspace();
+    const server = await workspace.serve({ args: ["--mode", "code_execution"] });
+    expect(textOf(await server.call("00_INIT"))).toContain("Code execution mode");
+  });
+
+  test("REQ-M1 --mode over a config: it stays in force when the config is edited", async () => {
+    await using workspace = await createWorkspace({ "llmc.toml": '[mcp]\nmode = "classic"\n' });
     const server = await workspace.serve({ args: ["--mode", "hybrid"] });
+    expect(textOf(await server.call("00_INIT"))).toContain("Hybrid mode");
     const before = await server.toolNames();
     await workspace.write("llmc.toml", '[mcp]\nmode = "classic"\nconfig_version = "v1"\n');
     await server.until(() => server.stderr.includes("configuration reloaded"), "the reload");
@@ -172,7 +136,7 @@ describe.concurrent("modes over stdio", () => {
     await server.until(() => /"no_such_tool".*left out/.test(server.stderr), "the warning");
   });
 
-  test("REQ-M5 a tool list over the budget is warned about", async () => {
+  test("REQ-M5 REQ-M7 a tool list over the budget is warned about; hybrid's is under 5 KB", async () => {
     await using workspace = await createWorkspace();
     const over = await workspace.serve({ args: ["--set", "mcp.hybrid.bootstrap_budget_warning=100"] });
     await over.until(
@@ -181,17 +145,11 @@ describe.concurrent("modes over stdio", () => {
     );
     const within = await workspace.serve();
     expect(within.stderr).not.toContain("is over mcp.hybrid.bootstrap_budget_warning");
-  });
-
-  test("REQ-M7 hybrid's list is under 5 KB", async () => {
-    await using workspace = await createWorkspace();
-    const server = await workspace.serve();
-    const { result } = await server.request("tools/list");
+    const { result } = await within.request("tools/list");
     expect(JSON.stringify(result?.["tools"]).length).toBeLessThan(5 * 1024);
   });
 });
 
-/** Anything that a text presents as a tool's name: a known tool, wherever it is mentioned. */
 /** Tools that a text names; `stat` in the list of allowed programs is the program. */
 const namedIn = (text: string, known: readonly string[]): readonly string[] => {
   const prose = text.replace(/Allowed programs: [^.]*\./, "");
@@ -201,11 +159,7 @@ const namedIn = (text: string, known: readonly string[]): readonly string[] => {
 };
 
 describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", () => {
-  let everything: readonly string[];
-  beforeAll(async () => {
-    await using workspace = await createWorkspace();
-    everything = await (await workspace.serve({ args: ["--mode", "classic"] })).toolNames();
-  });
+  const classic = shareTestApp({ overrides: { "mcp.mode": "classic" } });
 
   test.each([
     { title: "classic", args: ["--mode", "classic"] },
@@ -218,6 +172,9 @@ describe.concurrent("FAIL-D1 REQ-D1 listed = callable = named in the prompt", ()
   ])("$title", async ({ args }) => {
     await using workspace = await createWorkspace({ "a.txt": "x" });
     // Names of tools that exist in other modes or will exist one day must not be promised, either.
+    const everything = classic()
+      .core.listTools()
+      .map(({ name }) => name);
     const known = [...new Set([...everything, "linux_fs_write", "linux_fs_edit", "run_cmd", "execute_code"])];
 
     const server = await workspace.serve({ args, handshake: false });
