@@ -15,7 +15,7 @@ const run = async (argv: readonly string[]): Promise<void> => {
       import("./wiring/serve.ts"),
       requestOf(start, serve, true),
     ]);
-    return serveStdio(request);
+    return serveStdio(request, start.signals);
   }
   const [{ runCommandLine }, { processTerminal }] = await Promise.all([
     import("./wiring/commands.ts"),

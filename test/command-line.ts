@@ -3,6 +3,7 @@ import { showControls } from "../src/base/text.ts";
 import { describeFailure } from "../src/cli/describe-failure.ts";
 import { forPeople, type Io } from "../src/cli/io.ts";
 import { runCommandLine } from "../src/wiring/commands.ts";
+import { testSignals } from "./signals.ts";
 import { launcher } from "./workspace.ts";
 
 export interface Ended {
@@ -63,6 +64,7 @@ export const runLlmc = async (
     env: whole,
     io: pipe.io,
     stderr: { write: pipe.io.err, flush: async () => {} },
+    signals: testSignals().signals,
     setExitCode: (next: number) => {
       code = next;
     },

@@ -7,6 +7,7 @@ import { userFolders } from "../config/user-folders.ts";
 import { createStderr, type Stderr } from "../host/os/stdio.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import type { AppRequest } from "./app.ts";
+import { processSignals, type Signals } from "./signals.ts";
 
 /** Where and by whom the program was started. */
 export interface Start {
@@ -14,6 +15,7 @@ export interface Start {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stderr: Stderr;
+  readonly signals: Signals;
 }
 
 export const processStart = (): Start => ({
@@ -21,6 +23,7 @@ export const processStart = (): Start => ({
   home: homedir(),
   env: process.env,
   stderr: createStderr(),
+  signals: processSignals,
 });
 
 /** Flags that stand for a configuration key. */

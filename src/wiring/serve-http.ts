@@ -7,7 +7,8 @@ import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
-import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilSignal } from "./serve.ts";
+import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilStopped } from "./serve.ts";
+import type { Signals } from "./signals.ts";
 import { findToken } from "./token-file.ts";
 import { VERSION } from "./version.ts";
 
@@ -74,6 +75,7 @@ const drain = async (
   app: App,
   { app: http, inFlight, closeSockets }: HttpServer,
   closeMcp: () => Promise<void>,
+  signals: Signals,
 ): Promise<void> => {
   const limitMs = app.config.current().config.mcp.server.drain_timeout_seconds * 1000;
   inFlight.startDraining();
@@ -86,9 +88,8 @@ const drain = async (
     );
     inFlight.abortAll();
   }, limitMs);
-  const impatient = () => inFlight.abortAll();
-  process.once("SIGTERM", impatient);
-  process.once("SIGINT", impatient);
+  // Whoever says it twice is in a hurry.
+  signals.onStop(() => inFlight.abortAll());
   await Promise.all([inFlight.idle(), linger]);
   clearTimeout(limit);
   closeSockets();
@@ -101,6 +102,7 @@ const drain = async (
 interface HttpServeRequest {
   readonly app: AppRequest;
   readonly io: Io;
+  readonly signals: Signals;
   readonly generateToken: boolean;
   /** How to call this program again, for the hints. */
   readonly command: string;
@@ -176,12 +178,13 @@ const listenOn = async (app: App, server: Server, atTerminal: boolean): Promise<
 export const serveHttp = async ({
   app: request,
   io,
+  signals,
   generateToken,
   command,
 }: HttpServeRequest): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
-  surviveStrays(app);
+  surviveStrays(app, signals);
   const [{ createHttpServer }, { createMcpHttp }] = await Promise.all([
     import("../http/server.ts"),
     import("../mcp/http.ts"),
@@ -219,12 +222,12 @@ export const serveHttp = async ({
   followAgentModel(app, request.env);
   await http.app.ready();
   // Before the port opens: a signal without a listener ends the process at once.
-  const stopped = untilSignal(app);
+  const stopped = untilStopped(app, signals);
   const url = await listenOn(app, http.app.server, request.stderr.isTerminal ?? false);
   const stopFollowing = tls?.follow(http.app.server);
   io.out(await welcome(app, { url, tokenFile: found.file, command }));
   await stopped;
-  await drain(app, http, mcp.close);
+  await drain(app, http, mcp.close, signals);
   stopFollowing?.();
   await rates.close();
   await app.close();

@@ -1,10 +1,11 @@
 import { LlmcError } from "../base/error.ts";
 import { newKey } from "../host/os/lazy-builtins.ts";
-import { claimStdout } from "../host/os/stdio.ts";
+import { claimStdout, type ProtocolStreams } from "../host/os/stdio.ts";
 import { createStateCodec } from "../mcp/questions.ts";
 import { openStdioDoor } from "../mcp/stdio.ts";
 import { describeCause } from "../observe/cause.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import type { Signals } from "./signals.ts";
 import { VERSION } from "./version.ts";
 
 export const mcpPartsOf = (app: App) => ({
@@ -13,21 +14,16 @@ export const mcpPartsOf = (app: App) => ({
   codec: createStateCodec(newKey),
 });
 
-/** Resolves when the program is told to stop. SIGHUP reloads the configuration. */
-export const untilSignal = (app: App): Promise<void> =>
+/** Resolves when the server is told to stop; until then it reloads its configuration when it is told to. */
+export const untilStopped = (app: App, signals: Signals): Promise<void> =>
   new Promise((resolve) => {
-    process.once("SIGTERM", () => resolve());
-    process.once("SIGINT", () => resolve());
-    process.on("SIGHUP", () => void app.config.reload());
+    signals.onStop(resolve);
+    signals.onReload(() => void app.config.reload());
   });
 
 /** An error in a timer or an unawaited promise of a custom module is logged and does not end the session. */
-export const surviveStrays = ({ observer: { log } }: App): void => {
-  process.on("unhandledRejection", (reason) =>
-    log.error(describeCause(reason), "unhandled promise rejection"),
-  );
-  process.on("uncaughtException", (error) => log.error(describeCause(error), "uncaught exception"));
-};
+export const surviveStrays = ({ observer: { log } }: App, signals: Signals): void =>
+  signals.onStray((error, kind) => log.error(describeCause(error), kind));
 
 export const refuseDisabled = (app: App): void => {
   if (!app.config.current().config.mcp.enabled) {
@@ -60,12 +56,15 @@ const BANNER = `llmc ${VERSION} waits for an MCP client on stdin. Clients start 
   llmc serve --http           serves it to people and programs
 `;
 
-export const serveStdio = async (request: AppRequest): Promise<void> => {
-  const { LLMC_PROTOCOL_FD: fd } = request.env;
-  const streams = claimStdout(fd === undefined ? undefined : Number(fd));
+/** Serves a client over a pair of streams, until its input ends or the server is told to stop. */
+export const serveStreams = async (
+  request: AppRequest,
+  streams: ProtocolStreams,
+  signals: Signals,
+): Promise<void> => {
   const app = await createApp(request);
   refuseDisabled(app);
-  surviveStrays(app);
+  surviveStrays(app, signals);
   const door = openStdioDoor({
     ...mcpPartsOf(app),
     ...streams,
@@ -74,7 +73,7 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
     onRefused: (reason) => app.observer.log.warn({ reason }, "message refused"),
     onError: (error) => app.observer.log.warn(describeCause(error), "message refused"),
   });
-  if (process.stdin.isTTY) request.stderr.write(BANNER);
+  if (streams.isTerminal) request.stderr.write(BANNER);
   else
     app.observer.log.info(
       { version: VERSION, mode: app.core.settings().mode, tools: app.core.health().tools },
@@ -82,7 +81,12 @@ export const serveStdio = async (request: AppRequest): Promise<void> => {
     );
   preload(app);
   warnOfUnnamedMode(app);
-  await Promise.race([door.closed, untilSignal(app)]);
+  await Promise.race([door.closed, untilStopped(app, signals)]);
   await door.close();
   await app.close();
+};
+
+export const serveStdio = (request: AppRequest, signals: Signals): Promise<void> => {
+  const { LLMC_PROTOCOL_FD: fd } = request.env;
+  return serveStreams(request, claimStdout(fd === undefined ? undefined : Number(fd)), signals);
 };

@@ -24,11 +24,12 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
       });
     }
     const request = await requestOf(run, options, true);
-    if (options.stdio) return serveStdio(request);
+    if (options.stdio) return serveStdio(request, run.signals);
     if (run.io.canAsk) await (await import("./trust.ts")).offerTrust(request, run.io);
     return serveHttp({
       app: request,
       io: run.io,
+      signals: run.signals,
       generateToken: options.generateToken ?? false,
       command: shownLauncher(run.cwd),
     });

@@ -1,7 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { openDoor } from "./door.ts";
+import { openHttpDoor, UNLIMITED } from "../doors/http-door.ts";
 import { connectVersion1, connectVersion2, type Peer } from "./peers.ts";
 
 const MODULES = fileURLToPath(new URL("modules", import.meta.url));
@@ -16,20 +17,22 @@ const PEERS = [
 
 const config = (mode: string): string => `[mcp]\nmode = "${mode}"\n`;
 
-interface Opened {
+interface Opened extends AsyncDisposable {
   readonly url: URL;
-  readonly workspace: Workspace;
-  [Symbol.asyncDispose](): Promise<void>;
+  /** Writes a file of the workspace. */
+  write(path: string, text: string): void;
 }
 
 const open = async (): Promise<Opened> => {
-  const workspace = await createWorkspace({ "llmc.toml": config("classic"), [SIDECAR]: "# First\n" });
-  const door = await openDoor(workspace.root, ["--set", `mcp.tools.custom_modules=${MODULES}`]);
-  const close = async (): Promise<void> => {
-    await door.close();
-    await workspace.remove();
+  const door = await openHttpDoor({
+    args: ["--set", "mcp.auth.mode=none", "--set", `mcp.tools.custom_modules=${MODULES}`, ...UNLIMITED],
+    files: { "llmc.toml": config("classic"), [SIDECAR]: "# First\n" },
+  });
+  return {
+    url: new URL(`${door.url}/mcp`),
+    write: (path, text) => writeFileSync(join(door.root, path), text),
+    [Symbol.asyncDispose]: door[Symbol.asyncDispose],
   };
-  return { url: door.url, workspace, [Symbol.asyncDispose]: close };
 };
 
 /** Longer than a watch, its settling and a busy machine need together. */
@@ -85,7 +88,7 @@ describe.each(PEERS)("a $library client of $revision over HTTP", ({ revision, co
     await using opened = await open();
     const peer = await connect(opened.url);
     expect(await peer.tools()).toContain("stat");
-    await opened.workspace.write("llmc.toml", config("hybrid"));
+    opened.write("llmc.toml", config("hybrid"));
     await vi.waitFor(() => expect(peer.news).toContain("tools"), NEWS);
     const names = await peer.tools();
     expect(names).toContain("read_file");
@@ -100,15 +103,15 @@ describe.each(PEERS)("a $library client of $revision over HTTP", ({ revision, co
     expect(await peer.resources()).toContain(SIDECAR_URI);
     expect(await peer.read(SIDECAR_URI)).toBe("# First\n");
     await peer.watch(SIDECAR_URI);
-    await opened.workspace.write(SIDECAR, "# Second\n");
+    opened.write(SIDECAR, "# Second\n");
     await vi.waitFor(() => expect(peer.news).toContain(SIDECAR_URI), NEWS);
     expect(await peer.read(SIDECAR_URI)).toBe("# Second\n");
 
     await peer.unwatch(SIDECAR_URI);
     const heard = peer.news.length;
-    await opened.workspace.write(SIDECAR, "# Third\n");
+    opened.write(SIDECAR, "# Third\n");
     // The tool list's news come after the document's: once they are here, the document's would have been, too.
-    await opened.workspace.write("llmc.toml", config("hybrid"));
+    opened.write("llmc.toml", config("hybrid"));
     await vi.waitFor(() => expect(peer.news.length).toBeGreaterThan(heard), NEWS);
     expect(peer.news.slice(heard)).toEqual(["tools"]);
     await peer.close();

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ENTRIES } from "../../src/config/sections.ts";
 import { userFolders } from "../../src/config/user-folders.ts";
-import { openHttpDoor } from "../doors/http-door.ts";
+import { openHttpDoor, startHttpDoor } from "../doors/http-door.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 import { execOf } from "./dockerfile.ts";
 import { imageEnv, instructionOf, OTHER_VARIABLES, runtime, sourceOf, stages } from "./image.ts";
@@ -139,7 +139,7 @@ describe("REQ-P2: the health check", () => {
   });
 
   test("tells a server that is well from none", async () => {
-    await using door = await openHttpDoor();
+    await using door = await startHttpDoor();
     expect(check(door.port)).toMatchObject({ status: 0, stderr: "" });
     door.process.kill("SIGTERM");
     await door.exited;

@@ -4,7 +4,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { describeFailure } from "../../src/cli/describe-failure.ts";
+import { runCommandLine } from "../../src/wiring/commands.ts";
 import { trustWorkspace } from "../app.ts";
+import { pipeIo } from "../command-line.ts";
+import { testSignals } from "../signals.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 export const TOKEN = "a-test-value-that-nobody-guesses";
@@ -29,8 +33,6 @@ export interface HttpDoor extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly root: string;
-  readonly process: ChildProcess;
-  readonly exited: Promise<number | null>;
   logs(): string;
   out(): string;
   /** With the token, as JSON. */
@@ -45,57 +47,48 @@ export interface HttpDoor extends AsyncDisposable {
   tool(name: string, args?: unknown, headers?: Readonly<Record<string, string>>): Promise<Response>;
 }
 
+/** A door in the test's own process. */
+export interface OwnDoor extends HttpDoor {
+  /** What SIGHUP does. */
+  reload(): void;
+}
+
+/** A door in a process of its own. */
+export interface DoorProcess extends HttpDoor {
+  readonly process: ChildProcess;
+  readonly exited: Promise<number | null>;
+}
+
 const START_MS = 20_000;
 
-const untilOpen = async (child: ChildProcess, out: () => string, logs: () => string): Promise<string> => {
+/** A running server, as far as it was started. */
+interface Running {
+  readonly hasEnded: () => boolean;
+  readonly out: () => string;
+  readonly logs: () => string;
+  /** Ends it in any case. */
+  readonly end: () => Promise<void>;
+}
+
+const untilOpen = async ({ hasEnded, out, logs }: Running): Promise<string> => {
   const deadline = Date.now() + START_MS;
   for (;;) {
     const url = /https?:\/\/[^/\s]+(?=\/mcp)/.exec(out())?.[0];
     if (url !== undefined) return url;
-    if (child.exitCode !== null || Date.now() > deadline)
-      throw new Error(`the door did not open (exit ${child.exitCode}):\n${logs().slice(-2000)}`);
+    if (hasEnded() || Date.now() > deadline)
+      throw new Error(`the door did not open:\n${logs().slice(-2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 };
 
-export const openHttpDoor = async ({
-  args = [],
-  env = { LLMC_MCP_TOKEN: TOKEN },
-  files = { "a.txt": "hello\n" },
-}: DoorOptions = {}): Promise<HttpDoor> => {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-http-")));
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  // The tests are about what the file says; whether it is believed is tested elsewhere.
-  await trustWorkspace(root).catch(() => {});
-  const child = spawn(launcher, ["serve", "--http", "--port", "0", "--root", root, ...args], {
-    cwd: "/",
-    env: { ...cleanEnv(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let logs = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    logs += text;
-  });
-  const exited = once(child, "close").then(([code]) => code as number | null);
+const doorOf = async (root: string, running: Running): Promise<HttpDoor> => {
   const close = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await exited;
+    await running.end();
     rmSync(root, { recursive: true, force: true });
   };
   let url: string;
   try {
-    url = await untilOpen(
-      child,
-      () => out,
-      () => logs,
-    );
+    url = await untilOpen(running);
   } catch (error) {
     await close();
     throw error;
@@ -111,16 +104,92 @@ export const openHttpDoor = async ({
     url,
     port: Number(new URL(url).port),
     root,
-    process: child,
-    exited,
-    logs: () => logs,
-    out: () => out,
+    logs: running.logs,
+    out: running.out,
     post,
     get: (path, headers = {}) => fetch(`${url}${path}`, { headers: { "x-llmc-token": TOKEN, ...headers } }),
     tool: (name, toolArgs = {}, headers = {}) =>
       post("/tool", { session_id: "test", name, args: toolArgs }, headers),
     [Symbol.asyncDispose]: close,
   };
+};
+
+const prepare = async ({
+  args = [],
+  env = { LLMC_MCP_TOKEN: TOKEN },
+  files = { "a.txt": "hello\n" },
+}: DoorOptions) => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-http-")));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  // The tests are about what the file says; whether it is believed is tested elsewhere.
+  await trustWorkspace(root).catch(() => {});
+  return {
+    root,
+    argv: ["serve", "--http", "--port", "0", "--root", root, ...args],
+    env: { ...cleanEnv(), ...env },
+  };
+};
+
+/** Opens the door in this process, which saves a start of Node and loading the program again. */
+export const openHttpDoor = async (options: DoorOptions = {}): Promise<OwnDoor> => {
+  const { root, argv, env } = await prepare(options);
+  const pipe = pipeIo();
+  const { signals, stop, reload } = testSignals();
+  let hasEnded = false;
+  const ended = runCommandLine(argv, {
+    cwd: "/",
+    home: env["HOME"] ?? "/",
+    env,
+    io: pipe.io,
+    stderr: { write: pipe.io.err, flush: async () => {} },
+    signals,
+    setExitCode: () => {},
+  })
+    .catch((thrown: unknown) => pipe.io.err(describeFailure(thrown).text))
+    .finally(() => {
+      hasEnded = true;
+    });
+  const end = async (): Promise<void> => {
+    // Again and again: only a server that drains already drops what still runs.
+    const impatience = setInterval(stop, 20);
+    await ended;
+    clearInterval(impatience);
+  };
+  const door = await doorOf(root, {
+    hasEnded: () => hasEnded,
+    out: () => pipe.out,
+    logs: () => pipe.err,
+    end,
+  });
+  return { ...door, reload };
+};
+
+/** Opens the door in a process of its own, as people do. */
+export const startHttpDoor = async (options: DoorOptions = {}): Promise<DoorProcess> => {
+  const { root, argv, env } = await prepare(options);
+  const child = spawn(launcher, argv, { cwd: "/", env, stdio: ["ignore", "pipe", "pipe"] });
+  const written = { out: "", logs: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    written.out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    written.logs += text;
+  });
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const end = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await exited;
+  };
+  const door = await doorOf(root, {
+    hasEnded: () => child.exitCode !== null,
+    out: () => written.out,
+    logs: () => written.logs,
+    end,
+  });
+  return { ...door, process: child, exited };
 };
 
 /** A connection on which a test writes its own bytes. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { rounds } from "../rounds.ts";
 import { toolModule } from "../workspace.ts";
-import { type HttpDoor, openHttpDoor, openRaw, TOKEN, UNLIMITED } from "./http-door.ts";
+import { type DoorProcess, openRaw, startHttpDoor, TOKEN, UNLIMITED } from "./http-door.ts";
 
 const MODULE = `
 import { writeFileSync } from "node:fs";
@@ -19,17 +19,17 @@ ${toolModule(`
     kit.z.strictObject({ ms: kit.z.int() }));
 `)}`;
 
-const open = (...args: readonly string[]): Promise<HttpDoor> =>
-  openHttpDoor({
+const open = (...args: readonly string[]): Promise<DoorProcess> =>
+  startHttpDoor({
     args: [...UNLIMITED, "--mode", "classic", "--set", "mcp.tools.custom_modules=mods", ...args],
     files: { "mods/m.mjs": MODULE, "a.txt": "hello\n" },
   });
 
-const until = async (door: HttpDoor, text: string): Promise<void> => {
+const until = async (door: DoorProcess, text: string): Promise<void> => {
   await expect.poll(() => door.logs().includes(text), { timeout: 10_000, interval: 5 }).toBe(true);
 };
 
-const started = async (door: HttpDoor, ms: number): Promise<void> => {
+const started = async (door: DoorProcess, ms: number): Promise<void> => {
   await expect
     .poll(() => existsSync(join(door.root, `mods/started-${ms}`)), { timeout: 10_000, interval: 5 })
     .toBe(true);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PeerCertificate, type TLSSocket, connect as tlsConnect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type HttpDoor, openHttpDoor, UNLIMITED } from "./http-door.ts";
+import { type OwnDoor, openHttpDoor, UNLIMITED } from "./http-door.ts";
 
 const hasOpenssl = (() => {
   try {
@@ -41,7 +41,7 @@ const makePair = (folder: string, name: string): void => {
 
 describe.skipIf(!hasOpenssl)("REQ-H6: HTTPS", () => {
   let folder: string;
-  let door: HttpDoor;
+  let door: OwnDoor;
   const use = (name: string): void => {
     copyFileSync(join(folder, `${name}.key`), join(folder, "tls.key"));
     copyFileSync(join(folder, `${name}.crt`), join(folder, "tls.crt"));
@@ -112,7 +112,7 @@ describe.skipIf(!hasOpenssl)("REQ-H6: HTTPS", () => {
     expect(await nameNow()).toBe("second");
 
     use("first");
-    door.process.kill("SIGHUP");
+    door.reload();
     await expect.poll(nameNow, { timeout: 10_000 }).toBe("first");
     expect(door.logs()).not.toContain("PRIVATE KEY");
   });

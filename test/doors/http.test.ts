@@ -6,7 +6,7 @@ import { tokenPath } from "../../src/host/own-files/token-store.ts";
 import { tempWorkspace } from "../app.ts";
 import { USER_STATE } from "../user-state.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
-import { type HttpDoor, openHttpDoor, TOKEN } from "./http-door.ts";
+import { type HttpDoor, openHttpDoor, startHttpDoor, TOKEN } from "./http-door.ts";
 
 const openDoor = async (
   args: readonly string[] = [],
@@ -223,7 +223,7 @@ describe("the HTTP door", () => {
   });
 
   test("REQ-H5: SIGTERM ends it cleanly, and SIGHUP reloads", async () => {
-    const door = await openDoor();
+    await using door = await startHttpDoor();
     door.process.kill("SIGHUP");
     const exit = new Promise((done) => door.process.once("close", done));
     expect((await fetch(`${door.url}/health`)).status).toBe(200);

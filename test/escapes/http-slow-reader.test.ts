@@ -3,11 +3,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
-import { type HttpDoor, openHttpDoor, TOKEN, UNLIMITED } from "../doors/http-door.ts";
+import {
+  type DoorProcess,
+  type HttpDoor,
+  openHttpDoor,
+  startHttpDoor,
+  TOKEN,
+  UNLIMITED,
+} from "../doors/http-door.ts";
 
 const MIB = 1024 * 1024;
 
-const residentBytes = ({ process: { pid } }: HttpDoor): number =>
+const residentBytes = ({ process: { pid } }: DoorProcess): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
 
 const openSocket = async (
@@ -25,7 +32,7 @@ const openSocket = async (
 
 describe("FAIL-J6 FAIL-J9: WebSockets of clients that misbehave", () => {
   test("a client that does not read its answers loses its connection, not the server its memory", async () => {
-    await using door = await openHttpDoor({ args: [...UNLIMITED] });
+    await using door = await startHttpDoor({ args: [...UNLIMITED] });
     const { socket, closed } = await openSocket(door);
     const before = residentBytes(door);
     socket.pause();

@@ -5,6 +5,8 @@ import type { Readable, Writable } from "node:stream";
 export interface ProtocolStreams {
   readonly input: Readable;
   readonly output: Writable;
+  /** Whether a person types the input. */
+  readonly isTerminal: boolean;
 }
 
 const openWriter = (fd: number): Writable => {
@@ -37,7 +39,7 @@ export const claimStdout = (protocolFd: number | undefined): ProtocolStreams => 
   const output = openWriter(protocolFd ?? 1);
   const toStderr = boundedWrite(process.stderr);
   for (const stream of [process.stdout, process.stderr]) stream.write = toStderr as typeof stream.write;
-  return { input: process.stdin, output };
+  return { input: process.stdin, output, isTerminal: Boolean(process.stdin.isTTY) };
 };
 
 /** How long the last lines may take at the end of the program, in milliseconds. */
