@@ -83,16 +83,17 @@ interface NewFindingsOptions {
 
 type IsNew = (finding: Finding) => boolean;
 
+/**
+ * Known is the very file that was there, not its path: another command, of this server or of another one, may have made
+ * it, and it was renamed when that command ended. From then on the path is as good as new.
+ */
 const newSince = (before: readonly Finding[]): IsNew => {
-  const pathKey = ({ path, kind, isLink, identity }: Finding): string =>
-    `${kind} ${path} ${isLink ? identity : ""}`;
-  const knownPaths = new Set(before.map(pathKey));
+  const inPlace = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
+  const moved = ({ kind, identity }: Finding): string => `${kind} ${identity}`;
+  const known = new Set(before.map(inPlace));
   // A link that was moved leads elsewhere, and no mount kept it in its place.
-  const knownFiles = new Set(
-    before.filter(({ isLink }) => !isLink).map(({ kind, identity }) => `${kind} ${identity}`),
-  );
-  return (finding) =>
-    !knownPaths.has(pathKey(finding)) && !knownFiles.has(`${finding.kind} ${finding.identity}`);
+  const mayMove = new Set(before.filter(({ isLink, hasOtherNames }) => !isLink && !hasOtherNames).map(moved));
+  return (finding) => !known.has(inPlace(finding)) && !mayMove.has(moved(finding));
 };
 
 /**

@@ -18,6 +18,8 @@ export interface Finding {
   readonly isLink: boolean;
   /** Names the very file or folder, wherever it is moved. */
   readonly identity: string;
+  /** It is a file with several names, which cannot be told from one that was only given another name. */
+  readonly hasOtherNames: boolean;
 }
 
 export interface WorkspaceScan {
@@ -61,14 +63,14 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
   }
 };
 
-const identityOf = (path: string): string => {
+const identify = (path: string): Pick<Finding, "identity" | "hasOtherNames"> => {
   try {
     const stats = lstatSync(systemPath(path));
-    // A file with several names cannot be told from one that was only given another name.
-    return stats.isFile() && stats.nlink > 1 ? path : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
+    const identity = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
+    return { identity, hasOtherNames: stats.isFile() && stats.nlink > 1 };
   } catch {
     // The file is gone or cannot be accessed, so its identity is unknown.
-    return path;
+    return { identity: path, hasOtherNames: false };
   }
 };
 
@@ -76,7 +78,13 @@ export const findingOf = (kind: Finding["kind"], path: string, isLink = false): 
   kind,
   path,
   isLink,
-  identity: identityOf(path),
+  ...identify(path),
+});
+
+/** A folder that its HEAD makes a git directory. It is that very repository only as long as it has the same HEAD. */
+const bareRepository = (path: string): Finding => ({
+  ...findingOf("git", path),
+  ...identify(posix.join(path, "HEAD")),
 });
 
 const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>
@@ -90,7 +98,7 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
         if (entry === undefined) return undefined;
         return entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "link" : "file";
       };
-      return names.has("HEAD") && looksLikeGitDirectory(path, entryKind) ? findingOf("git", path) : undefined;
+      return names.has("HEAD") && looksLikeGitDirectory(path, entryKind) ? bareRepository(path) : undefined;
     },
     classify: (path, entry: Entry) => {
       const isLink = entry.isSymbolicLink();

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { isLong } from "../rounds.ts";
+import { createWorkspace } from "../workspace.ts";
+import { settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+
+const PLANT = `
+import os, sys, time
+
+def put(path, text, more=None):
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w") as file: file.write(text)
+        if more: os.link(path, more)
+    except OSError as error: print(path, error.errno)
+
+def plant():
+    for folder in ["sub/.git", "bare"]:
+        put(folder + "/refs/x", "")
+        put(folder + "/objects/x", "")
+        put(folder + "/config", "[core]\\n\\tfsmonitor = touch fired; false\\n")
+        put(folder + "/HEAD", "ref: refs/heads/main\\n")
+    put(".envrc", "touch fired\\n", "work/name-" + sys.argv[1])
+    put(".husky/pre-commit", "touch fired\\n")
+
+def until(condition):
+    end = time.time() + 30
+    while not condition() and time.time() < end: time.sleep(0.02)
+
+if sys.argv[1] == "first": plant()
+put("work/ready-" + sys.argv[1], "")
+until(lambda: os.path.exists("work/go-" + sys.argv[1]))
+if sys.argv[1] == "second": plant()
+`;
+
+const PLANTED = ["sub/.git/HEAD", "bare/HEAD", ".envrc", ".husky"];
+
+const ways = tiers.flatMap((setting) => [
+  { ...setting, setting, servers: "one server" },
+  { ...setting, setting, servers: "two servers" },
+]);
+
+describe.each(ways)("FAIL-J1 FAIL-J3 two commands at once in $name, of $servers", ({ setting, servers }) => {
+  test("what the first one made and lost, the second one cannot leave behind", async () => {
+    await using workspace = await createWorkspace({ "plant.py": PLANT, "work/x": "" });
+    const at = (path: string): string => join(workspace.root, path);
+    const options = {
+      allowlist: ["python3"],
+      powers: [],
+      denylist: [],
+      startup: ["**/.envrc", "**/.husky", "**/.husky/**"],
+    };
+    await using one = commandTools(setting, workspace.root, options);
+    await using other = commandTools(setting, workspace.root, options);
+    const another = servers === "one server" ? one : other;
+    // The state of both servers, which is in the root, is made at the first use.
+    for (const server of [one, other]) await server.use("run_cmd", "python3 -c pass");
+    const isReady = async (name: string): Promise<void> => {
+      while (!existsSync(at(`work/ready-${name}`))) await sleep(10);
+    };
+    const first = one.use("run_cmd", "python3 plant.py first");
+    await isReady("first");
+    const second = another.use("run_cmd", "python3 plant.py second");
+    await isReady("second");
+    writeFileSync(at("work/go-first"), "");
+    await first;
+    expect(PLANTED.filter((path) => existsSync(at(path)))).toEqual([]);
+    writeFileSync(at("work/go-second"), "");
+    const answer = await second;
+    expect(
+      PLANTED.filter((path) => existsSync(at(path))),
+      answer,
+    ).toEqual([]);
+    if (readdirSync(workspace.root).filter((name) => name.startsWith(".envrc.refused-")).length > 1)
+      expect(answer).toContain(".envrc.refused-");
+  });
+});
