@@ -32,7 +32,15 @@ interface AllowFlags {
   readonly print?: true;
 }
 
-const describe = ({ name, path, location, interpreter, powers, readPaths, notes }: AllowedProgram): string =>
+export const describeProgram = ({
+  name,
+  path,
+  location,
+  interpreter,
+  powers,
+  readPaths,
+  notes,
+}: AllowedProgram): string =>
   [
     `${name}: ${path} (${location})`,
     ...(interpreter === undefined ? [] : [`  started by ${interpreter}`]),
@@ -44,7 +52,7 @@ const describe = ({ name, path, location, interpreter, powers, readPaths, notes 
 
 /** `llmc allow`: shows what was found and what would change, asks, writes. */
 export const runAllow = async (plan: AllowPlan, io: Io, { yes, print }: AllowFlags): Promise<void> => {
-  for (const program of plan.programs) io.out(describe(program));
+  for (const program of plan.programs) io.out(describeProgram(program));
   const names = plan.programs.map(({ name }) => name).join(", ");
   if (!plan.isChanged) {
     io.out(`${names}: already allowed; nothing was changed.\n`);

@@ -137,24 +137,34 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
   };
 };
 
-/** The text of a new file with those of the programs that this machine has, and the names of the others. */
+/** A new file that allows programs of the machine. */
+interface Draft {
+  readonly text: string;
+  readonly programs: readonly AllowedProgram[];
+  /** Programs of the workspace: what they do, and what they need to read, is the repository's choice. */
+  readonly inWorkspace: readonly string[];
+  readonly missing: readonly string[];
+}
+
 export const draftWith = async (
   request: Request,
   names: readonly string[],
   template: string,
-): Promise<{
-  readonly text: string;
-  readonly found: readonly string[];
-  readonly missing: readonly string[];
-}> => {
+): Promise<Draft> => {
   const loaded = await loadFor({ ...request, configPath: undefined });
   const user = userOf(request);
   const tried = await Promise.all(names.map((name) => findUserProgram(name, user).catch(() => undefined)));
   const found = tried.filter((one) => one !== undefined);
-  const { additions } = changesFor(request, loaded, found);
+  const isForeign = ({ path }: UserProgram): boolean => isInside(path, request.root);
+  const { programs, additions } = changesFor(
+    request,
+    loaded,
+    found.filter((one) => !isForeign(one)),
+  );
   return {
     text: addToLists(template, additions),
-    found: found.map(({ name }) => name),
+    programs,
+    inWorkspace: found.filter(isForeign).map(({ name }) => name),
     missing: names.filter((_name, at) => tried[at] === undefined),
   };
 };

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { InitFlags } from "../cli/actions.ts";
+import { describeProgram } from "../cli/allow-command.ts";
 import type { Io } from "../cli/io.ts";
 import { presetsFor } from "../config/presets.ts";
 import { createDisk } from "../host/own-files/disk.ts";
@@ -17,22 +18,26 @@ export const withPresets = async (
 ): Promise<string> => {
   const disk = createDisk();
   const presets = await presetsFor((file) => disk.exists(join(request.root, file)), preset);
-  const programs = presets.flatMap((one) => one.programs);
-  if (programs.length === 0) return template;
+  const wanted = presets.flatMap((one) => one.programs);
+  if (wanted.length === 0) return template;
   const kinds = listed(presets.map(({ name }) => name));
-  const { text, found, missing } = await draftWith(request, programs, template);
+  const { text, programs: found, inWorkspace, missing } = await draftWith(request, wanted, template);
   if (missing.length > 0) io.err(`note: not found on this machine: ${listed(missing)}\n`);
+  if (inWorkspace.length > 0)
+    io.err(`note: in the workspace, so not allowed by a preset: llmc allow ${inWorkspace.join(" ")}\n`);
   if (found.length === 0) return template;
+  const names = found.map(({ name }) => name);
   const canAsk = io.canAsk && print !== true;
   if (preset === undefined && !canAsk) {
     io.err(
-      `This looks like a project for ${kinds}: llmc allow ${found.join(" ")} lets commands run its programs.\n`,
+      `This looks like a project for ${kinds}: llmc allow ${names.join(" ")} lets commands run its programs.\n`,
     );
     return template;
   }
+  for (const program of found) io.err(describeProgram(program));
   const isWanted =
     preset !== undefined ||
-    (await io.confirm(`This looks like a project for ${kinds}. Allow ${listed(found)}?`));
-  if (isWanted) io.err(`Allowed: ${listed(found)}.\n`);
+    (await io.confirm(`This looks like a project for ${kinds}. Allow ${listed(names)}?`));
+  if (isWanted) io.err(`Allowed: ${listed(names)}.\n`);
   return isWanted ? text : template;
 };

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -45,6 +53,46 @@ describe("FAIL-J1 FAIL-J2 commands of the operator in a hostile workspace", () =
     expect(err).toContain("leaves the project");
     expect(readFileSync(join(outside, "secret.json"), "utf8")).toBe('{"auth":"hunter2"}');
     expect(existsSync(join(root, ".mcp.json.llmc-backup"))).toBe(false);
+  });
+
+  test("llmc connect creates nothing through a project's linked folder", async () => {
+    const outside = tempWorkspace();
+    const root = tempWorkspace();
+    for (const [client, folder] of [
+      ["cursor", ".cursor"],
+      ["vscode", ".vscode"],
+      ["zed", ".zed"],
+      ["gemini", ".gemini"],
+    ] as const) {
+      symlinkSync(outside, join(root, folder));
+      const { code, err } = await run(root, "connect", client, "--scope", "project", "--yes");
+      expect(code, err).not.toBe(0);
+      expect(err).toContain("leaves the project");
+    }
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  test("REQ-D22: llmc init shows what a preset grants, and a repository's own program grants nothing", async () => {
+    const home = tempWorkspace({ "private/bin/run": "#!/bin/sh\n", "private/sub/.env": "X=1" });
+    chmodSync(join(home, "private/bin/run"), 0o755);
+    const root = tempWorkspace({
+      "package.json": "{}",
+      "yarn.lock": "",
+      "node_modules/.bin/yarn": `#!${home}/private/bin/run\n`,
+    });
+    chmodSync(join(root, "node_modules/.bin/yarn"), 0o755);
+    symlinkSync(join(home, "private/bin/run"), join(root, "node_modules/.bin/npm"));
+    const { code, err } = await runLlmc(root, ["init", "--preset", "node"], {
+      env: { PATH: "/nowhere", HOME: home },
+    });
+    expect(code, err).toBe(0);
+    const written = readFileSync(join(root, "llmc.toml"), "utf8");
+    expect(written).not.toContain("private");
+    expect(written).not.toContain("node_modules");
+    expect(err).toMatch(/in the workspace, so not allowed by a preset: llmc allow .*yarn/);
+    // Every folder that commands may read because of it was shown.
+    const granted = /command_read_paths = \[([^\]]*)\]/.exec(written)?.[1]?.match(/"[^"]+"/g) ?? [];
+    for (const folder of granted) expect(err).toContain(JSON.parse(folder));
   });
 
   test("FAIL-J6 version files and shebang lines of a workspace neither block nor open anything", async () => {

@@ -25,6 +25,8 @@ export interface ConnectDisk {
   removeEmptyFolders(path: string, end: string): Promise<void>;
   /** The file behind links, and its mode. Without it, a link is replaced by a file with the mode `defaultMode`. */
   resolveFile?(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
+  /** Where a path leads, or will lead once its file is made. Without it, there are no links. */
+  realOrFuture?(path: string): string;
 }
 
 export interface ConnectionPlan {
@@ -42,7 +44,7 @@ export interface ConnectionPlan {
   readonly folder: string;
 }
 
-type Reading = Pick<ConnectDisk, "readText" | "exists" | "resolveFile">;
+type Reading = Pick<ConnectDisk, "readText" | "exists" | "realOrFuture">;
 
 export interface ConnectionResult {
   readonly file: string;
@@ -142,13 +144,15 @@ const chooseFile = async ({ files }: Target, disk: Reading): Promise<string> => 
   return files[0];
 };
 
-/** A project's file may be a link that somebody else made: what it leads to is not copied into the project, nor changed. */
-const refuseOutside = async (file: string, workspace: string, disk: Reading): Promise<void> => {
-  const resolve = (path: string) => withFile(path, async () => disk.resolveFile?.(path));
-  const [real, top] = await Promise.all([resolve(file), resolve(workspace)]);
-  if (real !== undefined && top !== undefined && !isInside(real.path, top.path))
-    refuse(file, "it is a link that leaves the project");
-};
+/**
+ * A project's file, or its folder, may be a link that somebody else made: what it leads to is not copied into the project,
+ * changed or created.
+ */
+const refuseOutside = (file: string, workspace: string, { realOrFuture }: Reading): Promise<void> =>
+  withFile(file, async () => {
+    if (realOrFuture !== undefined && !isInside(realOrFuture(file), realOrFuture(workspace)))
+      refuse(file, "a link on the way leaves the project");
+  });
 
 const backupOf = (file: string): string => `${file}.llmc-backup`;
 

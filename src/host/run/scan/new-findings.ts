@@ -88,12 +88,12 @@ type IsNew = (finding: Finding) => boolean;
  * it, and it was renamed when that command ended. From then on the path is as good as new.
  */
 const newSince = (before: readonly Finding[]): IsNew => {
-  const inPlace = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
+  const unmoved = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
   const moved = ({ kind, identity }: Finding): string => `${kind} ${identity}`;
-  const known = new Set(before.map(inPlace));
+  const known = new Set(before.map(unmoved));
   // A link that was moved leads elsewhere, and no mount kept it in its place.
   const mayMove = new Set(before.filter(({ isLink, hasOtherNames }) => !isLink && !hasOtherNames).map(moved));
-  return (finding) => !known.has(inPlace(finding)) && !mayMove.has(moved(finding));
+  return (finding) => !known.has(unmoved(finding)) && !mayMove.has(moved(finding));
 };
 
 /**
