@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ENTRIES } from "../../src/config/sections.ts";
 import { userFolders } from "../../src/config/user-folders.ts";
-import { openHttpDoor, startHttpDoor } from "../doors/http-door.ts";
+import { startHttpDoor } from "../doors/http-door.ts";
 import { REPOSITORY, readFromRoot } from "./context.ts";
 import { execOf } from "./dockerfile.ts";
 import { imageEnv, instructionOf, OTHER_VARIABLES, runtime, sourceOf, stages } from "./image.ts";
@@ -147,7 +147,7 @@ describe("REQ-P2: the health check", () => {
   });
 
   test.skipIf(!hasOpenssl)("also over TLS", async () => {
-    await using door = await openHttpDoor({
+    await using door = await startHttpDoor({
       files: selfSigned(),
       args: ["tls_enabled=true", "tls_cert_file=tls.crt", "tls_key_file=tls.key"].flatMap((setting) => [
         "--set",
