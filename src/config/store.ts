@@ -13,17 +13,6 @@ export interface ConfigChange {
 type ReloadResult = ConfigChange | { readonly error: LlmcError };
 type ChangeListener = (next: Loaded, previous: Loaded, change: ConfigChange) => void;
 
-export interface ConfigStore {
-  current(): Loaded;
-  /** Returns the function that removes the listener. */
-  onChange(listener: ChangeListener): () => void;
-  /** Calls back after a reload that found nothing new: files that the configuration only names may have changed. */
-  onUnchanged(listener: () => void): () => void;
-  reload(): Promise<ReloadResult>;
-  /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
-  watch(disk: Pick<ConfigDisk, "watch">): () => void;
-}
-
 interface StoreParts {
   /**
    * Loads the configuration as at the start, with the same overrides and environment, which stay in force across
@@ -80,7 +69,7 @@ const readSettled = async (read: () => Promise<Outcome>): Promise<Outcome> => {
   return before;
 };
 
-export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigStore => {
+export const createConfigStore = ({ load, first, onError }: StoreParts) => {
   let current = first;
   let waiting: readonly string[] = [];
   let queue: Promise<unknown> = Promise.resolve();
@@ -132,17 +121,20 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
   };
 
   return {
-    current: () => current,
-    onChange: (listener) => {
+    current: (): Loaded => current,
+    /** Returns the function that removes the listener. */
+    onChange: (listener: ChangeListener): (() => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    onUnchanged: (listener) => {
+    /** Calls back after a reload that found nothing new: files that the configuration only names may have changed. */
+    onUnchanged: (listener: () => void): (() => void) => {
       unchangedListeners.add(listener);
       return () => unchangedListeners.delete(listener);
     },
-    reload: () => inTurn(read),
-    watch: (disk) => {
+    reload: (): Promise<ReloadResult> => inTurn(read),
+    /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
+    watch: (disk: Pick<ConfigDisk, "watch">): (() => void) => {
       const stops = new Map<string, () => void>();
       const follow = (path: string): void => void stops.set(path, disk.watch(path, refresh));
       const followOthers = (): void => {
@@ -173,3 +165,5 @@ export const createConfigStore = ({ load, first, onError }: StoreParts): ConfigS
     },
   };
 };
+
+export type ConfigStore = ReturnType<typeof createConfigStore>;

@@ -4,19 +4,6 @@ import { createSpool, type Spool } from "../host/run/tree/spool.ts";
 const STDOUT_HEAD_BYTES = 4 * 1024 * 1024;
 const STDERR_HEAD_BYTES = 1024 * 1024;
 
-/** Both streams of a command. */
-export interface Output {
-  readonly bytes: number;
-  readonly onOutput: (stream: "stdout" | "stderr", chunk: Buffer) => void;
-  /** The beginning, and the end where the middle is missing. */
-  stdout(withEnd: boolean): string;
-  stderr(): string;
-  /** More came than the texts hold. */
-  readonly isLong: boolean;
-  lines(): Generator<string>;
-  close(): void;
-}
-
 const textOf = (spool: Spool, withEnd: boolean): string => {
   const bytes = spool.head();
   const head = bytes.toString("utf8");
@@ -27,7 +14,8 @@ const textOf = (spool: Spool, withEnd: boolean): string => {
   return `${head}${gap}${tail.toString("utf8")}`;
 };
 
-export const createOutput = (maxHandleBytes: number): Output => {
+/** Both streams of a command. */
+export const createOutput = (maxHandleBytes: number) => {
   const out = createSpool({
     headBytes: Math.min(STDOUT_HEAD_BYTES, maxHandleBytes / 2),
     keptBytes: Math.floor(maxHandleBytes * 0.8),
@@ -37,24 +25,29 @@ export const createOutput = (maxHandleBytes: number): Output => {
     keptBytes: Math.floor(maxHandleBytes * 0.1),
   });
   return {
-    get bytes() {
+    get bytes(): number {
       return out.totalBytes + err.totalBytes;
     },
-    get isLong() {
+    /** More came than the texts hold. */
+    get isLong(): boolean {
       return out.tail().length > 0 || err.tail().length > 0;
     },
-    onOutput: (stream, chunk) => (stream === "stdout" ? out : err).write(chunk),
-    stdout: (withEnd) => textOf(out, withEnd),
-    stderr: () => textOf(err, true),
-    *lines() {
+    onOutput: (stream: "stdout" | "stderr", chunk: Buffer): void =>
+      (stream === "stdout" ? out : err).write(chunk),
+    /** The beginning, and the end where the middle is missing. */
+    stdout: (withEnd: boolean): string => textOf(out, withEnd),
+    stderr: (): string => textOf(err, true),
+    *lines(): Generator<string> {
       yield* out.lines();
       if (err.totalBytes === 0) return;
       yield "[stderr]";
       yield* err.lines();
     },
-    close: () => {
+    close: (): void => {
       out.close();
       err.close();
     },
   };
 };
+
+export type Output = ReturnType<typeof createOutput>;

@@ -1,13 +1,5 @@
-import type {
-  GraphStats,
-  Inspection,
-  InspectOptions,
-  Lineage,
-  LineageOptions,
-  UsageOptions,
-  Usages,
-} from "./answers/answers.ts";
-import { createCentrality, type InSteps } from "./answers/centrality.ts";
+import type { GraphStats } from "./answers/answers.ts";
+import { createCentrality } from "./answers/centrality.ts";
 import { createInspect } from "./answers/inspect.ts";
 import { createLineage } from "./answers/lineage.ts";
 import { createMentions } from "./answers/mentions.ts";
@@ -21,18 +13,7 @@ import { createTable } from "./project/table.ts";
 import { createResolver } from "./resolve/resolver.ts";
 import { createUseFinder } from "./resolve/uses.ts";
 
-export type {
-  GraphStats,
-  Inspection,
-  InspectOptions,
-  Lineage,
-  LineageOptions,
-  Mentions,
-  SymbolAt,
-  SymbolCard,
-  UsageOptions,
-  Usages,
-} from "./answers/answers.ts";
+export type { GraphStats, Inspection, Mentions, SymbolAt, SymbolCard } from "./answers/answers.ts";
 
 export interface GraphSources {
   /** Text of a file of the workspace for which `isConfigFile` holds. */
@@ -47,24 +28,7 @@ export interface GraphSources {
  * Which definitions refer to which, over all files of a project. Nothing is resolved before a question needs it, and what
  * was resolved is cached until the next `put` or `remove`; so the order of changes cannot matter.
  */
-export interface Graph {
-  /** Packed symbols are unpacked. A file that was put before is replaced. */
-  put(path: string, language: string, symbols: FileSymbols | Uint8Array): void;
-  remove(path: string): void;
-  /** A name, a qualified name (`Store.open`), or `path:line`. */
-  whereUsed(symbol: string, options?: UsageOptions): Usages;
-  lineage(symbol: string, options?: LineageOptions): Lineage;
-  inspect(symbolOrPath: string, options?: InspectOptions): Inspection;
-  /** How much of the project depends on each file, from 0 to 1 for the most used file. */
-  centrality(): InSteps<ReadonlyMap<string, number>>;
-  stats(): GraphStats;
-}
-
-export const createGraph = ({
-  readConfig,
-  readText = () => undefined,
-  filesWith,
-}: GraphSources = {}): Graph => {
+export const createGraph = ({ readConfig, readText = () => undefined, filesWith }: GraphSources = {}) => {
   const table = createTable();
   const config = createConfigFiles(readConfig ?? (() => undefined));
   const resolver = createResolver(table, config);
@@ -75,7 +39,8 @@ export const createGraph = ({
     if (isConfigFile(path)) config.forget();
   };
   return {
-    put: (path, language, symbols) => {
+    /** Packed symbols are unpacked. A file that was put before is replaced. */
+    put: (path: string, language: string, symbols: FileSymbols | Uint8Array): void => {
       changed(path);
       table.put(
         path,
@@ -84,15 +49,17 @@ export const createGraph = ({
         symbols instanceof Uint8Array ? unpackSymbols(symbols) : symbols,
       );
     },
-    remove: (path) => {
+    remove: (path: string): void => {
       changed(path);
       table.remove(path);
     },
+    /** A name, a qualified name (`Store.open`), or `path:line`. */
     whereUsed: createWhereUsed(table, resolver, finder, mentionsOf),
     lineage: createLineage(table, resolver, finder, mentionsOf),
     inspect: createInspect(table, resolver, finder, readText, mentionsOf),
+    /** How much of the project depends on each file, from 0 to 1 for the most used file. */
     centrality: createCentrality(table, resolver.names),
-    stats: () => {
+    stats: (): GraphStats => {
       const languages: Record<string, number> = {};
       const counts = { files: 0, definitions: 0, references: 0, imports: 0 };
       for (const file of table.files.values()) {
@@ -106,3 +73,5 @@ export const createGraph = ({
     },
   };
 };
+
+export type Graph = ReturnType<typeof createGraph>;

@@ -1,11 +1,5 @@
 /** Finds the row of an offset in a text. Both are counted from 0. */
-export interface LineFinder {
-  /** Offset of each row's first character. */
-  readonly starts: Int32Array;
-  rowAt(offset: number): number;
-}
-
-export const createLineFinder = (text: string): LineFinder => {
+export const createLineFinder = (text: string) => {
   const found = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) found.push(at + 1);
   const starts = Int32Array.from(found);
@@ -27,5 +21,9 @@ export const createLineFinder = (text: string): LineFinder => {
     last = low;
     return low;
   };
-  return { starts, rowAt };
+  return {
+    /** Offset of each row's first character. */
+    starts,
+    rowAt,
+  };
 };

@@ -8,13 +8,6 @@ export type Parse =
   | { readonly tree: Tree; readonly reason?: undefined }
   | { readonly tree?: undefined; readonly reason: string };
 
-export interface Parsers {
-  /** Loads the grammar once; the tree lives in WASM memory until `tree.delete()`. */
-  parse(grammar: Grammar, text: string): Promise<Parse>;
-  /** Frees the parser. Trees stay valid. */
-  close(): void;
-}
-
 export interface ParserLimits {
   readonly maxChars: number;
   /** A file may take `steps + stepsPerChar * characters` steps (of about a hundred operations), but at most `maxSteps`. */
@@ -37,7 +30,7 @@ export const PARSER_LIMITS: ParserLimits = {
   timeoutMs: 5_000,
 };
 
-export const createParsers = async (limits: ParserLimits = PARSER_LIMITS): Promise<Parsers> => {
+export const createParsers = async (limits: ParserLimits = PARSER_LIMITS) => {
   await startTreeSitter();
   let parser: Parser | undefined = new Parser();
 
@@ -68,10 +61,14 @@ export const createParsers = async (limits: ParserLimits = PARSER_LIMITS): Promi
   };
 
   return {
+    /** Loads the grammar once; the tree lives in WASM memory until `tree.delete()`. */
     parse,
-    close: () => {
+    /** Frees the parser. Trees stay valid. */
+    close: (): void => {
       parser?.delete();
       parser = undefined;
     },
   };
 };
+
+export type Parsers = Awaited<ReturnType<typeof createParsers>>;

@@ -16,18 +16,6 @@ export const createNodeList = (): NodeList => ({ numbers: new Int32Array(1024 * 
 /** Hidden nodes nest deeper only in trees that are broken on purpose. */
 const MAX_HIDDEN = 500;
 
-/**
- * Reads nodes out of tree-sitter's memory; nothing else decodes them. The cursor of web-tree-sitter says the same by one
- * call into WebAssembly per question and takes 98 ms of CPU per MB of source instead of 28 ms, next to 221 ms of parsing
- * (`npm run bench -- trees`). Valid until the tree is deleted or another text is parsed.
- */
-export interface TreeReader {
-  readonly hasErrors: boolean;
-  pushRoot(list: NodeList): void;
-  /** The visible children of the node at an address; none for 0, which is the address of leaves. */
-  pushChildren(address: number, start: number, list: NodeList): void;
-}
-
 const push = (
   list: NodeList,
   typeId: number,
@@ -53,7 +41,12 @@ const push = (
   list.length = at + NODE.length;
 };
 
-export const createTreeReader = (tree: Tree): TreeReader => {
+/**
+ * Reads nodes out of tree-sitter's memory; nothing else decodes them. The cursor of web-tree-sitter says the same by one
+ * call into WebAssembly per question and takes 98 ms of CPU per MB of source instead of 28 ms, next to 221 ms of parsing
+ * (`npm run bench -- trees`). Valid until the tree is deleted or another text is parsed.
+ */
+export const createTreeReader = (tree: Tree) => {
   const { publicSymbols, namedSymbols, aliases, aliasesEach, fields, fieldsEach } = productionsOf(tree);
   const bytes = new Uint8Array(treeMemory());
   const shorts = new Uint16Array(treeMemory());
@@ -126,12 +119,15 @@ export const createTreeReader = (tree: Tree): TreeReader => {
   const rootHeap = isInlineRoot ? 0 : numberAt(root);
   return {
     hasErrors: !isInlineRoot && numberAt(rootHeap + HEAP.errorCost) > 0,
-    pushRoot: (list) => {
+    pushRoot: (list: NodeList): void => {
       const padding = isInlineRoot ? (bytes[root + INLINE.padding] ?? 0) : numberAt(rootHeap + HEAP.padding);
       collect(root, 1, 0, 0, padding, 0, list);
     },
-    pushChildren: (address, start, list) => {
+    /** The visible children of the node at an address; none for 0, which is the address of leaves. */
+    pushChildren: (address: number, start: number, list: NodeList): void => {
       if (address !== 0) collectBelow(address, 0, start * 2, 0, list);
     },
   };
 };
+
+export type TreeReader = ReturnType<typeof createTreeReader>;

@@ -1,25 +1,11 @@
-/** A text by its lines. Rows are counted from 0 and end at `\n` only, as tree-sitter and the file tools count. */
-export interface Lines {
-  readonly text: string;
-  readonly count: number;
-  /** Characters of the rows with their line ends. */
-  chars(from: number, to: number): number;
-  /** The rows as they stand in the file, without the last line end. */
-  slice(from: number, to: number): string;
-  blank(row: number): boolean;
-  /** Characters of white space at the start; a tab counts as 4. */
-  indent(row: number): number;
-  /** First character that is not white space; empty on a blank row. */
-  first(row: number): string;
-}
-
 const NEWLINE = 10;
 const RETURN = 13;
 const TAB = 9;
 const SPACE = 32;
 const TAB_WIDTH = 4;
 
-export const toLines = (text: string): Lines => {
+/** A text by its lines. Rows are counted from 0 and end at `\n` only, as tree-sitter and the file tools count. */
+export const toLines = (text: string) => {
   const starts: number[] = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   if (starts.at(-1) === text.length && starts.length > 1) starts.pop();
@@ -44,8 +30,10 @@ export const toLines = (text: string): Lines => {
   return {
     text,
     count,
-    chars: (from, to) => start(to + 1) - start(from),
-    slice: (from, to) => {
+    /** Characters of the rows with their line ends. */
+    chars: (from: number, to: number): number => start(to + 1) - start(from),
+    /** The rows as they stand in the file, without the last line end. */
+    slice: (from: number, to: number): string => {
       let end = start(to + 1);
       if (end > start(from) && text.charCodeAt(end - 1) === NEWLINE) {
         end--;
@@ -53,9 +41,11 @@ export const toLines = (text: string): Lines => {
       }
       return text.slice(start(from), end);
     },
-    blank: (row) => (indents[row] ?? -1) < 0,
-    indent: (row) => Math.max(0, indents[row] ?? 0),
-    first: (row) => {
+    blank: (row: number): boolean => (indents[row] ?? -1) < 0,
+    /** Characters of white space at the start; a tab counts as 4. */
+    indent: (row: number): number => Math.max(0, indents[row] ?? 0),
+    /** First character that is not white space; empty on a blank row. */
+    first: (row: number): string => {
       for (let at = start(row); at < start(row + 1); at++) {
         const code = text.charCodeAt(at);
         if (code > SPACE) return text[at] ?? "";
@@ -64,3 +54,5 @@ export const toLines = (text: string): Lines => {
     },
   };
 };
+
+export type Lines = ReturnType<typeof toLines>;

@@ -3,16 +3,8 @@ export interface Scored {
   readonly score: number;
 }
 
-export interface TopScored {
-  /** Whether it would be kept; to be asked before slow checks. */
-  accepts(id: number, score: number): boolean;
-  add(id: number, score: number): void;
-  /** Best first; of equal scores the smaller id, so that the answer does not depend on the order of adding. */
-  sorted(): readonly Scored[];
-}
-
 /** A bounded heap of the best results; its root is the worst of them. */
-export const topScored = (limit: number): TopScored => {
+export const topScored = (limit: number) => {
   const ids = new Float64Array(Math.max(0, limit));
   const scores = new Float64Array(Math.max(0, limit));
   let size = 0;
@@ -51,13 +43,15 @@ export const topScored = (limit: number): TopScored => {
   };
 
   return {
-    accepts: (id, score) => limit > 0 && (size < limit || !isWorse(id, score, 0)),
-    add: (id, score) => {
+    /** Whether it would be kept; to be asked before slow checks. */
+    accepts: (id: number, score: number): boolean => limit > 0 && (size < limit || !isWorse(id, score, 0)),
+    add: (id: number, score: number): void => {
       if (limit <= 0) return;
       if (size < limit) siftUp(id, score);
       else if (!isWorse(id, score, 0)) siftDown(id, score);
     },
-    sorted: () =>
+    /** Best first; of equal scores the smaller id, so that the answer does not depend on the order of adding. */
+    sorted: (): readonly Scored[] =>
       Array.from({ length: size }, (_, at) => ({ id: ids[at] ?? 0, score: scores[at] ?? 0 })).sort(
         (a, b) => b.score - a.score || a.id - b.id,
       ),

@@ -1,15 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { memoize } from "../collections/memoize.ts";
 
-/**
- * Converts text to the token ids of a BERT model, as its `tokenizer.json` says. Special tokens such as `[SEP]` within a text
- * are plain text: the content of a file must not act as one.
- */
-export interface BertTokenizer {
-  /** With the special tokens at both ends, which count towards `maxTokens`. */
-  encode(text: string, maxTokens: number): readonly number[];
-}
-
 /** The parts of `tokenizer.json` that are used; padding, truncation and decoding are not. */
 interface TokenizerFile {
   readonly normalizer?: {
@@ -69,7 +60,11 @@ const createNormalizer = (rules: NonNullable<TokenizerFile["normalizer"]>): ((te
   };
 };
 
-export const createBertTokenizer = (json: string): BertTokenizer => {
+/**
+ * Converts text to the token ids of a BERT model, as its `tokenizer.json` says. Special tokens such as `[SEP]` within a text
+ * are plain text: the content of a file must not act as one.
+ */
+export const createBertTokenizer = (json: string) => {
   const { normalizer, pre_tokenizer, model } = parse(json);
   const vocab = model?.vocab;
   if (model?.type !== "WordPiece" || typeof vocab !== "object" || vocab === null)
@@ -107,7 +102,8 @@ export const createBertTokenizer = (json: string): BertTokenizer => {
   const numbersOf = memoize(piecesOf, MAX_CACHED_TOKENS);
   const normalize = createNormalizer(normalizer);
   return {
-    encode: (text, maxTokens) => {
+    /** With the special tokens at both ends, which count towards `maxTokens`. */
+    encode: (text: string, maxTokens: number): readonly number[] => {
       const tokens = [begin];
       const limit = Math.max(1, maxTokens - 1);
       for (const [word] of normalize(text.slice(0, maxTokens * MAX_CHARS_PER_TOKEN)).matchAll(

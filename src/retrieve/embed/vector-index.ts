@@ -1,17 +1,6 @@
 import { type Scored, topScored } from "../collections/top-scored.ts";
 import { type NearestRows, nearestRows } from "./nearest-rows.ts";
 
-export interface VectorIndex {
-  readonly size: number;
-  /** Replaces a chunk of the same id. Ids are whole numbers. */
-  add(chunkId: number, vector: Int8Array): void;
-  remove(chunkId: number): void;
-  /** The chunks of the largest cosines, largest first, ties by id. */
-  search(query: Int8Array, limit: number, isWanted?: (chunkId: number) => boolean): readonly Scored[];
-  /** Cosines of these chunks, in their order; 0 for one that is not here. */
-  score(query: Int8Array, chunkIds: readonly number[]): readonly number[];
-}
-
 /** Rows fetched per row wanted, in turn, since a filter drops some. After that all rows are compared one by one. */
 const FETCH_FACTORS = [1.5, 5];
 
@@ -25,7 +14,7 @@ const squareOf = (vector: Int8Array, from: number, length: number): number => {
 };
 
 /** Exact search over all rows, in one array without holes. `native` makes it faster and changes no score. */
-export const createVectorIndex = (dimensions: number, native?: NearestRows): VectorIndex => {
+export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
   let rows = new Int8Array(dimensions * 256);
   let lengths = new Float64Array(256);
   let idOf = new Float64Array(256);
@@ -60,10 +49,11 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
   };
 
   return {
-    get size() {
+    get size(): number {
       return rowOf.size;
     },
-    add: (chunkId, vector) => {
+    /** Replaces a chunk of the same id. Ids are whole numbers. */
+    add: (chunkId: number, vector: Int8Array): void => {
       if (vector.length !== dimensions)
         throw new RangeError(`A vector of ${vector.length} numbers in an index of ${dimensions}.`);
       let row = rowOf.get(chunkId);
@@ -76,7 +66,7 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
       rows.set(vector, row * dimensions);
       lengths[row] = Math.sqrt(squareOf(vector, 0, dimensions));
     },
-    remove: (chunkId) => {
+    remove: (chunkId: number): void => {
       const row = rowOf.get(chunkId);
       if (row === undefined) return;
       rowOf.delete(chunkId);
@@ -88,7 +78,8 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
       idOf[row] = id;
       rowOf.set(id, row);
     },
-    search: (query, limit, isWanted) => {
+    /** The chunks of the largest cosines, largest first, ties by id. */
+    search: (query: Int8Array, limit: number, isWanted?: (chunkId: number) => boolean): readonly Scored[] => {
       const queryLength = Math.sqrt(squareOf(query, 0, query.length));
       if (queryLength === 0 || limit <= 0) return [];
       const best = (candidates: Iterable<number>): readonly Scored[] => {
@@ -109,7 +100,8 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
       }
       return best(rowOf.values());
     },
-    score: (query, chunkIds) => {
+    /** Cosines of these chunks, in their order; 0 for one that is not here. */
+    score: (query: Int8Array, chunkIds: readonly number[]): readonly number[] => {
       const queryLength = Math.sqrt(squareOf(query, 0, query.length));
       return chunkIds.map((id) => {
         const row = rowOf.get(id);
@@ -118,3 +110,5 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows): Vec
     },
   };
 };
+
+export type VectorIndex = ReturnType<typeof createVectorIndex>;

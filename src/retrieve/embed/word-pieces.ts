@@ -1,12 +1,7 @@
 /** Longer words were cut to this length in training. */
 const MAX_WORD_CHARS = 40;
 
-export interface WordPieces {
-  /** Token ids of a lower-case word: its own if it is known, otherwise those of the longest pieces from the left; unknown letters are skipped. */
-  split(word: string): readonly number[];
-}
-
-export const createWordPieces = (vocabulary: readonly string[]): WordPieces => {
+export const createWordPieces = (vocabulary: readonly string[]) => {
   const whole = new Map<string, number>();
   const continuation = new Map<string, number>();
   vocabulary.forEach((token, number) => {
@@ -25,7 +20,8 @@ export const createWordPieces = (vocabulary: readonly string[]): WordPieces => {
   };
 
   return {
-    split: (word) => {
+    /** Token ids of a lower-case word: its own if it is known, otherwise those of the longest pieces from the left; unknown letters are skipped. */
+    split: (word: string): readonly number[] => {
       const found = whole.get(word);
       if (found !== undefined) return [found];
       const cut = word.slice(0, MAX_WORD_CHARS);

@@ -4,22 +4,16 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { createLocks } from "../../host/state/locks/locks.ts";
 import { createStateDb } from "../../host/state/state-db.ts";
 
-/** Only one process at a time indexes a workspace; others would repeat the same work. */
-export interface BuildLease {
-  /** `onWait` is called repeatedly while another process holds the lease. */
-  hold<T>(work: () => Promise<T>, onWait: () => void, signal: AbortSignal | undefined): Promise<T>;
-  close(): void;
-}
-
 // A process that died is noticed at once; this limit is for one that hangs.
 const LEASE_MS = 30_000;
 const POLL_MS = 150;
 
+/** Only one process at a time indexes a workspace; others would repeat the same work. */
 export const createBuildLease = (
   { workspace, userState }: { readonly workspace: string; readonly userState: string },
   onWarning: (message: string) => void,
   name: "index.db" | "index.db.vectors" = "index.db",
-): BuildLease => {
+) => {
   const state = createStateDb({ workspace, userState, onWarning });
   const locks = createLocks({
     state,
@@ -29,7 +23,12 @@ export const createBuildLease = (
     pid: process.pid,
   });
   return {
-    hold: async (work, onWait, signal) => {
+    /** `onWait` is called repeatedly while another process holds the lease. */
+    hold: async <T>(
+      work: () => Promise<T>,
+      onWait: () => void,
+      signal: AbortSignal | undefined,
+    ): Promise<T> => {
       for (;;) {
         let hasBegun = false;
         const begin = () => {
@@ -47,6 +46,8 @@ export const createBuildLease = (
         stopIfAborted(signal);
       }
     },
-    close: () => state.close(),
+    close: (): void => state.close(),
   };
 };
+
+export type BuildLease = ReturnType<typeof createBuildLease>;

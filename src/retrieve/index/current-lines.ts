@@ -1,18 +1,6 @@
 import type { FileIndexer } from "./file-indexer.ts";
 import type { IndexSettings } from "./settings.ts";
 
-/** Lines of files as they are on the disk at this moment. */
-export interface CurrentLines {
-  /** Undefined where the content does not have this hash, or may not be shown. */
-  read(path: string, hash: string, signal: AbortSignal | undefined): Promise<readonly string[] | undefined>;
-  /** Whether a file still has the indexed content: by its stamp, and by its hash where the stamp differs. */
-  isCurrent(
-    path: string,
-    known: { readonly stamp: string; readonly hash: string },
-    signal: AbortSignal | undefined,
-  ): Promise<boolean>;
-}
-
 interface CachedFile {
   readonly stamp: string;
   readonly hash: string;
@@ -23,7 +11,8 @@ interface CachedFile {
 /** Questions on one subject quote the same files repeatedly. */
 const MAX_CACHED_CHARS = 8 * 1024 * 1024;
 
-export const createCurrentLines = (indexer: FileIndexer, settings: () => IndexSettings): CurrentLines => {
+/** Lines of files as they are on the disk at this moment. */
+export const createCurrentLines = (indexer: FileIndexer, settings: () => IndexSettings) => {
   // Least recently used first.
   const cache = new Map<string, CachedFile>();
   let chars = 0;
@@ -45,12 +34,22 @@ export const createCurrentLines = (indexer: FileIndexer, settings: () => IndexSe
   };
 
   return {
-    isCurrent: async (path, { stamp, hash }, signal) => {
+    /** Whether a file still has the indexed content: by its stamp, and by its hash where the stamp differs. */
+    isCurrent: async (
+      path: string,
+      { stamp, hash }: { readonly stamp: string; readonly hash: string },
+      signal: AbortSignal | undefined,
+    ): Promise<boolean> => {
       const { maxFileBytes } = settings();
       const read = await indexer.files(settings()).read(path, maxFileBytes, signal, stamp);
       return read.kind === "unchanged" || (read.kind === "text" && read.hash === hash);
     },
-    read: async (path, hash, signal) => {
+    /** Undefined where the content does not have this hash, or may not be shown. */
+    read: async (
+      path: string,
+      hash: string,
+      signal: AbortSignal | undefined,
+    ): Promise<readonly string[] | undefined> => {
       const { maxFileBytes } = settings();
       const before = cache.get(path);
       const read = await indexer.files(settings()).read(path, maxFileBytes, signal, before?.stamp);
@@ -68,3 +67,5 @@ export const createCurrentLines = (indexer: FileIndexer, settings: () => IndexSe
     },
   };
 };
+
+export type CurrentLines = ReturnType<typeof createCurrentLines>;

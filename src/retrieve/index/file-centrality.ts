@@ -6,15 +6,6 @@ import { createGraphConfigs } from "./graph-configs.ts";
 import type { LoadedIndex } from "./loaded-index.ts";
 import type { Store } from "./store.ts";
 
-/** How much of the workspace depends on each file. */
-export interface FileCentrality {
-  /** 0 to 1; 0 while it is not known. Never blocks: the computation starts a moment later, for the next questions. */
-  of(path: string): number;
-  /** Pauses the computation until this work ends. */
-  yieldTo<T>(work: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
 export interface FileCentralityParts {
   readonly store: Store;
   readonly loaded: LoadedIndex;
@@ -33,10 +24,10 @@ const STALE_SHARE = 0.01;
 const STALE_FILES = 20;
 
 /**
- * Computed in the background from the stored symbols, in time slices, once a question needs it. Only the figures are kept, not
+ * How much of the workspace depends on each file. Computed in the background from the stored symbols, in time slices, once a question needs it. Only the figures are kept, not
  * the graph.
  */
-export const createFileCentrality = (parts: FileCentralityParts): FileCentrality => {
+export const createFileCentrality = (parts: FileCentralityParts) => {
   const { store, loaded, lines, isReady } = parts;
   let scores: ReadonlyMap<string, number> | undefined;
   let changes = 0;
@@ -95,14 +86,16 @@ export const createFileCentrality = (parts: FileCentralityParts): FileCentrality
   };
 
   return {
-    of: (path) => {
+    /** 0 to 1; 0 while it is not known. Never blocks: the computation starts a moment later, for the next questions. */
+    of: (path: string): number => {
       if (!isClosed && isStale() && timer === undefined && running === undefined) {
         timer = setTimeout(begin, DELAY_MS);
         timer.unref();
       }
       return scores?.get(path) ?? 0;
     },
-    yieldTo: async (work) => {
+    /** Pauses the computation until this work ends. */
+    yieldTo: async <T>(work: () => Promise<T>): Promise<T> => {
       answering++;
       try {
         return await work();
@@ -110,7 +103,7 @@ export const createFileCentrality = (parts: FileCentralityParts): FileCentrality
         answering--;
       }
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       isClosed = true;
       clearTimeout(timer);
       await running;

@@ -31,21 +31,13 @@ export interface FileRequest {
   readonly hash: string | undefined;
 }
 
-/** Reads files and makes their index entries. One per thread. */
-export interface FileIndexer {
-  index(request: FileRequest, settings: IndexSettings, signal?: AbortSignal): Promise<FileResult>;
-  /** Cuts the file into plain windows of lines without parsing it, where its parser crashes the thread. */
-  indexWithoutParsing(path: string, reason: string, settings: IndexSettings): Promise<FileResult>;
-  files(settings: IndexSettings): SourceFiles;
-  close(): void;
-}
-
 const refuseToParse = (reason: string): Parsers => ({
   parse: () => Promise.resolve({ reason }),
   close: () => {},
 });
 
-export const createFileIndexer = (workspace: string, embedder: Embedder): FileIndexer => {
+/** Reads files and makes their index entries. One per thread. */
+export const createFileIndexer = (workspace: string, embedder: Embedder) => {
   let parsers: Promise<Parsers> | undefined;
   let source: { readonly reach: string; readonly files: SourceFiles } | undefined;
 
@@ -94,9 +86,13 @@ export const createFileIndexer = (workspace: string, embedder: Embedder): FileIn
 
   return {
     files,
-    index: (request, settings, signal) => indexWith(ownParsers, request, settings, signal),
-    indexWithoutParsing: (path, reason, settings) =>
+    index: (request: FileRequest, settings: IndexSettings, signal?: AbortSignal): Promise<FileResult> =>
+      indexWith(ownParsers, request, settings, signal),
+    /** Cuts the file into plain windows of lines without parsing it, where its parser crashes the thread. */
+    indexWithoutParsing: (path: string, reason: string, settings: IndexSettings): Promise<FileResult> =>
       indexWith(() => refuseToParse(reason), { path, hash: undefined }, settings),
-    close: () => void parsers?.then((made) => made.close()),
+    close: (): void => void parsers?.then((made) => made.close()),
   };
 };
+
+export type FileIndexer = ReturnType<typeof createFileIndexer>;

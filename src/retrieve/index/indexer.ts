@@ -13,24 +13,6 @@ import type { Store } from "./store.ts";
 import { waitFor } from "./wait-for.ts";
 import { createWatchedTree, type WatchedTree } from "./watched-tree.ts";
 
-/** Keeps the index equal to the files on the disk. */
-export interface Indexer {
-  build(
-    force: boolean,
-    signal: AbortSignal | undefined,
-    onProgress?: (progress: IndexProgress) => void,
-  ): Promise<IndexReport>;
-  /** Brings the index up to date before a question is answered, within the time that a caller waits. */
-  catchUp(signal: AbortSignal | undefined, onProgress?: (progress: IndexProgress) => void): Promise<void>;
-  /** Indexes single files now; true where one of them had changed. */
-  refresh(paths: readonly string[], signal: AbortSignal | undefined): Promise<boolean>;
-  state(): IndexState;
-  /** Files, and directories as of the last scan, that are missing because they cannot be read. */
-  unread(): Unread;
-  isWatching(): boolean;
-  close(): Promise<void>;
-}
-
 export interface IndexerParts {
   readonly workspace: string;
   readonly settings: () => IndexSettings;
@@ -244,7 +226,8 @@ const createRuns = (parts: IndexerParts, stateOf: () => Indexing): SharedRuns =>
   );
 };
 
-export const createIndexer = (parts: IndexerParts): Indexer => {
+/** Keeps the index equal to the files on the disk. */
+export const createIndexer = (parts: IndexerParts) => {
   const { loaded } = parts;
   const runs = createRuns(parts, () => state);
   const state: Indexing = {
@@ -263,27 +246,38 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
     if (path === undefined) state.scanned = undefined;
   });
   return {
-    build: async (force, signal, onProgress) => {
+    build: async (
+      force: boolean,
+      signal: AbortSignal | undefined,
+      onProgress?: (progress: IndexProgress) => void,
+    ): Promise<IndexReport> => {
       // A run that is under way may have listed the files before the caller's last change.
       const before = runs.current() === undefined ? undefined : await runs.join(force, signal, onProgress);
       const after = await runs.join(force && before === undefined, signal, onProgress);
       return before === undefined ? after : addReports(before, after);
     },
-    catchUp: (signal, onProgress) => catchUp(state, signal, onProgress),
-    refresh: (paths, signal) => refresh(state, paths, signal),
-    state: () => {
+    /** Brings the index up to date before a question is answered, within the time that a caller waits. */
+    catchUp: (
+      signal: AbortSignal | undefined,
+      onProgress?: (progress: IndexProgress) => void,
+    ): Promise<void> => catchUp(state, signal, onProgress),
+    /** Indexes single files now; true where one of them had changed. */
+    refresh: (paths: readonly string[], signal: AbortSignal | undefined): Promise<boolean> =>
+      refresh(state, paths, signal),
+    state: (): IndexState => {
       const progress = runs.current();
       if (state.scanned !== undefined && progress?.phase !== "index")
         return { state: "ready", done: loaded.files.size, total: loaded.files.size };
       return { state: "building", done: progress?.done ?? loaded.files.size, total: progress?.total ?? 0 };
     },
-    unread: () => {
+    /** Files, and directories as of the last scan, that are missing because they cannot be read. */
+    unread: (): Unread => {
       const files = createUnread();
       for (const path of loaded.unreadable) files.add(path);
       return addUnread(state.unlisted, files.finish());
     },
-    isWatching: () => state.watched?.isComplete() ?? false,
-    close: async () => {
+    isWatching: (): boolean => state.watched?.isComplete() ?? false,
+    close: async (): Promise<void> => {
       state.isClosed = true;
       state.watched?.close();
       await runs.close();
@@ -291,3 +285,5 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
     },
   };
 };
+
+export type Indexer = ReturnType<typeof createIndexer>;

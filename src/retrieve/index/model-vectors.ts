@@ -12,27 +12,6 @@ import { createSharedRuns } from "./shared-runs.ts";
 import type { VectorRow, VectorStore } from "./vector-store.ts";
 import { waitFor } from "./wait-for.ts";
 
-/**
- * The vectors of a model, which is slow: the terms of files are indexed at once, and their vectors follow. Stored vectors are
- * reused; missing ones are computed from the files and their known chunks, without parsing.
- */
-export interface ModelVectors {
-  /** Opens the embedder; rejects, with what is missing, where it cannot be loaded. */
-  open(): Promise<AsyncEmbedder>;
-  embedQuery(text: string, signal: AbortSignal | undefined): Promise<Int8Array>;
-  /** Does work that brings files in, and then computes all missing vectors, for a caller who asked for both. */
-  fillAfter<T>(
-    work: () => Promise<T>,
-    signal: AbortSignal | undefined,
-    onProgress?: (progress: IndexProgress) => void,
-  ): Promise<T>;
-  /** Computes missing vectors within the time that a caller waits; the rest follows in the background. */
-  catchUp(signal: AbortSignal | undefined): Promise<void>;
-  /** How many files have no vectors yet. */
-  missing(): number;
-  close(): Promise<void>;
-}
-
 export interface ModelVectorsParts {
   readonly model: EmbeddingModel;
   readonly loaded: LoadedIndex;
@@ -217,7 +196,11 @@ const embedQuery = async (state: Vectors, text: string): Promise<Int8Array> => {
   }
 };
 
-export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
+/**
+ * The vectors of a model, which is slow: the terms of files are indexed at once, and their vectors follow. Stored vectors are
+ * reused; missing ones are computed from the files and their known chunks, without parsing.
+ */
+export const createModelVectors = (parts: ModelVectorsParts) => {
   const { model, loaded, onWarning } = parts;
   const state: Vectors = {
     ...parts,
@@ -242,13 +225,19 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     state.quietTimer.unref();
   });
   return {
-    open: () => open(state),
-    embedQuery: async (text, signal) => {
+    /** Opens the embedder; rejects, with what is missing, where it cannot be loaded. */
+    open: (): Promise<AsyncEmbedder> => open(state),
+    embedQuery: async (text: string, signal: AbortSignal | undefined): Promise<Int8Array> => {
       const vector = await waitFor(embedQuery(state, text), signal);
       if (vector === undefined) throw new Error("a question without a time limit ended without a vector");
       return vector;
     },
-    fillAfter: async (work, signal, onProgress) => {
+    /** Does work that brings files in, and then computes all missing vectors, for a caller who asked for both. */
+    fillAfter: async <T>(
+      work: () => Promise<T>,
+      signal: AbortSignal | undefined,
+      onProgress?: (progress: IndexProgress) => void,
+    ): Promise<T> => {
       state.fillings++;
       try {
         const done = await work();
@@ -262,13 +251,15 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
         if (signal?.aborted === true) clearTimeout(state.quietTimer);
       }
     },
-    catchUp: async (signal) => {
+    /** Computes missing vectors within the time that a caller waits; the rest follows in the background. */
+    catchUp: async (signal: AbortSignal | undefined): Promise<void> => {
       if (loaded.unembedded.size === 0) return;
       runs.startInBackground();
       await runs.wait(WAIT_MS, signal);
     },
-    missing: () => loaded.unembedded.size,
-    close: async () => {
+    /** How many files have no vectors yet. */
+    missing: (): number => loaded.unembedded.size,
+    close: async (): Promise<void> => {
       state.isClosed = true;
       clearTimeout(state.quietTimer);
       const stopped = runs.close();
@@ -277,3 +268,5 @@ export const createModelVectors = (parts: ModelVectorsParts): ModelVectors => {
     },
   };
 };
+
+export type ModelVectors = ReturnType<typeof createModelVectors>;

@@ -11,36 +11,14 @@ interface Run<R> {
   readonly promise: Promise<R>;
 }
 
-/** Runs of one kind in this process: one at a time, shared by all callers who ask for one. */
-export interface SharedRuns<R = IndexReport> {
-  /** Joins the current run or starts one; the run is aborted when its last participant has left. */
-  join(
-    force: boolean,
-    signal: AbortSignal | undefined,
-    onProgress?: (progress: IndexProgress) => void,
-  ): Promise<R>;
-  /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
-  startInBackground(): void;
-  /** Waits for the current run, for a time. */
-  wait(
-    maxMs: number,
-    signal: AbortSignal | undefined,
-    onProgress?: (progress: IndexProgress) => void,
-  ): Promise<void>;
-  current(): IndexProgress | undefined;
-  close(): Promise<void>;
-}
-
 type Work<R> = (
   force: boolean,
   signal: AbortSignal,
   onProgress: (progress: IndexProgress) => void,
 ) => Promise<R>;
 
-export const createSharedRuns = <R>(
-  work: Work<R>,
-  onBackgroundFailure: (error: unknown) => void,
-): SharedRuns<R> => {
+/** Runs of one kind in this process: one at a time, shared by all callers who ask for one. */
+export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: unknown) => void) => {
   let run: Run<R> | undefined;
   let isClosed = false;
 
@@ -81,7 +59,12 @@ export const createSharedRuns = <R>(
   };
 
   return {
-    join: async (force, signal, onProgress) => {
+    /** Joins the current run or starts one; the run is aborted when its last participant has left. */
+    join: async (
+      force: boolean,
+      signal: AbortSignal | undefined,
+      onProgress?: (progress: IndexProgress) => void,
+    ): Promise<R> => {
       stopIfAborted(signal);
       while (run !== undefined && !isUsable(run, force))
         await waitFor(
@@ -103,7 +86,8 @@ export const createSharedRuns = <R>(
         leave(joined);
       }
     },
-    startInBackground: () => {
+    /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
+    startInBackground: (): void => {
       if (isClosed || live() !== undefined) return;
       const started = start(false);
       // Never leaves, so the run is not aborted when others leave it.
@@ -112,7 +96,12 @@ export const createSharedRuns = <R>(
         if (!started.controller.signal.aborted) onBackgroundFailure(error);
       });
     },
-    wait: async (maxMs, signal, onProgress) => {
+    /** Waits for the current run, for a time. */
+    wait: async (
+      maxMs: number,
+      signal: AbortSignal | undefined,
+      onProgress?: (progress: IndexProgress) => void,
+    ): Promise<void> => {
       const current = live();
       if (current === undefined) return;
       const end = current.promise.catch((error: unknown) => {
@@ -126,11 +115,13 @@ export const createSharedRuns = <R>(
         if (onProgress !== undefined) current.listeners.delete(onProgress);
       }
     },
-    current: () => live()?.progress,
-    close: async () => {
+    current: (): IndexProgress | undefined => live()?.progress,
+    close: async (): Promise<void> => {
       isClosed = true;
       run?.controller.abort();
       await run?.promise.catch(() => {});
     },
   };
 };
+
+export type SharedRuns<R = IndexReport> = ReturnType<typeof createSharedRuns<R>>;

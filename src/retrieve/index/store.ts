@@ -23,27 +23,6 @@ export type Written =
   | { readonly kind: "stamp"; readonly path: string; readonly stamp: string }
   | { readonly kind: "removed"; readonly path: string };
 
-/** The index on the disk. */
-export interface Store {
-  readonly db: Database;
-  generation(): number;
-  /** Hands over everything that was written after a generation (0: everything). Undefined: too old to know what changed since. */
-  since(
-    generation: number,
-    removed: (path: string) => void,
-    put: (row: FileRow, entry: StoredEntry | undefined) => void,
-  ): number | undefined;
-  write(results: readonly FileResult[]): {
-    readonly generation: number;
-    readonly written: readonly Written[];
-  };
-  symbols(take: (path: string, language: string, packed: Uint8Array) => void): void;
-  symbolsOf(path: string): { readonly language: string; readonly packed: Uint8Array } | undefined;
-  /** When all files were last scanned, in milliseconds since the epoch; 0: never. */
-  scannedMs(): number;
-  setScanned(ms: number): void;
-}
-
 // Tombstones that are kept; a process that missed more removals loads everything again.
 const MAX_TOMBSTONES = 20_000;
 
@@ -95,7 +74,8 @@ const put = (sql: Database["sql"], result: StoredResult, generation: number): Wr
   return { kind: "put", row: { id, path, state, size, stamp, hash, language, fallback }, entry };
 };
 
-export const createStore = (db: Database): Store => {
+/** The index on the disk. */
+export const createStore = (db: Database) => {
   const { sql } = db;
 
   const meta = (key: string): number =>
@@ -117,9 +97,14 @@ export const createStore = (db: Database): Store => {
 
   return {
     db,
-    generation: () => meta("generation"),
+    generation: (): number => meta("generation"),
 
-    since: (generation, removed, putRow) =>
+    /** Hands over everything that was written after a generation (0: everything). Undefined: too old to know what changed since. */
+    since: (
+      generation: number,
+      removed: (path: string) => void,
+      putRow: (row: FileRow, entry: StoredEntry | undefined) => void,
+    ): number | undefined =>
       db.read(() => {
         if (generation > 0 && generation < meta("forgotten")) return undefined;
         if (generation > 0)
@@ -133,7 +118,12 @@ export const createStore = (db: Database): Store => {
         return meta("generation");
       }),
 
-    write: (results) =>
+    write: (
+      results: readonly FileResult[],
+    ): {
+      readonly generation: number;
+      readonly written: readonly Written[];
+    } =>
       db.transact(() => {
         const changes = results.some(({ kind }) => kind !== "unchanged");
         const generation = meta("generation") + (changes ? 1 : 0);
@@ -154,7 +144,7 @@ export const createStore = (db: Database): Store => {
         return { generation, written };
       }),
 
-    symbols: (take) =>
+    symbols: (take: (path: string, language: string, packed: Uint8Array) => void): void =>
       db.read(() => {
         const rows = sql(
           "SELECT path, language, data FROM files JOIN symbols ON file = id ORDER BY path",
@@ -162,12 +152,15 @@ export const createStore = (db: Database): Store => {
         for (const row of rows) take(String(row["path"]), String(row["language"]), row["data"] as Uint8Array);
       }),
 
-    symbolsOf: (path) => {
+    symbolsOf: (path: string): { readonly language: string; readonly packed: Uint8Array } | undefined => {
       const row = sql("SELECT language, data FROM files JOIN symbols ON file = id WHERE path = ?").get(path);
       return row && { language: String(row["language"]), packed: row["data"] as Uint8Array };
     },
 
-    scannedMs: () => meta("scanned"),
-    setScanned: (ms) => db.transact(() => setMeta("scanned", ms)),
+    /** When all files were last scanned, in milliseconds since the epoch; 0: never. */
+    scannedMs: (): number => meta("scanned"),
+    setScanned: (ms: number): void => db.transact(() => setMeta("scanned", ms)),
   };
 };
+
+export type Store = ReturnType<typeof createStore>;

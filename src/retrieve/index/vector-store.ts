@@ -9,16 +9,11 @@ export interface VectorRow {
 }
 
 /** Vectors of models on the disk, separate for each model. */
-export interface VectorStore {
+export const createVectorStore = (db: Database) => ({
   /** Several reads that see the same state. */
-  read<T>(work: (get: (embedder: string, path: string, layout: string) => Uint8Array | undefined) => T): T;
-  put(embedder: string, rows: readonly VectorRow[]): void;
-  /** Deletes vectors of other models, and those of files that are gone or have no chunks. */
-  keepOnly(embedder: string): void;
-}
-
-export const createVectorStore = (db: Database): VectorStore => ({
-  read: (work) =>
+  read: <T>(
+    work: (get: (embedder: string, path: string, layout: string) => Uint8Array | undefined) => T,
+  ): T =>
     db.read(() =>
       work((embedder, path, layout) => {
         const row = db
@@ -27,15 +22,18 @@ export const createVectorStore = (db: Database): VectorStore => ({
         return row === undefined ? undefined : (row["data"] as Uint8Array);
       }),
     ),
-  put: (embedder, rows) =>
+  put: (embedder: string, rows: readonly VectorRow[]): void =>
     db.transact(() => {
       for (const { path, layout, data } of rows)
         db.sql("INSERT OR REPLACE INTO model_vectors VALUES (?, ?, ?, ?)").run(embedder, path, layout, data);
     }),
-  keepOnly: (embedder) =>
+  /** Deletes vectors of other models, and those of files that are gone or have no chunks. */
+  keepOnly: (embedder: string): void =>
     db.transact(() => {
       db.sql(
         "DELETE FROM model_vectors WHERE embedder <> ? OR path NOT IN (SELECT path FROM files WHERE chunk_count > 0)",
       ).run(embedder);
     }),
 });
+
+export type VectorStore = ReturnType<typeof createVectorStore>;

@@ -5,12 +5,6 @@ interface Sized {
   readonly size: number;
 }
 
-/** Batches of files, in one queue per thread. */
-export interface WorkQueues<T> {
-  /** The next batch for the thread of this queue; undefined once all queues are empty. */
-  next(queue: number): readonly T[] | undefined;
-}
-
 // Large enough that messages cost nothing beside the work, small enough that a stop is noticed within a second.
 const BATCH_FILES = 32;
 const BATCH_BYTES = 256 * 1024;
@@ -32,10 +26,10 @@ const inBatches = <T extends Sized>(files: readonly T[]): (readonly T[])[] => {
 };
 
 /**
- * Files with the same extension stay together in one queue: a grammar takes up to 10 MB and a tenth of a second to load, in
+ * Batches of files, in one queue per thread. Files with the same extension stay together in one queue: a grammar takes up to 10 MB and a tenth of a second to load, in
  * every thread that needs it. A thread whose queue is empty takes from the end of the longest other queue.
  */
-export const createWorkQueues = <T extends Sized>(files: readonly T[], count: number): WorkQueues<T> => {
+export const createWorkQueues = <T extends Sized>(files: readonly T[], count: number) => {
   const extensionOf = new Map(files.map((file) => [file, posix.extname(file.path)]));
   const sorted = files.toSorted((a, b) => {
     const [extensionA = "", extensionB = ""] = [extensionOf.get(a), extensionOf.get(b)];
@@ -46,7 +40,8 @@ export const createWorkQueues = <T extends Sized>(files: readonly T[], count: nu
   const each = Math.ceil(batches.length / count);
   const queues = Array.from({ length: count }, (_, i) => batches.slice(i * each, (i + 1) * each));
   return {
-    next: (queue) => {
+    /** The next batch for the thread of this queue; undefined once all queues are empty. */
+    next: (queue: number): readonly T[] | undefined => {
       const own = queues[queue]?.shift();
       if (own !== undefined) return own;
       return queues.reduce((longest, other) => (other.length > longest.length ? other : longest), []).pop();

@@ -44,21 +44,6 @@ export interface ChunkQuery {
   readonly weights?: RankWeights;
 }
 
-export interface ChunkIndex {
-  readonly size: number;
-  /** Replaces a chunk of the same id. Terms and vector are copied. */
-  add(chunk: IndexedChunk): void;
-  remove(id: number): void;
-  get(id: number): ChunkFacts | undefined;
-  /** Ignored for a chunk that is not in the index. */
-  setVector(id: number, vector: Int8Array): void;
-  /** Drops all vectors; the next ones are those of another embedder. */
-  startVectors(dimensions: number): void;
-  search(query: ChunkQuery): readonly RankedChunk[];
-  /** Paths of files of code whose text may have a name as a word, the likeliest first; others certainly do not. */
-  codeFilesWith(name: string): readonly string[];
-}
-
 /** Plain text of no known kind belongs to both scopes. */
 const IN_SCOPE: Readonly<Record<Scope, readonly ChunkKind[]>> = {
   repo: ["code", "data", "text"],
@@ -124,7 +109,7 @@ export const createChunkIndex = ({
 }: {
   readonly dimensions: number;
   readonly nearestRows?: NearestRows | undefined;
-}): ChunkIndex => {
+}) => {
   const lexical = createLexicalIndex();
   let vectors = createVectorIndex(dimensions, nearestRows);
   const names = createNameIndex();
@@ -140,10 +125,11 @@ export const createChunkIndex = ({
   };
 
   return {
-    get size() {
+    get size(): number {
       return factsOf.size;
     },
-    add: ({ terms, vector, ...facts }) => {
+    /** Replaces a chunk of the same id. Terms and vector are copied. */
+    add: ({ terms, vector, ...facts }: IndexedChunk): void => {
       remove(facts.id);
       if (vector !== undefined) vectors.add(facts.id, vector);
       lexical.add(facts.id, terms);
@@ -151,21 +137,24 @@ export const createChunkIndex = ({
       factsOf.set(facts.id, facts);
     },
     remove,
-    get: (id) => factsOf.get(id),
-    setVector: (id, vector) => {
+    get: (id: number): ChunkFacts | undefined => factsOf.get(id),
+    /** Ignored for a chunk that is not in the index. */
+    setVector: (id: number, vector: Int8Array): void => {
       if (factsOf.has(id)) vectors.add(id, vector);
     },
-    codeFilesWith: (name) => {
+    /** Paths of files of code whose text may have a name as a word, the likeliest first; others certainly do not. */
+    codeFilesWith: (name: string): readonly string[] => {
       const term = tokenize(name).at(-1);
       if (term === undefined) return [];
       const isCode = (id: number): boolean => factsOf.get(id)?.kind === "code";
       const chunks = lexical.search([term], factsOf.size, isCode);
       return [...new Set(chunks.map(({ id }) => factsOf.get(id)?.path ?? ""))];
     },
-    startVectors: (length) => {
+    /** Drops all vectors; the next ones are those of another embedder. */
+    startVectors: (length: number): void => {
       vectors = createVectorIndex(length, nearestRows);
     },
-    search: (query) => {
+    search: (query: ChunkQuery): readonly RankedChunk[] => {
       const shape = inScope(shapeOf(query.query), query.scope);
       const isWanted = filterOf(query, factsOf);
       const near = vectors.search(query.vector, CANDIDATES, isWanted);
@@ -204,3 +193,5 @@ export const createChunkIndex = ({
     },
   };
 };
+
+export type ChunkIndex = ReturnType<typeof createChunkIndex>;

@@ -1,17 +1,10 @@
 import { joinName } from "./query-shape.ts";
 
 /** Finds the chunks that define a name, in any spelling (`user_name`, `userName`). */
-export interface NameIndex {
-  add(chunkId: number, defines: readonly string[]): void;
-  remove(chunkId: number, defines: readonly string[]): void;
-  /** Ids of the chunks that define it, smallest first. */
-  find(joinedName: string, limit: number, isWanted?: (chunkId: number) => boolean): readonly number[];
-}
-
-export const createNameIndex = (): NameIndex => {
+export const createNameIndex = () => {
   const chunksOf = new Map<string, Set<number>>();
   return {
-    add: (chunkId, defines) => {
+    add: (chunkId: number, defines: readonly string[]): void => {
       for (const name of defines) {
         const joined = joinName(name);
         const chunks = chunksOf.get(joined);
@@ -19,7 +12,7 @@ export const createNameIndex = (): NameIndex => {
         else chunks.add(chunkId);
       }
     },
-    remove: (chunkId, defines) => {
+    remove: (chunkId: number, defines: readonly string[]): void => {
       for (const name of defines) {
         const joined = joinName(name);
         const chunks = chunksOf.get(joined);
@@ -27,7 +20,8 @@ export const createNameIndex = (): NameIndex => {
         if (chunks?.size === 0) chunksOf.delete(joined);
       }
     },
-    find: (joinedName, limit, isWanted) => {
+    /** Ids of the chunks that define it, smallest first. */
+    find: (joinedName: string, limit: number, isWanted?: (chunkId: number) => boolean): readonly number[] => {
       const wanted = [...(chunksOf.get(joinedName) ?? [])].filter((id) => isWanted?.(id) ?? true);
       return wanted.sort((a, b) => a - b).slice(0, limit);
     },

@@ -1,17 +1,8 @@
-export interface TermTable {
-  readonly size: number;
-  /** The id of a hash; new hashes get the next number, from 0. */
-  idOf(hash: number): number;
-  /** -1 for an unknown hash. */
-  find(hash: number): number;
-  hashOf(id: number): number;
-}
-
 /** Half empty, so that a probe seldom collides. */
 const MAX_FILL = 0.5;
 
 /** Ids of hashes, by open addressing: a Map takes ten times the memory, and five times as long to fill. */
-export const createTermTable = (): TermTable => {
+export const createTermTable = () => {
   let hashes = new Uint32Array(1 << 16);
   let ids = new Int32Array(1 << 16).fill(-1);
   let byId = new Uint32Array(1 << 15);
@@ -38,10 +29,11 @@ export const createTermTable = (): TermTable => {
   };
 
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    idOf: (hash) => {
+    /** The id of a hash; new hashes get the next number, from 0. */
+    idOf: (hash: number): number => {
       const at = slotOf(hash);
       const found = ids[at] ?? -1;
       if (found !== -1) return found;
@@ -56,7 +48,10 @@ export const createTermTable = (): TermTable => {
       if (size > ids.length * MAX_FILL) grow();
       return size - 1;
     },
-    find: (hash) => ids[slotOf(hash)] ?? -1,
-    hashOf: (id) => byId[id] ?? 0,
+    /** -1 for an unknown hash. */
+    find: (hash: number): number => ids[slotOf(hash)] ?? -1,
+    hashOf: (id: number): number => byId[id] ?? 0,
   };
 };
+
+export type TermTable = ReturnType<typeof createTermTable>;

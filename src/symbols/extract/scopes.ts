@@ -29,30 +29,6 @@ const MAX_HOPS = 8;
 
 export type Meaning = { readonly definition: number } | "local" | "import" | "unbound";
 
-export interface Scopes {
-  readonly current: number;
-  readonly definition: number;
-  readonly kind: ScopeKind;
-  enter(kind: ScopeKind, definition?: number): void;
-  leave(): void;
-  /** Does something as if the walk were still in a scope that it has left. */
-  within(scope: number, work: () => void): void;
-  /** Nearest scope of one of these kinds. */
-  nearest(...kinds: readonly ScopeKind[]): number;
-  definitionOf(scope: number): number;
-  parentOf(scope: number): number;
-  kindOf(scope: number): ScopeKind;
-  bindDefinition(name: string, definition: number, scope?: number): void;
-  bindImport(name: string, scope?: number): void;
-  bindLocal(name: string, type: Expression, scope?: number): void;
-  meaning(name: string, scope: number): Meaning;
-  /**
-   * The same expression without locals: what is left can be read from outside the file.
-   * @param closed names that the file does not explain are not ours: no wildcard brings them in.
-   */
-  resolve(expression: Expression, scope: number, closed: boolean): Expression;
-}
-
 const meaningOf = (binding: Binding | undefined): Meaning => {
   if (binding === undefined) return "unbound";
   if (binding === IMPORTED) return "import";
@@ -76,7 +52,7 @@ const nearestOf = (scopes: readonly Scope[], from: number, kinds: readonly Scope
 };
 
 /** @param membersVisible whether a method sees the members of its class by their plain names, as in Java; in Python it does not. */
-export const createScopes = (membersVisible: boolean): Scopes => {
+export const createScopes = (membersVisible: boolean) => {
   const scopes: Scope[] = [{ parent: -1, kind: "file", definition: -1, names: undefined }];
   let current = 0;
   const at = (scope: number): Scope | undefined => scopes[scope];
@@ -133,16 +109,16 @@ export const createScopes = (membersVisible: boolean): Scopes => {
     addBinding(namesOf(scope), name, binding);
 
   return {
-    get current() {
+    get current(): number {
       return current;
     },
-    get definition() {
+    get definition(): number {
       return at(current)?.definition ?? -1;
     },
-    get kind() {
+    get kind(): ScopeKind {
       return at(current)?.kind ?? "file";
     },
-    enter: (kind, definition) => {
+    enter: (kind: ScopeKind, definition?: number): void => {
       scopes.push({
         parent: current,
         kind,
@@ -151,24 +127,34 @@ export const createScopes = (membersVisible: boolean): Scopes => {
       });
       current = scopes.length - 1;
     },
-    leave: () => {
+    leave: (): void => {
       current = Math.max(0, at(current)?.parent ?? 0);
     },
-    within: (scope, work) => {
+    /** Does something as if the walk were still in a scope that it has left. */
+    within: (scope: number, work: () => void): void => {
       const before = current;
       current = scope;
       work();
       current = before;
     },
-    nearest: (...kinds) => nearestOf(scopes, current, kinds),
-    definitionOf: (scope) => at(scope)?.definition ?? -1,
-    parentOf: (scope) => at(scope)?.parent ?? -1,
-    kindOf: (scope) => at(scope)?.kind ?? "file",
-    bindDefinition: (name, definition, scope = current) => bind(name, definition, scope),
-    bindImport: (name, scope = current) => bind(name, IMPORTED, scope),
-    bindLocal: (name, type, scope = current) =>
+    /** Nearest scope of one of these kinds. */
+    nearest: (...kinds: readonly ScopeKind[]): number => nearestOf(scopes, current, kinds),
+    definitionOf: (scope: number): number => at(scope)?.definition ?? -1,
+    parentOf: (scope: number): number => at(scope)?.parent ?? -1,
+    kindOf: (scope: number): ScopeKind => at(scope)?.kind ?? "file",
+    bindDefinition: (name: string, definition: number, scope: number = current): void =>
+      bind(name, definition, scope),
+    bindImport: (name: string, scope: number = current): void => bind(name, IMPORTED, scope),
+    bindLocal: (name: string, type: Expression, scope: number = current): void =>
       bind(name, { type: type === UNKNOWN ? "" : type, scope: current }, scope),
-    meaning: (name, scope) => meaningOf(find(name, scope)),
-    resolve: (expression, scope, closed) => resolve(expression, scope, closed),
+    meaning: (name: string, scope: number): Meaning => meaningOf(find(name, scope)),
+    /**
+     * The same expression without locals: what is left can be read from outside the file.
+     * @param closed names that the file does not explain are not ours: no wildcard brings them in.
+     */
+    resolve: (expression: Expression, scope: number, closed: boolean): Expression =>
+      resolve(expression, scope, closed),
   };
 };
+
+export type Scopes = ReturnType<typeof createScopes>;

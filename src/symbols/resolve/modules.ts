@@ -7,16 +7,7 @@ import {
   type ResolveSource,
 } from "../project/family.ts";
 
-export interface Modules {
-  /** Files of the project that an import's source means; empty where it means none. */
-  files(from: FileRecord, source: string): readonly number[];
-  /** Files of a module inside another: `from package import module`. */
-  inner(from: FileRecord, source: string, name: string): readonly number[];
-  /** The source names something of this project that has no file of its own: a class, a folder. */
-  isOurs(from: FileRecord, source: string): boolean;
-}
-
-export const createModules = (project: ProjectFiles, config: ConfigFiles): Modules => {
+export const createModules = (project: ProjectFiles, config: ConfigFiles) => {
   const resolvers = new Map<Family, ResolveSource>();
   const cache = new Map<string, readonly number[]>();
   let cachedAt = -1;
@@ -44,11 +35,17 @@ export const createModules = (project: ProjectFiles, config: ConfigFiles): Modul
   };
 
   return {
+    /** Files of the project that an import's source means; empty where it means none. */
     files,
-    inner: (from, source, name) => {
+    /** Files of a module inside another: `from package import module`. */
+    inner: (from: FileRecord, source: string, name: string): readonly number[] => {
       const inner = from.family.submodule?.(source, name);
       return inner === undefined ? [] : files(from, inner);
     },
-    isOurs: ({ family }, source) => family.isOwnSource?.(project, source) === true,
+    /** The source names something of this project that has no file of its own: a class, a folder. */
+    isOurs: ({ family }: FileRecord, source: string): boolean =>
+      family.isOwnSource?.(project, source) === true,
   };
 };
+
+export type Modules = ReturnType<typeof createModules>;

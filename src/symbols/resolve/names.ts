@@ -19,17 +19,6 @@ interface NamedModule {
   readonly source: string;
 }
 
-export interface Names {
-  /** Empty where nothing is known; "foreign" for what is known to be outside of the project. */
-  lookup(file: FileRecord, name: string): readonly Named[] | "foreign";
-  /** What a module offers under a name. */
-  exported(files: readonly number[], name: string): readonly Named[];
-  imported(file: FileRecord, entry: Import): readonly Named[] | "foreign";
-  /** What a module exports beside the one value that this symbol is: `module.exports = fastify; module.exports.codes = …`. */
-  besideWhole(symbol: SymbolId, name: string): readonly Named[];
-  filesOf(file: FileRecord, source: string): readonly number[];
-}
-
 /** Chains of re-exports and of packages are short; cycles end here. */
 const MAX_HOPS = 16;
 /** Meanings that are cached: some tens of megabytes. */
@@ -219,14 +208,19 @@ const lookup = (state: State, file: FileRecord, name: string): Meaning => {
   return found;
 };
 
-export const createNames = (table: Table, config: ConfigFiles, membersOf: MembersOf): Names => {
+export const createNames = (table: Table, config: ConfigFiles, membersOf: MembersOf) => {
   const modules = createModules(table, config);
   const state: State = { table, modules, membersOf, known: new Map(), generation: -1 };
   return {
     filesOf: state.modules.files,
-    besideWhole: (symbol, name) => besideWhole(state, symbol, name),
-    exported: (files, name) => exported(state, files, name),
-    imported: (file, entry) => imported(state, file, entry),
-    lookup: (file, name) => lookup(state, file, name),
+    /** What a module exports beside the one value that this symbol is: `module.exports = fastify; module.exports.codes = …`. */
+    besideWhole: (symbol: SymbolId, name: string): readonly Named[] => besideWhole(state, symbol, name),
+    /** What a module offers under a name. */
+    exported: (files: readonly number[], name: string): readonly Named[] => exported(state, files, name),
+    imported: (file: FileRecord, entry: Import): readonly Named[] | "foreign" => imported(state, file, entry),
+    /** Empty where nothing is known; "foreign" for what is known to be outside of the project. */
+    lookup: (file: FileRecord, name: string): readonly Named[] | "foreign" => lookup(state, file, name),
   };
 };
+
+export type Names = ReturnType<typeof createNames>;

@@ -42,16 +42,6 @@ const COMMON = new Set(
   ).split(" "),
 );
 
-export interface Resolver {
-  readonly names: Names;
-  readonly values: Values;
-  resolve(file: FileRecord, reference: ReferenceRow): Resolved;
-  /** All definitions that are one symbol to whoever uses it: overloads, merged declarations, prototype and body. */
-  sameAs(symbol: SymbolId): readonly SymbolId[];
-  /** The one of them that represents all. */
-  oneOf(symbol: SymbolId): SymbolId;
-}
-
 interface State {
   readonly table: Table;
   readonly names: Names;
@@ -197,7 +187,7 @@ const resolve = (state: State, file: FileRecord, reference: ReferenceRow): Resol
   return { symbols: found, confidence: value.kind === "module" ? CERTAIN : BY_TYPE };
 };
 
-export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
+export const createResolver = (table: Table, config: ConfigFiles) => {
   const names: Names = createNames(
     table,
     config,
@@ -208,8 +198,12 @@ export const createResolver = (table: Table, config: ConfigFiles): Resolver => {
   return {
     names,
     values,
-    sameAs: (symbol) => sameAs(state, symbol),
-    oneOf: (symbol) => oneOf(state, symbol),
-    resolve: (file, reference) => resolve(state, file, reference),
+    /** All definitions that are one symbol to whoever uses it: overloads, merged declarations, prototype and body. */
+    sameAs: (symbol: SymbolId): readonly SymbolId[] => sameAs(state, symbol),
+    /** The one of them that represents all. */
+    oneOf: (symbol: SymbolId): SymbolId => oneOf(state, symbol),
+    resolve: (file: FileRecord, reference: ReferenceRow): Resolved => resolve(state, file, reference),
   };
 };
+
+export type Resolver = ReturnType<typeof createResolver>;

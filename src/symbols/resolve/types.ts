@@ -5,17 +5,6 @@ import { attachedTo, isType, shapeOf } from "../project/shape.ts";
 import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Named, Names } from "./names.ts";
 
-/** Members and parents of types, and which type a name means. */
-export interface Types {
-  /** Members of a class and of all that it inherits from. */
-  memberOfType(type: SymbolId, name: string): readonly SymbolId[];
-  basesOf(type: SymbolId): readonly SymbolId[];
-  /** The class that a definition is part of. */
-  classAround(file: FileRecord, inside: number): SymbolId | undefined;
-  /** The type that a file means by a name, imported or not. */
-  typeNamed(file: FileRecord, name: string): SymbolId | undefined;
-}
-
 /** Symbols that `via.name` means, seen from inside a definition. */
 export type MembersVia = (
   file: FileRecord,
@@ -63,7 +52,8 @@ const isObjectWithMethods = (file: FileRecord, index: number): boolean => {
   return false;
 };
 
-export const createTypes = (table: Table, names: Names, membersVia: MembersVia): Types => {
+/** Members and parents of types, and which type a name means. */
+export const createTypes = (table: Table, names: Names, membersVia: MembersVia) => {
   const basesOf = (type: SymbolId): readonly SymbolId[] => {
     const file = table.file(fileOf(type));
     if (file === undefined) return [];
@@ -142,9 +132,14 @@ export const createTypes = (table: Table, names: Names, membersVia: MembersVia):
   };
 
   return {
-    memberOfType: (type, name) => memberOfType(type, name),
+    /** Members of a class and of all that it inherits from. */
+    memberOfType: (type: SymbolId, name: string): readonly SymbolId[] => memberOfType(type, name),
     basesOf,
+    /** The class that a definition is part of. */
     classAround,
+    /** The type that a file means by a name, imported or not. */
     typeNamed,
   };
 };
+
+export type Types = ReturnType<typeof createTypes>;

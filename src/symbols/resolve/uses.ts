@@ -14,13 +14,6 @@ export interface FoundUse {
   readonly confidence: number;
 }
 
-export interface UseFinder {
-  /** All uses of a symbol, of whatever confidence, by path and line. */
-  usesOf(symbol: SymbolId): readonly FoundUse[];
-  /** What a definition and the unnamed functions inside it refer to. */
-  usedBy(symbol: SymbolId, kinds: ReadonlySet<ReferenceKind>): readonly UsedSymbol[];
-}
-
 export interface UsedSymbol {
   readonly symbol: SymbolId;
   readonly line: number;
@@ -191,7 +184,7 @@ const usedBy = (state: State, symbol: SymbolId, kinds: ReadonlySet<ReferenceKind
   return used;
 };
 
-export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => {
+export const createUseFinder = (table: Table, resolver: Resolver) => {
   const state: State = {
     table,
     resolver,
@@ -201,7 +194,12 @@ export const createUseFinder = (table: Table, resolver: Resolver): UseFinder => 
     generation: -1,
   };
   return {
-    usesOf: (symbol) => usesOf(state, symbol),
-    usedBy: (symbol, kinds) => usedBy(state, symbol, kinds),
+    /** All uses of a symbol, of whatever confidence, by path and line. */
+    usesOf: (symbol: SymbolId): readonly FoundUse[] => usesOf(state, symbol),
+    /** What a definition and the unnamed functions inside it refer to. */
+    usedBy: (symbol: SymbolId, kinds: ReadonlySet<ReferenceKind>): readonly UsedSymbol[] =>
+      usedBy(state, symbol, kinds),
   };
 };
+
+export type UseFinder = ReturnType<typeof createUseFinder>;
