@@ -20,6 +20,7 @@ import {
   use,
   useMember,
   variable,
+  visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
@@ -96,7 +97,7 @@ const property: Handler = (walker, node) => {
     type: writtenType(walker.text(type)),
   });
   walker.scopes.enter("function", definition >= 0 ? definition : undefined);
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
   walker.scopes.leave();
 };
 

@@ -18,6 +18,7 @@ import {
   use,
   useMember,
   variable,
+  visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
@@ -111,7 +112,7 @@ const recordDeclaration: Handler = (walker, node) => {
     });
     walker.visitField(entry, "type");
   }
-  for (const child of walker.children(node)) if (child !== name && child !== list) walker.visit(child);
+  visitOthers(walker, node, name, list);
   walker.scopes.leave();
 };
 
@@ -209,7 +210,7 @@ const rules: Rules = {
         const name = walker.field(node, "name");
         if (name >= 0)
           walker.scopes.bindLocal(walker.text(name), writtenType(walker.text(walker.field(node, "right"))));
-        for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+        visitOthers(walker, node, name);
       },
     ],
     ["type_pattern", parameter(["identifier"], ["type_identifier", "generic_type"])],

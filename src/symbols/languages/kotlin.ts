@@ -1,17 +1,18 @@
 import { step, UNKNOWN } from "../extract/expression.ts";
-import type { Handler, Rules, Walker } from "../extract/walker.ts";
+import type { Handler, Rules } from "../extract/walker.ts";
 import {
   bindName,
-  callOf,
   closure,
   dotted,
-  expressionOf,
   firstOf,
   type NodeTypes,
   refersTo,
   skip,
+  typeAlias,
   unlessPrivate,
+  visitOthers,
 } from "../rules/handlers.ts";
+import { createNavigation } from "../rules/navigation.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 import { jvm } from "./jvm.ts";
@@ -22,7 +23,7 @@ const nodeTypes: NodeTypes = {
   names: new Set(["simple_identifier"]),
   members: {},
   wrappers: new Set(["parenthesized_expression", "postfix_expression", "directly_assignable_expression"]),
-  calls: { call_expression: { function: ["simple_identifier", "navigation_expression", "call_expression"] } },
+  calls: {},
   creations: {},
   literals: new Set([
     "string_literal",
@@ -41,35 +42,9 @@ const nodeTypes: NodeTypes = {
   elements: { indexing_expression: ["simple_identifier", "navigation_expression"] },
 };
 
-const plainExpression = expressionOf(nodeTypes);
-
-const lastPart = (walker: Walker, node: number): number =>
-  walker.child(walker.child(node, "navigation_suffix"), "simple_identifier");
-
-/** Swift and Kotlin write `a.b` as an expression with a suffix. */
-const expression = (walker: Walker, node: number): string => {
-  if (walker.type(node) === "navigation_expression")
-    return step(walker.expression(firstOf(walker, node)), `.${walker.text(lastPart(walker, node))}`);
-  return plainExpression(walker, node);
-};
-
-const navigation = (walker: Walker, node: number, kind: "call" | "read" | "write"): void => {
-  const object = firstOf(walker, node);
-  const name = lastPart(walker, node);
-  walker.visit(object);
-  if (name >= 0) walker.refer(walker.text(name), name, kind, walker.expression(object));
-};
-
-const call: Handler = (walker, node) => {
-  const called = firstOf(walker, node);
-  if (walker.type(called) === "navigation_expression") navigation(walker, called, "call");
-  else if (walker.type(called) === "simple_identifier") walker.refer(walker.text(called), called, "call");
-  else {
-    callOf(nodeTypes)(walker, node);
-    return;
-  }
-  for (const child of walker.children(node)) if (child !== called) walker.visit(child);
-};
+const { expression, handlers: navigation } = createNavigation(nodeTypes, (walker, node) =>
+  walker.child(walker.child(node, "navigation_suffix"), "simple_identifier"),
+);
 
 const classDeclaration: Handler = (walker, node) => {
   const name = walker.child(node, "type_identifier", "simple_identifier");
@@ -83,7 +58,7 @@ const classDeclaration: Handler = (walker, node) => {
     exported: unlessPrivate(walker, "", node),
   });
   walker.scopes.enter("class", definition >= 0 ? definition : undefined);
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
   walker.scopes.leave();
 };
 
@@ -143,7 +118,7 @@ const parameterOf: Handler = (walker, node) => {
   if (walker.type(node) === "class_parameter" && walker.child(node, "binding_pattern_kind") >= 0)
     walker.define(walker.text(name), "field", name, node, { exported: true, type: known });
   else walker.scopes.bindLocal(walker.text(name), known);
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
 };
 
 const importHeader: Handler = (walker, node) => {
@@ -196,21 +171,10 @@ const rules: Rules = {
       (walker, node) => {
         const name = walker.child(node, "simple_identifier");
         walker.define(walker.text(name), "constant", name, node, { exported: true, type: "this" });
-        for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+        visitOthers(walker, node, name);
       },
     ],
-    [
-      "type_alias",
-      (walker, node) => {
-        const name = walker.child(node, "type_identifier");
-        const type = walker.child(node, ...TYPES);
-        walker.define(walker.text(name), "type", name, node, {
-          exported: true,
-          type: writtenType(walker.text(type)),
-        });
-        walker.visit(type);
-      },
-    ],
+    ["type_alias", typeAlias(["type_identifier"], TYPES)],
     ["delegation_specifier", inherit],
     ["function_declaration", functionDeclaration],
     ["property_declaration", property],
@@ -232,8 +196,7 @@ const rules: Rules = {
       },
     ],
     ["type_parameter", (walker, node) => walker.scopes.bindLocal(walker.text(firstOf(walker, node)), "")],
-    ["call_expression", call],
-    ["navigation_expression", (walker, node) => navigation(walker, node, "read")],
+    ...navigation,
     [
       "value_argument",
       (walker, node) => {

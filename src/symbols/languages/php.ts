@@ -16,6 +16,7 @@ import {
   typeDefinition,
   unlessPrivate,
   useMember,
+  visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
@@ -120,7 +121,7 @@ const loop: Handler = (walker, node) => {
 const constant = (walker: Walker, node: number): void => {
   const name = firstOf(walker, node);
   walker.define(walker.text(name), "constant", name, node, { exported: true, scope: -1 });
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
 };
 
 /** `\A\B\C` and `B\C`: the last part is what is meant. */

@@ -2,7 +2,15 @@ import { step } from "../extract/expression.ts";
 import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import type { ProjectFiles, ResolveSource } from "../project/family.ts";
 import { joinPath, nameOf } from "../project/paths.ts";
-import { closure, expressionOf, firstOf, type NodeTypes, refersTo, skip } from "../rules/handlers.ts";
+import {
+  argumentsOf,
+  closure,
+  expressionOf,
+  firstOf,
+  type NodeTypes,
+  refersTo,
+  skip,
+} from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
 const nodeTypes: NodeTypes = {
@@ -114,11 +122,6 @@ const assignment: Handler = (walker, node) => {
     default:
       walker.visit(left);
   }
-};
-
-const argumentsOf = (walker: Walker, node: number): readonly number[] => {
-  const list = walker.field(node, "arguments");
-  return list < 0 ? [] : walker.children(list);
 };
 
 const call: Handler = (walker, node) => {

@@ -11,9 +11,11 @@ import {
   parameter,
   refersTo,
   skip,
+  typeAlias,
   typeDefinition,
   useMember,
   variable,
+  visitOthers,
 } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
@@ -94,7 +96,7 @@ const lambda: Handler = (walker, node) => {
         type < 0 ? "" : writtenType(walker.text(type)),
       );
     }
-  for (const child of walker.children(node)) if (child !== parameters) walker.visit(child);
+  visitOthers(walker, node, parameters);
   walker.scopes.leave();
 };
 
@@ -131,18 +133,7 @@ const rules: Rules = {
     ["object_definition", typeDefinition("class")],
     ["trait_definition", typeDefinition("interface")],
     ["enum_definition", typeDefinition("enum")],
-    [
-      "type_definition",
-      (walker, node) => {
-        const name = walker.field(node, "name");
-        const type = walker.field(node, "type");
-        walker.define(walker.text(name), "type", name, node, {
-          exported: true,
-          type: writtenType(walker.text(type)),
-        });
-        walker.visit(type);
-      },
-    ],
+    ["type_definition", typeAlias()],
     ["extends_clause", extend],
     ["class_parameter", classParameter],
     ["function_definition", functionDefinition({ result: "return_type" })],

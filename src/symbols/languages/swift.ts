@@ -3,13 +3,13 @@ import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   bindName,
   closure,
-  expressionOf,
-  firstOf,
   type NodeTypes,
   refersTo,
   skip,
   unlessPrivate,
+  visitOthers,
 } from "../rules/handlers.ts";
+import { createNavigation } from "../rules/navigation.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 import { writtenType } from "../rules/written-type.ts";
 
@@ -40,32 +40,9 @@ const nodeTypes: NodeTypes = {
   elements: {},
 };
 
-const plainExpression = expressionOf(nodeTypes);
-
-const member = (walker: Walker, node: number): number => walker.field(walker.field(node, "suffix"), "suffix");
-
-const expression = (walker: Walker, node: number): string => {
-  const type = walker.type(node);
-  if (type === "navigation_expression")
-    return step(walker.expression(walker.field(node, "target")), `.${walker.text(member(walker, node))}`);
-  if (type === "call_expression") return step(walker.expression(firstOf(walker, node)), "()");
-  return plainExpression(walker, node);
-};
-
-const navigation = (walker: Walker, node: number, kind: "call" | "read"): void => {
-  const target = walker.field(node, "target");
-  const name = member(walker, node);
-  walker.visit(target);
-  if (name >= 0) walker.refer(walker.text(name), name, kind, walker.expression(target));
-};
-
-const call: Handler = (walker, node) => {
-  const called = firstOf(walker, node);
-  if (walker.type(called) === "navigation_expression") navigation(walker, called, "call");
-  else if (walker.type(called) === "simple_identifier") walker.refer(walker.text(called), called, "call");
-  else walker.visit(called);
-  for (const child of walker.children(node)) if (child !== called) walker.visit(child);
-};
+const { expression, handlers: navigation } = createNavigation(nodeTypes, (walker, node) =>
+  walker.field(walker.field(node, "suffix"), "suffix"),
+);
 
 /** Types written with the field `name` beside the real name. */
 const typeAfter = (walker: Walker, node: number, name: number): number => {
@@ -91,7 +68,7 @@ const classDeclaration: Handler = (walker, node) => {
     exported: unlessPrivate(walker, "", node),
   });
   walker.scopes.enter("class", definition >= 0 ? definition : undefined);
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
   walker.scopes.leave();
 };
 
@@ -159,7 +136,7 @@ const rules: Rules = {
       (walker, node) => {
         const name = walker.field(node, "name");
         walker.define(walker.text(name), "type", name, node, { exported: true });
-        for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+        visitOthers(walker, node, name);
       },
     ],
     [
@@ -216,8 +193,7 @@ const rules: Rules = {
       },
     ],
     ["guard_statement", condition],
-    ["call_expression", call],
-    ["navigation_expression", (walker, node) => navigation(walker, node, "read")],
+    ...navigation,
     ["value_argument", (walker, node) => walker.visitField(node, "value")],
     [
       "simple_identifier",

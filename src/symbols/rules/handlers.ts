@@ -13,7 +13,8 @@ export const pick = (walker: Walker, node: number, selector: Selector | undefine
 
 export const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
 
-const others = (walker: Walker, node: number, ...done: readonly number[]): void => {
+/** Visits the children that are not done yet. */
+export const visitOthers = (walker: Walker, node: number, ...done: readonly number[]): void => {
   for (const child of walker.children(node)) if (!done.includes(child)) walker.visit(child);
 };
 
@@ -33,7 +34,7 @@ export const typeDefinition =
     const text = walker.text(at);
     const definition = walker.define(text, kind, at, node, { exported: exported(walker, text, node) });
     walker.scopes.enter("class", definition >= 0 ? definition : undefined);
-    others(walker, node, at);
+    visitOthers(walker, node, at);
     walker.scopes.leave();
   };
 
@@ -59,7 +60,7 @@ export const functionDefinition =
     scopes.enter("function", definition >= 0 ? definition : undefined);
     const written = pick(walker, node, result);
     if (written >= 0) walker.setType(definition, writtenType(walker.text(written)));
-    others(walker, node, at);
+    visitOthers(walker, node, at);
     scopes.leave();
   };
 
@@ -112,7 +113,7 @@ export const variable =
     if (known === UNKNOWN && given >= 0)
       known = each ? step(walker.expression(given), "[]") : walker.expression(given);
     bindName(walker, at, known, node);
-    others(walker, node, at);
+    visitOthers(walker, node, at);
   };
 
 /** A parameter: always a local. */
@@ -125,7 +126,18 @@ export const parameter =
       walker.text(at).replace(/^\$/, ""),
       written < 0 ? "" : writtenType(walker.text(written)),
     );
-    others(walker, node, at);
+    visitOthers(walker, node, at);
+  };
+
+/** Another name for a type. */
+export const typeAlias =
+  (name: Selector = "name", type: Selector = "type"): Handler =>
+  (walker, node) => {
+    const at = pick(walker, node, name);
+    const written = pick(walker, node, type);
+    const known = writtenType(walker.text(written));
+    walker.define(walker.text(at), "type", at, node, { exported: true, type: known });
+    walker.visit(written);
   };
 
 /** The parts of `object.name`. */
@@ -156,9 +168,12 @@ export interface NodeTypes {
   readonly elements: Readonly<Record<string, Selector>>;
 }
 
+const own = <T>(byType: Readonly<Record<string, T>>, type: string): T | undefined =>
+  Object.hasOwn(byType, type) ? byType[type] : undefined;
+
 export const use = (nodeTypes: NodeTypes, walker: Walker, node: number, kind: ReferenceKind): void => {
   const type = walker.type(node);
-  const member = Object.hasOwn(nodeTypes.members, type) ? nodeTypes.members[type] : undefined;
+  const member = own(nodeTypes.members, type);
   if (member !== undefined) useMember(walker, node, member, kind);
   else if (nodeTypes.names.has(type)) walker.refer(walker.text(node).replace(/^\$/, ""), node, kind);
   else if (nodeTypes.wrappers.has(type)) use(nodeTypes, walker, firstOf(walker, node), kind);
@@ -174,29 +189,24 @@ export const expressionOf =
     if (nodeTypes.names.has(type)) return selfName(walker.text(node).replace(/^\$/, ""));
     if (nodeTypes.literals.has(type)) return FOREIGN;
     if (nodeTypes.wrappers.has(type)) return walker.expression(firstOf(walker, node));
-    const member = Object.hasOwn(nodeTypes.members, type) ? nodeTypes.members[type] : undefined;
+    const member = own(nodeTypes.members, type);
     if (member !== undefined) {
       const object = pick(walker, node, member.object);
-      return step(
-        object < 0 ? "this" : walker.expression(object),
-        `.${walker.text(pick(walker, node, member.name))}`,
-      );
+      const name = walker.text(pick(walker, node, member.name));
+      return step(object < 0 ? "this" : walker.expression(object), `.${name}`);
     }
-    const call = Object.hasOwn(nodeTypes.calls, type) ? nodeTypes.calls[type] : undefined;
+    const call = own(nodeTypes.calls, type);
     if (call !== undefined) {
       if ("function" in call) return step(walker.expression(pick(walker, node, call.function)), "()");
       const object = pick(walker, node, call.object);
       const name = walker.text(pick(walker, node, call.name));
       return step(object < 0 ? name : step(walker.expression(object), `.${name}`), "()");
     }
-    const created = Object.hasOwn(nodeTypes.creations, type) ? nodeTypes.creations[type] : undefined;
-    if (created !== undefined) {
-      const found = writtenType(walker.text(pick(walker, node, created)));
-      return found === UNKNOWN ? UNKNOWN : found;
-    }
-    const cast = Object.hasOwn(nodeTypes.casts, type) ? nodeTypes.casts[type] : undefined;
+    const created = own(nodeTypes.creations, type);
+    if (created !== undefined) return writtenType(walker.text(pick(walker, node, created)));
+    const cast = own(nodeTypes.casts, type);
     if (cast !== undefined) return writtenType(walker.text(pick(walker, node, cast)));
-    const element = Object.hasOwn(nodeTypes.elements, type) ? nodeTypes.elements[type] : undefined;
+    const element = own(nodeTypes.elements, type);
     if (element !== undefined) return step(walker.expression(pick(walker, node, element)), "[]");
     return UNKNOWN;
   };
@@ -214,15 +224,21 @@ export const callOf =
     if ("function" in shape) {
       const called = pick(walker, node, shape.function);
       use(nodeTypes, walker, called, "call");
-      others(walker, node, called);
+      visitOthers(walker, node, called);
       return;
     }
     const object = pick(walker, node, shape.object);
     const name = pick(walker, node, shape.name);
     walker.visit(object);
     walker.refer(walker.text(name), name, "call", object < 0 ? "" : walker.expression(object));
-    others(walker, node, object, name);
+    visitOthers(walker, node, object, name);
   };
+
+/** The arguments of a call, where they are a list with this field name. */
+export const argumentsOf = (walker: Walker, call: number): readonly number[] => {
+  const list = walker.field(call, "arguments");
+  return list < 0 ? [] : walker.children(list);
+};
 
 /** Leaves that name a type, inside of generics and scopes too. */
 const namesOfTypes = (walker: Walker, node: number, leaves: ReadonlySet<string>): readonly number[] => {
@@ -274,14 +290,10 @@ export const created = (nodeTypes: NodeTypes, leaves: readonly string[]): Handle
   return (walker, node) => {
     const selector = nodeTypes.creations[walker.type(node)];
     const type = pick(walker, node, selector);
-    const [first] = namesOfTypes(walker, type, wanted);
-    if (first !== undefined) {
-      const last = /scoped|qualified/.test(walker.type(type))
-        ? (namesOfTypes(walker, type, wanted).at(-1) ?? first)
-        : first;
-      walker.refer(walker.text(last), last, "call");
-      for (const other of namesOfTypes(walker, type, wanted)) if (other !== last) walker.visit(other);
-    }
-    others(walker, node, type);
+    const names = namesOfTypes(walker, type, wanted);
+    const last = /scoped|qualified/.test(walker.type(type)) ? names.at(-1) : names[0];
+    if (last !== undefined) walker.refer(walker.text(last), last, "call");
+    for (const other of names) if (other !== last) walker.visit(other);
+    visitOthers(walker, node, type);
   };
 };

@@ -1,5 +1,5 @@
 import type { Handler, Walker } from "../../extract/walker.ts";
-import { bindName } from "../../rules/handlers.ts";
+import { bindName, visitOthers } from "../../rules/handlers.ts";
 import { writtenType } from "../../rules/written-type.ts";
 import { functionIn, nameIn } from "./declarators.ts";
 
@@ -89,7 +89,7 @@ export const specifier =
           : -1;
     const definition = walker.define(walker.text(given), kind, given, node, { exported: true });
     walker.scopes.enter("class", definition >= 0 ? definition : undefined);
-    for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+    visitOthers(walker, node, name);
     walker.scopes.leave();
   };
 

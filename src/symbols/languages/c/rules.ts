@@ -12,6 +12,7 @@ import {
   skip,
   use,
   useMember,
+  visitOthers,
 } from "../../rules/handlers.ts";
 import {
   aliasDeclaration,
@@ -124,7 +125,7 @@ export const rules: Rules = {
       (walker, node) => {
         const name = walker.child(node, "field_identifier");
         walker.refer(walker.text(name), name, "write", "this");
-        for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+        visitOthers(walker, node, name);
       },
     ],
     ["field_designator", skip],

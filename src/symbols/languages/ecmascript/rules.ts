@@ -1,5 +1,6 @@
 import { step } from "../../extract/expression.ts";
-import type { Handler, Rules, Walker } from "../../extract/walker.ts";
+import type { Handler, Rules } from "../../extract/walker.ts";
+import { block, firstOf, skip } from "../../rules/handlers.ts";
 import { assignment } from "./assignment.ts";
 import { classBody } from "./class-body.ts";
 import {
@@ -22,14 +23,6 @@ import { bindPattern } from "./patterns.ts";
 import { objectLiteral } from "./properties.ts";
 import { typeOf } from "./types.ts";
 import { call, decorator, heritage, jsxName, nestedType, use, uses } from "./use.ts";
-
-const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
-
-const block: Handler = (walker, node) => {
-  walker.scopes.enter("block");
-  walker.visitChildren(node);
-  walker.scopes.leave();
-};
 
 const callFunction = call("function");
 
@@ -86,8 +79,6 @@ function memberOfType(define: Handler): Handler {
     else functionType(walker, node);
   };
 }
-
-const skip: Handler = () => undefined;
 
 export const rules: Rules = {
   membersVisible: false,

@@ -1,7 +1,6 @@
 import type { ReferenceKind } from "../../extract/file-symbols.ts";
 import type { Handler, Walker } from "../../extract/walker.ts";
-
-const firstOf = (walker: Walker, node: number): number => walker.tree.firstChild[node] ?? -1;
+import { firstOf, visitOthers } from "../../rules/handlers.ts";
 
 /** A use of what an expression names; parts that name nothing are only walked through. */
 export const use = (walker: Walker, node: number, kind: ReferenceKind): void => {
@@ -68,7 +67,7 @@ export const jsxName: Handler = (walker, node) => {
   const name = walker.field(node, "name");
   // Lower-case names are HTML elements.
   if (walker.type(name) !== "identifier" || /^[A-Z_$]/.test(walker.text(name))) use(walker, name, "call");
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
 };
 
 export const decorator: Handler = (walker, node) => {

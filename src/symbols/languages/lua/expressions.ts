@@ -1,6 +1,6 @@
 import { type Expression, UNKNOWN } from "../../extract/expression.ts";
 import type { Walker } from "../../extract/walker.ts";
-import { expressionOf, type NodeTypes } from "../../rules/handlers.ts";
+import { argumentsOf, expressionOf, type NodeTypes } from "../../rules/handlers.ts";
 
 export const nodeTypes: NodeTypes = {
   names: new Set(["identifier"]),
@@ -19,11 +19,6 @@ export const nodeTypes: NodeTypes = {
 };
 
 const plainExpression = expressionOf(nodeTypes);
-
-export const argumentsOf = (walker: Walker, call: number): readonly number[] => {
-  const list = walker.field(call, "arguments");
-  return list < 0 ? [] : walker.children(list);
-};
 
 export const calledName = (walker: Walker, node: number): string =>
   walker.type(node) === "function_call" ? walker.text(walker.field(node, "name")) : "";

@@ -1,4 +1,5 @@
 import type { Handler, Rules, Walker } from "../../extract/walker.ts";
+import { skip } from "../../rules/handlers.ts";
 import { annotation, referQuoted, referQuotedArguments } from "./annotations.ts";
 import {
   asPattern,
@@ -22,8 +23,6 @@ import {
 import { pythonExpression } from "./expressions.ts";
 import { importFrom, importStatement } from "./imports.ts";
 import { firstPart, use } from "./use.ts";
-
-const skip: Handler = () => undefined;
 
 const isString = (walker: Walker, node: number): boolean => walker.type(node) === "string";
 

@@ -1,5 +1,5 @@
 import type { Handler, Walker } from "../../extract/walker.ts";
-import { typeDefinition } from "../../rules/handlers.ts";
+import { typeDefinition, visitOthers } from "../../rules/handlers.ts";
 import { writtenType } from "../../rules/written-type.ts";
 import { isPublic } from "./node-types.ts";
 
@@ -16,7 +16,7 @@ export const functionItem: Handler = (walker, node) => {
     ...(inType && owner !== "" ? { attachedTo: owner, scope: -1 } : {}),
   });
   scopes.enter("function", definition >= 0 ? definition : undefined);
-  for (const child of walker.children(node)) if (child !== name) walker.visit(child);
+  visitOthers(walker, node, name);
   scopes.leave();
 };
 

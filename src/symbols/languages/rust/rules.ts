@@ -9,6 +9,7 @@ import {
   typeDefinition,
   use,
   useMember,
+  visitOthers,
 } from "../../rules/handlers.ts";
 import { modItem, useDeclaration } from "./imports.ts";
 import { enumVariant, field, functionItem, implItem, item, traitBounds, traitItem } from "./items.ts";
@@ -93,7 +94,7 @@ export const rules: Rules = {
       (walker, node) => {
         const macro = pick(walker, node, "macro");
         use(nodeTypes, walker, macro, "call");
-        for (const child of walker.children(node)) if (child !== macro) walker.visit(child);
+        visitOthers(walker, node, macro);
       },
     ],
     ["identifier", refersTo("read")],
