@@ -11,14 +11,36 @@ interface Run<R> {
   readonly promise: Promise<R>;
 }
 
+/** Runs of one kind in this process: one at a time, shared by all callers who ask for one. */
+export interface SharedRuns<R = IndexReport> {
+  /** Joins the current run or starts one; the run is aborted when its last participant has left. */
+  join(
+    force: boolean,
+    signal: AbortSignal | undefined,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<R>;
+  /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
+  startInBackground(): void;
+  /** Waits for the current run, for a time. */
+  wait(
+    maxMs: number,
+    signal: AbortSignal | undefined,
+    onProgress?: (progress: IndexProgress) => void,
+  ): Promise<void>;
+  current(): IndexProgress | undefined;
+  close(): Promise<void>;
+}
+
 type Work<R> = (
   force: boolean,
   signal: AbortSignal,
   onProgress: (progress: IndexProgress) => void,
 ) => Promise<R>;
 
-/** Runs of one kind in this process: one at a time, shared by all callers who ask for one. */
-export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: unknown) => void) => {
+export const createSharedRuns = <R>(
+  work: Work<R>,
+  onBackgroundFailure: (error: unknown) => void,
+): SharedRuns<R> => {
   let run: Run<R> | undefined;
   let isClosed = false;
 
@@ -59,12 +81,7 @@ export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: 
   };
 
   return {
-    /** Joins the current run or starts one; the run is aborted when its last participant has left. */
-    join: async (
-      force: boolean,
-      signal: AbortSignal | undefined,
-      onProgress?: (progress: IndexProgress) => void,
-    ): Promise<R> => {
+    join: async (force, signal, onProgress) => {
       stopIfAborted(signal);
       while (run !== undefined && !isUsable(run, force))
         await waitFor(
@@ -86,8 +103,7 @@ export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: 
         leave(joined);
       }
     },
-    /** Makes sure that a run is under way that nobody has to wait for: it runs to its end. */
-    startInBackground: (): void => {
+    startInBackground: () => {
       if (isClosed || live() !== undefined) return;
       const started = start(false);
       // Never leaves, so the run is not aborted when others leave it.
@@ -96,12 +112,7 @@ export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: 
         if (!started.controller.signal.aborted) onBackgroundFailure(error);
       });
     },
-    /** Waits for the current run, for a time. */
-    wait: async (
-      maxMs: number,
-      signal: AbortSignal | undefined,
-      onProgress?: (progress: IndexProgress) => void,
-    ): Promise<void> => {
+    wait: async (maxMs, signal, onProgress) => {
       const current = live();
       if (current === undefined) return;
       const end = current.promise.catch((error: unknown) => {
@@ -115,13 +126,11 @@ export const createSharedRuns = <R>(work: Work<R>, onBackgroundFailure: (error: 
         if (onProgress !== undefined) current.listeners.delete(onProgress);
       }
     },
-    current: (): IndexProgress | undefined => live()?.progress,
-    close: async (): Promise<void> => {
+    current: () => live()?.progress,
+    close: async () => {
       isClosed = true;
       run?.controller.abort();
       await run?.promise.catch(() => {});
     },
   };
 };
-
-export type SharedRuns<R = IndexReport> = ReturnType<typeof createSharedRuns<R>>;

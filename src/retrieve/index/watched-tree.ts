@@ -8,6 +8,24 @@ import type { LoadedFile } from "./loaded-index.ts";
 /** What changes on the disk mean for the index: files to index again, or a scan of everything. */
 export type Changes = { readonly requests: readonly ListedRequest[] } | "everything";
 
+/** Watches the directories of the indexed files. */
+export interface WatchedTree {
+  /** Watches the directories of these files, which are all that exist; true where it did not watch one of them before. */
+  followAll(files: ReadonlyMap<string, unknown>): boolean;
+  /** The same after single changes, without dropping directories. */
+  follow(files: ReadonlyMap<string, unknown>): boolean;
+  isComplete(): boolean;
+  /** The changes that happened before the call. */
+  takeChanges(
+    files: ReadonlyMap<string, LoadedFile>,
+    source: SourceFiles,
+    signal?: AbortSignal,
+  ): Promise<Changes>;
+  /** Drops the events so far, since everything is about to be scanned. */
+  dropEvents(): void;
+  close(): void;
+}
+
 const MAX_DIRECTORIES = 10_000;
 /** Long enough for the several steps in which an editor saves, short enough to be done before the next question. */
 const QUIET_MS = 40;
@@ -40,8 +58,7 @@ const directoriesOfFiles = (workspace: string, paths: Iterable<string>): Set<str
   return directories;
 };
 
-/** Watches the directories of the indexed files. */
-export const createWatchedTree = (workspace: string, onChanges: () => void) => {
+export const createWatchedTree = (workspace: string, onChanges: () => void): WatchedTree => {
   const watch = createTreeWatch({ onNews: onChanges, quietMs: QUIET_MS, maxDirectories: MAX_DIRECTORIES });
   // Directories without indexed files, empty or created since the last scan: the first file in them must be noticed.
   const emptyDirectories = new Set<string>();
@@ -126,25 +143,15 @@ export const createWatchedTree = (workspace: string, onChanges: () => void) => {
   };
 
   return {
-    /** Watches the directories of these files, which are all that exist; true where it did not watch one of them before. */
     followAll,
     // A directory that has lost its last file may get a new one.
-    follow: (files: ReadonlyMap<string, unknown>): boolean =>
-      followThese(new Set([...directoriesOf(files), ...followed])),
+    follow: (files) => followThese(new Set([...directoriesOf(files), ...followed])),
     isComplete: watch.isComplete,
-    /** The changes that happened before the call. */
-    takeChanges: async (
-      files: ReadonlyMap<string, LoadedFile>,
-      source: SourceFiles,
-      signal?: AbortSignal,
-    ): Promise<Changes> => {
+    takeChanges: async (files, source, signal) => {
       await nextTurn();
       return watch.hasNews() ? interpret(watch.take(), files, source, signal) : { requests: [] };
     },
-    /** Drops the events so far, since everything is about to be scanned. */
-    dropEvents: (): void => void watch.take(),
+    dropEvents: () => void watch.take(),
     close: watch.close,
   };
 };
-
-export type WatchedTree = ReturnType<typeof createWatchedTree>;

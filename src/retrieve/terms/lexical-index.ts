@@ -6,10 +6,27 @@ import { createPostings } from "./postings.ts";
 export const BM25_K1 = 1.2;
 export const BM25_B = 0.75;
 
-/** A term weighs as often as it is given, or what its value in the map says. */
-type QueryTerms = readonly string[] | ReadonlyMap<string, number>;
+export interface LexicalIndex {
+  readonly size: number;
+  /** Replaces a chunk of the same id. Ids are whole numbers. */
+  add(chunkId: number, terms: PackedTerms): void;
+  remove(chunkId: number): void;
+  /** The best chunks, best first, ties by id. A query term weighs as often as it is given, or what its value in the map says. */
+  search(
+    queryTerms: readonly string[] | ReadonlyMap<string, number>,
+    limit: number,
+    isWanted?: (chunkId: number) => boolean,
+  ): readonly Scored[];
+  /** The same best chunks, and after them those of `others` that are not among them; the score of a chunk without any of the terms is 0. */
+  searchWith(
+    queryTerms: readonly string[] | ReadonlyMap<string, number>,
+    limit: number,
+    others: readonly number[],
+    isWanted?: (chunkId: number) => boolean,
+  ): readonly Scored[];
+}
 
-const countTerms = (terms: QueryTerms): ReadonlyMap<string, number> => {
+const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
   if (!Array.isArray(terms)) return terms as ReadonlyMap<string, number>;
   const counts = new Map<string, number>();
   for (const term of terms as readonly string[]) counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -17,7 +34,7 @@ const countTerms = (terms: QueryTerms): ReadonlyMap<string, number> => {
 };
 
 /** Exact BM25 in memory. Answers depend on the chunks in it, never on the order in which they were added or removed. */
-export const createLexicalIndex = () => {
+export const createLexicalIndex = (): LexicalIndex => {
   const postings = createPostings();
   const slotOf = new Map<number, number>();
   let idOf = new Float64Array(1024);
@@ -77,12 +94,7 @@ export const createLexicalIndex = () => {
     return touched;
   };
 
-  const searchWith = (
-    queryTerms: QueryTerms,
-    limit: number,
-    others: readonly number[],
-    isWanted?: (chunkId: number) => boolean,
-  ): readonly Scored[] => {
+  const searchWith: LexicalIndex["searchWith"] = (queryTerms, limit, others, isWanted) => {
     const touched = scoreAll(queryTerms);
     const top = topScored(limit);
     for (const slot of touched) {
@@ -102,11 +114,10 @@ export const createLexicalIndex = () => {
   };
 
   return {
-    get size(): number {
+    get size() {
       return slotOf.size;
     },
-    /** Replaces a chunk of the same id. Ids are whole numbers. */
-    add: (chunkId: number, terms: PackedTerms): void => {
+    add: (chunkId, terms) => {
       remove(chunkId);
       if (slots === idOf.length) grow();
       const slot = slots++;
@@ -117,15 +128,7 @@ export const createLexicalIndex = () => {
       totalLength += length;
     },
     remove,
-    /** The best chunks, best first, ties by id. */
-    search: (
-      queryTerms: QueryTerms,
-      limit: number,
-      isWanted?: (chunkId: number) => boolean,
-    ): readonly Scored[] => searchWith(queryTerms, limit, [], isWanted),
-    /** The same best chunks, and after them those of `others` that are not among them; the score of a chunk without any of the terms is 0. */
+    search: (queryTerms, limit, isWanted) => searchWith(queryTerms, limit, [], isWanted),
     searchWith,
   };
 };
-
-export type LexicalIndex = ReturnType<typeof createLexicalIndex>;

@@ -29,6 +29,30 @@ const MAX_HOPS = 8;
 
 export type Meaning = { readonly definition: number } | "local" | "import" | "unbound";
 
+export interface Scopes {
+  readonly current: number;
+  readonly definition: number;
+  readonly kind: ScopeKind;
+  enter(kind: ScopeKind, definition?: number): void;
+  leave(): void;
+  /** Does something as if the walk were still in a scope that it has left. */
+  within(scope: number, work: () => void): void;
+  /** Nearest scope of one of these kinds. */
+  nearest(...kinds: readonly ScopeKind[]): number;
+  definitionOf(scope: number): number;
+  parentOf(scope: number): number;
+  kindOf(scope: number): ScopeKind;
+  bindDefinition(name: string, definition: number, scope?: number): void;
+  bindImport(name: string, scope?: number): void;
+  bindLocal(name: string, type: Expression, scope?: number): void;
+  meaning(name: string, scope: number): Meaning;
+  /**
+   * The same expression without locals: what is left can be read from outside the file.
+   * @param closed names that the file does not explain are not ours: no wildcard brings them in.
+   */
+  resolve(expression: Expression, scope: number, closed: boolean): Expression;
+}
+
 const meaningOf = (binding: Binding | undefined): Meaning => {
   if (binding === undefined) return "unbound";
   if (binding === IMPORTED) return "import";
@@ -52,7 +76,7 @@ const nearestOf = (scopes: readonly Scope[], from: number, kinds: readonly Scope
 };
 
 /** @param membersVisible whether a method sees the members of its class by their plain names, as in Java; in Python it does not. */
-export const createScopes = (membersVisible: boolean) => {
+export const createScopes = (membersVisible: boolean): Scopes => {
   const scopes: Scope[] = [{ parent: -1, kind: "file", definition: -1, names: undefined }];
   let current = 0;
   const at = (scope: number): Scope | undefined => scopes[scope];
@@ -109,16 +133,16 @@ export const createScopes = (membersVisible: boolean) => {
     addBinding(namesOf(scope), name, binding);
 
   return {
-    get current(): number {
+    get current() {
       return current;
     },
-    get definition(): number {
+    get definition() {
       return at(current)?.definition ?? -1;
     },
-    get kind(): ScopeKind {
+    get kind() {
       return at(current)?.kind ?? "file";
     },
-    enter: (kind: ScopeKind, definition?: number): void => {
+    enter: (kind, definition) => {
       scopes.push({
         parent: current,
         kind,
@@ -127,34 +151,24 @@ export const createScopes = (membersVisible: boolean) => {
       });
       current = scopes.length - 1;
     },
-    leave: (): void => {
+    leave: () => {
       current = Math.max(0, at(current)?.parent ?? 0);
     },
-    /** Does something as if the walk were still in a scope that it has left. */
-    within: (scope: number, work: () => void): void => {
+    within: (scope, work) => {
       const before = current;
       current = scope;
       work();
       current = before;
     },
-    /** Nearest scope of one of these kinds. */
-    nearest: (...kinds: readonly ScopeKind[]): number => nearestOf(scopes, current, kinds),
-    definitionOf: (scope: number): number => at(scope)?.definition ?? -1,
-    parentOf: (scope: number): number => at(scope)?.parent ?? -1,
-    kindOf: (scope: number): ScopeKind => at(scope)?.kind ?? "file",
-    bindDefinition: (name: string, definition: number, scope: number = current): void =>
-      bind(name, definition, scope),
-    bindImport: (name: string, scope: number = current): void => bind(name, IMPORTED, scope),
-    bindLocal: (name: string, type: Expression, scope: number = current): void =>
+    nearest: (...kinds) => nearestOf(scopes, current, kinds),
+    definitionOf: (scope) => at(scope)?.definition ?? -1,
+    parentOf: (scope) => at(scope)?.parent ?? -1,
+    kindOf: (scope) => at(scope)?.kind ?? "file",
+    bindDefinition: (name, definition, scope = current) => bind(name, definition, scope),
+    bindImport: (name, scope = current) => bind(name, IMPORTED, scope),
+    bindLocal: (name, type, scope = current) =>
       bind(name, { type: type === UNKNOWN ? "" : type, scope: current }, scope),
-    meaning: (name: string, scope: number): Meaning => meaningOf(find(name, scope)),
-    /**
-     * The same expression without locals: what is left can be read from outside the file.
-     * @param closed names that the file does not explain are not ours: no wildcard brings them in.
-     */
-    resolve: (expression: Expression, scope: number, closed: boolean): Expression =>
-      resolve(expression, scope, closed),
+    meaning: (name, scope) => meaningOf(find(name, scope)),
+    resolve: (expression, scope, closed) => resolve(expression, scope, closed),
   };
 };
-
-export type Scopes = ReturnType<typeof createScopes>;
