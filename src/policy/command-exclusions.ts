@@ -16,7 +16,11 @@ const EXCLUDES: ReadonlyMap<string, Exclude> = new Map<string, Exclude>([
   ["rg", (names) => names.map((name) => `--iglob=!**/${escaped(name)}`)],
   ...["grep", "egrep", "fgrep"].map(
     (program) =>
-      [program, (names: readonly string[]) => names.map((name) => `--exclude=${literal(name)}`)] as const,
+      [
+        program,
+        (names: readonly string[]) =>
+          names.flatMap((name) => [`--exclude=${literal(name)}`, `--exclude-dir=${literal(name)}`]),
+      ] as const,
   ),
   ["diff", (names) => names.map((name) => `--exclude=${literal(name)}`)],
 ]);
@@ -40,7 +44,7 @@ export const gitShowsSecrets = (
   return (secrets.changed && subcommand !== "status") || (secrets.untracked && goesBeyond);
 };
 
-/** `names` are the base names of the secrets in the roots; `args` the arguments after the program. */
+/** `names` are the base names of secrets and of the server's own folders in the roots; `args` the arguments after the program. */
 export const excludeNames = (
   program: string,
   args: readonly string[],

@@ -61,10 +61,14 @@ export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
 const isState = (path: string): boolean =>
   path.includes(`/${STATE_DIR}/`) || path.endsWith(`/${STATE_DIR}`) || TEMP_NAME.test(posix.basename(path));
 
+/** The server's own state, which no caller reads or writes. */
+export const isPrivate = (path: string, { privateDirs }: PathRules): boolean =>
+  isState(path) || privateDirs.some((dir) => isInside(path, dir));
+
 const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";
   if (SYSTEM_DIRS.some((dir) => isInside(path, dir))) return "system";
-  return isState(path) || rules.privateDirs.some((dir) => isInside(path, dir)) ? "private" : undefined;
+  return isPrivate(path, rules) ? "private" : undefined;
 };
 
 /** The decision on a real path, which is the one that counts. */

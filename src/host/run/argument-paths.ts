@@ -2,10 +2,11 @@ import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
-import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { insideRoots, isPrivate, pathDenied } from "../../policy/paths.ts";
 import { resolveTarget } from "../git/obeyed-elsewhere.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
+import type { Tier } from "./tiers/contract.ts";
 
 /**
  * What may be a path in an argument: all of it, the value of an option (`--file=x`), a file of a revision (`HEAD:x`),
@@ -21,19 +22,25 @@ const pathsIn = (argument: string): readonly string[] => {
   ].filter((path) => path !== "" && !path.includes("\0"));
 };
 
-/** A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. */
+/**
+ * A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. Where there
+ * is none, the server's own state is refused in the same way.
+ */
 export const refuseSecrets = (
   args: readonly string[],
   /** Folders that the program may start from. */
   folders: readonly string[],
   { rules, isWithheld }: Reach,
+  tier: Tier,
 ): void => {
   for (const path of args.flatMap(pathsIn))
     for (const named of new Set(folders.map((folder) => posix.resolve(folder, path)))) {
       const found = resolveLinks(named);
       // What is not there is a pattern, a message or a branch, and nothing that could be read.
-      if (found !== undefined && (isWithheld(named) || isWithheld(found.real, found.stats)))
-        throw pathDenied(path, "denylist", rules);
+      if (found === undefined) continue;
+      if (isWithheld(named) || isWithheld(found.real, found.stats)) throw pathDenied(path, "denylist", rules);
+      if (tier === "plain" && [named, found.real].some((one) => isPrivate(one, rules)))
+        throw pathDenied(path, "private", rules);
     }
 };
 

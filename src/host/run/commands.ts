@@ -112,12 +112,13 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           ...(requestedArgv[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
         }).catch(explain);
         const [, ...rest] = requestedArgv;
+        const tier = await options.runner.tier();
         refuseSecrets(
           rest,
           name === "git" ? foldersGitReadsFrom(rest, located.realPath, reach) : [located.realPath],
           reach,
+          tier,
         );
-        const tier = await options.runner.tier();
         if (tier === "plain") refuseOutside(rest, located.realPath, reach, settings.readPaths);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
@@ -137,7 +138,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         );
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const ceilings = roots.map((root) => posix.dirname(root));
-        const argv = tier === "plain" ? withoutNames(name, judged.argv, secrets) : judged.argv;
+        const argv =
+          tier === "plain" ? withoutNames(name, judged.argv, [...secrets, ...profile.hidden]) : judged.argv;
         const request = {
           argv,
           cwd: located.realPath,
