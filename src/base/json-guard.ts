@@ -1,12 +1,8 @@
 import { LlmcError } from "./error.ts";
 
-export interface JsonLimits {
-  readonly maxDepth: number;
-  readonly maxArrayLength: number;
-}
-
 /** The limits of the design documents (REQ-I6). */
-const JSON_LIMITS: JsonLimits = { maxDepth: 32, maxArrayLength: 10_000 };
+const MAX_DEPTH = 32;
+const MAX_ARRAY_LENGTH = 10_000;
 
 const refuse = (message: string, details: Record<string, string | number> = {}): never => {
   throw new LlmcError("invalid_args", message, { details });
@@ -47,7 +43,7 @@ const parse = (text: string): unknown => {
  * Strings are skipped by `indexOf`, so long ones cost little. Returns the number of colons outside of strings, which in
  * valid JSON is the number of keys.
  */
-const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number => {
+const scan = (text: string): number => {
   /** Separators so far in each array and object that is open. */
   const open: number[] = [];
   let colons = 0;
@@ -61,8 +57,8 @@ const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number =>
         break;
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (open.length >= maxDepth)
-          refuse(`Nested deeper than ${maxDepth} levels.`, { max_depth: maxDepth });
+        if (open.length >= MAX_DEPTH)
+          refuse(`Nested deeper than ${MAX_DEPTH} levels.`, { max_depth: MAX_DEPTH });
         open.push(0);
         break;
       case CLOSE_BRACE:
@@ -72,8 +68,10 @@ const scan = (text: string, { maxDepth, maxArrayLength }: JsonLimits): number =>
       case COMMA: {
         const separators = (open.pop() ?? 0) + 1;
         // Objects have the same limit: one with half a million keys takes seconds to build.
-        if (separators >= maxArrayLength) {
-          refuse(`An array or object has more than ${maxArrayLength} items.`, { max_items: maxArrayLength });
+        if (separators >= MAX_ARRAY_LENGTH) {
+          refuse(`An array or object has more than ${MAX_ARRAY_LENGTH} items.`, {
+            max_items: MAX_ARRAY_LENGTH,
+          });
         }
         open.push(separators);
         break;
@@ -108,8 +106,8 @@ const checkValue = (value: unknown): number => {
 };
 
 /** Parses untrusted JSON, or throws `invalid_args` with a short reason that never quotes the input. */
-export const parseGuarded = (text: string, limits: JsonLimits = JSON_LIMITS): unknown => {
-  const colons = scan(text, limits);
+export const parseGuarded = (text: string): unknown => {
+  const colons = scan(text);
   const value = parse(text);
   // JSON.parse keeps the last of two equal keys; another parser may use the first.
   if (checkValue(value) !== colons) refuse("A key appears twice in one object.");
@@ -118,12 +116,12 @@ export const parseGuarded = (text: string, limits: JsonLimits = JSON_LIMITS): un
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-export const parseGuardedBytes = (bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): unknown => {
+export const parseGuardedBytes = (bytes: Uint8Array): unknown => {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return refuse("Not valid UTF-8.");
   }
-  return parseGuarded(text, limits);
+  return parseGuarded(text);
 };

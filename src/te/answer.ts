@@ -1,7 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { answerTe } from "../envelope/te-answers.ts";
 import type { TeRequest } from "../envelope/te-args.ts";
-import type { FoundWorkspace } from "../host/os/find-workspace.ts";
 import type { UsageSummary } from "../host/state/usage/usage.ts";
 import type { KeptReader, TeParts } from "./parts.ts";
 
@@ -30,11 +29,9 @@ const NOTHING_KEPT: KeptReader = {
 };
 
 /** Answers a question about what is kept in the workspace. */
-export const answerFor = async (request: Asked, workspace: FoundWorkspace | undefined, parts: TeParts) => {
+export const answerFor = async (request: Asked, workspace: string | undefined, parts: TeParts) => {
   const kept =
-    workspace === undefined
-      ? NOTHING_KEPT
-      : await parts.openKept(workspace.root, await parts.load(workspace.root));
+    workspace === undefined ? NOTHING_KEPT : await parts.openKept(workspace, await parts.load(workspace));
   try {
     const bars = Boolean(parts.streams.stdout.isTTY);
     return await answerTe(request, { ...kept, principal: parts.principal, bars });

@@ -81,7 +81,7 @@ const perform = async (request: TeRequest, parts: TeParts): Promise<number> => {
     return 0;
   }
   const workspace = findWorkspace(parts.cwd);
-  if (request.kind === "run") return run(request, workspace?.root, parts);
+  if (request.kind === "run") return run(request, workspace, parts);
   const { answerFor } = await import("./answer.ts");
   const { text, note } = await answerFor(request, workspace, parts);
   stdout.write(stdout.isTTY ? showControls(text) : text);

@@ -35,13 +35,7 @@ const agentSettingsOf = ({ llm, rag }: Config) => ({
 });
 
 /** Failures of a model that the operator has to know of; the others are the caller's own. */
-const OPERATORS_CODES = new Set([
-  "provider_error",
-  "unavailable",
-  "timeout",
-  "rate_limited",
-  "egress_denied",
-]);
+const OPERATORS_CODES = new Set("provider_error unavailable timeout rate_limited egress_denied".split(" "));
 
 /** The answer in the document's shape: `text`, and what is known of it. */
 const bodyOf = ({ text, model, finish, usage, costUsd, sources }: AgentAnswer) => ({

@@ -9,7 +9,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilStopped } from "./serve.ts";
 import type { Signals } from "./signals.ts";
-import { findToken } from "./token-file.ts";
+import { tokenOf } from "./token-file.ts";
 import { VERSION } from "./version.ts";
 
 /** Undefined if metrics are not served. */
@@ -189,8 +189,8 @@ export const serveHttp = async ({
     import("../http/server.ts"),
     import("../mcp/http.ts"),
   ]);
-  const { server, limits } = app.config.current().config.mcp;
-  const found = await findToken(app, generateToken, request);
+  const { server, limits, auth } = app.config.current().config.mcp;
+  const found = await tokenOf(request, auth.token_env, generateToken);
   const tokens = await followTokens(app, found.token, request.env);
   const tls = await openTls(app, server);
   const rates = await openRateLimiter(app, limits.state_url);

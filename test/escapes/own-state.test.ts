@@ -57,7 +57,7 @@ const addHandle = (state: Database, id: string): void =>
   state.transact(() => {
     state
       .sql(
-        "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)",
+        "INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)",
       )
       .run(id);
   });
@@ -292,7 +292,7 @@ describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
       import { createStateDb } from ${urlOf("../../src/host/state/state-db.ts")};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
       for (let i = 0; i < 10; i++) await state.transactSoon(() =>
-        state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
+        state.sql("INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
     const said = await Promise.all(Array.from({ length: 6 }, () => run(code)));
     expect(said.join("")).toBe("");
     expect(handles(openState())).toHaveLength(60);

@@ -3,11 +3,6 @@ import { dirname, join } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 
-export interface FoundWorkspace {
-  readonly root: string;
-  readonly hasConfig: boolean;
-}
-
 /** Whether it is there and belongs to us or to root: in a shared folder, somebody else's would be a trap. */
 const isOurs = (path: string): boolean => {
   const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -28,13 +23,12 @@ const has = (folder: string, name: string): boolean => {
  * The workspace that a folder belongs to: the nearest one above with a configuration or a state of ours, else the top
  * of its git repository. Undefined elsewhere: nothing is to be kept there.
  */
-export const findWorkspace = (from: string): FoundWorkspace | undefined => {
+export const findWorkspace = (from: string): string | undefined => {
   let gitTop: string | undefined;
   for (let folder = from; ; folder = dirname(folder)) {
-    const hasConfig = has(folder, CONFIG_FILE);
-    if (hasConfig || has(folder, STATE_DIR)) return { root: folder, hasConfig };
+    if (has(folder, CONFIG_FILE) || has(folder, STATE_DIR)) return folder;
     if (gitTop === undefined && has(folder, ".git")) gitTop = folder;
     if (folder === dirname(folder)) break;
   }
-  return gitTop === undefined ? undefined : { root: gitTop, hasConfig: false };
+  return gitTop;
 };

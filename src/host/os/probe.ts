@@ -6,10 +6,10 @@ import { SYSTEM_PATH } from "./system-programs.ts";
 const run = promisify(execFile);
 
 /** First line that a program prints about its version, or undefined where it is not installed. */
-export const versionOf = async (program: string, argument = "--version"): Promise<string | undefined> => {
+export const versionOf = async (program: string): Promise<string | undefined> => {
   try {
     const env = { PATH: SYSTEM_PATH.join(":") };
-    const { stdout } = await run(program, [argument], { env, timeout: 5000, killSignal: "SIGKILL" });
+    const { stdout } = await run(program, ["--version"], { env, timeout: 5000, killSignal: "SIGKILL" });
     return stdout.split("\n")[0]?.trim();
   } catch {
     return undefined;

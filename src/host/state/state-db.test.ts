@@ -60,7 +60,7 @@ const run = async (code: string): Promise<{ readonly exit: unknown; readonly sai
 const addHandle = (db: Database, id: string): void =>
   db.transact(() => {
     db.sql(
-      "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)",
+      "INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)",
     ).run(id);
   });
 const handleIds = (db: Database): unknown[] =>
@@ -167,7 +167,7 @@ describe("a transaction", () => {
       state.transact(() => {
         state
           .sql(
-            "INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES ('a', 'output', '', 0, 0, NULL, NULL)",
+            "INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES ('a', 'local', 'output', '', 0, 0, NULL, NULL)",
           )
           .run();
         throw new Error("no");
@@ -200,7 +200,7 @@ describe("a transaction", () => {
       import { createStateDb } from ${JSON.stringify(module)};
       const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(USER_STATE)}, onWarning: (m) => { throw new Error(m); } });
       for (let i = 0; i < 20; i++) await state.transactSoon(() =>
-        state.sql("INSERT INTO handles (id, kind, source, created, expires, blob, file_version) VALUES (?, 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
+        state.sql("INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
     const ends = await Promise.all(Array.from({ length: 6 }, () => run(code)));
     for (const end of ends) expect(end).toEqual({ exit: 0, said: "" });
     expect(handleIds(state)).toHaveLength(120);

@@ -4,26 +4,22 @@ import { createDatabase, type Database } from "./database/database.ts";
 import { MARK_TABLE } from "./database/marked-database.ts";
 import type { DatabaseKind, DatabaseOptions } from "./database/open-database.ts";
 import { isDamaged } from "./database/sqlite-failure.ts";
-import { HANDLE_PRINCIPALS, HANDLE_TABLES } from "./handles/schema.ts";
+import { HANDLE_TABLES } from "./handles/schema.ts";
 import { LOCK_TABLES } from "./locks/schema.ts";
-import { USAGE_OWNERS, USAGE_PROFILES, USAGE_TABLES } from "./usage/schema.ts";
+import { USAGE_TABLES } from "./usage/schema.ts";
 
-/** Each leads from the version of its index to the next; those that were released never change. */
-const MIGRATIONS = [
-  `${LOCK_TABLES} ${HANDLE_TABLES}`,
-  USAGE_TABLES,
-  MARK_TABLE,
-  `${HANDLE_PRINCIPALS} ${USAGE_OWNERS}`,
-  USAGE_PROFILES,
-];
+/** Of the tables. Earlier ones were never released: such a database is made again. */
+const VERSION = 6;
 
 const STATE_DATABASE: DatabaseKind = {
   name: "state.db",
   title: "the state database",
   schema: {
-    version: MIGRATIONS.length,
-    migrate: (version) => {
-      if (version <= MIGRATIONS.length) return MIGRATIONS.slice(version);
+    version: VERSION,
+    migrate: (from) => {
+      if (from === 0) return [LOCK_TABLES, HANDLE_TABLES, USAGE_TABLES, MARK_TABLE];
+      if (from === VERSION) return [];
+      if (from < VERSION) return undefined;
       throw new LlmcError("unavailable", `${STATE_DIR}/state.db was made by a newer llmc.`, {
         hint: "Update this one, or remove the file: handles are then lost.",
       });

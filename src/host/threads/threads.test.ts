@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createJobThread } from "./job-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
-import { createThreadPool } from "./thread-pool.ts";
 
 type Method<Takes, Gives, Tells = never> = {
   readonly takes: Takes;
@@ -18,7 +18,6 @@ type TestMethods = {
   readonly count: Method<number, string, number>;
   readonly hang: Method<null, never>;
   readonly die: Method<null, never>;
-  readonly threadName: Method<null, number>;
   readonly untilStopped: Method<null, string>;
 };
 
@@ -28,7 +27,6 @@ const ERROR = pathToFileURL(join(import.meta.dirname, "../../base/error.ts")).hr
 const ENTRY = `
   import { serveThread } from ${JSON.stringify(SERVE)};
   import { LlmcError } from ${JSON.stringify(ERROR)};
-  import { threadId } from "node:worker_threads";
   serveThread((data) => ({
     handlers: {
       double: (n) => n * data.factor,
@@ -42,7 +40,6 @@ const ENTRY = `
       },
       hang: () => { for (;;); },
       die: () => process.exit(3),
-      threadName: () => threadId,
       untilStopped: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("stopped"))),
     },
     close: async () => {},
@@ -61,15 +58,8 @@ describe("threads", () => {
     rmSync(folder, { recursive: true });
   });
 
-  const createPool = (size: number, jobTimeoutMs: number) =>
-    createThreadPool<TestMethods>({
-      entry,
-      name: "test",
-      data: { factor: 2 },
-      size,
-      jobTimeoutMs,
-      idleMs: 60_000,
-    });
+  const openJobs = (jobTimeoutMs: number) =>
+    createJobThread<TestMethods>({ entry, name: "test", data: { factor: 2 }, jobTimeoutMs, idleMs: 60_000 });
 
   test("answers calls, and tells events before the answer", async () => {
     expect(await thread.call("double", 21)).toBe(42);
@@ -105,32 +95,25 @@ describe("threads", () => {
     await mortal.close();
   });
 
-  test("a pool starts no more threads than it may, and uses them again", async () => {
-    const pool = createPool(2, 30_000);
-    const names = await Promise.all(Array.from({ length: 10 }, () => pool.run("threadName", null)));
-    expect(new Set(names).size).toBeLessThanOrEqual(2);
-    await pool.close();
-  });
-
   test("FAIL-F5: a job that hangs or kills its thread is given up, and the next one is done", async () => {
-    const pool = createPool(1, 3000);
-    await expect(pool.run("hang", null)).rejects.toMatchObject({ code: "timeout" });
-    expect(await pool.run("double", 4)).toBe(8);
-    await expect(pool.run("die", null)).rejects.toMatchObject({ code: "unavailable" });
-    expect(await pool.run("double", 5)).toBe(10);
-    await pool.close();
+    const jobs = openJobs(3000);
+    await expect(jobs.run("hang", null)).rejects.toMatchObject({ code: "timeout" });
+    expect(await jobs.run("double", 4)).toBe(8);
+    await expect(jobs.run("die", null)).rejects.toMatchObject({ code: "unavailable" });
+    expect(await jobs.run("double", 5)).toBe(10);
+    await jobs.close();
   });
 
   test("FAIL-D5: a cancelled job leaves its place to the next, waiting or running", async () => {
-    const pool = createPool(1, 30_000);
+    const jobs = openJobs(30_000);
     const controller = new AbortController();
-    const hanging = pool.run("hang", null, controller.signal);
-    const waiting = pool.run("double", 1, controller.signal);
-    const other = pool.run("double", 2);
+    const hanging = jobs.run("hang", null, controller.signal);
+    const waiting = jobs.run("double", 1, controller.signal);
+    const other = jobs.run("double", 2);
     controller.abort();
     await expect(hanging).rejects.toMatchObject({ code: "cancelled" });
     await expect(waiting).rejects.toMatchObject({ code: "cancelled" });
     expect(await other).toBe(4);
-    await pool.close();
+    await jobs.close();
   });
 });

@@ -87,18 +87,16 @@ interface Log {
 export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
 
 /**
- * A line with its signature, and the id of the key, before it: the journal lies in the workspace, and what it says is done to files. Each belongs
- * to one file of one workspace, and cannot be carried over to another.
+ * A line behind the id of the key and its signature: the journal lies in the workspace, and what it says is done to
+ * files. Each line belongs to one file of one workspace, and cannot be carried over to another.
  */
 export const signLine = ({ key, workspace }: JournalLocation, name: string, text: string): string =>
   `${key.id}.${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
 
 /** The text, if we signed it. */
 export const checkLine = (location: JournalLocation, name: string, line: string): string | undefined => {
-  const space = line.indexOf(" ");
-  const text = line.slice(space + 1);
-  // Lines of older versions have no id of the key.
-  const signature = line.slice(0, Math.max(0, space)).replace(/^[0-9a-f]{16}\./, "");
+  const [, signature, text] = /^[0-9a-f]{16}\.(\S+) (.*)$/s.exec(line) ?? [];
+  if (signature === undefined || text === undefined) return undefined;
   const bytes = Buffer.from(signature, "base64url");
   return location.key.isSigned(bytes, "journal", location.workspace, name, text) ? text : undefined;
 };

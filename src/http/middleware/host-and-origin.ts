@@ -15,14 +15,8 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Headers that decide who is served. If one comes twice, Node uses the first, but a proxy may have checked the second. */
 const SINGLE_HEADERS = new Set([
-  "host",
-  "origin",
-  "authorization",
-  "content-type",
-  "content-length",
-  "transfer-encoding",
-  "mcp-session-id",
-  "sec-fetch-site",
+  ...["host", "origin", "authorization", "content-type", "content-length"],
+  ...["transfer-encoding", "mcp-session-id", "sec-fetch-site"],
 ]);
 
 /** Values of Sec-Fetch-Site that a browser sends for pages of another site, or of another port of this machine. */

@@ -1,6 +1,6 @@
 import { extname, join } from "node:path";
 import type { LocalModelSetting } from "../../host/os/local-model.ts";
-import { createThreadPool } from "../../host/threads/thread-pool.ts";
+import { createJobThread } from "../../host/threads/job-thread.ts";
 import type { EmbeddingModel } from "./async-embedder.ts";
 import type { OnnxThreadData, OnnxThreadMethods } from "./onnx-thread.ts";
 
@@ -18,11 +18,10 @@ const IDLE_MS = 600_000;
  */
 export const createOnnxModel = (setting: LocalModelSetting, threads: number): EmbeddingModel => {
   const data: OnnxThreadData = { setting, threads };
-  const pool = createThreadPool<OnnxThreadMethods>({
+  const pool = createJobThread<OnnxThreadMethods>({
     entry: ENTRY,
     name: "embedding",
     data,
-    size: 1,
     jobTimeoutMs: JOB_TIMEOUT_MS,
     idleMs: IDLE_MS,
   });

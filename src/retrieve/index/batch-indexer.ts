@@ -2,7 +2,7 @@ import { extname, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { EmbedderFiles } from "../../host/os/assets.ts";
-import { createThreadPool, type ThreadPool } from "../../host/threads/thread-pool.ts";
+import { createJobThread, type JobThread } from "../../host/threads/job-thread.ts";
 import type { FileIndexer, FileRequest, FileResult } from "./file-indexer.ts";
 import type { IndexerThreadData, IndexerThreadMethods } from "./indexer-thread.ts";
 import type { IndexSettings } from "./settings.ts";
@@ -26,7 +26,7 @@ export interface BatchIndexer {
   close(): Promise<void>;
 }
 
-type IndexerPool = ThreadPool<IndexerThreadMethods>;
+type IndexerPool = JobThread<IndexerThreadMethods>;
 
 /** Beside this file, and built like it. */
 const ENTRY = join(import.meta.dirname, `indexer-thread${extname(import.meta.filename)}`);
@@ -104,11 +104,10 @@ export const createBatchIndexer = (
   const openPools = new Set<IndexerPool>();
 
   const createPool = (): IndexerPool => {
-    const pool = createThreadPool<IndexerThreadMethods>({
+    const pool = createJobThread<IndexerThreadMethods>({
       entry: ENTRY,
       name: "indexer",
       data: { workspace, embedderFiles } satisfies IndexerThreadData,
-      size: 1,
       maxHeapMb: MAX_HEAP_MB,
       jobTimeoutMs: JOB_TIMEOUT_MS,
       idleMs: IDLE_MS,

@@ -24,13 +24,9 @@ import { workTreeOf } from "./work-tree-folder.ts";
 const DATA_FILE =
   /^(?:[A-Z][A-Z_]*|index|sharedindex\.[0-9a-f]{40,64}|packed-refs(?:\.new)?|shallow|gc\.(?:log|pid)|description|.*\.lock)$/;
 /** Folders of which everything inside is data. */
-const DATA_FOLDERS: ReadonlySet<string> = new Set([
-  "refs",
-  "logs",
-  "rr-cache",
-  "lost-found",
-  "NOTES_MERGE_WORKTREE",
-]);
+const DATA_FOLDERS: ReadonlySet<string> = new Set(
+  "refs logs rr-cache lost-found NOTES_MERGE_WORKTREE".split(" "),
+);
 /** Folders of which everything inside is obeyed. What other tools keep in folders of their own is theirs. */
 const OBEYED_FOLDERS: ReadonlySet<string> = new Set(["hooks", "remotes", "branches"]);
 /** In `info`, and in `objects/info`: who else keeps objects, and what attributes say, is obeyed. */

@@ -142,16 +142,7 @@ export const programsOff = (folders: readonly string[]): ProgramsOff => {
 };
 
 /** What git executes or obeys. Nobody may change it through llmc, not even git. */
-const OBEYED = [
-  "hooks",
-  "config",
-  "config.worktree",
-  "info/attributes",
-  "info/grafts",
-  "commondir",
-  "gitdir",
-  "modules",
-];
+const OBEYED = "hooks config config.worktree info/attributes info/grafts commondir gitdir modules".split(" ");
 
 /** Of every work tree that was added: what leads to its settings. */
 const pointersOf = (commonDir: string): readonly string[] => {
@@ -213,14 +204,9 @@ const holdsRepository = (top: string): boolean => {
 const PLAIN_FILES =
   /^(?:HEAD|config|description|index|packed-refs|shallow|(?:ORIG|FETCH)_HEAD|COMMIT_EDITMSG|gc\.log)$/;
 const PLAIN_FOLDERS: ReadonlySet<string> = new Set(["objects", "refs", "logs", "info", "hooks", "branches"]);
-const PLAIN_INFO: ReadonlySet<string> = new Set([
-  "exclude",
-  "refs",
-  "sparse-checkout",
-  "packs",
-  "commit-graph",
-  "commit-graphs",
-]);
+const PLAIN_INFO: ReadonlySet<string> = new Set(
+  "exclude refs sparse-checkout packs commit-graph commit-graphs".split(" "),
+);
 
 const isPlainEntry = (dir: string, entry: Dirent): boolean => {
   const path = posix.join(dir, entry.name);

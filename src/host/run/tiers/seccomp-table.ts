@@ -120,100 +120,34 @@ export const CALLS = {
 
 export type CallName = keyof typeof CALLS;
 
+const callsNamed = (text: string): readonly CallName[] =>
+  text
+    .trim()
+    .split(/\s+/)
+    .map((name) => {
+      if (!Object.hasOwn(CALLS, name)) throw new Error(`no number of the system call ${name}`);
+      return name as CallName;
+    });
+
 /**
  * Calls that control the machine, access the memory of other processes or bypass the other rules; no ordinary command
- * needs them.
+ * needs them. Of an operation queued on an io_uring no filter sees anything.
  */
-export const NEVER: readonly CallName[] = [
-  "acct",
-  "add_key",
-  "adjtimex",
-  "bpf",
-  "chroot",
-  "clock_adjtime",
-  "clock_settime",
-  "delete_module",
-  "finit_module",
-  "fsconfig",
-  "fsmount",
-  "fsopen",
-  "fspick",
-  "init_module",
-  // An operation queued on a ring is no system call: no filter sees it.
-  "io_uring_enter",
-  "io_uring_register",
-  "io_uring_setup",
-  "ioperm",
-  "iopl",
-  "kcmp",
-  "kexec_file_load",
-  "kexec_load",
-  "keyctl",
-  "migrate_pages",
-  "mount",
-  "mount_setattr",
-  "move_mount",
-  "move_pages",
-  "open_by_handle_at",
-  "open_tree",
-  "open_tree_attr",
-  "perf_event_open",
-  "pidfd_getfd",
-  "pivot_root",
-  "process_madvise",
-  "process_vm_readv",
-  "process_vm_writev",
-  "ptrace",
-  "quotactl",
-  "quotactl_fd",
-  "reboot",
-  "request_key",
-  "setdomainname",
-  "sethostname",
-  "setns",
-  "settimeofday",
-  "swapoff",
-  "swapon",
-  "syslog",
-  "umount2",
-  "unshare",
-  "userfaultfd",
-  "vhangup",
-];
+export const NEVER: readonly CallName[] = callsNamed(`
+  acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module finit_module fsconfig fsmount
+  fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl kcmp
+  kexec_file_load kexec_load keyctl migrate_pages mount mount_setattr move_mount move_pages
+  open_by_handle_at open_tree open_tree_attr perf_event_open pidfd_getfd pivot_root process_madvise
+  process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key setdomainname
+  sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup
+`);
 
-/** Changes to a file by its path or owner that Landlock does not govern, and objects shared between all processes of a user. */
-export const BEYOND_LANDLOCK: readonly CallName[] = [
-  "chmod",
-  "chown",
-  "fchmodat",
-  "fchmodat2",
-  "fchown",
-  "fchownat",
-  "file_setattr",
-  "fremovexattr",
-  "fsetxattr",
-  "futimesat",
-  "lchown",
-  "lremovexattr",
-  "lsetxattr",
-  "mq_open",
-  "mq_unlink",
-  // By its number, which can be guessed, an object of another process is reached without asking for it by name.
-  "msgctl",
-  "msgget",
-  "msgrcv",
-  "msgsnd",
-  "removexattr",
-  "removexattrat",
-  "semctl",
-  "semget",
-  "semop",
-  "semtimedop",
-  "setxattr",
-  "setxattrat",
-  "shmat",
-  "shmctl",
-  "shmget",
-  "utime",
-  "utimes",
-];
+/**
+ * Changes to a file by its path or owner that Landlock does not govern, and objects shared between all processes of a
+ * user: by its number, which can be guessed, such an object is reached without asking for it by name.
+ */
+export const BEYOND_LANDLOCK: readonly CallName[] = callsNamed(`
+  chmod chown fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown
+  lremovexattr lsetxattr mq_open mq_unlink msgctl msgget msgrcv msgsnd removexattr removexattrat semctl
+  semget semop semtimedop setxattr setxattrat shmat shmctl shmget utime utimes
+`);

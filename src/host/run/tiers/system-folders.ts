@@ -13,24 +13,12 @@ export const SYSTEM_FOLDERS = [
 ] as const;
 
 /** The little of /etc that programs need to start; nothing here is secret or says who uses the machine. */
-export const SYSTEM_FILES = [
-  "/etc/alternatives",
-  "/etc/ld.so.cache",
-  "/etc/ld.so.conf",
-  "/etc/ld.so.conf.d",
-  "/etc/ld-musl-x86_64.path",
-  "/etc/ld-musl-aarch64.path",
-  "/etc/localtime",
-  "/etc/timezone",
-  "/etc/mime.types",
-  "/etc/magic",
-  "/etc/nsswitch.conf",
-  "/etc/os-release",
-  "/etc/ssl/certs",
-  "/etc/ssl/openssl.cnf",
-  "/etc/ca-certificates",
-  "/etc/pki/tls/certs",
-  "/etc/pki/ca-trust/extracted",
-] as const;
+export const SYSTEM_FILES = `
+  /etc/alternatives /etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/ld-musl-x86_64.path
+  /etc/ld-musl-aarch64.path /etc/localtime /etc/timezone /etc/mime.types /etc/magic /etc/nsswitch.conf
+  /etc/os-release /etc/ssl/certs /etc/ssl/openssl.cnf /etc/ca-certificates /etc/pki/tls/certs
+  /etc/pki/ca-trust/extracted`
+  .trim()
+  .split(/\s+/);
 
 export const NETWORK_FILES = ["/etc/resolv.conf", "/etc/hosts", "/etc/services", "/etc/gai.conf"] as const;

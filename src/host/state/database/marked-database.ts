@@ -150,7 +150,6 @@ const swapped = (name: string): LlmcError =>
 export interface OpenedDatabase {
   readonly db: DatabaseSync;
   readonly identity: string;
-  readonly verdict: "fresh" | "ours";
 }
 
 /** Reads the mark through a connection that cannot write, so that a database of somebody else's stays as it is. */
@@ -182,9 +181,8 @@ export const openMarkedDatabase = (location: DatabaseLocation): OpenedDatabase |
       !hasForeignFiles(folder, name) &&
       isStillThere(folder);
     if (!isTheSame) throw swapped(name);
-    const verdict = judgeDatabase(db, location);
-    if (verdict === "unsigned") throw swapped(name);
-    return { db, identity, verdict };
+    if (judgeDatabase(db, location) === "unsigned") throw swapped(name);
+    return { db, identity };
   } catch (error) {
     db.close();
     throw error;

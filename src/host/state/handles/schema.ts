@@ -27,6 +27,8 @@ export const HANDLE_TABLES = `
     id TEXT PRIMARY KEY,
     kind TEXT NOT NULL,
     source TEXT NOT NULL,
+    -- Whose it is.
+    principal TEXT NOT NULL,
     -- Milliseconds since the epoch.
     created INTEGER NOT NULL,
     expires INTEGER NOT NULL,
@@ -37,9 +39,5 @@ export const HANDLE_TABLES = `
   CREATE INDEX handles_by_age ON handles (created);
   CREATE INDEX handles_by_expiry ON handles (expires);
   CREATE INDEX handles_by_blob ON handles (blob);
-  CREATE INDEX handles_by_source ON handles (source);`;
-
-/** Handles belong to a principal; those that were made before belong to the operating-system user. */
-export const HANDLE_PRINCIPALS = `
-  ALTER TABLE handles ADD COLUMN principal TEXT NOT NULL DEFAULT 'local';
+  CREATE INDEX handles_by_source ON handles (source);
   CREATE INDEX handles_by_principal ON handles (principal, created);`;

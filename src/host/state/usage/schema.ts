@@ -5,7 +5,11 @@ export const USAGE_TABLES = `
     -- Milliseconds since the epoch.
     at INTEGER NOT NULL,
     agent TEXT NOT NULL,
+    -- A label that callers choose.
     session TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    -- What the operator charges a call to; empty for calls that named nothing.
+    budget_profile TEXT NOT NULL,
     model TEXT NOT NULL,
     -- Program and subcommand: never an argument's value.
     command TEXT NOT NULL,
@@ -25,20 +29,11 @@ export const USAGE_TABLES = `
   );
   CREATE INDEX te_calls_by_time ON te_calls (at);
   CREATE INDEX te_calls_by_session ON te_calls (session, at);
+  CREATE INDEX te_calls_by_owner ON te_calls (owner, at);
   CREATE TABLE te_sessions (
+    -- The owner of a budget, which lasts for a time that begins with its first use.
     session TEXT PRIMARY KEY,
     spent_tokens INTEGER NOT NULL,
-    touched INTEGER NOT NULL
+    touched INTEGER NOT NULL,
+    opened INTEGER NOT NULL
   ) WITHOUT ROWID;`;
-
-/** Whose call it was: the session is a label that callers choose. Empty for calls that were recorded before. */
-export const USAGE_OWNERS = `
-  ALTER TABLE te_calls ADD COLUMN owner TEXT NOT NULL DEFAULT '';
-  CREATE INDEX te_calls_by_owner ON te_calls (owner, at);
-  -- te_sessions.session names the owner of a budget; a budget lasts for a time that begins with its first use.
-  ALTER TABLE te_sessions ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
-  UPDATE te_sessions SET opened = touched;`;
-
-/** What the operator charges a call to; empty for calls that named nothing. */
-export const USAGE_PROFILES = `
-  ALTER TABLE te_calls ADD COLUMN budget_profile TEXT NOT NULL DEFAULT '';`;
