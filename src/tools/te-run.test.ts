@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
-import { createWorkspace, MODERN_META, textOf } from "../../test/workspace.ts";
+import { MODERN_META, textOf } from "../../test/server.ts";
+import { createWorkspace } from "../../test/workspace.ts";
 import type { EnvelopeDocument } from "../envelope/contract.ts";
 
 const CLASSIC = '[mcp]\nmode = "classic"\n';

@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  createWorkspace,
-  failureOf,
-  type Server,
-  textOf,
-  toolModule,
-  WITH_MODULES,
-  type Workspace,
-} from "../workspace.ts";
+import { failureOf, type Server, textOf } from "../server.ts";
+import { createWorkspace, toolModule, WITH_MODULES, type Workspace } from "../workspace.ts";
 
 const NOTES = `
 export const register = (kit) => {
@@ -203,13 +196,15 @@ describe.concurrent("REQ-T11 custom modules", () => {
     expect(await server.toolNames()).not.toContain("first");
   });
 
-  test("REQ-M2: an edit of a module, or of a file that it imports, takes effect with SIGHUP alone", async () => {
+  test("REQ-M2: an edit of a module, or of a file that it imports, takes effect with SIGHUP alone", async ({
+    expect,
+  }) => {
     const values = (value: number): string => `export const value = ${value};\n`;
     await using workspace = await createWorkspace({
       "mods/lib/value.mjs": values(1),
       "mods/m.mjs": `import { value } from "./lib/value.mjs";\n${toolModule('tool("told", () => value);')}`,
     });
-    const server = await workspace.serve({ args: WITH_MODULES });
+    const server = await workspace.start({ args: WITH_MODULES });
     const told = async (): Promise<string> => textOf(await server.call("told"));
     expect(await told()).toBe("1");
     await workspace.write("mods/lib/value.mjs", values(2222));

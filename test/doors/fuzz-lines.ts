@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { MODERN_META } from "../workspace.ts";
+import { MODERN_META } from "../server.ts";
 
 /**
  * One line for the server, short enough to read when a failure shrinks to it: `"<id>"` stands for a fresh id, and

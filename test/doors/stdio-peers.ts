@@ -4,7 +4,8 @@ import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { cleanEnv, launcher, type ToolResult } from "../workspace.ts";
+import type { ToolResult } from "../server.ts";
+import { cleanEnv, launcher } from "../workspace.ts";
 
 interface ListedTool {
   readonly name: string;

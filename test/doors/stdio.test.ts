@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openTestApp, shareTestApp } from "../app.ts";
-import { createWorkspace, failureOf, textOf, type Workspace } from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 import { STDIO_PEERS, type StdioPeer } from "./stdio-peers.ts";
 
 const SIDECAR = "DOCS/agents.core.min.md";
@@ -109,13 +110,13 @@ test.each([
 describe.concurrent("modes over stdio", () => {
   test("REQ-M1 --mode without config", async () => {
     await using workspace = await createWorkspace();
-    const server = await workspace.serve({ args: ["--mode", "code_execution"] });
+    const server = await workspace.start({ args: ["--mode", "code_execution"] });
     expect(textOf(await server.call("00_INIT"))).toContain("Code execution mode");
   });
 
   test("REQ-M1 --mode over a config: it stays in force when the config is edited", async () => {
     await using workspace = await createWorkspace({ "llmc.toml": '[mcp]\nmode = "classic"\n' });
-    const server = await workspace.serve({ args: ["--mode", "hybrid"] });
+    const server = await workspace.start({ args: ["--mode", "hybrid"] });
     expect(textOf(await server.call("00_INIT"))).toContain("Hybrid mode");
     const before = await server.toolNames();
     await workspace.write("llmc.toml", '[mcp]\nmode = "classic"\nconfig_version = "v1"\n');

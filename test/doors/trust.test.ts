@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
-import { cleanEnv, createWorkspace, failureOf, launcher, textOf, toolModule } from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { cleanEnv, createWorkspace, launcher, toolModule } from "../workspace.ts";
 
 const TE = join(dirname(launcher), "te");
 

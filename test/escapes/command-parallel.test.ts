@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createWorkspace, failureOf, type ToolResult, textOf } from "../workspace.ts";
+import { failureOf, type ToolResult, textOf } from "../server.ts";
+import { createWorkspace } from "../workspace.ts";
 import { processesWith } from "./command-stand.ts";
 
 /** Seconds that nothing else sleeps: by them ours are counted in the process list. */
@@ -19,7 +20,7 @@ const kindOf = (result: ToolResult): string =>
 
 test("FAIL-D11 FAIL-D6 REQ-D12: of 200 commands at once some run, some wait, the rest is refused as retryable", async () => {
   await using workspace = await createWorkspace();
-  const server = await workspace.serve({ args: ARGS });
+  const server = await workspace.start({ args: ARGS });
   // The sandbox is found out and everything is loaded.
   await server.call("run_cmd", { command: "sleep 0" });
   const ids = Array.from({ length: 200 }, (_, i) =>

@@ -117,7 +117,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
     }
 
     // The server and its tools, started by the user.
-    const server = await workspace.serve({ args: ["--mode", "classic"] });
+    const server = await workspace.start({ args: ["--mode", "classic"] });
     const ask = async (name: string, args: unknown): Promise<string> =>
       JSON.stringify(await server.call(name, args).catch(String));
     const answers = [

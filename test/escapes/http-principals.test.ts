@@ -11,7 +11,8 @@ import {
   postMcp,
   type TokenDoor,
 } from "../doors/two-tokens.ts";
-import { MODERN_META, toolModule } from "../workspace.ts";
+import { MODERN_META } from "../server.ts";
+import { toolModule } from "../workspace.ts";
 
 const ASKING = toolModule(`
   const ask = (name) => tool(name, async (args, ports, call) =>

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp } from "../app.ts";
-import { createWorkspace, failureOf, textOf } from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { createWorkspace } from "../workspace.ts";
 
 const doubled = (times: number) =>
   Array.from({ length: times }, (_, i) => ({ old_text: "a", new_text: "aa", expected_replacements: 2 ** i }));
@@ -12,7 +13,7 @@ const TOO_LARGE = { error_code: "OUTPUT_TOO_LARGE" };
 describe("FAIL-J6: arguments that multiply stay small", () => {
   test("edits that double a text, and double it again", async () => {
     await using workspace = await createWorkspace({ "b.txt": "a", "big.txt": "a".repeat(1_000_000) });
-    const server = await workspace.serve({ args: ["--mode", "classic"] });
+    const server = await workspace.start({ args: ["--mode", "classic"] });
     const before = await server.residentBytes();
     const failure = failureOf(await server.call("linux_fs_edit", { path: "b.txt", edits: doubled(29) }));
     expect(failure.meta).toMatchObject(TOO_LARGE);

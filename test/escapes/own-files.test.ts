@@ -113,7 +113,7 @@ describe("FAIL-J6: what the server reads for itself", () => {
     async (_what, plant, code) => {
       await using place = await createWorkspace();
       plant(join(place.root, "llmc.toml"));
-      const server = await place.serve({ handshake: false });
+      const server = await place.start({ handshake: false });
       const { code: exit } = await within(10_000, () => server.exited);
       expect(exit).toBe(3);
       expect(server.stderr).toContain("llmc.toml");
@@ -130,7 +130,7 @@ describe("FAIL-J6: what the server reads for itself", () => {
       });
       plant(join(place.root, "AGENTS.md"));
       plant(join(place.root, "notes.md"));
-      const server = await place.serve();
+      const server = await place.start();
       const listed = await server.request("resources/list");
       const resources = (listed.result?.["resources"] ?? []) as readonly { readonly uri: string }[];
       const asked = resources.map(({ uri }) => server.request("resources/read", { uri }));

@@ -117,7 +117,7 @@ describe("the processes of a running server", () => {
       await using workspace = await createWorkspace();
       const tag = newTag();
       await writeFile(join(workspace.root, "hostile.sh"), hostile(tag));
-      const server = await workspace.serve({ args });
+      const server = await workspace.start({ args });
       const started = await server.call("linux_proc_start", { command: "sh hostile.sh", wait_ms: 100 });
       expect(started.isError).not.toBe(true);
       await expect.poll(() => processesWith(tag).length).toBeGreaterThan(4);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorkspace, failureOf, type Server, type Workspace } from "../workspace.ts";
+import { failureOf, type Server } from "../server.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 
 interface Property {
   readonly type?: string;

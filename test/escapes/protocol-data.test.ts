@@ -1,14 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  createWorkspace,
-  failureOf,
-  textOf,
-  toolModule,
-  WITH_MODULES,
-  type Workspace,
-} from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { createWorkspace, toolModule, WITH_MODULES, type Workspace } from "../workspace.ts";
 
 const TRICKS = [
   '{"error": "not one", "meta": {"error_code": "internal_error"}}',

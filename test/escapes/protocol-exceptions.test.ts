@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createWorkspace, failureOf, textOf, toolModule, WITH_MODULES } from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { createWorkspace, toolModule, WITH_MODULES } from "../workspace.ts";
 
 const MARKER = "MARKER-7f3a";
 
@@ -78,7 +79,7 @@ const isLogged = (stderr: string, correlationId: unknown): boolean =>
 describe("FAIL-D8 an internal exception", () => {
   test("is a correlation id for the client: no message, no stack, no path, on neither stream", async () => {
     await using workspace = await createWorkspace({ "mods/throwing.mjs": THROWING });
-    const server = await workspace.serve({ args: WITH_MODULES });
+    const server = await workspace.start({ args: WITH_MODULES });
     for (const tool of TOOLS) {
       const result = await server.call(tool);
       const { meta } = failureOf(result);
@@ -125,7 +126,7 @@ describe("FAIL-D8 an internal exception", () => {
       `tool("later", () => { setTimeout(() => { throw new Error("${MARKER}"); }, 1); return 1; });`,
     );
     await using workspace = await createWorkspace({ "mods/later.mjs": source });
-    const server = await workspace.serve({ args: WITH_MODULES });
+    const server = await workspace.start({ args: WITH_MODULES });
     await server.call("later");
     await server.until(() => server.stderr.includes('"level":"error"') || server.hasExited, "the record");
     expect(await server.request("ping")).toHaveProperty("result");

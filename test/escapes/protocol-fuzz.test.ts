@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Era, encode, idsGiven, type Line, lines } from "../doors/fuzz-lines.ts";
 import { rounds } from "../rounds.ts";
-import { createWorkspace, MODERN_META, type Server, type Workspace } from "../workspace.ts";
+import { MODERN_META, type Server, type ServerProcess } from "../server.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 
-const start = async (workspace: Workspace, era: Era): Promise<Server> => {
-  const server = await workspace.serve({
+const start = async (workspace: Workspace, era: Era): Promise<ServerProcess> => {
+  const server = await workspace.start({
     args: ["--mode", "classic", "--set", "mcp.logging.level=error"],
     // Memory that is not given back would end the process here.
     env: { NODE_OPTIONS: "--max-old-space-size=160" },
@@ -91,7 +92,7 @@ describe.each<Era>(["2025-11-25", "2026-07-28"])("FAIL-D2 frames of %s", (era) =
 describe("FAIL-D2 many frames at once", () => {
   test("10,000 good requests in one write are all answered, calls perhaps as busy", async () => {
     await using workspace = await createWorkspace();
-    const server = await workspace.serve({ args: ["--mode", "classic"] });
+    const server = await workspace.start({ args: ["--mode", "classic"] });
     const frames = Array.from({ length: 10_000 }, (_, i) =>
       i % 2 === 0
         ? { jsonrpc: "2.0", id: `g${i}`, method: "ping" }
@@ -110,7 +111,7 @@ describe("FAIL-D2 many frames at once", () => {
 
   test("a client that sends without reading stops the input, and loses nothing", async () => {
     await using workspace = await createWorkspace({ "a.txt": "x".repeat(60_000) });
-    const server = await workspace.serve({ args: ["--set", "mcp.limits.max_queued_requests=10000"] });
+    const server = await workspace.start({ args: ["--set", "mcp.limits.max_queued_requests=10000"] });
     server.process.stdout.pause();
     const ids = Array.from({ length: 1000 }, () => server.askTool("read_file", { path: "a.txt" }));
     await new Promise((resolve) => setTimeout(resolve, 500));

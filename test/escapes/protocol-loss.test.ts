@@ -2,14 +2,12 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { failureOf, MODERN_META, textOf } from "../server.ts";
 import {
   cleanEnv,
   createWorkspace,
-  failureOf,
   launcher,
-  MODERN_META,
-  type ServeOptions,
-  textOf,
+  type StartOptions,
   toolModule,
   WITH_MODULES,
 } from "../workspace.ts";
@@ -22,22 +20,22 @@ const WAITING = toolModule(`
   tool("chatty", () => { console.log("x".repeat(500)); console.error("y".repeat(500)); return "done"; });
 `);
 
-const serve = async (options: ServeOptions = {}) => {
+const start = async (options: StartOptions = {}) => {
   const workspace = await createWorkspace({ "a.txt": "hello", "mods/waiting.mjs": WAITING });
-  const server = await workspace.serve({ ...options, args: [...WITH_MODULES, ...(options.args ?? [])] });
+  const server = await workspace.start({ ...options, args: [...WITH_MODULES, ...(options.args ?? [])] });
   return { workspace, server, [Symbol.asyncDispose]: () => workspace.remove() };
 };
 
 describe("FAIL-D7 the client goes away", () => {
   test("it closes its end with nothing under way: exit at once", async () => {
-    await using setup = await serve();
+    await using setup = await start();
     const startedAt = performance.now();
     expect(await setup.server.stop()).toEqual({ code: 0, signal: null });
     expect(performance.now() - startedAt).toBeLessThan(900);
   });
 
   test("it closes its end in the middle of calls: what can be answered is, then exit", async () => {
-    await using setup = await serve();
+    await using setup = await start();
     const { server } = setup;
     const brief = server.askTool("brief");
     server.askTool("wait");
@@ -51,7 +49,7 @@ describe("FAIL-D7 the client goes away", () => {
 
   test("it closes its end while it is subscribed: exit at once", async () => {
     await using workspace = await createWorkspace();
-    const server = await workspace.serve({ handshake: false });
+    const server = await workspace.start({ handshake: false });
     await server.request("tools/list", { _meta: MODERN_META });
     server.ask("subscriptions/listen", { _meta: MODERN_META, notifications: { toolsListChanged: true } });
     await server.until(() => server.messages.length === 2, "the acknowledgement");
@@ -61,7 +59,7 @@ describe("FAIL-D7 the client goes away", () => {
   });
 
   test("it stops reading: the broken pipe ends the server, quietly", async () => {
-    await using setup = await serve();
+    await using setup = await start();
     const { server } = setup;
     server.process.stdout.destroy();
     for (let i = 0; i < 10; i++) server.askTool("read_file", { path: "a.txt" });
@@ -98,20 +96,20 @@ describe("FAIL-D7 the client goes away", () => {
 
 describe("FAIL-D7 the server goes away", () => {
   test("kill -9 in the middle of a call, then a new start", async () => {
-    await using setup = await serve();
+    await using setup = await start();
     const { server, workspace } = setup;
     server.askTool("wait");
     await server.request("ping");
     server.process.kill("SIGKILL");
     expect(await server.exited).toEqual({ code: null, signal: "SIGKILL" });
-    const again = await workspace.serve();
+    const again = await workspace.start();
     expect(textOf(await again.call("read_file", { path: "a.txt" }))).toBe("hello");
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)(
     "%s: exit 0, in time, also with a call that does not end",
     async (signal) => {
-      await using setup = await serve();
+      await using setup = await start();
       const { server } = setup;
       server.askTool("deaf");
       await server.request("ping");
@@ -128,7 +126,7 @@ describe("FAIL-D7 the machine is short of something", () => {
     "REQ-O3 a token audit that cannot be written (%s)",
     async (path) => {
       const args = ["mcp.observability.csv_token_audit_enabled=true", `mcp.observability.csv_path=${path}`];
-      await using setup = await serve({ args: args.flatMap((set) => ["--set", set]) });
+      await using setup = await start({ args: args.flatMap((set) => ["--set", set]) });
       const { server } = setup;
       for (let i = 0; i < 5; i++)
         expect(textOf(await server.call("read_file", { path: "a.txt" }))).toBe("hello");
@@ -141,7 +139,7 @@ describe("FAIL-D7 the machine is short of something", () => {
   );
 
   test("descriptors run out: calls are done or busy, and all is well afterwards", async () => {
-    await using setup = await serve({ command: ["sh", "-c", `ulimit -n 40; exec "${launcher}" "$@"`, "sh"] });
+    await using setup = await start({ command: ["sh", "-c", `ulimit -n 40; exec "${launcher}" "$@"`, "sh"] });
     const { server } = setup;
     const ids = Array.from({ length: 300 }, (_, i) =>
       i % 2 === 0 ? server.askTool("read_file", { path: "a.txt" }) : server.askTool("list_dir"),
@@ -155,7 +153,7 @@ describe("FAIL-D7 the machine is short of something", () => {
   });
 
   test("memory runs short: the heap of a small machine is enough for thousands of calls", async () => {
-    await using setup = await serve({ env: { NODE_OPTIONS: "--max-old-space-size=96" } });
+    await using setup = await start({ env: { NODE_OPTIONS: "--max-old-space-size=96" } });
     const { server } = setup;
     for (let i = 0; i < 5; i++) {
       const ids = Array.from({ length: 1000 }, () => server.askTool("health"));
@@ -177,7 +175,7 @@ describe("FAIL-D6 REQ-O2 nobody reads stderr", () => {
       await using workspace = await createWorkspace({ "mods/waiting.mjs": WAITING });
       // Opened for reading as well, the pipe needs no reader: it fills up, and stays full.
       const toPipe = `mkfifo "$PIPE"; exec "${launcher}" "$@" 2<>"$PIPE"`;
-      const server = await workspace.serve({
+      const server = await workspace.start({
         args: [...WITH_MODULES, "--set", "mcp.limits.max_queued_requests=10000"],
         ignoreStderr: true,
         ...(fifo

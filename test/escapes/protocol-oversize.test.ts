@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createWorkspace, type Server, textOf } from "../workspace.ts";
+import { type Server, textOf } from "../server.ts";
+import { createWorkspace } from "../workspace.ts";
 
 const MIB = 1024 * 1024;
 const FILLING = Buffer.alloc(MIB, "a");
@@ -17,7 +18,7 @@ const PARAMS = '"params":{"name":"read_file","arguments":{"path":"';
 describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
   test("9, 11, 20 and 200 MB: an error for the right id, a living session, and bounded memory", async () => {
     await using workspace = await createWorkspace({ "a.txt": "hello" });
-    const server = await workspace.serve();
+    const server = await workspace.start();
     await server.call("read_file", { path: "a.txt" });
     const before = await server.residentBytes();
     for (const size of [9, 11, 20, 200]) {
@@ -77,7 +78,7 @@ describe("FAIL-D9 REQ-D14 REQ-D18 lines over the limit", () => {
 
   test("FAIL-D2 a hostile message just under the limit is refused without being built in memory", async () => {
     await using workspace = await createWorkspace();
-    const server = await workspace.serve({ env: { NODE_OPTIONS: "--max-old-space-size=96" } });
+    const server = await workspace.start({ env: { NODE_OPTIONS: "--max-old-space-size=96" } });
     const hostile = {
       deep: `${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}`,
       open: "[".repeat(8_000_000),

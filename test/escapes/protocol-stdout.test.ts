@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, textOf, toolModule, WITH_MODULES } from "../workspace.ts";
+import { textOf } from "../server.ts";
+import { createWorkspace, toolModule, WITH_MODULES } from "../workspace.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -41,7 +42,7 @@ describe("FAIL-D4 nothing but the protocol is on stdout", () => {
     },
   ])("$title", async ({ body, command }) => {
     await using workspace = await createWorkspace({ "mods/noise.mjs": printing(body) });
-    const server = await workspace.serve({
+    const server = await workspace.start({
       args: WITH_MODULES,
       ...(command === undefined ? {} : { command: [...command] }),
     });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createWorkspace, failureOf, textOf, toolModule, WITH_MODULES } from "../workspace.ts";
+import { failureOf, textOf } from "../server.ts";
+import { createWorkspace, toolModule, WITH_MODULES } from "../workspace.ts";
 
 /** `wait` minds its signal, `deaf` does not; `fired` tells how many signals have fired. */
 const WAITING = toolModule(`

@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createWorkspace, failureOf, type Server, textOf, type Workspace } from "../workspace.ts";
+import { failureOf, type Server, textOf } from "../server.ts";
+import { createWorkspace, type Workspace } from "../workspace.ts";
 
 const makeFifo = (path: string): void => void execFileSync("mkfifo", [path]);
 
@@ -126,7 +127,7 @@ describe("FAIL-J6: ripgrep", () => {
   test("is gone when the server is killed, also while it waits for a FIFO", async () => {
     await using workspace = await createWorkspace(FILES);
     makeFifo(join(workspace.root, "a/b/.gitignore"));
-    const server = await workspace.serve({ args: ["--mode", "classic"] });
+    const server = await workspace.start({ args: ["--mode", "classic"] });
     server.askTool("linux_search_content", { root: ".", pattern: "needle" });
     await expect.poll(() => searchers(workspace.root).length, { timeout: 5000, interval: 10 }).toBe(1);
     server.process.kill("SIGKILL");

@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
-import { createWorkspace, type Server, textOf } from "../workspace.ts";
+import { type Server, textOf } from "../server.ts";
+import { createWorkspace } from "../workspace.ts";
 
 const ROUNDS = rounds(100, 500);
 
@@ -18,7 +19,7 @@ const insist = async (server: Server, tool: string, args: Record<string, unknown
 
 test("FAIL-A17 REQ-F10: two servers append to and edit one file, and no change is lost", async () => {
   await using workspace = await createWorkspace({ "log.txt": "", "count.txt": "n=0;\n" });
-  const servers = await Promise.all([workspace.serve(), workspace.serve()]);
+  const servers = await Promise.all([workspace.start(), workspace.start()]);
   const appends = servers.map(async (server, who) => {
     for (let i = 0; i < ROUNDS; i++)
       await insist(server, "linux_fs_write", { path: "log.txt", mode: "append", content: `${who}:${i}\n` });
