@@ -1,12 +1,11 @@
 import { expandWord, literalOf } from "../src/policy/shell/expand-word.ts";
 import { readShellLine } from "../src/policy/shell/read-line.ts";
-import { parseShell } from "../src/syntax/shell-tree.ts";
 
 const CONTEXT = { home: "/home/me", variable: () => undefined };
 
 /** The arguments of a line that is one program, as the server would read them; names are not matched. */
 export const argvOf = async (line: string): Promise<readonly [string, ...string[]]> => {
-  const [step, ...more] = readShellLine(await parseShell(line));
+  const [step, ...more] = readShellLine(line);
   const commands = step?.body.kind === "pipeline" ? step.body.commands : [];
   const [command] = commands;
   if (command === undefined || commands.length > 1 || more.length > 0 || command.redirections.length > 0)

@@ -12,7 +12,6 @@ import { createUsage } from "../host/state/usage/usage.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
-import { parseShell } from "../syntax/shell-tree.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
@@ -137,7 +136,6 @@ export const createEngines = async (parts: EngineParts) => {
     state,
     locks,
     runner,
-    parseShell,
     obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
     ownWrites: createOwnWrites(),

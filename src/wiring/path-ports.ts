@@ -9,7 +9,6 @@ import type { WithheldFiles } from "../host/reach/withheld-files.ts";
 import { createFiles } from "../host/read/files.ts";
 import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
-import type { ParseShell } from "../host/run/line/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createGrep, createSearch, hitSearchText, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
@@ -25,7 +24,6 @@ export interface PathParts {
   readonly state: Database;
   readonly locks: Locks;
   readonly runner: Pick<CommandRunner, "tier" | "runTogether">;
-  readonly parseShell: ParseShell;
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;
@@ -95,7 +93,6 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     runner,
     access: createAccess(reach),
     writes: createFileWrites({ ...writing, actor: "commands" }),
-    parse: parts.parseShell,
     isListed: (program) => isListed(program, tools().run_cmd_allowlist),
     resolve: (path) => resolve(root, path),
   });

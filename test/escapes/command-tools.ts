@@ -14,7 +14,6 @@ import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
-import { parseShell } from "../../src/syntax/shell-tree.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
 import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";
 import { linuxProcStart } from "../../src/tools/linux-proc-start.ts";
@@ -85,7 +84,6 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     runner,
     access: createAccess(reach),
     writes: createFileWrites({ reach, userState: USER_STATE, locks, actor: "commands" }),
-    parse: parseShell,
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
   });

@@ -1,247 +1,15 @@
 import { LlmcError } from "../../base/error.ts";
-import { readWord } from "./read-word.ts";
-import { refuseBackground, refuseConstruct, refuseSyntax, unsupported } from "./refusals.ts";
-import type {
-  Assignment,
-  Group,
-  Pipeline,
-  Redirection,
-  ShellCommand,
-  ShellLine,
-  ShellStep,
-  ShellTree,
-  ShellWord,
-} from "./shell-line.ts";
-
-const STDIN = 0;
-const STDOUT = 1;
-const STDERR = 2;
-
-const named = (node: ShellTree): readonly ShellTree[] => node.children.filter(({ isNamed }) => isNamed);
-
-const errorIn = (node: ShellTree): ShellTree => {
-  const inner = node.children.find(({ hasError }) => hasError);
-  return inner === undefined ? node : errorIn(inner);
-};
-
-const readAssignment = (node: ShellTree): Assignment => {
-  const [name, value, ...more] = named(node);
-  if (name?.type !== "variable_name" || more.length > 0) throw unsupported(name ?? node);
-  if (!/^[A-Za-z_]\w*$/.test(name.text)) throw refuseSyntax(node.text, "is not an assignment to a variable");
-  const operator = node.children.find(({ isNamed }) => !isNamed)?.type;
-  if (operator !== "=") throw refuseConstruct("appending to a variable", node.text, "Write the whole value.");
-  return { name: name.text, value: value === undefined ? [] : readWord(value) };
-};
-
-const ACCESS: Readonly<Record<string, "read" | "write" | "append">> = {
-  "<": "read",
-  ">": "write",
-  ">|": "write",
-  ">>": "append",
-  "&>": "write",
-  "&>>": "append",
-};
-
-const readFileRedirection = (node: ShellTree): readonly Redirection[] => {
-  const operator = node.children.find(({ isNamed }) => !isNamed)?.type ?? "";
-  const descriptor = node.children.find(({ type }) => type === "file_descriptor");
-  const target = named(node).find((child) => child !== descriptor);
-  if (target === undefined) throw unsupported(node);
-  const standard = operator.startsWith("<") ? STDIN : STDOUT;
-  const fd = descriptor === undefined ? standard : Number(descriptor.text);
-  if (fd > STDERR) throw refuseConstruct("a descriptor above 2", node.text, "Use 0, 1 or 2.");
-  if (operator === ">&" || operator === "<&") {
-    const of = /^[0-2]$/.test(target.text) ? Number(target.text) : undefined;
-    if (of === undefined)
-      throw refuseConstruct("duplicating a descriptor", node.text, "Use 2>&1 or a file name.");
-    return [{ kind: "copy", fd, of }];
-  }
-  const access = ACCESS[operator];
-  if (access === undefined) throw unsupported(node);
-  const toFile: Redirection = { kind: "file", fd, access, target: readWord(target) };
-  return operator.startsWith("&") ? [toFile, { kind: "copy", fd: STDERR, of: STDOUT }] : [toFile];
-};
-
-/** A here-document is taken as it stands; only one with a quoted end mark may hold `$` and backquotes. */
-const readHereDocument = (node: ShellTree): readonly Redirection[] => {
-  const parts = named(node);
-  // What stands behind the mark on its line belongs to the same command.
-  const others = parts.filter(({ type }) => type === "file_redirect").flatMap(readFileRedirection);
-  const [start, body, end, ...more] = parts.filter(({ type }) => type !== "file_redirect");
-  if (
-    start?.type !== "heredoc_start" ||
-    body?.type !== "heredoc_body" ||
-    end?.type !== "heredoc_end" ||
-    more.length > 0
-  )
-    throw refuseConstruct(
-      "a here-document that goes on behind its mark",
-      node.text,
-      "Use <<< 'text', or write a file first.",
-    );
-  const isQuoted = /['"\\]/.test(start.text);
-  if (!isQuoted && /[$`\\]/.test(body.text))
-    throw refuseConstruct(
-      "a here-document with expansions",
-      node.text,
-      "Put quotes around its end mark: <<'EOF'.",
-    );
-  const isIndented = node.children.some(({ type }) => type === "<<-");
-  const content = isIndented ? body.text.replaceAll(/^\t+/gm, "") : body.text;
-  return [{ kind: "input", content: [{ kind: "text", text: content, isQuoted: true }] }, ...others];
-};
-
-const readRedirection = (node: ShellTree): readonly Redirection[] => {
-  if (node.type === "file_redirect") return readFileRedirection(node);
-  if (node.type === "heredoc_redirect") return readHereDocument(node);
-  const [word] = named(node);
-  if (node.type !== "herestring_redirect" || word === undefined) throw unsupported(node);
-  const newline = { kind: "text", text: "\n", isQuoted: true } as const;
-  return [{ kind: "input", content: [...asQuoted(readWord(word)), newline] }];
-};
-
-/** What is never split into several arguments: the value of an assignment, a here-string. */
-const asQuoted = (word: ShellWord): ShellWord => word.map((part) => ({ ...part, isQuoted: true }));
-
-const isRedirection = ({ type }: ShellTree): boolean => type.endsWith("_redirect");
-
-const readCommand = (node: ShellTree): ShellCommand => {
-  const parts = named(node);
-  return {
-    assignments: parts.filter(({ type }) => type === "variable_assignment").map(readAssignment),
-    args: parts.filter((part) => part.type !== "variable_assignment" && !isRedirection(part)).map(readWord),
-    redirections: parts.filter(isRedirection).flatMap(readRedirection),
-  };
-};
-
-/** `export NAME=value` is the same as `NAME=value` here: every assigned variable reaches the programs after it. */
-const readDeclaration = (node: ShellTree): ShellCommand => {
-  const [keyword] = node.children;
-  const parts = named(node);
-  if (keyword?.text !== "export" || parts.some(({ type }) => type !== "variable_assignment"))
-    throw unsupported(node);
-  return { assignments: parts.map(readAssignment), args: [], redirections: [] };
-};
-
-const pipeline = (...commands: readonly [ShellCommand, ...ShellCommand[]]): Pipeline => ({
-  kind: "pipeline",
-  isNegated: false,
-  commands,
-});
-
-const withRedirections = (command: ShellCommand, added: readonly Redirection[]): ShellCommand => ({
-  ...command,
-  redirections: [...command.redirections, ...added],
-});
-
-/** The grammar hangs a redirection on the whole pipeline or list; a shell gives it to the last command of it. */
-const redirectLast = (line: ShellLine, added: readonly Redirection[], source: ShellTree): ShellLine => {
-  const last = line.at(-1);
-  if (last?.body.kind !== "pipeline")
-    throw refuseConstruct("redirecting a group", source.text, "Put the redirection behind each command.");
-  const [first, ...rest] = last.body.commands;
-  const end = rest.pop();
-  const commands =
-    end === undefined
-      ? ([withRedirections(first, added)] as const)
-      : ([first, ...rest, withRedirections(end, added)] as const);
-  return [...line.slice(0, -1), { ...last, body: { ...last.body, commands } }];
-};
-
-const readPipeline = (node: ShellTree): Pipeline => {
-  const commands: ShellCommand[] = [];
-  let isNegated = false;
-  for (const [at, child] of node.children.entries()) {
-    if (child.type === "|&") {
-      const before = commands.pop();
-      if (before === undefined) throw unsupported(node);
-      commands.push(withRedirections(before, [{ kind: "copy", fd: STDERR, of: STDOUT }]));
-    }
-    if (!child.isNamed) continue;
-    const [step, ...more] = readStatement(child);
-    if (step?.body.kind !== "pipeline" || more.length > 0)
-      throw refuseConstruct(
-        "a group in a pipeline",
-        child.text,
-        "Run the group on its own and write to a file.",
-      );
-    isNegated ||= at === 0 && step.body.isNegated;
-    commands.push(...step.body.commands);
-  }
-  const [first, ...rest] = commands;
-  if (first === undefined) throw unsupported(node);
-  checkCount(commands.length, MAX_PIPED, "programs in one pipeline");
-  return { ...pipeline(first, ...rest), isNegated };
-};
-
-const always = (body: Pipeline | Group): ShellLine => [{ when: "always", body }];
-
-const readGroup = (node: ShellTree, isSubshell: boolean): ShellLine =>
-  always({ kind: "group", isSubshell, isNegated: false, line: readStatements(node) });
-
-const negate = (line: ShellLine, source: ShellTree): ShellLine => {
-  const [first, ...rest] = line;
-  if (first === undefined) throw unsupported(source);
-  return [{ ...first, body: { ...first.body, isNegated: true } }, ...rest];
-};
-
-const readList = (node: ShellTree): ShellLine => {
-  const steps: ShellStep[] = [];
-  let when: ShellStep["when"] = "always";
-  for (const child of node.children) {
-    if (child.type === "&&") when = "success";
-    else if (child.type === "||") when = "failure";
-    else {
-      const [first, ...rest] = readStatement(child);
-      if (first === undefined) throw unsupported(child);
-      steps.push({ ...first, when: steps.length === 0 ? first.when : when }, ...rest);
-    }
-  }
-  return steps;
-};
-
-const readStatement = (node: ShellTree): ShellLine => {
-  switch (node.type) {
-    case "command":
-      return always(pipeline(readCommand(node)));
-    case "variable_assignment":
-      return always(pipeline({ assignments: [readAssignment(node)], args: [], redirections: [] }));
-    case "variable_assignments":
-      return always(pipeline({ assignments: named(node).map(readAssignment), args: [], redirections: [] }));
-    case "declaration_command":
-      return always(pipeline(readDeclaration(node)));
-    case "pipeline":
-      return always(readPipeline(node));
-    case "list":
-      return readList(node);
-    case "negated_command":
-      return negate(named(node).flatMap(readStatement), node);
-    case "subshell":
-      return readGroup(node, true);
-    case "compound_statement":
-      return readGroup(node, false);
-    case "redirected_statement": {
-      const added = named(node).filter(isRedirection).flatMap(readRedirection);
-      const [body] = named(node).filter((child) => !isRedirection(child));
-      if (body === undefined) return always(pipeline({ assignments: [], args: [], redirections: added }));
-      return redirectLast(readStatement(body), added, node);
-    }
-    default:
-      throw unsupported(node);
-  }
-};
-
-const readStatements = (node: ShellTree): ShellLine => {
-  if (node.children.some(({ type }) => type === "&")) throw refuseBackground(node.text);
-  return named(node)
-    .filter(({ type }) => type !== "comment")
-    .flatMap(readStatement);
-};
+import { readCommand } from "./read-command.ts";
+import { refuseBackground, refuseConstruct, refuseNamed, refuseReserved, refuseSyntax } from "./refusals.ts";
+import type { Group, Pipeline, Redirection, ShellCommand, ShellLine, ShellStep } from "./shell-line.ts";
+import { type RedirectionToken, type ShellToken, shellTokens, type WordToken } from "./shell-tokens.ts";
 
 /** Each of them is judged, with the workspace as it is, before anything runs. */
 const MAX_COMMANDS = 50;
 /** They run at the same time. */
 const MAX_PIPED = 12;
+/** Deeper than people nest; the parser calls itself once for each level. */
+const MAX_DEPTH = 20;
 
 const checkCount = (count: number, max: number, what: string): void => {
   if (count > max)
@@ -251,18 +19,163 @@ const checkCount = (count: number, max: number, what: string): void => {
     });
 };
 
+interface Parser {
+  readonly source: string;
+  readonly tokens: readonly ShellToken[];
+  at: number;
+  depth: number;
+}
+
+const peek = ({ tokens, at }: Parser): ShellToken => {
+  const token = tokens[at] ?? { kind: "end" };
+  if (token.kind === "refused") throw token.error;
+  return token;
+};
+
+/** Takes the next token if it is this operator. */
+const takes = (parser: Parser, ...operators: readonly string[]): string | undefined => {
+  const token = peek(parser);
+  if (token.kind !== "operator" || !operators.includes(token.text)) return undefined;
+  parser.at++;
+  return token.text;
+};
+
+const takesWord = (parser: Parser, raw: string): boolean => {
+  const token = peek(parser);
+  if (token.kind !== "word" || token.raw !== raw) return false;
+  parser.at++;
+  return true;
+};
+
+const skipLineEnds = (parser: Parser): void => {
+  while (takes(parser, "\n") !== undefined);
+};
+
+const outOfPlace = (parser: Parser): LlmcError => {
+  const token = peek(parser);
+  if (token.kind === "end") return refuseSyntax(parser.source, "ends where a command should follow");
+  const text = token.kind === "operator" ? token.text.replace("\n", "a line end") : parser.source;
+  return refuseSyntax(text, "is out of place, or a command is missing before it");
+};
+
+const parseGroup = (parser: Parser): Group | undefined => {
+  const isSubshell = takes(parser, "(") !== undefined;
+  if (!isSubshell && !takesWord(parser, "{")) return undefined;
+  if (isSubshell && takes(parser, "(") !== undefined) throw refuseNamed("arithmetic", parser.source);
+  if (++parser.depth > MAX_DEPTH) throw refuseSyntax(parser.source, "is nested too deeply");
+  const line = parseLines(parser);
+  parser.depth--;
+  const isClosed = isSubshell ? takes(parser, ")") !== undefined : takesWord(parser, "}");
+  if (!isClosed) throw refuseSyntax(parser.source, `has a group without its ${isSubshell ? ")" : "}"}`);
+  return { kind: "group", isSubshell, isNegated: false, line };
+};
+
+const parseCommand = (parser: Parser): ShellCommand => {
+  const first = peek(parser);
+  if (first.kind === "word") refuseReserved(first.raw, parser.source);
+  if (first.kind === "word" && /^[!}]$/.test(first.raw)) throw outOfPlace(parser);
+  const tokens: (WordToken | RedirectionToken)[] = [];
+  for (
+    let token = peek(parser);
+    token.kind === "word" || token.kind === "redirection";
+    token = peek(parser)
+  ) {
+    tokens.push(token);
+    parser.at++;
+  }
+  if (tokens.length === 0) throw outOfPlace(parser);
+  const last = tokens.at(-1);
+  if (takes(parser, "(") !== undefined)
+    throw refuseNamed(last?.kind === "word" && last.raw.endsWith("=") ? "array" : "function", parser.source);
+  return readCommand(tokens);
+};
+
+const refusePipedGroup = (parser: Parser, isBehindPipe: boolean): void => {
+  if (peek(parser).kind === "redirection")
+    throw refuseConstruct("redirecting a group", parser.source, "Put the redirection behind each command.");
+  if (isBehindPipe || takes(parser, "|", "|&") !== undefined)
+    throw refuseConstruct(
+      "a group in a pipeline",
+      parser.source,
+      "Run the group on its own and write to a file.",
+    );
+};
+
+const STDERR_TO_STDOUT: Redirection = { kind: "copy", fd: 2, of: 1 };
+
+const parsePipeline = (parser: Parser): Pipeline | Group => {
+  let isNegated = false;
+  while (takesWord(parser, "!")) isNegated = !isNegated;
+  const commands: ShellCommand[] = [];
+  for (;;) {
+    const group = parseGroup(parser);
+    if (group !== undefined) {
+      refusePipedGroup(parser, commands.length > 0);
+      return { ...group, isNegated };
+    }
+    const command = parseCommand(parser);
+    const pipe = takes(parser, "|", "|&");
+    commands.push(
+      pipe === "|&" ? { ...command, redirections: [...command.redirections, STDERR_TO_STDOUT] } : command,
+    );
+    if (pipe === undefined) break;
+    skipLineEnds(parser);
+  }
+  checkCount(commands.length, MAX_PIPED, "programs in one pipeline");
+  const [first, ...rest] = commands;
+  if (first === undefined) throw outOfPlace(parser);
+  return { kind: "pipeline", isNegated, commands: [first, ...rest] };
+};
+
+/** The shell knows no precedence between `&&` and `||`. */
+const parseStatement = (parser: Parser): ShellLine => {
+  const steps: ShellStep[] = [{ when: "always", body: parsePipeline(parser) }];
+  for (
+    let operator = takes(parser, "&&", "||");
+    operator !== undefined;
+    operator = takes(parser, "&&", "||")
+  ) {
+    skipLineEnds(parser);
+    steps.push({ when: operator === "&&" ? "success" : "failure", body: parsePipeline(parser) });
+  }
+  return steps;
+};
+
+/** Statements up to the end of the line or of the group. */
+const parseLines = (parser: Parser): ShellLine => {
+  const steps: ShellStep[] = [];
+  skipLineEnds(parser);
+  do {
+    steps.push(...parseStatement(parser));
+    if (takes(parser, "&") !== undefined) throw refuseBackground(parser.source);
+    const separator = takes(parser, ";", "\n");
+    skipLineEnds(parser);
+    if (separator === undefined) break;
+  } while (!isAtEnd(peek(parser)));
+  return steps;
+};
+
+const isAtEnd = (token: ShellToken): boolean =>
+  token.kind === "end" ||
+  (token.kind === "operator" && token.text === ")") ||
+  (token.kind === "word" && token.raw === "}");
+
 const countCommands = (line: ShellLine): number =>
   line.reduce(
     (sum, { body }) => sum + (body.kind === "group" ? countCommands(body.line) : body.commands.length),
     0,
   );
 
-/** The steps of a shell line that can be run without a shell; whatever needs one is refused by its name. */
-export const readShellLine = (tree: ShellTree): ShellLine => {
-  if (tree.hasError)
-    throw refuseSyntax(errorIn(tree).text || tree.text, "is not complete or not valid shell syntax");
-  const line = readStatements(tree);
-  if (line.length === 0) throw refuseSyntax(tree.text, "names no program");
+/**
+ * The steps of a shell line that can be run without a shell, bound as bash binds them; whatever needs a shell is
+ * refused by its name.
+ */
+export const readShellLine = (source: string): ShellLine => {
+  const parser: Parser = { source, tokens: shellTokens(source), at: 0, depth: 0 };
+  skipLineEnds(parser);
+  if (peek(parser).kind === "end") throw refuseSyntax(source, "names no program");
+  const line = parseLines(parser);
+  if (peek(parser).kind !== "end") throw outOfPlace(parser);
   checkCount(countCommands(line), MAX_COMMANDS, "commands");
   return line;
 };

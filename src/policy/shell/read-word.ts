@@ -1,14 +1,7 @@
-import { refuseSyntax, unsupported } from "./refusals.ts";
-import type { ShellTree, ShellWord, WordPart } from "./shell-line.ts";
+import { refuseNamed, refuseSyntax } from "./refusals.ts";
+import type { ShellWord, WordPart } from "./shell-line.ts";
 
 const text = (value: string, isQuoted: boolean): WordPart => ({ kind: "text", text: value, isQuoted });
-
-/** Backslashes in unquoted text: the next character means itself, and a line end disappears. */
-const readUnquoted = (raw: string): ShellWord =>
-  [...raw.matchAll(/\\\n|\\([\s\S])|[^\\]+|\\$/g)].flatMap(([whole, escaped]) => {
-    if (whole === "\\\n") return [];
-    return [escaped === undefined ? text(whole, false) : text(escaped, true)];
-  });
 
 /** In double quotes a backslash is special only before these. */
 const readDoubleQuoted = (raw: string): string =>
@@ -42,56 +35,77 @@ const readAnsi = (raw: string): string =>
     },
   );
 
-const readVariable = (node: ShellTree, isQuoted: boolean): WordPart => {
-  const plain = /^\$(?:([A-Za-z_]\w*|\?)|\{([A-Za-z_]\w*)\})$/.exec(node.text);
-  const name = plain?.[1] ?? plain?.[2];
-  if (name === undefined) throw unsupported(node);
-  return { kind: "variable", name, isQuoted };
+interface Piece {
+  readonly parts: ShellWord;
+  readonly length: number;
+}
+
+/** What begins with `$` or a backquote, in or outside of double quotes. */
+const readExpansion = (rest: string, isQuoted: boolean): Piece => {
+  const [whole, bare, braced] = /^\$(?:([A-Za-z_]\w*|\?)|\{([A-Za-z_]\w*)\})/.exec(rest) ?? [];
+  const name = bare ?? braced;
+  if (whole !== undefined && name !== undefined)
+    return { parts: [{ kind: "variable", name, isQuoted }], length: whole.length };
+  if (/^(?:`|\$\((?!\())/.test(rest)) throw refuseNamed("command_substitution", rest);
+  if (/^\$(?:\(\(|\[)/.test(rest)) throw refuseNamed("arithmetic", rest);
+  if (rest.startsWith("${")) throw refuseNamed("expansion", rest);
+  if (/^\$[\d@*#!$-]/.test(rest)) throw refuseNamed("special_parameter", rest);
+  return { parts: [text("$", isQuoted)], length: 1 };
 };
 
-/** The text between the quotes, with what is expanded inside it. */
-const readString = (node: ShellTree): ShellWord => {
-  const open = node.text.indexOf('"') + 1;
+const unclosed = (rest: string) => refuseSyntax(rest, "has a quote without its partner");
+
+/** From the quote on; what is expanded inside it is kept apart. */
+const readDoubleQuotes = (rest: string): Piece => {
   const parts: WordPart[] = [];
-  let at = open;
-  for (const child of node.children) {
-    if (!child.isNamed || child.type === "string_content") continue;
-    const from = child.start - node.start;
-    parts.push(text(readDoubleQuoted(node.text.slice(at, from)), true));
-    if (child.type !== "simple_expansion" && child.type !== "expansion") throw unsupported(child);
-    parts.push(readVariable(child, true));
-    at = from + child.text.length;
+  let at = 1;
+  while (rest[at] !== '"') {
+    const plain = /^(?:[^"\\$`]|\\[\s\S])+/.exec(rest.slice(at))?.[0];
+    if (plain !== undefined) {
+      parts.push(text(readDoubleQuoted(plain), true));
+      at += plain.length;
+    } else if (rest[at] === "$" || rest[at] === "`") {
+      const expansion = readExpansion(rest.slice(at), true);
+      parts.push(...expansion.parts);
+      at += expansion.length;
+    } else throw unclosed(rest);
   }
-  parts.push(text(readDoubleQuoted(node.text.slice(at, -1)), true));
-  return parts;
+  return { parts: parts.length === 0 ? [text("", true)] : parts, length: at + 1 };
 };
 
-/** One word of the line, with its quotes understood and nothing expanded yet. */
-export const readWord = (node: ShellTree): ShellWord => {
-  switch (node.type) {
-    case "word":
-    case "number":
-    case "brace_expression":
-    case "extglob_pattern":
-    case "file_descriptor":
-    case "test_operator":
-      return readUnquoted(node.text);
-    case "raw_string":
-      return [text(node.text.slice(1, -1), true)];
-    case "ansi_c_string":
-      return [text(readAnsi(node.text.slice(2, -1)), true)];
-    case "string":
-    case "translated_string":
-      return readString(
-        node.type === "string" ? node : (node.children.find(({ type }) => type === "string") ?? node),
-      );
-    case "simple_expansion":
-    case "expansion":
-      return [readVariable(node, false)];
-    case "concatenation":
-    case "command_name":
-      return node.children.flatMap((child) => (child.isNamed ? readWord(child) : readUnquoted(child.text)));
-    default:
-      throw unsupported(node);
+const readPiece = (rest: string): Piece => {
+  if (rest.startsWith("\\")) {
+    const escaped = /^[\s\S]/u.exec(rest.slice(1))?.[0];
+    // A backslash at the end of the line stands for itself, one before a line end joins two lines.
+    if (escaped === undefined) return { parts: [text("\\", false)], length: 1 };
+    return { parts: escaped === "\n" ? [] : [text(escaped, true)], length: 1 + escaped.length };
   }
+  const [single, inSingle = ""] = /^'([^']*)'/.exec(rest) ?? [];
+  if (single !== undefined) return { parts: [text(inSingle, true)], length: single.length };
+  const [ansi, inAnsi = ""] = /^\$'((?:[^'\\]|\\[\s\S])*)'/.exec(rest) ?? [];
+  if (ansi !== undefined) return { parts: [text(readAnsi(inAnsi), true)], length: ansi.length };
+  if (/^\$?'/.test(rest)) throw unclosed(rest);
+  if (rest.startsWith('"')) return readDoubleQuotes(rest);
+  if (rest.startsWith('$"')) {
+    const { parts, length } = readDoubleQuotes(rest.slice(1));
+    return { parts, length: length + 1 };
+  }
+  if (/^[$`]/.test(rest)) return readExpansion(rest, false);
+  const plain = /^[^\\'"$` \t\n|&;()<>]+/.exec(rest)?.[0] ?? "";
+  return { parts: [text(plain, false)], length: plain.length };
+};
+
+/** Ends a word unless quoted. Only these blanks do, whatever Unicode says. */
+const ENDS_WORD = /[ \t\n|&;()<>]/;
+
+/** One word of the line, with its quotes understood and nothing expanded yet; its length is 0 where none begins. */
+export const readWord = (rest: string): Piece => {
+  const parts: WordPart[] = [];
+  let at = 0;
+  for (let letter = rest[0]; letter !== undefined && !ENDS_WORD.test(letter); letter = rest[at]) {
+    const piece = readPiece(rest.slice(at));
+    parts.push(...piece.parts);
+    at += piece.length;
+  }
+  return { parts, length: at };
 };

@@ -1,5 +1,4 @@
 import { LlmcError } from "../../base/error.ts";
-import type { ShellTree } from "./shell-line.ts";
 
 const SHOWN = 60;
 
@@ -18,30 +17,40 @@ const PRINT_FIRST = "Run the inner command first and put its output into the nex
 const LOOP = "Name all files in one command, use a glob, or make one call for each.";
 
 /** What only a shell can do, by the name that people know it under. */
-const CONSTRUCTS: Readonly<Record<string, Construct>> = {
+const CONSTRUCTS = {
   command_substitution: { name: "command substitution", wayOut: PRINT_FIRST },
   process_substitution: {
     name: "process substitution",
     wayOut: "Write the output to a file first, and name the file.",
   },
-  arithmetic_expansion: { name: "arithmetic", wayOut: "Write the number itself." },
+  arithmetic: { name: "arithmetic", wayOut: "Write the number itself." },
   expansion: {
     name: "parameter expansion",
     wayOut: "Write the value itself; $NAME works for a name assigned in this line.",
   },
-  simple_expansion: { name: "special parameters", wayOut: "Write the value itself." },
-  for_statement: { name: "a for loop", wayOut: LOOP },
-  c_style_for_statement: { name: "a for loop", wayOut: LOOP },
-  while_statement: { name: "a while loop", wayOut: LOOP },
-  if_statement: { name: "if", wayOut: "Use && and ||." },
-  case_statement: { name: "case", wayOut: "Use && and ||." },
-  test_command: { name: "a test in brackets", wayOut: "Use linux_fs_stat, or ls NAME && …" },
-  function_definition: { name: "a function", wayOut: ONE_BY_ONE },
-  declaration_command: { name: "declare and its kin", wayOut: "Write NAME=value before the program." },
-  unset_command: { name: "unset", wayOut: "Leave the variable out." },
-  subscript: { name: "arrays", wayOut: "Write the values themselves." },
+  special_parameter: { name: "special parameters", wayOut: "Write the value itself." },
+  function: { name: "a function", wayOut: ONE_BY_ONE },
+  declaration: { name: "declare and its kin", wayOut: "Write NAME=value before the program." },
   array: { name: "arrays", wayOut: "Write the values themselves." },
-};
+} as const satisfies Readonly<Record<string, Construct>>;
+
+/** The words that begin or continue a construct where a program's name is expected. */
+const RESERVED: ReadonlyMap<string, Construct> = new Map([
+  ...["for", "select"].map((word) => [word, { name: "a for loop", wayOut: LOOP }] as const),
+  ...["while", "until"].map(
+    (word) => [word, { name: `${word === "while" ? "a while" : "an until"} loop`, wayOut: LOOP }] as const,
+  ),
+  ...["if", "then", "else", "elif", "fi"].map(
+    (word) => [word, { name: "if", wayOut: "Use && and ||." }] as const,
+  ),
+  ...["case", "esac"].map((word) => [word, { name: "case", wayOut: "Use && and ||." }] as const),
+  ...["do", "done"].map((word) => [word, { name: "a loop", wayOut: LOOP }] as const),
+  ["[[", { name: "a test in double brackets", wayOut: "Use [ … ], or ls NAME && …" }],
+  ["function", CONSTRUCTS.function],
+  ["coproc", { name: "a coprocess", wayOut: ONE_BY_ONE }],
+  ["unset", { name: "unset", wayOut: "Leave the variable out." }],
+  ...["declare", "typeset", "readonly", "local"].map((word) => [word, CONSTRUCTS.declaration] as const),
+]);
 
 /** Commands that a shell carries out on itself. */
 const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
@@ -51,30 +60,32 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ...["alias", "unalias", "set", "shopt", "trap", "umask", "ulimit", "hash"].map(
     (name) => [name, "Leave it out: every line starts with a clean state."] as const,
   ),
-  ...["read", "mapfile", "readarray", "getopts", "shift", "let", "local"].map(
+  ...["read", "mapfile", "readarray", "getopts", "shift", "let"].map(
     (name) => [name, "Write the values themselves."] as const,
   ),
   ...["wait", "jobs", "fg", "bg", "disown"].map(
     (name) => [name, "Start what should go on with linux_proc_start."] as const,
   ),
-  ...["type", "which", "test", "["].map(
-    (name) => [name, "Use ls NAME && …, or stat; a refusal says which programs may be run."] as const,
+  ...["type", "which"].map(
+    (name) => [name, "Run the program itself; a refusal says which programs may be run."] as const,
   ),
 ]);
 
-/** Throws for a command that only a shell has; `which` and `test` exist as programs, too, and go by the list. */
+/** Throws for a command that only a shell has; `which` exists as a program, too, and goes by the list. */
 export const refuseShellCommand = (name: string, isListed: boolean): void => {
   const wayOut = SHELL_COMMANDS.get(name);
   if (wayOut !== undefined && !isListed) throw refuseConstruct(name, name, wayOut);
 };
 
 /** The line is fine for a shell, but it is not something that llmc can run without one. */
-export const unsupported = (node: ShellTree): LlmcError => {
-  const { name, wayOut } = CONSTRUCTS[node.type] ?? {
-    name: node.type.replaceAll("_", " "),
-    wayOut: ONE_BY_ONE,
-  };
-  return refuseConstruct(name, node.text, wayOut);
+export const refuseNamed = (construct: keyof typeof CONSTRUCTS, source: string): LlmcError => {
+  const { name, wayOut } = CONSTRUCTS[construct];
+  return refuseConstruct(name, source, wayOut);
+};
+
+export const refuseReserved = (word: string, source: string): void => {
+  const construct = RESERVED.get(word);
+  if (construct !== undefined) throw refuseConstruct(construct.name, source, construct.wayOut);
 };
 
 export const refuseConstruct = (name: string, source: string, wayOut: string): LlmcError =>

@@ -1,16 +1,3 @@
-/** A node of a shell line's syntax tree, as in tree-sitter's bash grammar. */
-export interface ShellTree {
-  readonly type: string;
-  readonly text: string;
-  /** Offset of `text` in the whole line. */
-  readonly start: number;
-  /** False for punctuation and operators. */
-  readonly isNamed: boolean;
-  /** The parser had to guess: something is missing or was skipped. */
-  readonly hasError: boolean;
-  readonly children: readonly ShellTree[];
-}
-
 /** A piece of a word. Only unquoted text is subject to braces, `~` and globs, only unquoted values to splitting. */
 export type WordPart =
   | { readonly kind: "text"; readonly text: string; readonly isQuoted: boolean }

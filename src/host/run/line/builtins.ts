@@ -1,5 +1,7 @@
+import { LlmcError } from "../../../base/error.ts";
 import type { Access } from "../../reach/access.ts";
 import { changeDirectory, type ShellState } from "./shell-state.ts";
+import { evaluateTest } from "./test-builtin.ts";
 
 export interface BuiltinResult {
   readonly exitCode: number;
@@ -34,6 +36,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
+const readEscapes = (text: string): string =>
+  text.replaceAll(/\\([abefnrtv\\])/g, (whole, letter: string) => ESCAPES[letter] ?? whole);
+
 /** The options of bash's own: `-n` no newline, `-e` escapes, `-E` none. */
 const echo = (args: readonly string[]): string => {
   const firstWord = args.findIndex((arg) => !/^-[neE]+$/.test(arg));
@@ -41,10 +46,41 @@ const echo = (args: readonly string[]): string => {
   const letters = args.slice(0, at).join("");
   const text = args.slice(at).join(" ");
   const isEscaped = letters.lastIndexOf("e") > letters.lastIndexOf("E");
-  const shown = isEscaped
-    ? text.replaceAll(/\\([abefnrtv\\])/g, (whole, letter: string) => ESCAPES[letter] ?? whole)
-    : text;
+  const shown = isEscaped ? readEscapes(text) : text;
   return letters.includes("n") ? shown : `${shown}\n`;
+};
+
+const CONVERSION = /%(%|(-?)(0?)(\d{0,3})([sdb]))|%/g;
+
+const convert = (argument: string, left: string, zero: string, width: string, letter: string): string => {
+  const text = letter === "b" ? readEscapes(argument) : argument;
+  const shown = letter === "d" ? String(Number.parseInt(text === "" ? "0" : text, 10)) : text;
+  if (shown === "NaN") throw badPrintf("%d takes a number");
+  if (left !== "") return shown.padEnd(Number(width));
+  return shown.padStart(Number(width), zero !== "" && letter === "d" ? "0" : " ");
+};
+
+const badPrintf = (why: string): LlmcError =>
+  new LlmcError("invalid_args", `printf: ${why}.`, {
+    hint: "Here it knows %s, %b, %d with a width, and %%.",
+    details: { field: "command" },
+  });
+
+/** The format is used again until all arguments are. */
+const printf = ([format, ...args]: readonly string[]): string => {
+  if (format === undefined || format.startsWith("-")) throw badPrintf("a format must come first");
+  let next = 0;
+  let text = "";
+  do {
+    const before = next;
+    text += readEscapes(format).replaceAll(CONVERSION, (whole, kind, left, zero, width, letter) => {
+      if (kind === "%") return "%";
+      if (letter === undefined) throw badPrintf(`${whole} begins no conversion that is known here`);
+      return convert(args[next++] ?? "", left, zero, width, letter);
+    });
+    if (next === before) break;
+  } while (next < args.length);
+  return text;
 };
 
 /** What a shell does itself. They start nothing, so no list has to allow them. */
@@ -54,6 +90,19 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   ["false", (_args, state) => said(state, "", 1)],
   ["pwd", (_args, state) => said(state, `${state.cwd}\n`)],
   ["echo", (args, state) => said(state, echo(args))],
+  ["printf", (args, state) => said(state, printf(args))],
+  [
+    "test",
+    async (args, state, access, signal) =>
+      said(state, "", (await evaluateTest(args, state.cwd, access, signal)) ? 0 : 1),
+  ],
+  [
+    "[",
+    async (args, state, access, signal) => {
+      if (args.at(-1) !== "]") return { exitCode: 2, stdout: "", stderr: "[: missing `]'\n", state };
+      return said(state, "", (await evaluateTest(args.slice(0, -1), state.cwd, access, signal)) ? 0 : 1);
+    },
+  ],
   [
     "cd",
     async (args, state, access, signal) => {

@@ -1,13 +1,9 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
-import type { ShellTree } from "../../../policy/shell/shell-line.ts";
 import type { CommandSession } from "../commands.ts";
 import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 
 export type Argv = readonly [string, ...string[]];
-
-/** Reads a line with the grammar of bash; the grammar belongs to another room. */
-export type ParseShell = (line: string) => Promise<ShellTree>;
 
 export interface LineCall {
   /** A command line as people write it, or one program and its arguments, taken as they are. */

@@ -1,10 +1,10 @@
 import { toLlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
-import { checkLine, plainArguments } from "../../../policy/shell/plain-line.ts";
+import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
 import type { Group, Pipeline, Redirection, ShellLine } from "../../../policy/shell/shell-line.ts";
 import { callerPorts } from "./caller-ports.ts";
-import type { LineCall, LineOutcome, LineRunner, ParseShell, SingleProgram } from "./contract.ts";
+import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contract.ts";
 import { judgeLine } from "./judge-line.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
 import { runPipeline } from "./run-pipeline.ts";
@@ -88,10 +88,9 @@ const oneCommand = (argv: readonly string[]): ShellLine => [
   },
 ];
 
-const readLine = async (parse: ParseShell, line: string): Promise<ShellLine> => {
+const readLine = (line: string): ShellLine => {
   checkLine(line);
-  const plain = plainArguments(line);
-  return plain === undefined ? readShellLine(await parse(line)) : oneCommand(plain);
+  return readShellLine(line);
 };
 
 const startExecution = (
@@ -146,8 +145,7 @@ const findSingle = async (
 export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
   run: async (call, signal) => {
     const { command, cwd } = call;
-    const line =
-      typeof command === "string" ? await readLine(parts.parse, command) : oneCommand(checkArgv(command));
+    const line = typeof command === "string" ? readLine(command) : oneCommand(checkArgv(command));
     const execution = startExecution(parts, call, signal);
     const state = firstState(parts.resolve(cwd ?? "."));
     // A single pipeline is judged whole before any of it starts.
@@ -158,7 +156,7 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
   single: async (call, signal) =>
     findSingle(
       startExecution(parts, { ...call, timeoutSeconds: undefined }, signal),
-      await readLine(parts.parse, call.command),
+      readLine(call.command),
       firstState(parts.resolve(call.cwd ?? ".")),
     ),
 });

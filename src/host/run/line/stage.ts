@@ -6,14 +6,13 @@ import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.t
 import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
-import type { Argv, LineCall, ParseShell, ProgramEnd } from "./contract.ts";
+import type { Argv, LineCall, ProgramEnd } from "./contract.ts";
 import { argumentsOf, assign, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
 export interface LineRunnerParts extends FilePorts {
   readonly gate: CommandGate;
   readonly runner: Pick<CommandRunner, "runTogether">;
-  readonly parse: ParseShell;
   /** Whether the operator allows a program of that name. */
   readonly isListed: (program: string) => boolean;
   /** A caller's path made absolute. */

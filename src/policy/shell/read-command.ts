@@ -1,0 +1,83 @@
+import { refuseConstruct, refuseNamed } from "./refusals.ts";
+import type { Assignment, Redirection, ShellCommand, ShellWord } from "./shell-line.ts";
+import type { RedirectionToken, WordToken } from "./shell-tokens.ts";
+
+const STDIN = 0;
+const STDOUT = 1;
+const STDERR = 2;
+
+const ASSIGNMENT = /^([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)/;
+
+/** `NAME=value`; undefined for another word. */
+const readAssignment = ({ raw, word }: WordToken): Assignment | undefined => {
+  const [prefix = "", name = "", subscript, operator] = ASSIGNMENT.exec(raw) ?? [];
+  const [first, ...rest] = word;
+  if (prefix === "" || first?.kind !== "text" || first.isQuoted || !first.text.startsWith(prefix))
+    return undefined;
+  if (subscript !== undefined) throw refuseNamed("array", raw);
+  if (operator !== "=") throw refuseConstruct("appending to a variable", raw, "Write the whole value.");
+  const value = first.text.slice(prefix.length);
+  return { name, value: value === "" ? rest : [{ ...first, text: value }, ...rest] };
+};
+
+const ACCESS: Readonly<Record<string, "read" | "write" | "append">> = {
+  "<": "read",
+  ">": "write",
+  ">|": "write",
+  ">>": "append",
+  "&>": "write",
+  "&>>": "append",
+};
+
+const input = (content: ShellWord): readonly Redirection[] => [{ kind: "input", content }];
+
+const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
+  const { operator, target, body } = token;
+  const source = `${token.fd ?? ""}${operator} ${target.raw}`;
+  const fd = token.fd ?? (operator.startsWith("<") ? STDIN : STDOUT);
+  if (fd > STDERR) throw refuseConstruct("a descriptor above 2", source, "Use 0, 1 or 2.");
+  if (operator.startsWith("<<")) {
+    if (fd !== STDIN)
+      throw refuseConstruct("text for another descriptor than 0", source, "Leave the number out.");
+    if (operator !== "<<<") return input([{ kind: "text", text: body ?? "", isQuoted: true }]);
+    // Its value is never split into several arguments.
+    const word = target.word.map((part) => ({ ...part, isQuoted: true }));
+    return input([...word, { kind: "text", text: "\n", isQuoted: true }]);
+  }
+  if (operator === ">&" || operator === "<&") {
+    if (!/^[0-2]$/.test(target.raw))
+      throw refuseConstruct("duplicating a descriptor", source, "Use 2>&1 or a file name.");
+    return [{ kind: "copy", fd, of: Number(target.raw) }];
+  }
+  const access = ACCESS[operator];
+  if (access === undefined) throw refuseConstruct("opening a file to read and write", source, "Use < or >.");
+  const toFile: Redirection = { kind: "file", fd, access, target: target.word };
+  return operator.startsWith("&") ? [toFile, { kind: "copy", fd: STDERR, of: STDOUT }] : [toFile];
+};
+
+/** `export NAME=value` is the same as `NAME=value` here: every assigned variable reaches the programs after it. */
+const readExport = (words: readonly WordToken[]): readonly Assignment[] => {
+  const assignments = words.map(readAssignment).filter((one) => one !== undefined);
+  if (assignments.length === 0 || assignments.length < words.length)
+    throw refuseNamed("declaration", ["export", ...words.map(({ raw }) => raw)].join(" "));
+  return assignments;
+};
+
+/** A single command; groups, pipelines and lists are the business of read-line.ts. */
+export const readCommand = (tokens: readonly (WordToken | RedirectionToken)[]): ShellCommand => {
+  const redirections = tokens.flatMap((token) =>
+    token.kind === "redirection" ? readRedirection(token) : [],
+  );
+  const words = tokens.filter((token) => token.kind === "word");
+  const assignments: Assignment[] = [];
+  for (const word of words) {
+    const assignment = readAssignment(word);
+    if (assignment === undefined) break;
+    assignments.push(assignment);
+  }
+  const [program, ...rest] = words.slice(assignments.length);
+  if (program?.raw === "export")
+    return { assignments: [...assignments, ...readExport(rest)], args: [], redirections };
+  const args = program === undefined ? [] : [program.word, ...rest.map(({ word }) => word)];
+  return { assignments, args, redirections };
+};
