@@ -51,7 +51,7 @@ const skipLineEnds = (parser: Parser): void => {
   while (takes(parser, "\n") !== undefined);
 };
 
-const outOfPlace = (parser: Parser): LlmcError => {
+const unexpectedToken = (parser: Parser): LlmcError => {
   const token = peek(parser);
   if (token.kind === "end") return refuseSyntax(parser.source, "ends where a command should follow");
   const text = token.kind === "operator" ? token.text.replace("\n", "a line end") : parser.source;
@@ -73,7 +73,7 @@ const parseGroup = (parser: Parser): Group | undefined => {
 const parseCommand = (parser: Parser): ShellCommand => {
   const first = peek(parser);
   if (first.kind === "word") refuseReserved(first.raw, parser.source);
-  if (first.kind === "word" && /^[!}]$/.test(first.raw)) throw outOfPlace(parser);
+  if (first.kind === "word" && /^[!}]$/.test(first.raw)) throw unexpectedToken(parser);
   const tokens: (WordToken | RedirectionToken)[] = [];
   for (
     let token = peek(parser);
@@ -83,7 +83,7 @@ const parseCommand = (parser: Parser): ShellCommand => {
     tokens.push(token);
     parser.at++;
   }
-  if (tokens.length === 0) throw outOfPlace(parser);
+  if (tokens.length === 0) throw unexpectedToken(parser);
   const last = tokens.at(-1);
   if (takes(parser, "(") !== undefined)
     throw refuseNamed(last?.kind === "word" && last.raw.endsWith("=") ? "array" : "function", parser.source);
@@ -123,7 +123,7 @@ const parsePipeline = (parser: Parser): Pipeline | Group => {
   }
   checkCount(commands.length, MAX_PIPED, "programs in one pipeline");
   const [first, ...rest] = commands;
-  if (first === undefined) throw outOfPlace(parser);
+  if (first === undefined) throw unexpectedToken(parser);
   return { kind: "pipeline", isNegated, commands: [first, ...rest] };
 };
 
@@ -175,7 +175,7 @@ export const readShellLine = (source: string): ShellLine => {
   skipLineEnds(parser);
   if (peek(parser).kind === "end") throw refuseSyntax(source, "names no program");
   const line = parseLines(parser);
-  if (peek(parser).kind !== "end") throw outOfPlace(parser);
+  if (peek(parser).kind !== "end") throw unexpectedToken(parser);
   checkCount(countCommands(line), MAX_COMMANDS, "commands");
   return line;
 };
