@@ -56,10 +56,10 @@ const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
 };
 
 /** `export NAME=value` is the same as `NAME=value` here: every assigned variable reaches the programs after it. */
-const readExport = (words: readonly WordToken[]): readonly Assignment[] => {
-  const assignments = words.map(readAssignment).filter((one) => one !== undefined);
-  if (assignments.length === 0 || assignments.length < words.length)
-    throw refuseNamed("declaration", ["export", ...words.map(({ raw }) => raw)].join(" "));
+const readExport = (wordTokens: readonly WordToken[]): readonly Assignment[] => {
+  const assignments = wordTokens.map(readAssignment).filter((one) => one !== undefined);
+  if (assignments.length === 0 || assignments.length < wordTokens.length)
+    throw refuseNamed("declaration", ["export", ...wordTokens.map(({ raw }) => raw)].join(" "));
   return assignments;
 };
 
@@ -68,14 +68,14 @@ export const readCommand = (tokens: readonly (WordToken | RedirectionToken)[]): 
   const redirections = tokens.flatMap((token) =>
     token.kind === "redirection" ? readRedirection(token) : [],
   );
-  const words = tokens.filter((token) => token.kind === "word");
+  const wordTokens = tokens.filter((token) => token.kind === "word");
   const assignments: Assignment[] = [];
-  for (const word of words) {
+  for (const word of wordTokens) {
     const assignment = readAssignment(word);
     if (assignment === undefined) break;
     assignments.push(assignment);
   }
-  const [program, ...rest] = words.slice(assignments.length);
+  const [program, ...rest] = wordTokens.slice(assignments.length);
   if (program?.raw === "export")
     return { assignments: [...assignments, ...readExport(rest)], args: [], redirections };
   const args = program === undefined ? [] : [program.word, ...rest.map(({ word }) => word)];
