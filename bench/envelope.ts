@@ -19,7 +19,7 @@ interface Document {
 interface Measured {
   readonly words: string;
   readonly raw: number;
-  readonly told: number;
+  readonly summary: number;
   readonly agrees: string;
 }
 
@@ -70,14 +70,14 @@ const compare = (
 const measure = (te: string, command: EnvelopeCommand, state: string): Measured => {
   const [program = "", ...rest] = command.argv;
   const plain = start(program, rest, state);
-  const told = start(te, command.argv, state);
+  const summary = start(te, command.argv, state);
   const json = start(te, ["--json", ...command.argv], state);
   const document = JSON.parse(json.stdout) as Document;
   return {
     words: command.argv.join(" "),
     raw: tokensOf(plain.stdout) + tokensOf(plain.stderr),
-    told: tokensOf(told.stdout) + tokensOf(told.stderr),
-    agrees: compare(command, plain, told.stdout, told.exitCode, document),
+    summary: tokensOf(summary.stdout) + tokensOf(summary.stderr),
+    agrees: compare(command, plain, summary.stdout, summary.exitCode, document),
   };
 };
 
@@ -98,23 +98,23 @@ export const envelope: Benchmark = {
       long.reduce((total, row) => total + pick(row), 0);
     const saved =
       1 -
-      sum(({ told }) => told) /
+      sum(({ summary }) => summary) /
         Math.max(
           1,
           sum(({ raw }) => raw),
         );
-    const excess = Math.max(...rows.map(({ raw, told }) => told - raw));
+    const excess = Math.max(...rows.map(({ raw, summary }) => summary - raw));
     const differing = rows.filter(({ agrees }) => agrees !== "yes").length;
-    const least = Math.min(...long.map(({ raw, told }) => 1 - told / raw));
+    const least = Math.min(...long.map(({ raw, summary }) => 1 - summary / raw));
     return {
       tables: [
         {
           head: ["command", "plain", "te", "saved", "same facts"],
-          rows: rows.map(({ words, raw, told, agrees }) => [
+          rows: rows.map(({ words, raw, summary, agrees }) => [
             words.length > 60 ? `${words.slice(0, 59)}…` : words,
             raw,
-            told,
-            raw === 0 ? "–" : `${Math.round((1 - told / raw) * 100)}%`,
+            summary,
+            raw === 0 ? "–" : `${Math.round((1 - summary / raw) * 100)}%`,
             agrees,
           ]),
         },
@@ -129,11 +129,11 @@ export const envelope: Benchmark = {
         commands: rows.length,
         long: long.length,
         long_plain_tokens: sum(({ raw }) => raw),
-        long_te_tokens: sum(({ told }) => told),
+        long_te_tokens: sum(({ summary }) => summary),
         saved: round(saved, 4),
         most_excess_tokens: excess,
         differing,
-        each: Object.fromEntries(rows.map(({ words, raw, told }) => [words, { plain: raw, te: told }])),
+        each: Object.fromEntries(rows.map(({ words, raw, summary }) => [words, { plain: raw, te: summary }])),
       },
     };
   },

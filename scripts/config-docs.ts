@@ -14,16 +14,16 @@ const rowOf = ({ name, option, variable }: Entry): string => {
     cell(describeKind(option.kind)),
     option.default === null ? "left out" : code(tomlInline(option.default)),
     code(variable),
-    cell(option.restart ? `${option.says} *restart*` : option.says),
+    cell(option.restart ? `${option.description} *restart*` : option.description),
     cell(describeWidening(option.widens)),
   ].join(" | ")} |`;
 };
 
-const sectionOf = ({ path, says, entries }: Table): string =>
+const sectionOf = ({ path, description, entries }: Table): string =>
   [
     `## \`[${path}]\``,
     "",
-    says,
+    description,
     "",
     "| key | type | default | variable | meaning | needs trust |",
     "| --- | --- | --- | --- | --- | --- |",

@@ -29,7 +29,7 @@ const typeOf = (kind: Kind): Record<string, unknown> => {
 };
 
 const propertyOf = ({ option }: Entry): Record<string, unknown> => ({
-  description: option.says,
+  description: option.description,
   ...typeOf(option.kind),
   ...(option.default === null ? {} : { default: option.default }),
 });
@@ -37,7 +37,7 @@ const propertyOf = ({ option }: Entry): Record<string, unknown> => ({
 /** JSON Schema of llmc.toml, for editors. */
 export const configJsonSchema = () => {
   const root = objectSchema();
-  for (const { path, says, entries } of SHOWN_TABLES) {
+  for (const { path, description, entries } of SHOWN_TABLES) {
     let node = root;
     for (const part of path.split(".")) {
       const known = node.properties[part];
@@ -45,7 +45,7 @@ export const configJsonSchema = () => {
       node.properties[part] = child;
       node = child;
     }
-    node.description = says;
+    node.description = description;
     for (const entry of entries) node.properties[entry.name] = propertyOf(entry);
   }
   return { $schema: "https://json-schema.org/draft/2020-12/schema", title: "llmc.toml", ...root };

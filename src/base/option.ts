@@ -45,7 +45,7 @@ export interface Option<T = unknown> extends OptionExtras {
   /** Null if the key is unset by default, because TOML has no null. */
   readonly default: T;
   readonly widens: Widens;
-  readonly says: string;
+  readonly description: string;
 }
 
 interface OptionExtras {
@@ -66,7 +66,7 @@ interface OptionExtras {
 /** One TOML table: `[path]` and its keys. */
 export interface Section<O extends Readonly<Record<string, Option>> = Readonly<Record<string, Option>>> {
   readonly path: string;
-  readonly says: string;
+  readonly description: string;
   readonly options: O;
 }
 
@@ -75,39 +75,39 @@ export type ValuesOf<S extends Section> = { readonly [K in keyof S["options"]]: 
 export const flag = (
   value: boolean,
   widens: boolean | "any" | "never",
-  says: string,
+  description: string,
   extras?: OptionExtras,
-): Option<boolean> => ({ kind: { is: "flag" }, default: value, widens, says, ...extras });
+): Option<boolean> => ({ kind: { is: "flag" }, default: value, widens, description, ...extras });
 
 export const whole = (
   value: number,
   min: number,
   max: number,
   widens: "more" | "less" | "any" | "never",
-  says: string,
+  description: string,
   extras?: OptionExtras,
-): Option<number> => ({ kind: { is: "whole", min, max }, default: value, widens, says, ...extras });
+): Option<number> => ({ kind: { is: "whole", min, max }, default: value, widens, description, ...extras });
 
 export const text = (
   value: string,
   widens: "any" | "never",
-  says: string,
+  description: string,
   extras?: OptionExtras & { readonly shape?: Shape },
 ): Option<string> => {
   const { shape, ...others } = extras ?? {};
-  return { kind: { is: "text", shape }, default: value, widens, says, ...others };
+  return { kind: { is: "text", shape }, default: value, widens, description, ...others };
 };
 
 export const oneOf = <const T extends readonly [string, ...string[]]>(
   values: T,
   value: T[number],
   widens: readonly T[number][] | "any" | "never",
-  says: string,
+  description: string,
   extras?: OptionExtras & { readonly plannedValues?: readonly T[number][] },
 ): Option<T[number]> => {
   const { plannedValues: planned, ...others } = extras ?? {};
   const kind: Kind = { is: "choice", values, ...(planned === undefined ? {} : { planned }) };
-  return { kind, default: value, widens, says, ...others };
+  return { kind, default: value, widens, description, ...others };
 };
 
 /** The values of a choice that are shown. */
@@ -117,15 +117,15 @@ export const shownValues = ({ values, planned = [] }: Extract<Kind, { is: "choic
 export const list = <T extends readonly string[] | null>(
   value: T,
   widens: "additions" | "removals" | "roots" | "outside" | "filter" | "any" | "never",
-  says: string,
+  description: string,
   extras?: OptionExtras & { readonly shape?: Shape },
 ): Option<T extends null ? readonly string[] | null : readonly string[]> => {
   const { shape, ...others } = extras ?? {};
-  return { kind: { is: "list", shape }, default: value as never, widens, says, ...others };
+  return { kind: { is: "list", shape }, default: value as never, widens, description, ...others };
 };
 
 export const section = <const O extends Readonly<Record<string, Option>>>(
   path: string,
-  says: string,
+  description: string,
   options: O,
-): Section<O> => ({ path, says, options });
+): Section<O> => ({ path, description, options });

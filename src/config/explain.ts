@@ -19,7 +19,7 @@ const explainEntry = (entry: Entry, loaded: Loaded | undefined): string => {
   const { key, option, variable } = entry;
   const lines = [
     key,
-    `  ${option.says}`,
+    `  ${option.description}`,
     "",
     `  type      ${describeKind(option.kind)}`,
     `  default   ${tomlInline(option.default)}`,
@@ -42,10 +42,10 @@ const tablesInside = (name: string): string[] =>
 
 const explainTable = (path: string, table: Table | undefined, loaded: Loaded | undefined): string => {
   const lines = [`[${path}]`];
-  if (table !== undefined) lines.push(`  ${table.says}`);
+  if (table !== undefined) lines.push(`  ${table.description}`);
   for (const { key, name, option } of table?.entries ?? []) {
     const value = loaded === undefined ? option.default : valueAt(loaded.config, key);
-    lines.push("", `  ${name} = ${tomlInline(redactUserinfo(value))}`, `    ${option.says}`);
+    lines.push("", `  ${name} = ${tomlInline(redactUserinfo(value))}`, `    ${option.description}`);
   }
   const nested = tablesInside(path);
   if (nested.length > 0) lines.push("", `  Tables inside: ${nested.join(", ")}`);
@@ -60,7 +60,7 @@ export const explainAsJson = (name: string, loaded: Loaded | undefined) => {
   if (entries.length === 0) explainKey(name, loaded);
   return entries.map(({ key, option, variable }) => ({
     key,
-    says: option.says,
+    says: option.description,
     type: describeKind(option.kind),
     default: option.default,
     now: loaded === undefined ? null : redactUserinfo(valueAt(loaded.config, key)),

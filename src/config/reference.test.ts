@@ -38,7 +38,7 @@ describe("REQ-C7: the JSON Schema for editors", () => {
       items: { type: "string" },
     });
     for (const { key, option } of SHOWN) {
-      expect(at(key), key).toMatchObject({ description: expect.stringContaining(option.says) });
+      expect(at(key), key).toMatchObject({ description: expect.stringContaining(option.description) });
     }
   });
 
@@ -64,7 +64,8 @@ describe("REQ-C1: the reference page", () => {
   });
 
   it("has a section for each table and a well-formed row for each key", () => {
-    for (const { path, says } of SHOWN_TABLES) expect(page).toContain(`## \`[${path}]\`\n\n${says}\n`);
+    for (const { path, description } of SHOWN_TABLES)
+      expect(page).toContain(`## \`[${path}]\`\n\n${description}\n`);
     const rows = page.split("\n").filter((line) => line.startsWith("| `"));
     expect(rows).toHaveLength(SHOWN.length);
     for (const row of rows) expect(row.replaceAll("\\|", "").split("|")).toHaveLength(8);

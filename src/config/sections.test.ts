@@ -39,7 +39,7 @@ describe("the layout", () => {
 
   it("merges rooms that share a table: one sentence, and no key twice", () => {
     for (const [path, sections] of LAID_OUT) {
-      expect(new Set(sections.map(({ says }) => says)).size, path).toBe(1);
+      expect(new Set(sections.map(({ description }) => description)).size, path).toBe(1);
       const names = sections.flatMap(({ options }) => Object.keys(options));
       expect(new Set(names).size, path).toBe(names.length);
     }
@@ -55,7 +55,7 @@ describe("the keys", () => {
     for (const { key, option } of ENTRIES.values()) {
       const isLeftOut = option.default === null || option.noEffect;
       expect("value" in checkValue(option, option.default) || isLeftOut, key).toBe(true);
-      expect(option.says, key).toMatch(/\.$|\)$/);
+      expect(option.description, key).toMatch(/\.$|\)$/);
     }
   });
 

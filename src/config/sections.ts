@@ -91,7 +91,7 @@ export interface Entry {
 
 export interface Table {
   readonly path: string;
-  readonly says: string;
+  readonly description: string;
   readonly entries: readonly Entry[];
 }
 
@@ -105,7 +105,7 @@ const entryOf = (table: string, name: string, option: Option): Entry => {
 export const TABLES: readonly Table[] = Object.entries<readonly Section[]>(LAYOUT).map(
   ([path, sections]) => ({
     path,
-    says: sections[0]?.says ?? "",
+    description: sections[0]?.description ?? "",
     entries: sections.flatMap((section) =>
       Object.entries(section.options).map(([name, option]) => entryOf(path, name, option)),
     ),

@@ -82,7 +82,7 @@ export const createConfigStore = ({ load, first, onError }: StoreParts) => {
       (thrown: unknown) => ({ error: toLlmcError(thrown) }),
     );
 
-  const tell = (next: Loaded, previous: Loaded, change: ConfigChange): void => {
+  const notify = (next: Loaded, previous: Loaded, change: ConfigChange): void => {
     for (const listener of [...listeners]) {
       try {
         listener(next, previous, change);
@@ -108,7 +108,7 @@ export const createConfigStore = ({ load, first, onError }: StoreParts) => {
       waitsFor(next) !== waitsFor(previous);
     current = next;
     waiting = needsRestart;
-    if (isNews) tell(next, previous, change);
+    if (isNews) notify(next, previous, change);
     else for (const listener of [...unchangedListeners]) listener();
     return change;
   };

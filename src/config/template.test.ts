@@ -51,6 +51,6 @@ describe("REQ-C6: the file that llmc init --all writes", () => {
       .map((line, at) => (at >= start && at <= start + more ? line.replace(/^#/, "") : line))
       .join("\n");
     expect((await load(text)).origins.get(key)?.source).toBe("file");
-    expect(lines[start - 1]).toContain(option.says);
+    expect(lines[start - 1]).toContain(option.description);
   });
 });

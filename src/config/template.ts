@@ -14,15 +14,19 @@ const templateEntry = (entry: Entry): string[] => {
   const leftOut = value === undefined ? " Left out by default." : "";
   const [head, ...rest] = value ?? ["[]"];
   const mark = key === "mcp.mode" ? "" : "#";
-  return [`# ${option.says}${leftOut}`, `${mark}${name} = ${head}`, ...rest.map((line) => `${mark}${line}`)];
+  return [
+    `# ${option.description}${leftOut}`,
+    `${mark}${name} = ${head}`,
+    ...rest.map((line) => `${mark}${line}`),
+  ];
 };
 
 const templateOf = (which: string, tables: readonly Table[]): string =>
   [
     ...preface(which),
-    ...tables.flatMap(({ path, says, entries }) => [
+    ...tables.flatMap(({ path, description, entries }) => [
       "",
-      `# ${says}`,
+      `# ${description}`,
       `[${path}]`,
       ...entries.flatMap(templateEntry),
     ]),

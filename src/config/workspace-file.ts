@@ -114,8 +114,8 @@ export const judgeFile = async (
     const { inForce, waits, grant: items } = decide(option, base, setting.value, record?.values[key], paths);
     if (waits !== undefined) waiting.push({ key, items, asked: setting.value, inForce });
     // If both say the same, the value keeps the operator as its origin.
-    const saysNothing = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
-    if (!saysNothing) settings.set(key, { ...setting, value: inForce });
+    const isRedundant = isSame(inForce, base) && (waits !== undefined || around.user.has(key));
+    if (!isRedundant) settings.set(key, { ...setting, value: inForce });
   }
   const trustPath = trustFile(request.folders.state, request.root);
   return {

@@ -30,13 +30,13 @@ export interface EnvelopeParts {
 const UNSUMMARIZED_TOKENS = 5000;
 const RAW_AT_ONCE = 25;
 
-interface Told {
+interface ShownOutput {
   readonly shown: Shown;
   readonly real: RealOutput;
   readonly handle: string | null;
 }
 
-interface Finished extends Told {
+interface Finished extends ShownOutput {
   readonly call: EnvelopeCall;
   readonly session: Session;
   readonly launched: Launched;
@@ -116,14 +116,14 @@ const allowanceOf = (parts: EnvelopeParts, session: Session, { command, raw = fa
 };
 
 /** The page that is shown and a handle to the whole output; if nothing can be kept, as much as one answer holds. */
-const tell = async (
+const showOutput = async (
   parts: EnvelopeParts,
   launched: Launched,
   output: Output,
   raw: boolean,
   maxTokens: number,
   session: Session,
-): Promise<Told> => {
+): Promise<ShownOutput> => {
   const plain = raw ? "raw" : "passthrough";
   const isPlain = raw || !parts.settings().enabled;
   const { sole } = launched;
@@ -175,7 +175,14 @@ const run = async (
       { command: call.command, cwd: call.cwd, timeoutSeconds, session, onOutput: output.onOutput },
       signal,
     );
-    const { shown, real, handle } = await tell(parts, launched, output, raw, allowance.pageTokens, session);
+    const { shown, real, handle } = await showOutput(
+      parts,
+      launched,
+      output,
+      raw,
+      allowance.pageTokens,
+      session,
+    );
     const figures = figuresOf(shown, output, settings);
     const latencyMs = performance.now() - startedAt;
     const exitCode = exitStatus(launched);

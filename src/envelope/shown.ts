@@ -49,16 +49,16 @@ export const summarize = (
   const stderr = output.stderr();
   const stdout = output.stdout(enricher === undefined || !LISTINGS.has(enricher.name));
   const cut = output.isLong || wasStopped;
-  const told = enrich({ ...ran, stdout, stderr, cut }, { maxTokens });
-  if (told === undefined) return plainPage(output, maxTokens, "passthrough");
+  const summary = enrich({ ...ran, stdout, stderr, cut }, { maxTokens });
+  if (summary === undefined) return plainPage(output, maxTokens, "passthrough");
   return {
     mode: enricher === undefined ? "passthrough" : "enriched",
     // The summary ends with a newline if the output did.
-    stdout: stdout.endsWith("\n") && !/(^|\n)$/.test(told.text) ? `${told.text}\n` : told.text,
-    stderr: told.stderr ?? stderr,
-    matchCount: told.matchCount,
-    truncated: told.truncated || output.isLong,
-    keepsAll: told.keepsAll === true && !output.isLong,
-    tests: told.tests,
+    stdout: stdout.endsWith("\n") && !/(^|\n)$/.test(summary.text) ? `${summary.text}\n` : summary.text,
+    stderr: summary.stderr ?? stderr,
+    matchCount: summary.matchCount,
+    truncated: summary.truncated || output.isLong,
+    keepsAll: summary.keepsAll === true && !output.isLong,
+    tests: summary.tests,
   };
 };

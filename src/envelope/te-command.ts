@@ -38,7 +38,7 @@ const fillIn = (session: Session, who: TeWho, defaults: { agentId: string; model
   ...(who.model !== undefined && session.model === defaults.model ? { model: cleanName(who.model) } : {}),
 });
 
-const told = (command: string, stdout: string, session: Session, startedAt: number): EnvelopeResult => {
+const resultOf = (command: string, stdout: string, session: Session, startedAt: number): EnvelopeResult => {
   const durationMs = performance.now() - startedAt;
   return {
     document: {
@@ -89,7 +89,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
     const [, ...args] = found.command;
     const request = parseTe(args);
     const command = quoteArgv(["te", ...args]);
-    const answer = (text: string): EnvelopeResult => told(command, text, session, startedAt);
+    const answer = (text: string): EnvelopeResult => resultOf(command, text, session, startedAt);
     if (request.kind === "help") return answer(TE_HELP);
     if (request.kind === "version") return answer(`${parts.version}\n`);
     if (request.kind !== "run") {

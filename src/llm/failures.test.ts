@@ -50,8 +50,8 @@ const askAt = async (
   } catch (thrown) {
     const error = toLlmcError(thrown);
     // Neither the caller nor the log learns the key, the prompt or what the provider said.
-    const told = JSON.stringify([error.message, error.hint, error.details, describeCause(error.cause)]);
-    for (const secret of [KEY, PROMPT, SAID]) expect(told).not.toContain(secret);
+    const shown = JSON.stringify([error.message, error.hint, error.details, describeCause(error.cause)]);
+    for (const secret of [KEY, PROMPT, SAID]) expect(shown).not.toContain(secret);
     expect(error.cause).toBeUndefined();
     return error;
   }

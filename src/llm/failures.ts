@@ -37,16 +37,16 @@ const MAX_RETRY_MS = 3_600_000;
 /** Providers use seconds, milliseconds or a date. */
 export const retryAfterMs = (headers: Readonly<Record<string, unknown>>, nowMs: number): number => {
   const exact = Number(headers["retry-after-ms"] ?? Number.NaN);
-  const said = String(headers["retry-after"] ?? "");
-  const seconds = said.trim() === "" ? Number.NaN : Number(said);
-  const candidates = [exact, seconds * 1000, Date.parse(said) - nowMs];
+  const retryAfter = String(headers["retry-after"] ?? "");
+  const seconds = retryAfter.trim() === "" ? Number.NaN : Number(retryAfter);
+  const candidates = [exact, seconds * 1000, Date.parse(retryAfter) - nowMs];
   const found = candidates.find((ms) => Number.isFinite(ms) && ms >= 0) ?? 1000;
   return Math.min(MAX_RETRY_MS, Math.max(1, Math.ceil(found)));
 };
 
 const ofStatus = (status: number, context: FailureContext, failure: object): LlmcError => {
-  const error = (says: string, hint: string, retryable: boolean) =>
-    new LlmcError("provider_error", `${context.model}: ${says} (${status}).`, { hint, retryable });
+  const error = (problem: string, hint: string, retryable: boolean) =>
+    new LlmcError("provider_error", `${context.model}: ${problem} (${status}).`, { hint, retryable });
   if (status === 401 || status === 403) {
     return error(
       "the provider does not accept this server's key",

@@ -2,16 +2,16 @@ import { flag, list, type Option, oneOf, section, text, whole } from "../base/op
 import { MODEL_NAME, MODEL_NAME_SHAPE } from "./model-name.ts";
 
 /** Where text is sent, who pays and who answers is the operator's choice, so any change widens. */
-const matching = (pattern: RegExp, expected: string, value: string, says: string): Option<string> =>
-  text(value, "any", says, { shape: { pattern, expected } });
+const matching = (pattern: RegExp, expected: string, value: string, description: string): Option<string> =>
+  text(value, "any", description, { shape: { pattern, expected } });
 
 /** Without user name and password, which would be printed with the configuration. */
-const address = (value: string, says: string): Option<string> =>
+const address = (value: string, description: string): Option<string> =>
   matching(
     /^https?:\/\/[^\s/?#@\\]+(?:\/[^\s?#@\\]*)?$/,
     "expected http://HOST or https://HOST, without a password (keys come from the environment)",
     value,
-    says,
+    description,
   );
 
 /** Only names of variables are accepted, because a key pasted here by mistake would be printed. */

@@ -19,14 +19,14 @@ describe("search on files", () => {
       /^Not indexed yet, and not found: (\d+ of 400 files|files that are still being listed)\./,
     );
     indexed.settings = { ...indexed.settings, waitMs: 60_000 };
-    const told: string[] = [];
+    const phases: string[] = [];
     const later = await indexed.retrieval.search(
       request("flamingo"),
       undefined,
-      ({ phase }) => void told.push(phase),
+      ({ phase }) => void phases.push(phase),
     );
     expect(later).toMatchObject({ index: { state: "ready" }, notes: [] });
-    expect(told).toContain("index");
+    expect(phases).toContain("index");
   });
 
   test("REQ-R11: its time is one time, however long the index takes", async () => {

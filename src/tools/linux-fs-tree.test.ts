@@ -133,9 +133,9 @@ describe("repo_read and repo_write_patch", () => {
     const app = await openTestApp({ ...classic, files: { "a.txt": text(0), "b.txt": text(17) } });
     const inA = `--- a/a.txt\n+++ b/a.txt\n${hunk(3)}${hunk(9)}@@ @@\n-line 20\n+LINE 20\n`;
     const inB = `--- a/b.txt\n+++ b/b.txt\n${hunk(3)}${hunk(9)}${hunk(40)}`;
-    const told = "a.txt (hunk 3: line 20), b.txt (hunks 1–3: line 3 → 20 …)";
+    const moves = "a.txt (hunk 3: line 20), b.txt (hunks 1–3: line 3 → 20 …)";
     const patch = inA + inB;
-    expect(await app.text("repo_write_patch", { patch, dry_run: true })).toBe(`fits: ${told}`);
+    expect(await app.text("repo_write_patch", { patch, dry_run: true })).toBe(`fits: ${moves}`);
     expect(await app.ask("repo_write_patch", { patch })).toMatchObject({
       structured: {
         data: {

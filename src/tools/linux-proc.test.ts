@@ -80,10 +80,10 @@ describe("processes", () => {
       proc_id,
       input: "import os, time; print(os.isatty(0), os.get_terminal_size().columns)",
     });
-    const said = await readUntil(app, proc_id, />>> $/, answer.output);
-    expect(said).toMatch(/^True 160\n>>> $/);
+    const printed = await readUntil(app, proc_id, />>> $/, answer.output);
+    expect(printed).toMatch(/^True 160\n>>> $/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none.
-    expect(said).not.toMatch(/[\u001b\r]/);
+    expect(printed).not.toMatch(/[\u001b\r]/);
     await app.text("linux_proc_send", { proc_id, input: "time.sleep(60)", wait_ms: 200 });
     const broken = await shown(app, "linux_proc_send", { proc_id, key: "ctrl-c", wait_ms: 5000 });
     await readUntil(app, proc_id, /KeyboardInterrupt\n>>> $/, broken.output);

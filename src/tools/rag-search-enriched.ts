@@ -5,9 +5,9 @@ import {
   renderAnswer,
   renderSrc,
   renderSymbol,
+  reportProgress,
   snippetShape,
   symbolShape,
-  tellProgress,
   toFindRequest,
   toIndexMeta,
   toSnippet,
@@ -44,7 +44,7 @@ export const ragSearchEnriched = defineTool({
     meta: z.object(indexMeta),
   }),
   run: async (args, { retrieval }, call) => {
-    const answer = await retrieval.findEnriched(toFindRequest(args), call.signal, tellProgress(call));
+    const answer = await retrieval.findEnriched(toFindRequest(args), call.signal, reportProgress(call));
     return {
       data: {
         snippets: answer.value.map((snippet) => {

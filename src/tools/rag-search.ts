@@ -4,8 +4,8 @@ import {
   indexMeta,
   renderAnswer,
   renderSrc,
+  reportProgress,
   snippetShape,
-  tellProgress,
   toFindRequest,
   toIndexMeta,
   toSnippet,
@@ -22,7 +22,7 @@ export const ragSearch = defineTool({
     meta: z.object(indexMeta),
   }),
   run: async (args, { retrieval }, call) => {
-    const answer = await retrieval.find(toFindRequest(args), call.signal, tellProgress(call));
+    const answer = await retrieval.find(toFindRequest(args), call.signal, reportProgress(call));
     return { data: { snippets: answer.value.map(toSnippet) }, meta: toIndexMeta(answer) };
   },
   render: ({ data: { snippets }, meta }) =>

@@ -126,7 +126,7 @@ const PHASES = {
 };
 
 /** Passes the progress of indexing on to the client. */
-export const tellProgress =
+export const reportProgress =
   ({ progress }: Pick<CallContext, "progress">) =>
   ({ phase, done, total }: IndexProgress): void => {
     // A client that is gone is noticed elsewhere.

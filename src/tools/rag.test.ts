@@ -173,15 +173,15 @@ describe("rag_search", () => {
 
   test("REQ-R11 the first question tells how far the index is, and waits for it", async () => {
     const app = await open();
-    const told: [number, number | undefined, string | undefined][] = [];
+    const reports: [number, number | undefined, string | undefined][] = [];
     const result = await app.ask(
       "rag_search",
       { query: "openStore" },
-      { progress: async (done, total, message) => void told.push([done, total, message]) },
+      { progress: async (done, total, message) => void reports.push([done, total, message]) },
     );
     expect(result).toMatchObject({ structured: { meta: { index: "ready", notes: [] } } });
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.map(([, , message]) => message)).toContain("indexing");
+    expect(reports.length).toBeGreaterThan(0);
+    expect(reports.map(([, , message]) => message)).toContain("indexing");
     const note = "Not indexed yet, and not found: 3 of 5 files. Ask again in a moment.";
     expect(renderAnswer({ index: "building", notes: [note, "k is held."] }, ["a.ts#L1-L2"])).toBe(
       `[${note}]\na.ts#L1-L2\n[k is held.]`,

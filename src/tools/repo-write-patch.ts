@@ -54,7 +54,7 @@ const refuseTwice = (patches: readonly FilePatch[]): void => {
 const shiftOf = ({ from, to }: MovedHunk): number | undefined => (from === undefined ? undefined : to - from);
 
 /** Neighbours that moved by as many lines are one note, with the lines of the first. */
-const tellMoved = (moved: readonly MovedHunk[]): string => {
+const describeMoved = (moved: readonly MovedHunk[]): string => {
   const runs: MovedHunk[][] = [];
   for (const one of moved) {
     const run = runs.at(-1);
@@ -118,7 +118,7 @@ export const repoWritePatch = defineTool({
     const what = data.files.map(({ path, kind, moved }) => {
       const notes = [
         ...(kind === "update" ? [] : [kind]),
-        ...(moved === undefined ? [] : [tellMoved(moved)]),
+        ...(moved === undefined ? [] : [describeMoved(moved)]),
       ];
       return notes.length === 0 ? path : `${path} (${notes.join("; ")})`;
     });

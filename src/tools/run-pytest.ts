@@ -160,10 +160,10 @@ export const runPytest = defineTool({
       ...(stdout === "" ? [] : [stdout.trimEnd()]),
     ].join("\n");
     // The exit status only repeats that tests failed.
-    const isTold = failures.length > 0 && exit_code !== 0 && !meta.timed_out;
+    const isReported = failures.length > 0 && exit_code !== 0 && !meta.timed_out;
     const isWhole = (failed ?? 0) + (errors ?? 0) === 0 && passed !== null;
     return renderCommand(
-      { stdout: text, stderr, exit_code: isTold ? 0 : exit_code },
+      { stdout: text, stderr, exit_code: isReported ? 0 : exit_code },
       { ...meta, ...shown, truncated: shown.truncated && !(isWhole && exit_code === 0) },
     );
   },

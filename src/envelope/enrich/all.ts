@@ -1,4 +1,4 @@
-import { tellAnyProgram } from "./any-program.ts";
+import { summarizeAnyProgram } from "./any-program.ts";
 import { cat } from "./cat.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { find } from "./find.ts";
@@ -21,15 +21,17 @@ export const enricherFor = ([program]: Ran["argv"]): Enricher | undefined => {
 
 /** What a model needs first of an output, or undefined: then the output passes through as it is. Never throws. */
 export const enrich = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
-  const attempt = (tell: (ran: Ran, limits: EnrichLimits) => Enriched | undefined): Enriched | undefined => {
+  const attempt = (
+    summarize: (ran: Ran, limits: EnrichLimits) => Enriched | undefined,
+  ): Enriched | undefined => {
     try {
-      const told = tell(ran, limits);
-      return told === undefined ? undefined : settle(ran, told, limits);
+      const summary = summarize(ran, limits);
+      return summary === undefined ? undefined : settle(ran, summary, limits);
     } catch {
       // Output that an enricher cannot read is shown like that of any other program.
       return undefined;
     }
   };
   const enricher = enricherFor(ran.argv);
-  return (enricher === undefined ? undefined : attempt(enricher.enrich)) ?? attempt(tellAnyProgram);
+  return (enricher === undefined ? undefined : attempt(enricher.enrich)) ?? attempt(summarizeAnyProgram);
 };

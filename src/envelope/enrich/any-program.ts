@@ -9,7 +9,10 @@ const MATTERS =
 /** Share of the budget that stderr may take from stdout. */
 const STDERR_SHARE = 0.4;
 
-export const tellLongText = (text: string, limits: EnrichLimits): { text: string; truncated: boolean } => {
+export const summarizeLongText = (
+  text: string,
+  limits: EnrichLimits,
+): { text: string; truncated: boolean } => {
   if (looksBinary(text)) {
     return { text: `[binary, about ${text.length} bytes, not shown]`, truncated: true };
   }
@@ -17,22 +20,22 @@ export const tellLongText = (text: string, limits: EnrichLimits): { text: string
 };
 
 /** A shorter stderr if it is too long; undefined if it can stay. */
-export const tellLongStderr = (stderr: string, limits: EnrichLimits): string | undefined => {
+export const summarizeLongStderr = (stderr: string, limits: EnrichLimits): string | undefined => {
   const share = { ...limits, maxTokens: Math.floor(limits.maxTokens * STDERR_SHARE) };
-  return fits(stderr, share) ? undefined : tellLongText(stderr, share).text;
+  return fits(stderr, share) ? undefined : summarizeLongText(stderr, share).text;
 };
 
 /** For every program that has no enricher of its own: only a text that is too long is touched. */
-export const tellAnyProgram = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
-  const stderr = tellLongStderr(ran.stderr, limits);
+export const summarizeAnyProgram = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+  const stderr = summarizeLongStderr(ran.stderr, limits);
   if (stderr === undefined && fits(ran.stdout, limits)) return undefined;
-  const told = fits(ran.stdout, limits)
+  const summary = fits(ran.stdout, limits)
     ? { text: ran.stdout, truncated: false }
-    : tellLongText(ran.stdout, limits);
+    : summarizeLongText(ran.stdout, limits);
   return {
-    text: told.text,
+    text: summary.text,
     ...(stderr === undefined ? {} : { stderr }),
     matchCount: null,
-    truncated: told.truncated || stderr !== undefined,
+    truncated: summary.truncated || stderr !== undefined,
   };
 };

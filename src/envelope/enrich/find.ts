@@ -1,6 +1,6 @@
 import { counted, plainText, splitLines } from "../text/lines.ts";
 import type { Enricher } from "./contract.ts";
-import { tellPaths } from "./path-list.ts";
+import { summarizePaths } from "./path-list.ts";
 
 /** With these the output is something else than one path on each line. */
 const OTHER_OUTPUT = new Set([
@@ -34,6 +34,6 @@ export const find: Enricher = {
     if (args.some((arg) => others.has(arg))) return undefined;
     const paths = splitLines(plainText(ran.stdout));
     const title = `${ran.cut ? "at least " : ""}${counted(paths.length, "path")}`;
-    return { ...tellPaths(paths, limits, title), matchCount: paths.length };
+    return { ...summarizePaths(paths, limits, title), matchCount: paths.length };
   },
 };

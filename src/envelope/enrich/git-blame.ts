@@ -26,7 +26,7 @@ const readLine = (line: string): Blamed | undefined => {
 };
 
 /** Lines that came with one commit stand below it, so that its name is written once. */
-export const tellBlame = (
+export const summarizeBlame = (
   lines: readonly string[],
   limits: EnrichLimits,
 ): { readonly text: string; readonly truncated: boolean; readonly keepsAll: boolean } | undefined => {

@@ -59,31 +59,31 @@ export const readDiff = (lines: readonly string[]): FileDiff[] => {
 const GENERATED =
   /(?:^|\/)(?:package-lock\.json|[^/]*\.lock|[^/]*-lock\.ya?ml|go\.sum|[^/]*\.(?:min\.js|map|snap|svg))$/;
 
-const tellStat = ({ path, kind, added, removed }: FileDiff): string =>
+const renderStat = ({ path, kind, added, removed }: FileDiff): string =>
   `${path}${kind === "" ? "" : ` (${kind})`} +${added} -${removed}`;
 
 /** One long hunk must not take the space of all others. */
 const MAX_HUNK_LINES = 80;
 
-const tellHunk = (hunk: readonly string[]): string => {
+const renderHunk = (hunk: readonly string[]): string => {
   const rest = hunk.length > MAX_HUNK_LINES ? [`[+${hunk.length - MAX_HUNK_LINES} lines]`] : [];
   return [...hunk.slice(0, MAX_HUNK_LINES).map((line) => shorten(line, 300)), ...rest].join("\n");
 };
 
-const tellFile = (file: FileDiff): string[] => [`--- ${file.path}`, ...file.hunks.map(tellHunk)];
+const renderFile = (file: FileDiff): string[] => [`--- ${file.path}`, ...file.hunks.map(renderHunk)];
 
-interface ToldDiff {
+interface DiffSummary {
   readonly text: string;
   readonly files: number;
   readonly truncated: boolean;
 }
 
 /** What changed where, by file, then the changes themselves as far as there is room. */
-export const tellDiff = (lines: readonly string[], limits: EnrichLimits): ToldDiff => {
+export const summarizeDiff = (lines: readonly string[], limits: EnrichLimits): DiffSummary => {
   const files = readDiff(lines);
   const added = files.reduce((sum, file) => sum + file.added, 0);
   const removed = files.reduce((sum, file) => sum + file.removed, 0);
-  const stats = files.map(tellStat);
+  const stats = files.map(renderStat);
   const listed = countFitting(stats, limits.maxTokens * 0.4);
   const head = [
     `[${counted(files.length, "file")} changed, +${added} -${removed}]`,
@@ -91,7 +91,7 @@ export const tellDiff = (lines: readonly string[], limits: EnrichLimits): ToldDi
     ...(listed < stats.length ? [`[and ${counted(stats.length - listed, "more file")}]`] : []),
   ];
   const ordered = [...files].sort((a, b) => Number(GENERATED.test(a.path)) - Number(GENERATED.test(b.path)));
-  const pieces = ordered.filter(({ hunks }) => hunks.length > 0).flatMap(tellFile);
+  const pieces = ordered.filter(({ hunks }) => hunks.length > 0).flatMap(renderFile);
   const room = limits.maxTokens - estimateTokens(head.join("\n")) - 30;
   const shown = countFitting(pieces, room);
   // A file name without any hunks is not worth showing.

@@ -51,13 +51,13 @@ export const readLog = (lines: readonly string[]): Commit[] | undefined => {
 
 const HASH_CHARS = 9;
 
-export const tellCommit = ({ hash, date, author, message }: Commit, isOneAuthor: boolean): string =>
+export const renderCommit = ({ hash, date, author, message }: Commit, isOneAuthor: boolean): string =>
   `${hash.slice(0, HASH_CHARS)} ${date}${isOneAuthor ? "" : ` ${author}`} ${shorten(message[0] ?? "", 160)}`;
 
 const STAT_LINE = /^ (.+?) +\| +(?:(\d+)|Bin)/;
 
 /** The files of a commit, briefly, from a patch or from `--stat`, `--name-only` and the like. */
-const tellRest = (rest: readonly string[]): string[] => {
+const renderRest = (rest: readonly string[]): string[] => {
   if (rest.length === 0) return [];
   const files = readDiff(rest);
   if (files.length > 0) return files.map(({ path, added, removed }) => ` ${path} +${added} -${removed}`);
@@ -73,16 +73,16 @@ const tellRest = (rest: readonly string[]): string[] => {
 const MAX_FILES = 8;
 
 /** One line for each commit; its files below, where they were asked for. */
-export const tellLog = (
+export const summarizeLog = (
   commits: readonly Commit[],
   limits: EnrichLimits,
 ): { readonly text: string; readonly truncated: boolean; readonly keepsAll: boolean } => {
   const authors = new Set(commits.map(({ author }) => author));
   const isOneAuthor = authors.size === 1 && commits.length > 2;
   const pieces = commits.map((commit) => {
-    const files = tellRest(commit.rest);
+    const files = renderRest(commit.rest);
     const more = files.length > MAX_FILES ? [` [+${files.length - MAX_FILES}]`] : [];
-    return [tellCommit(commit, isOneAuthor), ...files.slice(0, MAX_FILES), ...more].join("\n");
+    return [renderCommit(commit, isOneAuthor), ...files.slice(0, MAX_FILES), ...more].join("\n");
   });
   const head = `[${counted(commits.length, "commit")}${isOneAuthor ? `, all by ${[...authors][0]}` : ""}]`;
   const shown = countFitting(pieces, limits.maxTokens - 40);
@@ -90,7 +90,7 @@ export const tellLog = (
   const rest =
     shown === pieces.length || last === undefined
       ? []
-      : [`[${pieces.length - shown} earlier ones left out, down to ${tellCommit(last, true)}]`];
+      : [`[${pieces.length - shown} earlier ones left out, down to ${renderCommit(last, true)}]`];
   const text = [head, ...pieces.slice(0, shown), ...rest].join("\n");
   return { text, truncated: true, keepsAll: shown === pieces.length && !text.includes("\n [+") };
 };

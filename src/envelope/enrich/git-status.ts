@@ -1,7 +1,7 @@
 import { counted } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
-import { tellPaths } from "./path-list.ts";
+import { summarizePaths } from "./path-list.ts";
 
 const SECTIONS: readonly (readonly [start: string, name: string])[] = [
   ["Changes to be committed:", "staged"],
@@ -34,37 +34,44 @@ interface Section {
   readonly entries: string[];
 }
 
-export interface ToldStatus {
+export interface StatusSummary {
   readonly text: string;
   readonly count: number;
   readonly truncated: boolean;
 }
 
-const tellSection = ({ name, entries }: Section, room: number, limits: EnrichLimits): [string, boolean] => {
+const renderSection = ({ name, entries }: Section, room: number, limits: EnrichLimits): [string, boolean] => {
   const shown = countFitting(entries, room);
   if (shown === entries.length) return [[`${name}:`, ...entries].join("\n"), false];
   const paths = entries.map((entry) => entry.replace(/^[A-Z?!]{1,2} +/, ""));
-  const told = tellPaths(paths, { ...limits, maxTokens: Math.floor(room) }, counted(paths.length, "file"));
-  return [`${name}: ${told.text}`, true];
+  const summary = summarizePaths(
+    paths,
+    { ...limits, maxTokens: Math.floor(room) },
+    counted(paths.length, "file"),
+  );
+  return [`${name}: ${summary.text}`, true];
 };
 
-const tellSections = (
+const renderSections = (
   head: readonly string[],
   sections: readonly Section[],
   limits: EnrichLimits,
-): ToldStatus => {
+): StatusSummary => {
   const count = sections.reduce((sum, { entries }) => sum + entries.length, 0);
   const room = (limits.maxTokens - 60) / Math.max(1, sections.length);
-  const told = sections.map((section) => tellSection(section, room, limits));
+  const summary = sections.map((section) => renderSection(section, room, limits));
   return {
-    text: [...head, ...told.map(([text]) => text)].join("\n"),
+    text: [...head, ...summary.map(([text]) => text)].join("\n"),
     count,
-    truncated: told.some(([, isCut]) => isCut),
+    truncated: summary.some(([, isCut]) => isCut),
   };
 };
 
 /** The long form, without its advice. Undefined where it is not that. */
-export const tellStatus = (lines: readonly string[], limits: EnrichLimits): ToldStatus | undefined => {
+export const summarizeStatus = (
+  lines: readonly string[],
+  limits: EnrichLimits,
+): StatusSummary | undefined => {
   if (!/^(?:On branch |HEAD detached |Not currently on any branch|interactive rebase )/.test(lines[0] ?? ""))
     return undefined;
   const head: string[] = [];
@@ -77,12 +84,17 @@ export const tellStatus = (lines: readonly string[], limits: EnrichLimits): Told
     else if (line.trim() !== "" && !/^ *\(.*\)$/.test(line)) head.push(line);
   }
   // Only advice about what the sections already show.
-  const said = head.filter((line) => !/^(?:no changes added to commit|nothing added to commit)/.test(line));
-  return tellSections(said, sections, limits);
+  const shownHead = head.filter(
+    (line) => !/^(?:no changes added to commit|nothing added to commit)/.test(line),
+  );
+  return renderSections(shownHead, sections, limits);
 };
 
 /** `--short` and `--porcelain`: the same letters once, then their files. */
-export const tellShortStatus = (lines: readonly string[], limits: EnrichLimits): ToldStatus | undefined => {
+export const summarizeShortStatus = (
+  lines: readonly string[],
+  limits: EnrichLimits,
+): StatusSummary | undefined => {
   const head: string[] = [];
   const groups = new Map<string, Section>();
   for (const line of lines) {
@@ -94,5 +106,5 @@ export const tellShortStatus = (lines: readonly string[], limits: EnrichLimits):
       groups.set(code, section);
     } else return undefined;
   }
-  return tellSections(head, [...groups.values()], limits);
+  return renderSections(head, [...groups.values()], limits);
 };

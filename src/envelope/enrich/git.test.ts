@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
-import { tell, tellReal } from "../../../test/tell.ts";
+import { summarize, summarizeReal } from "../../../test/summarize.ts";
 
 const repository = (): string => {
   const root = tempWorkspace({ "a.txt": "one\n", "b.txt": "b\n" });
@@ -27,7 +27,7 @@ const repository = (): string => {
 describe("git", () => {
   test("REQ-X4: status, log, diff, show and blame agree with git", () => {
     const root = repository();
-    const real = (...args: string[]) => tellReal(["git", ...args], root)?.told;
+    const real = (...args: string[]) => summarizeReal(["git", ...args], root)?.summary;
     expect(real("status")).toMatchObject({ matchCount: 6 });
     expect(real("status")?.text).toBe(
       "On branch main\nnot staged:\nM b.txt\nuntracked:\nnew-0.txt\nnew-1.txt\nnew-2.txt\nnew-3.txt\nnew-4.txt",
@@ -47,21 +47,21 @@ describe("git", () => {
     const big = `diff --git a/gen.txt b/gen.txt\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/gen.txt\n@@ -0,0 +1,5000 @@\n${"+generated\n".repeat(5000)}`;
     const small =
       "diff --git a/src/a.ts b/src/a.ts\nindex 1..2 100644\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n-old\n+new\n same\n";
-    const told = tell(
+    const summary = summarize(
       "git diff",
       `${big}${small}diff --git a/x.png b/x.png\nBinary files a/x.png and b/x.png differ\n`,
     );
-    expect(told?.text).toMatch(
+    expect(summary?.text).toMatch(
       /^\[3 files changed, \+5001 -1\]\ngen\.txt \(new\) \+5000 -0\nsrc\/a\.ts \+1 -1\nx\.png \(binary\) \+0 -0\n/,
     );
-    expect(told?.text).toContain("--- src/a.ts\n@@ -1,2 +1,2 @@\n-old\n+new\n same");
-    expect(told).toMatchObject({ matchCount: 3, truncated: true });
+    expect(summary?.text).toContain("--- src/a.ts\n@@ -1,2 +1,2 @@\n-old\n+new\n same");
+    expect(summary).toMatchObject({ matchCount: 3, truncated: true });
   });
 
   test("options before the sub-command, short status, and sub-commands that are not known", () => {
     const short = `## main\n${" M src/some/long/path.ts\n".repeat(30)}?? x\n`;
-    expect(tell("git -C /x --no-pager status --short", short)).toMatchObject({ matchCount: 31 });
-    expect(tell("git branch", "* main\n")).toBeUndefined();
-    expect(tell("git show HEAD:a.txt", "text\n")).toBeUndefined();
+    expect(summarize("git -C /x --no-pager status --short", short)).toMatchObject({ matchCount: 31 });
+    expect(summarize("git branch", "* main\n")).toBeUndefined();
+    expect(summarize("git show HEAD:a.txt", "text\n")).toBeUndefined();
   });
 });

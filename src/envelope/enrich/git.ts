@@ -3,13 +3,13 @@ import { estimateTokens } from "../text/token-estimate.ts";
 import { fits } from "./budget.ts";
 import { cat } from "./cat.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
-import { tellBlame } from "./git-blame.ts";
-import { tellDiff } from "./git-diff.ts";
-import { readLog, tellCommit, tellLog } from "./git-log.ts";
-import { tellShortStatus, tellStatus } from "./git-status.ts";
-import { tellSearch } from "./grep.ts";
+import { summarizeBlame } from "./git-blame.ts";
+import { summarizeDiff } from "./git-diff.ts";
+import { readLog, renderCommit, summarizeLog } from "./git-log.ts";
+import { summarizeShortStatus, summarizeStatus } from "./git-status.ts";
+import { summarizeSearch } from "./grep.ts";
 import { headAndTail } from "./head-and-tail.ts";
-import { tellPaths } from "./path-list.ts";
+import { summarizePaths } from "./path-list.ts";
 
 /** Options before the sub-command that take the next argument as their value. */
 const VALUED = new Set([
@@ -31,10 +31,10 @@ const splitArgs = (args: readonly string[]): readonly [string, readonly string[]
 const isPatch = (line: string | undefined): boolean => /^diff --(?:git|cc|combined) /.test(line ?? "");
 
 const status = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
-  const told = tellStatus(lines, limits) ?? tellShortStatus(lines, limits);
-  return told === undefined
+  const summary = summarizeStatus(lines, limits) ?? summarizeShortStatus(lines, limits);
+  return summary === undefined
     ? undefined
-    : { text: told.text, matchCount: told.count, truncated: told.truncated };
+    : { text: summary.text, matchCount: summary.count, truncated: summary.truncated };
 };
 
 const diff = (
@@ -43,11 +43,11 @@ const diff = (
   limits: EnrichLimits,
 ): Enriched | undefined => {
   if (isPatch(lines[0])) {
-    const { text, files, truncated } = tellDiff(lines, limits);
+    const { text, files, truncated } = summarizeDiff(lines, limits);
     return { text, matchCount: files, truncated };
   }
   return args.includes("--name-only")
-    ? { ...tellPaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length }
+    ? { ...summarizePaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length }
     : undefined;
 };
 
@@ -56,16 +56,16 @@ const show = (lines: readonly string[], limits: EnrichLimits): Enriched | undefi
   const commits = readLog(lines);
   const [commit] = commits ?? [];
   if (commits === undefined || commit === undefined) return undefined;
-  if (commits.length > 1) return { ...tellLog(commits, limits), matchCount: commits.length };
+  if (commits.length > 1) return { ...summarizeLog(commits, limits), matchCount: commits.length };
   const body = commit.message.slice(1).join("\n").trim();
-  const head = [tellCommit(commit, false), ...(body === "" ? [] : [body])].join("\n");
+  const head = [renderCommit(commit, false), ...(body === "" ? [] : [body])].join("\n");
   const room = { ...limits, maxTokens: limits.maxTokens - estimateTokens(shorten(head, 4000)) };
   if (!isPatch(commit.rest[0])) {
     const { text, truncated } = headAndTail(commit.rest, room, { head: 0.7 });
     return { text: `${head}\n${text}`, matchCount: null, truncated };
   }
-  const told = tellDiff(commit.rest, room);
-  return { text: `${head}\n${told.text}`, matchCount: told.files, truncated: told.truncated };
+  const summary = summarizeDiff(commit.rest, room);
+  return { text: `${head}\n${summary.text}`, matchCount: summary.files, truncated: summary.truncated };
 };
 
 /** Other forms of a log have one line for each commit, mostly: the first ones are the newest. */
@@ -76,16 +76,16 @@ const log = (
 ): Enriched | undefined => {
   const commits = readLog(lines);
   if (commits?.length === 1) return show(lines, limits);
-  if (commits !== undefined) return { ...tellLog(commits, limits), matchCount: commits.length };
+  if (commits !== undefined) return { ...summarizeLog(commits, limits), matchCount: commits.length };
   if (!args.includes("--oneline") || args.includes("--graph")) return undefined;
   const isCommit = (line: string): boolean => /^[0-9a-f]{4,64} /.test(line);
   if (!lines.every(isCommit)) return undefined;
   const title = `[${counted(lines.length, "commit")}]`;
-  const told = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head: 0.9 });
-  return { text: `${title}\n${told.text}`, matchCount: lines.length, truncated: told.truncated };
+  const summary = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head: 0.9 });
+  return { text: `${title}\n${summary.text}`, matchCount: lines.length, truncated: summary.truncated };
 };
 
-const tell = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+const summarizeGit = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
   const [command, args] = splitArgs(ran.argv.slice(1));
   const text = plainText(ran.stdout);
   const lines = splitLines(text);
@@ -103,18 +103,18 @@ const tell = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
       return show(lines, limits) ?? (fits(text, limits) ? undefined : cat.enrich(ran, limits));
     case "blame":
     case "annotate": {
-      const told = tellBlame(lines, limits);
-      return told === undefined ? undefined : { ...told, matchCount: lines.length };
+      const summary = summarizeBlame(lines, limits);
+      return summary === undefined ? undefined : { ...summary, matchCount: lines.length };
     }
     case "grep":
-      return tellSearch("git", args, ran, limits);
+      return summarizeSearch("git", args, ran, limits);
     case "ls-files":
       return args.some((arg) => /^-(?:s|-stage|-eol|z|t|v)$/.test(arg))
         ? undefined
-        : { ...tellPaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length };
+        : { ...summarizePaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length };
     default:
       return undefined;
   }
 };
 
-export const git: Enricher = { name: "git", programs: ["git"], enrich: tell };
+export const git: Enricher = { name: "git", programs: ["git"], enrich: summarizeGit };

@@ -4,7 +4,7 @@ import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { type GrepLines, type Hit, readGrepLines, readHeadings, readJsonEvents } from "./grep-lines.ts";
-import { tellFolders, tellPaths } from "./path-list.ts";
+import { summarizeFolders, summarizePaths } from "./path-list.ts";
 
 const GREP_VALUES =
   "efABCmdD regexp file after-context before-context context max-count include exclude exclude-dir binary-files color";
@@ -66,7 +66,7 @@ const lineNumbersOf = (numbers: readonly string[]): string =>
     : `${numbers.slice(0, MAX_LINE_NUMBERS).join(",")},+${numbers.length - MAX_LINE_NUMBERS}`;
 
 /** The same text in one file is shown once, with all its line numbers; among neighbours the order says more. */
-const tellHits = (hits: readonly Hit[], maxRows: number, maxChars: number): string[] => {
+const renderHits = (hits: readonly Hit[], maxRows: number, maxChars: number): string[] => {
   const rows = new Map<string, { readonly hit: Hit; readonly numbers: string[] }>();
   const isOrdered = hits.some(({ isMatch }) => !isMatch);
   let rest = 0;
@@ -77,16 +77,16 @@ const tellHits = (hits: readonly Hit[], maxRows: number, maxChars: number): stri
     else if (rows.size < maxRows) rows.set(key, { hit, numbers: [hit.number] });
     else rest++;
   }
-  const told = [...rows.values()].map(({ hit, numbers }) => {
+  const rendered = [...rows.values()].map(({ hit, numbers }) => {
     const text = shorten(hit.text, maxChars);
     if (hit.number !== "") return `${lineNumbersOf(numbers)}${hit.isMatch ? ":" : "-"}${text}`;
     return numbers.length > 1 ? `${text} [×${numbers.length}]` : text;
   });
-  return rest === 0 ? told : [...told, `[+${rest} lines]`];
+  return rest === 0 ? rendered : [...rendered, `[+${rest} lines]`];
 };
 
-const tellFile = ({ path, hits }: FileHits, maxRows: number, maxChars: number): string => {
-  const rows = tellHits(hits, maxRows, maxChars);
+const renderFile = ({ path, hits }: FileHits, maxRows: number, maxChars: number): string => {
+  const rows = renderHits(hits, maxRows, maxChars);
   const [row = ""] = rows;
   if (path === "") return rows.join("\n");
   return rows.length === 1 ? `${path}:${row}` : [path, ...rows].join("\n");
@@ -106,23 +106,23 @@ const foldersOf = (files: readonly FileHits[]) =>
   files.map(({ path, matches }) => [folderOf(path), matches] as const);
 
 /** The first files with their first hits, and where the others are. */
-const tellMany = (files: readonly FileHits[], head: string, limits: EnrichLimits): string => {
+const summarizeMany = (files: readonly FileHits[], head: string, limits: EnrichLimits): string => {
   // Each file costs some tokens, so further files need not be rendered.
-  const told = files.slice(0, limits.maxTokens / 3).map((file) => tellFile(file, 3, 120));
+  const rendered = files.slice(0, limits.maxTokens / 3).map((file) => renderFile(file, 3, 120));
   const room = limits.maxTokens - 50;
-  const folders = tellFolders(foldersOf(files), room * 0.3);
-  const shown = countFitting(told, room - estimateTokens(folders));
+  const folders = summarizeFolders(foldersOf(files), room * 0.3);
+  const shown = countFitting(rendered, room - estimateTokens(folders));
   const rest = files.slice(shown);
-  if (rest.length === 0) return [head, ...told].join("\n");
+  if (rest.length === 0) return [head, ...rendered].join("\n");
   return [
     head,
-    ...told.slice(0, shown),
+    ...rendered.slice(0, shown),
     `[in ${counted(rest.length, "more file")}; matches by folder:]`,
-    tellFolders(foldersOf(rest), room * 0.3),
+    summarizeFolders(foldersOf(rest), room * 0.3),
   ].join("\n");
 };
 
-const tellMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut: boolean): Enriched => {
+const summarizeMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut: boolean): Enriched => {
   const files = byFile(hits);
   const total = files.reduce((sum, { matches }) => sum + matches, 0);
   const isNamed = files.some(({ path }) => path !== "");
@@ -130,16 +130,16 @@ const tellMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut: boo
   const ways = (files.length * 3 > limits.maxTokens ? [] : WAYS).map(
     ([maxRows, maxChars]) =>
       () =>
-        [head, ...others.slice(0, 5), ...files.map((file) => tellFile(file, maxRows, maxChars))].join("\n"),
+        [head, ...others.slice(0, 5), ...files.map((file) => renderFile(file, maxRows, maxChars))].join("\n"),
   );
-  const [text, way] = firstThatFits([...ways, () => tellMany(files, head, limits)], limits);
+  const [text, way] = firstThatFits([...ways, () => summarizeMany(files, head, limits)], limits);
   const isShort =
     ways.length > 0 && way === 0 && others.length <= 5 && hits.every((hit) => shorten(hit.text) === hit.text);
   return { text, matchCount: total, truncated: !isShort };
 };
 
 /** `path:count`; files without a match say nothing that the total does not. */
-const tellCounts = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
+const summarizeCounts = (lines: readonly string[], limits: EnrichLimits): Enriched | undefined => {
   const rows = lines.map((line) => {
     const colon = Math.max(line.lastIndexOf(":"), line.lastIndexOf("\0"));
     return { path: line.slice(0, Math.max(0, colon)), count: Number(line.slice(colon + 1)) };
@@ -150,20 +150,20 @@ const tellCounts = (lines: readonly string[], limits: EnrichLimits): Enriched | 
   if (rows.length === 1 && only?.path === "")
     return { text: lines.join("\n"), matchCount: total, truncated: false };
   const found = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
-  const told = found.map(({ path, count }) => `${path}:${count}`);
+  const rendered = found.map(({ path, count }) => `${path}:${count}`);
   const empty = rows.length - found.length;
   const head = `[${counted(total, "match", "matches")} in ${counted(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
-  const shown = countFitting(told, limits.maxTokens - 60);
-  const rest = told.length === shown ? [] : [`[and ${counted(told.length - shown, "more file")}]`];
+  const shown = countFitting(rendered, limits.maxTokens - 60);
+  const rest = rendered.length === shown ? [] : [`[and ${counted(rendered.length - shown, "more file")}]`];
   return {
-    text: [head, ...told.slice(0, shown), ...rest].join("\n"),
+    text: [head, ...rendered.slice(0, shown), ...rest].join("\n"),
     matchCount: total,
     truncated: empty > 0 || rest.length > 0,
   };
 };
 
 /** The output of a search, whichever program wrote it. `program` decides how its options read. */
-export const tellSearch = (
+export const summarizeSearch = (
   program: "grep" | "rg" | "git",
   args: readonly string[],
   ran: Ran,
@@ -175,11 +175,11 @@ export const tellSearch = (
   const listsFiles = "l files-with-matches L files-without-match name-only";
   if (hasAny(parsed, program === "rg" ? "l files-with-matches files-without-match files" : listsFiles)) {
     const paths = lines.flatMap((line) => line.split("\0")).filter((path) => path !== "");
-    return { ...tellPaths(paths, limits, counted(paths.length, "file")), matchCount: paths.length };
+    return { ...summarizePaths(paths, limits, counted(paths.length, "file")), matchCount: paths.length };
   }
-  if (hasAny(parsed, "c count count-matches")) return tellCounts(lines, limits);
+  if (hasAny(parsed, "c count count-matches")) return summarizeCounts(lines, limits);
   const found = read(program, parsed, lines);
-  return found === undefined ? undefined : tellMatches(found, limits, ran.cut);
+  return found === undefined ? undefined : summarizeMatches(found, limits, ran.cut);
 };
 
 export const grep: Enricher = {
@@ -187,6 +187,6 @@ export const grep: Enricher = {
   programs: ["grep", "egrep", "fgrep", "rg", "ripgrep", "zgrep"],
   enrich: (ran, limits) => {
     const isRipgrep = /(?:^|\/)(?:rg|ripgrep)$/.test(ran.argv[0]);
-    return tellSearch(isRipgrep ? "rg" : "grep", ran.argv.slice(1), ran, limits);
+    return summarizeSearch(isRipgrep ? "rg" : "grep", ran.argv.slice(1), ran, limits);
   },
 };

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
-import { tell, tellReal } from "../../../test/tell.ts";
+import { summarize, summarizeReal } from "../../../test/summarize.ts";
 
 const REPOSITORY = resolve(import.meta.dirname, "../../..");
 const many = (count: number, line: (i: number) => string): string =>
@@ -9,30 +9,30 @@ const many = (count: number, line: (i: number) => string): string =>
 
 describe("find", () => {
   test("REQ-X4: every path is there, by folder, and their number", () => {
-    const { raw, told } = tellReal(["find", "src/envelope", "-name", "*.ts"], REPOSITORY, 8000) ?? {
+    const { raw, summary } = summarizeReal(["find", "src/envelope", "-name", "*.ts"], REPOSITORY, 8000) ?? {
       raw: "",
     };
     const paths = raw.trimEnd().split("\n");
-    expect(told).toMatchObject({ matchCount: paths.length, truncated: false });
-    for (const path of paths) expect(told?.text).toContain(path.slice(path.lastIndexOf("/") + 1));
+    expect(summary).toMatchObject({ matchCount: paths.length, truncated: false });
+    for (const path of paths) expect(summary?.text).toContain(path.slice(path.lastIndexOf("/") + 1));
   });
 
   test("too many: by folder with counts; forms of its own pass through", () => {
-    const told = tell(
+    const summary = summarize(
       "find .",
       many(50_000, (i) => `./pkg-${i % 40}/lib/${i % 300}/file-${i}.js`),
       { maxTokens: 600 },
     );
-    expect(told?.text).toMatch(/^\[50000 paths, \d+ folders\]\n/);
-    expect(told?.text).toContain("pkg-0/lib/ 1250");
+    expect(summary?.text).toMatch(/^\[50000 paths, \d+ folders\]\n/);
+    expect(summary?.text).toContain("pkg-0/lib/ 1250");
     expect(
-      tell(
+      summarize(
         "find . -printf %s",
         many(50, (i) => `${i} x`),
       ),
     ).toBeUndefined();
     expect(
-      tell(
+      summarize(
         "find . -name x",
         many(40, () => "a dir/some file"),
       )?.text,
@@ -48,44 +48,47 @@ describe("ls and tree", () => {
       "d/x": "",
       ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`file-${i}.ts`, "x".repeat(i)])),
     });
-    const { told } = tellReal(["ls", "-la"], root) ?? {};
-    const rows = told?.text.split("\n") ?? [];
+    const { summary } = summarizeReal(["ls", "-la"], root) ?? {};
+    const rows = summary?.text.split("\n") ?? [];
     expect(rows[0]).toMatch(/^\[23 entries; all of /);
-    expect(told?.text).toMatch(/^"a file\.txt" 5 \w{3} \d{1,2} \d\d:\d\d$/m);
-    expect(told?.text).toMatch(/^d\/ \w{3} \d{1,2} \d\d:\d\d$/m);
-    expect(told?.text).toMatch(/^file-19\.ts 19 \w{3} /m);
-    expect(told).toMatchObject({ matchCount: 23, truncated: false });
+    expect(summary?.text).toMatch(/^"a file\.txt" 5 \w{3} \d{1,2} \d\d:\d\d$/m);
+    expect(summary?.text).toMatch(/^d\/ \w{3} \d{1,2} \d\d:\d\d$/m);
+    expect(summary?.text).toMatch(/^file-19\.ts 19 \w{3} /m);
+    expect(summary).toMatchObject({ matchCount: 23, truncated: false });
   });
 
   test("owner and rights that differ from the others' are told with the entry", () => {
     const long = many(20, (i) => `-rw-r--r-- 1 me staff ${i} Nov  5 13:00 name-of-file-${i}`);
-    const told = tell("ls -l", `total 4\n${long}-rw------- 1 you staff 7 Nov  5 13:00 secret\n`);
-    expect(told?.text).toContain("[21 entries; most of me:staff; files rw-r--r--]");
-    expect(told?.text).toContain("name-of-file-3 3 Nov 5 13:00\n");
-    expect(told?.text).toContain("secret 7 Nov 5 13:00 rw------- you:staff");
-    expect(told?.truncated).toBe(false);
+    const summary = summarize("ls -l", `total 4\n${long}-rw------- 1 you staff 7 Nov  5 13:00 secret\n`);
+    expect(summary?.text).toContain("[21 entries; most of me:staff; files rw-r--r--]");
+    expect(summary?.text).toContain("name-of-file-3 3 Nov 5 13:00\n");
+    expect(summary?.text).toContain("secret 7 Nov 5 13:00 rw------- you:staff");
+    expect(summary?.truncated).toBe(false);
   });
 
   test("links keep their target, programs their star, the order by time its time", () => {
     const long = many(12, (i) => `-rwxr-xr-x 1 me staff ${i}K Nov  5 13:0${i % 10} run-${i}`);
-    const told = tell("ls -lat", `total 4\n${long}lrwxrwxrwx 1 me staff 7 Jan  1  2025 l -> ../there\n`);
-    expect(told?.text).toContain("run-3* 3K Nov 5 13:03");
-    expect(told?.text).toContain("l -> ../there");
-    expect(told?.text).toContain("all of me:staff");
+    const summary = summarize(
+      "ls -lat",
+      `total 4\n${long}lrwxrwxrwx 1 me staff 7 Jan  1  2025 l -> ../there\n`,
+    );
+    expect(summary?.text).toContain("run-3* 3K Nov 5 13:03");
+    expect(summary?.text).toContain("l -> ../there");
+    expect(summary?.text).toContain("all of me:staff");
   });
 
   test("names alone, several folders, and lines that are no entries", () => {
     expect(
-      tell(
+      summarize(
         "ls",
         many(60, (i) => `name-${i}.txt`),
       )?.text,
     ).toMatch(/^\[60 entries\]\nname-0\.txt name-1\.txt/);
     expect(
-      tell("ls -R", `.:\n${many(30, (i) => `f-${i}.txt`)}\n./d:\n${many(30, (i) => `g-${i}.txt`)}`),
+      summarize("ls -R", `.:\n${many(30, (i) => `f-${i}.txt`)}\n./d:\n${many(30, (i) => `g-${i}.txt`)}`),
     ).toMatchObject({ matchCount: 60 });
     expect(
-      tell(
+      summarize(
         "ls -l",
         many(60, () => "something else"),
       ),
@@ -94,9 +97,11 @@ describe("ls and tree", () => {
 
   test("tree: lines instead of drawings, and only as deep as there is room for", () => {
     const drawn = `.\n${many(40, (i) => `├── dir-${i}\n│   ├── a.ts\n│   └── deep\n│       └── b.ts`)}\n80 directories, 80 files\n`;
-    const told = tell("tree", drawn, { maxTokens: 1200 });
-    expect(told?.text).toMatch(/^\. \[80 directories, 80 files\]\n dir-0\n {2}a\.ts\n {2}deep\n {3}b\.ts\n/);
-    const cut = tell("tree", drawn, { maxTokens: 300 });
+    const summary = summarize("tree", drawn, { maxTokens: 1200 });
+    expect(summary?.text).toMatch(
+      /^\. \[80 directories, 80 files\]\n dir-0\n {2}a\.ts\n {2}deep\n {3}b\.ts\n/,
+    );
+    const cut = summarize("tree", drawn, { maxTokens: 300 });
     expect(cut?.text).toContain(" dir-39 [+3]");
     expect(cut?.truncated).toBe(true);
   });
@@ -104,25 +109,25 @@ describe("ls and tree", () => {
 
 describe("cat, head and tail", () => {
   test("a text that fits passes as it is; a long one keeps its beginning and its end", () => {
-    expect(tell("cat a", "one\ntwo")).toBeUndefined();
-    const told = tell(
+    expect(summarize("cat a", "one\ntwo")).toBeUndefined();
+    const summary = summarize(
       "cat a",
       many(5000, (i) => `line ${i + 1} of a long text`),
       { maxTokens: 500 },
     );
-    expect(told?.text).toMatch(/^\[5000 lines\]\nline 1 of a long text\n/);
-    expect(told?.text).toMatch(/line 5000 of a long text$/);
-    const [, from = "", to = ""] = /\[lines (\d+)–(\d+) of 5000 left out\]/.exec(told?.text ?? "") ?? [];
-    expect(told?.text).toContain(`line ${Number(from) - 1} of`);
-    expect(told?.text).toContain(`line ${Number(to) + 1} of`);
-    expect(told?.text).not.toContain(`line ${from} of`);
+    expect(summary?.text).toMatch(/^\[5000 lines\]\nline 1 of a long text\n/);
+    expect(summary?.text).toMatch(/line 5000 of a long text$/);
+    const [, from = "", to = ""] = /\[lines (\d+)–(\d+) of 5000 left out\]/.exec(summary?.text ?? "") ?? [];
+    expect(summary?.text).toContain(`line ${Number(from) - 1} of`);
+    expect(summary?.text).toContain(`line ${Number(to) + 1} of`);
+    expect(summary?.text).not.toContain(`line ${from} of`);
   });
 
   test("repeats are folded, binary content is noticed", () => {
-    expect(tell("cat a", `start\n${"same\n".repeat(9000)}end\n`)?.text).toBe(
+    expect(summarize("cat a", `start\n${"same\n".repeat(9000)}end\n`)?.text).toBe(
       "[9002 lines]\nstart\nsame\n[the same line 8999 more times]\nend",
     );
-    expect(tell("cat a", `\u007fELF\0\u0001${"\uFFFD".repeat(300)}`)?.text).toMatch(
+    expect(summarize("cat a", `\u007fELF\0\u0001${"\uFFFD".repeat(300)}`)?.text).toMatch(
       /^\[binary, about \d+ bytes/,
     );
   });
@@ -130,25 +135,27 @@ describe("cat, head and tail", () => {
 
 describe("any other program", () => {
   test("short output passes byte for byte, colours and all", () => {
-    expect(tell("make", "\u001b[31mred\u001b[0m\r\n", { stderr: "warn\n" })).toBeUndefined();
+    expect(summarize("make", "\u001b[31mred\u001b[0m\r\n", { stderr: "warn\n" })).toBeUndefined();
   });
 
   test("long output: beginning, errors of the middle with their lines, end; no colours, no progress bars", () => {
     const text = many(4000, (i) =>
       i === 1999 ? "src/a.c:3: error: no such thing" : `\u001b[32mstep ${i}\u001b[0m`,
     );
-    const told = tell("make", `10%\r50%\r100%\n${text}`, { maxTokens: 600 });
-    expect(told?.text).toMatch(/^100%\nstep 0\n/);
-    expect(told?.text).toContain("2001: src/a.c:3: error: no such thing");
-    expect(told?.text).toMatch(/step 3999$/);
-    expect(told?.truncated).toBe(true);
+    const summary = summarize("make", `10%\r50%\r100%\n${text}`, { maxTokens: 600 });
+    expect(summary?.text).toMatch(/^100%\nstep 0\n/);
+    expect(summary?.text).toContain("2001: src/a.c:3: error: no such thing");
+    expect(summary?.text).toMatch(/step 3999$/);
+    expect(summary?.truncated).toBe(true);
   });
 
   test("a flood of complaints is cut too, and what was asked for stands", () => {
-    const told = tell("find /", "/a\n", { stderr: many(9000, (i) => `find: /proc/${i}: Permission denied`) });
-    expect(told?.text).toBe("/a\n");
-    expect(told?.stderr?.length).toBeLessThan(8000);
-    expect(told?.truncated).toBe(true);
+    const summary = summarize("find /", "/a\n", {
+      stderr: many(9000, (i) => `find: /proc/${i}: Permission denied`),
+    });
+    expect(summary?.text).toBe("/a\n");
+    expect(summary?.stderr?.length).toBeLessThan(8000);
+    expect(summary?.truncated).toBe(true);
   });
 
   test("hostile output of megabytes is told within the budget", () => {
@@ -181,10 +188,11 @@ describe("any other program", () => {
         "go test",
         "x",
       ]) {
-        const told = tell(command, stdout, { maxTokens: 300, exitCode: 1 });
-        expect(told === undefined || told.text.length < 4000, `${command}: ${JSON.stringify(piece)}`).toBe(
-          true,
-        );
+        const summary = summarize(command, stdout, { maxTokens: 300, exitCode: 1 });
+        expect(
+          summary === undefined || summary.text.length < 4000,
+          `${command}: ${JSON.stringify(piece)}`,
+        ).toBe(true);
       }
     }
   });

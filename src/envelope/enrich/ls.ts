@@ -3,7 +3,7 @@ import { hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits } from "./contract.ts";
 import { type Listing, type LongEntry, readLongEntry, splitListings } from "./ls-entries.ts";
-import { quoteName, tellPaths } from "./path-list.ts";
+import { quoteName, summarizePaths } from "./path-list.ts";
 
 const VALUES = "ITw ignore tabsize width sort time color format hide block-size indicator-style time-style";
 
@@ -17,7 +17,7 @@ interface Usual {
 }
 
 /** `name/ Nov 5 13:00`, `name 120 Nov 5 13:00`, `name* 120 …`, `name -> target …`; owner and rights where they differ. */
-const tellEntry = (entry: LongEntry, { owner, modes }: Usual): string => {
+const renderEntry = (entry: LongEntry, { owner, modes }: Usual): string => {
   const { mode, size, name, time } = entry;
   const [type = "", rights] = [mode[0], mode.slice(1)];
   const differs = [
@@ -67,23 +67,23 @@ const readLong = ({ folder, lines }: Listing): LongListing | undefined => {
   return { folder, entries };
 };
 
-const tellLong = (listings: readonly LongListing[], limits: EnrichLimits): Enriched => {
+const summarizeLong = (listings: readonly LongListing[], limits: EnrichLimits): Enriched => {
   const all = listings.flatMap(({ entries }) => entries);
   const usual = usualOf(all);
   const isOneOwner = all.every(({ owner }) => owner === usual.owner);
-  const said = (type: string, plural: string): readonly string[] =>
+  const renderMode = (type: string, plural: string): readonly string[] =>
     usual.modes.has(type) ? [`${plural} ${usual.modes.get(type)}`] : [];
   const same = [
     ...(all.length === 0 ? [] : [`${isOneOwner ? "all" : "most"} of ${usual.owner}`]),
-    ...said("d", "folders"),
-    ...said("-", "files"),
+    ...renderMode("d", "folders"),
+    ...renderMode("-", "files"),
   ];
   const head = `[${[counted(all.length, "entry", "entries"), ...same].join("; ")}]`;
   const rows = (maxEntries: number): string[] =>
     listings.flatMap(({ folder, entries }) => {
-      const told = entries.slice(0, maxEntries).map((entry) => tellEntry(entry, usual));
+      const shown = entries.slice(0, maxEntries).map((entry) => renderEntry(entry, usual));
       const rest = entries.length > maxEntries ? [`[+${entries.length - maxEntries}]`] : [];
-      return [...(folder === "" ? [] : [`${folder}:`]), ...told, ...rest];
+      return [...(folder === "" ? [] : [`${folder}:`]), ...shown, ...rest];
     });
   const [text, way] = firstThatFits(
     [Number.POSITIVE_INFINITY, 60, 25, 10, 4, 0].map(
@@ -94,13 +94,16 @@ const tellLong = (listings: readonly LongListing[], limits: EnrichLimits): Enric
   return { text, matchCount: all.length, truncated: way > 0 };
 };
 
-const tellNames = (listings: readonly Listing[], limits: EnrichLimits): Enriched => {
+const summarizeNames = (listings: readonly Listing[], limits: EnrichLimits): Enriched => {
   const names = listings.flatMap(({ folder, lines }) =>
     lines
       .filter((name) => name !== "." && name !== "..")
       .map((name) => (folder === "" ? name : `${folder.replace(/\/$/, "")}/${name}`)),
   );
-  return { ...tellPaths(names, limits, counted(names.length, "entry", "entries")), matchCount: names.length };
+  return {
+    ...summarizePaths(names, limits, counted(names.length, "entry", "entries")),
+    matchCount: names.length,
+  };
 };
 
 /** These give the lines another form. */
@@ -113,8 +116,8 @@ export const ls: Enricher = {
     const args = parseArguments(ran.argv.slice(1), VALUES);
     if (hasAny(args, OTHER_OUTPUT)) return undefined;
     const listings = splitListings(splitLines(plainText(ran.stdout)));
-    if (!hasAny(args, "l o g n full-time")) return tellNames(listings, limits);
+    if (!hasAny(args, "l o g n full-time")) return summarizeNames(listings, limits);
     const long = listings.map(readLong);
-    return long.every((each) => each !== undefined) ? tellLong(long, limits) : undefined;
+    return long.every((each) => each !== undefined) ? summarizeLong(long, limits) : undefined;
   },
 };

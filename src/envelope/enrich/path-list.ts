@@ -45,7 +45,7 @@ const MAX_FOLDERS = 80;
 const FEW_FOLDERS = 4;
 
 /** Where things are, by folder, as deep as there is room for. */
-export const tellFolders = (
+export const summarizeFolders = (
   folders: readonly (readonly [dir: string, count: number])[],
   maxTokens: number,
 ): string => {
@@ -76,7 +76,7 @@ export const tellFolders = (
 const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 30, 12, 5, 2];
 
 /** Many paths, by folder: `src/: a.ts b.ts`. */
-export const tellPaths = (
+export const summarizePaths = (
   paths: readonly string[],
   limits: EnrichLimits,
   title: string,
@@ -100,5 +100,5 @@ export const tellPaths = (
   );
   if (way < NAMES_SHOWN.length - 1) return { text, truncated: way > 0 };
   const counts = [...folders].map(([dir, { names }]) => [dir, names.length] as const);
-  return { text: `${head}\n${tellFolders(counts, limits.maxTokens - 40)}`, truncated: true };
+  return { text: `${head}\n${summarizeFolders(counts, limits.maxTokens - 40)}`, truncated: true };
 };

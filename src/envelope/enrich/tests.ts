@@ -2,12 +2,12 @@ import { renderTestFailure } from "../../base/test-failure.ts";
 import type { TestReport } from "../test-runners/contract.ts";
 import { parsersFor } from "../test-runners/which.ts";
 import { counted, plainText } from "../text/lines.ts";
-import { tellLongText } from "./any-program.ts";
+import { summarizeLongText } from "./any-program.ts";
 import { countFitting } from "./budget.ts";
 import type { Enricher, EnrichLimits } from "./contract.ts";
 
 /** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
-const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {
+const renderTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {
   const totals = [
     ...(errors > 0 ? [counted(errors, "error")] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
@@ -18,13 +18,13 @@ const tellTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRepo
 };
 
 /** Failures first, passes only counted; and whether every failure is told. */
-const tellTests = (report: TestReport, limits: EnrichLimits): readonly [string, boolean] => {
+const summarizeTests = (report: TestReport, limits: EnrichLimits): readonly [string, boolean] => {
   const failures = report.failures.map(renderTestFailure);
   const shown = countFitting(failures, limits.maxTokens - 80);
   const rest = report.failures.slice(shown).map(({ name }) => name);
   const names = rest.slice(0, 20).map((name) => name.slice(0, 120));
   const text = [
-    tellTotals(report),
+    renderTotals(report),
     ...failures.slice(0, shown),
     ...(rest.length === 0
       ? []
@@ -69,18 +69,18 @@ export const tests: Enricher = {
     for (const parse of parsers) {
       const report = parse(output);
       if (report === undefined) continue;
-      const isTold = ran.exitCode === 0 || report.failed + report.errors > 0;
+      const isReported = ran.exitCode === 0 || report.failed + report.errors > 0;
       // It failed before any test ran: its output is all that is known.
-      const said = isTold
+      const ownOutput = isReported
         ? ""
-        : `\n${tellLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;
-      const [told, isWhole] = tellTests(report, limits);
+        : `\n${summarizeLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;
+      const [summary, isWhole] = summarizeTests(report, limits);
       return {
-        text: `${told}${said}`,
-        ...(isTold ? { stderr: "" } : {}),
+        text: `${summary}${ownOutput}`,
+        ...(isReported ? { stderr: "" } : {}),
         matchCount: report.failed + report.errors,
         truncated: true,
-        keepsAll: isWhole && said === "",
+        keepsAll: isWhole && ownOutput === "",
         tests: report,
       };
     }

@@ -22,22 +22,22 @@ const SUMMARY = /^\d+ director(?:y|ies)(?:, \d+ files?)?$/;
 const INDENT = " ";
 
 /** Deeper entries are counted with the folder that contains them. */
-const tellTo = (rows: readonly Row[], maxDepth: number): string[] => {
-  const told: string[] = [];
+const renderTo = (rows: readonly Row[], maxDepth: number): string[] => {
+  const lines: string[] = [];
   let hidden = 0;
   const flush = (): void => {
-    if (hidden > 0) told[told.length - 1] = `${told.at(-1) ?? ""} [+${hidden}]`;
+    if (hidden > 0) lines[lines.length - 1] = `${lines.at(-1) ?? ""} [+${hidden}]`;
     hidden = 0;
   };
   for (const { depth, text } of rows) {
     if (depth > maxDepth) hidden++;
     else {
       flush();
-      told.push(`${INDENT.repeat(depth)}${shorten(text)}`);
+      lines.push(`${INDENT.repeat(depth)}${shorten(text)}`);
     }
   }
   flush();
-  return told;
+  return lines;
 };
 
 export const tree: Enricher = {
@@ -52,7 +52,7 @@ export const tree: Enricher = {
     const head = summary === undefined ? [root] : [`${root} [${summary}]`];
     const depths = [200, 8, 6, 5, 4, 3, 2, 1];
     const [text, way] = firstThatFits(
-      depths.map((depth) => () => [...head, ...tellTo(rows, depth)].join("\n")),
+      depths.map((depth) => () => [...head, ...renderTo(rows, depth)].join("\n")),
       limits,
     );
     return { text, matchCount: rows.length, truncated: way > 0 };

@@ -91,9 +91,9 @@ const reportOf = (
   more: Readonly<Record<string, string>> = {},
 ): TestReport => {
   const { stdout, stderr, status } = run([...argv, ...reporting], cwd, more);
-  const told = enrich({ argv, stdout, stderr, exitCode: status ?? -1, cut: false }, { maxTokens: 20_000 });
-  if (told?.tests === undefined) throw new Error(`no report: ${stdout}\n${stderr}`);
-  return told.tests;
+  const summary = enrich({ argv, stdout, stderr, exitCode: status ?? -1, cut: false }, { maxTokens: 20_000 });
+  if (summary?.tests === undefined) throw new Error(`no report: ${stdout}\n${stderr}`);
+  return summary.tests;
 };
 
 /** The same form for what an enricher read; whole paths become relative. */

@@ -14,12 +14,12 @@ const readPanic = (name: string, body: readonly string[]): TestFailure => {
   const location = readLocation(panic?.[2] ?? "");
   const rest = body.slice(at + 1);
   const end = rest.findIndex((line) => /^(?:stack backtrace:|note: )/.test(line));
-  const said = panic?.[1] === undefined ? [] : [panic[1]];
+  const message = panic?.[1] === undefined ? [] : [panic[1]];
   return {
     name,
     file: location?.file ?? null,
     line: location?.line ?? null,
-    message: clipMessage([...said, ...(end < 0 ? rest : rest.slice(0, end))]),
+    message: clipMessage([...message, ...(end < 0 ? rest : rest.slice(0, end))]),
   };
 };
 

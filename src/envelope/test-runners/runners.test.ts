@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../../../test/app.ts";
-import { tell, tellReal } from "../../../test/tell.ts";
+import { summarize, summarizeReal } from "../../../test/summarize.ts";
 import { parseGo } from "./go.ts";
 import { parseJest } from "./jest.ts";
 import { parsePytest } from "./pytest.ts";
@@ -64,11 +64,11 @@ describe("pytest", () => {
   });
 
   test("failures come first in the text, passes are only counted", () => {
-    const told = tell("python3 -m pytest", PYTEST, { exitCode: 1 });
-    expect(told?.text).toMatch(
+    const summary = summarize("python3 -m pytest", PYTEST, { exitCode: 1 });
+    expect(summary?.text).toMatch(
       /^pytest: 1 error, 2 failed, 3 passed, 1 skipped; 2 xfailed; 0\.71s\nFAIL tests\/test_a\.py:15 test_err\n/,
     );
-    expect(told?.matchCount).toBe(3);
+    expect(summary?.matchCount).toBe(3);
   });
 
   test("only the summary, no tests, and output that is none", () => {
@@ -96,8 +96,9 @@ test.skip("later", () => {});
 
   test.each(["spec", "tap"])("node:test, %s", (reporter) => {
     const root = tempWorkspace({ "a.test.mjs": NODE_TEST });
-    const { told } = tellReal([process.execPath, "--test", `--test-reporter=${reporter}`], root) ?? {};
-    expect(told?.tests).toMatchObject({
+    const { summary } =
+      summarizeReal([process.execPath, "--test", `--test-reporter=${reporter}`], root) ?? {};
+    expect(summary?.tests).toMatchObject({
       runner: "node:test",
       passed: 1,
       failed: 1,
@@ -154,9 +155,9 @@ AssertionError: expected 1 to be 2 // Object.is equality
 ⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[2/2]⎯
 `;
     for (const command of ["npx vitest run", "npm test", "node node_modules/vitest/vitest.mjs run"]) {
-      const told = tell(command, stdout, { stderr, exitCode: 1 });
-      expect(told?.tests).toMatchObject({ runner: "vitest", passed: 2, failed: 1, skipped: 1, errors: 1 });
-      expect(told?.tests?.failures).toMatchObject([
+      const summary = summarize(command, stdout, { stderr, exitCode: 1 });
+      expect(summary?.tests).toMatchObject({ runner: "vitest", passed: 2, failed: 1, skipped: 1, errors: 1 });
+      expect(summary?.tests?.failures).toMatchObject([
         {
           name: "b.test.ts",
           file: "b.test.ts",
@@ -229,7 +230,8 @@ failures:
 test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.17s
 `;
     expect(
-      tell("cargo test", binary + failed, { stderr: "   Compiling x\n".repeat(30), exitCode: 101 })?.tests,
+      summarize("cargo test", binary + failed, { stderr: "   Compiling x\n".repeat(30), exitCode: 101 })
+        ?.tests,
     ).toMatchObject({
       passed: 4,
       failed: 1,
@@ -245,7 +247,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
     });
     const stderr =
       "error[E0308]: mismatched types\n --> src/lib.rs:3:5\n  |\nerror: could not compile `x` due to 1 previous error\n";
-    expect(tell("cargo test", "", { stderr, exitCode: 101 })?.tests).toMatchObject({
+    expect(summarize("cargo test", "", { stderr, exitCode: 101 })?.tests).toMatchObject({
       errors: 1,
       failures: [{ file: "src/lib.rs", line: 3 }],
     });
@@ -394,8 +396,8 @@ describe("which command is a test run", () => {
 
   test("a run that failed for another reason keeps what was said", () => {
     const stdout = `${"ok line\n".repeat(80)}3 passed in 0.1s\nFAIL Required coverage of 90% not reached\n`;
-    const told = tell("pytest", stdout, { exitCode: 1, stderr: "coverage: too low\n" });
-    expect(told?.text).toContain("Required coverage of 90% not reached");
-    expect(told?.stderr).toBeUndefined();
+    const summary = summarize("pytest", stdout, { exitCode: 1, stderr: "coverage: too low\n" });
+    expect(summary?.text).toContain("Required coverage of 90% not reached");
+    expect(summary?.stderr).toBeUndefined();
   });
 });

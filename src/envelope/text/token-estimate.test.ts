@@ -7,16 +7,16 @@ import { estimateTokens } from "./token-estimate.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 const file = (path: string): string => readFileSync(`${repository}/${path}`, "utf8");
-const said = (program: string, ...args: string[]): string =>
+const outputOf = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { cwd: repository, encoding: "utf8", maxBuffer: 1e8 }).slice(0, 60_000);
 
 const TEXTS: Readonly<Record<string, () => string>> = {
   code: () => file("src/wiring/app.ts"),
   prose: () => file("ARCHITECTURE.md"),
   json: () => file("package.json"),
-  listing: () => said("ls", "-la", "/usr/bin"),
-  paths: () => said("find", "src", "-name", "*.ts"),
-  numbers: () => said("seq", "1", "4000"),
+  listing: () => outputOf("ls", "-la", "/usr/bin"),
+  paths: () => outputOf("find", "src", "-name", "*.ts"),
+  numbers: () => outputOf("seq", "1", "4000"),
   base64: () => Buffer.from(Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 251)).toString("base64"),
   other: () => "Zażółć gęślą jaźń, 日本語のテキスト, Ελληνικά. ".repeat(100),
 };

@@ -183,7 +183,7 @@ export const describeApi = (facts: DescriptionFacts): Json => ({
       bearer: { type: "http", scheme: "bearer" },
     },
     responses: Object.fromEntries(
-      Object.entries(ERRORS).map(([status, says]) => [status, answer(says, ref("Error"))]),
+      Object.entries(ERRORS).map(([status, description]) => [status, answer(description, ref("Error"))]),
     ),
     schemas: {
       ToolRequest: toolVariants(facts.tools),

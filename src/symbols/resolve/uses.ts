@@ -130,10 +130,10 @@ const usesIn = (
 
 /** Some grammars name what is called twice, as a call and as a value: a line that does more than read it says so once. */
 const withoutRepeats = (uses: FoundUse[]): FoundUse[] => {
-  const told = new Set(
+  const reported = new Set(
     uses.flatMap(({ kind, line, inside }) => (kind === "read" ? [] : [`${line} ${inside}`])),
   );
-  return uses.filter(({ kind, line, inside }) => kind !== "read" || !told.has(`${line} ${inside}`));
+  return uses.filter(({ kind, line, inside }) => kind !== "read" || !reported.has(`${line} ${inside}`));
 };
 
 const byPathAndLine = (a: FoundUse, b: FoundUse): number => {

@@ -7,7 +7,7 @@ type Argv = readonly [string, ...string[]];
 const limits = (maxTokens = 2000): EnrichLimits => ({ maxTokens });
 
 /** What the envelope would make of an output. */
-export const tell = (
+export const summarize = (
   command: string,
   stdout: string,
   extra: Partial<Ran> & { readonly maxTokens?: number } = {},
@@ -21,11 +21,11 @@ export const tell = (
 };
 
 /** The same for a command that really runs; undefined where the program is not on this machine. */
-export const tellReal = (
+export const summarizeReal = (
   argv: Argv,
   cwd: string,
   maxTokens?: number,
-): { readonly raw: string; readonly told: Enriched | undefined } | undefined => {
+): { readonly raw: string; readonly summary: Enriched | undefined } | undefined => {
   const [program, ...rest] = argv;
   const { stdout, stderr, status, error } = spawnSync(program, rest, {
     cwd,
@@ -35,5 +35,5 @@ export const tellReal = (
   });
   if (error !== undefined) return undefined;
   const ran = { argv, stdout, stderr, exitCode: status ?? -1, cut: false };
-  return { raw: stdout, told: enrich(ran, limits(maxTokens)) };
+  return { raw: stdout, summary: enrich(ran, limits(maxTokens)) };
 };
