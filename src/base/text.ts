@@ -29,13 +29,18 @@ const pictureOf = (control: string): string => {
 export const showControls = (text: string): string =>
   text.search(CONTROLS) < 0 ? text : text.replace(COLOURS, "").replace(CONTROLS, pictureOf);
 
+/** `3 files`, `1 file`. */
+export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : nouns}`;
+
 const MAX_NAME_CHARS = 100;
 
 /** A client's name for itself appears in logs, terminals and the environment of commands, so it is made printable and short. */
 export const cleanName = (name: string): string =>
   name.replace(/[^\x20-\x7e]/g, "?").slice(0, MAX_NAME_CHARS);
 
-const distance = (a: string, b: string): number => {
+/** The number of edits between two texts. */
+export const editDistance = (a: string, b: string): number => {
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
@@ -54,7 +59,7 @@ export const nearest = (text: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = Math.min(wanted.length - 1, Math.max(2, Math.ceil(wanted.length / 3)));
   for (const candidate of candidates) {
-    const d = distance(wanted.toLowerCase(), candidate.toLowerCase());
+    const d = editDistance(wanted.toLowerCase(), candidate.toLowerCase());
     if (d < bestDistance || (d === bestDistance && best === undefined)) {
       best = candidate;
       bestDistance = d;

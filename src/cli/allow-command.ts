@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import type { AllowFlags } from "./actions.ts";
 import { renderDiff } from "./connect/diff.ts";
 import type { Io } from "./io.ts";
 
@@ -27,11 +28,6 @@ export interface AllowPlan {
   apply(): Promise<void>;
 }
 
-interface AllowFlags {
-  readonly yes?: true;
-  readonly print?: true;
-}
-
 export const describeProgram = ({
   name,
   path,
@@ -51,7 +47,11 @@ export const describeProgram = ({
   ].join("\n");
 
 /** `llmc allow`: shows what was found and what would change, asks, writes. */
-export const runAllow = async (plan: AllowPlan, io: Io, { yes, print }: AllowFlags): Promise<void> => {
+export const runAllow = async (
+  plan: AllowPlan,
+  io: Io,
+  { yes, print }: Pick<AllowFlags, "yes" | "print">,
+): Promise<void> => {
   for (const program of plan.programs) io.out(describeProgram(program));
   const names = plan.programs.map(({ name }) => name).join(", ");
   if (!plan.isChanged) {

@@ -59,7 +59,7 @@ interface InitOptions {
   readonly extend: (template: string) => Promise<string>;
 }
 
-/** Writes the commented configuration file; an existing one is never touched. Returns whether it was written. */
+/** Writes the commented configuration file; an existing one is never touched. Returns the text that was written; undefined if it was printed. */
 export const runInit = async (
   path: string,
   disk: InitDisk,

@@ -1,3 +1,4 @@
+import { plural } from "../base/text.ts";
 import { bold, type Io } from "./io.ts";
 import { createProgressBar, type IndexProgress } from "./progress-bar.ts";
 
@@ -18,8 +19,6 @@ interface Indexer {
     onProgress?: (progress: IndexProgress) => void,
   ): Promise<Report>;
 }
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const summarize = ({ files, chunks, added, changed, removed, readBytes, tookMs }: Report): string => {
   const changes = [

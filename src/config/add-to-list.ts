@@ -105,7 +105,7 @@ const applyOne = (text: string, addition: Addition): string => {
 type Tree = Record<string, unknown>;
 
 /** What the file must say afterwards. */
-const expected = (text: string, additions: readonly Addition[]): Tree => {
+const addToValues = (text: string, additions: readonly Addition[]): Tree => {
   const values: Tree = parse(text);
   for (const { table, name, items, otherwise } of additions) {
     let at = values;
@@ -129,7 +129,7 @@ export const addToLists = (text: string, additions: readonly Addition[]): string
   const wanted = additions.filter(({ items }) => items.length > 0);
   try {
     const edited = wanted.reduce(applyOne, text);
-    if (isDeepStrictEqual(plain(parse(edited)), plain(expected(text, wanted)))) return edited;
+    if (isDeepStrictEqual(plain(parse(edited)), plain(addToValues(text, wanted)))) return edited;
   } catch {
     // Reported below: the file was valid before.
   }

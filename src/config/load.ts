@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
+import { systemErrorCode } from "../base/system-error.ts";
 import { type Environment, readEnvironment, unknownVariables } from "./environment.ts";
 import type { Layer, Origin, Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
@@ -72,8 +73,8 @@ const readFile = async (
   try {
     text = await request.disk.readText(path);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
-    throw refuse([`${name}: the config file cannot be read${code}`], error);
+    const code = systemErrorCode(error);
+    throw refuse([`${name}: the config file cannot be read${code ? ` (${code})` : ""}`], error);
   }
   if (text === undefined) return undefined;
   // Many workspaces have no file: they start without the parser.

@@ -1,4 +1,4 @@
-/** A kind of project: the files that tell it, and the programs that people use in it. */
+/** A kind of project: the files by which it is recognized, and the programs that people use in it. */
 interface Preset {
   readonly name: string;
   /** Any of these in the workspace. */

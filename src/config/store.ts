@@ -23,7 +23,7 @@ interface StoreParts {
   readonly onError: (error: LlmcError) => void;
 }
 
-const differing = (one: Loaded, other: Loaded): string[] =>
+const findDifferences = (one: Loaded, other: Loaded): string[] =>
   [...ENTRIES.keys()].filter(
     (key) => JSON.stringify(valueAt(one.config, key)) !== JSON.stringify(valueAt(other.config, key)),
   );
@@ -32,7 +32,7 @@ const waitsFor = ({ waiting, workspaceFile }: Loaded): string =>
   JSON.stringify([waiting, workspaceFile?.digests]);
 
 /** `next`, with the keys in `kept` as they are in `current`. */
-const keeping = (current: Loaded, next: Loaded, kept: ReadonlySet<string>): Loaded => {
+const keepValues = (current: Loaded, next: Loaded, kept: ReadonlySet<string>): Loaded => {
   const sourceOf = (key: string): Loaded => (kept.has(key) ? current : next);
   const keys = [...ENTRIES.keys()];
   return {
@@ -48,7 +48,9 @@ const isSame = (one: Outcome, other: Outcome): boolean => {
   if ("error" in one || "error" in other) {
     return "error" in one && "error" in other && one.error.message === other.error.message;
   }
-  return differing(one.loaded, other.loaded).length === 0 && waitsFor(one.loaded) === waitsFor(other.loaded);
+  return (
+    findDifferences(one.loaded, other.loaded).length === 0 && waitsFor(one.loaded) === waitsFor(other.loaded)
+  );
 };
 
 const SETTLE_MS = 50;
@@ -99,9 +101,9 @@ export const createConfigStore = ({ load, first, onError }: StoreParts) => {
     }
     const { loaded } = outcome;
     const previous = current;
-    const needsRestart = differing(loaded, previous).filter((key) => ENTRIES.get(key)?.option.restart);
-    const next = keeping(previous, loaded, new Set(needsRestart));
-    const change = { changed: differing(next, previous), needsRestart };
+    const needsRestart = findDifferences(loaded, previous).filter((key) => ENTRIES.get(key)?.option.restart);
+    const next = keepValues(previous, loaded, new Set(needsRestart));
+    const change = { changed: findDifferences(next, previous), needsRestart };
     const isNews =
       change.changed.length > 0 ||
       needsRestart.join() !== waiting.join() ||

@@ -1,4 +1,5 @@
 import { parse, TomlError } from "smol-toml";
+import { isRecord } from "../base/is-record.ts";
 import { checkValue, typeName } from "./check-value.ts";
 import type { Layer } from "./layer.ts";
 import { neverHadEffect } from "./removed-keys.ts";
@@ -32,7 +33,7 @@ const KNOWN_TABLES: ReadonlySet<string> = new Set(
 );
 
 const isTable = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  isRecord(value) && !(value instanceof Date);
 
 const showPath = (path: readonly string[]): string =>
   path.map((part) => (/^[\w-]+$/.test(part) ? part : `'${part}'`)).join(".");

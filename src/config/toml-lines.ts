@@ -1,6 +1,6 @@
 import type { TomlPath } from "./toml-tree.ts";
 
-/** The line of a key, a table or a list item; nothing when it cannot be told. */
+/** The line of a key, a table or a list item; undefined if it is not known. */
 export type LineOf = (path: TomlPath) => number | undefined;
 
 /** Loaded only here: a start without origins or errors does not pay for the second parser. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { isRecord } from "../base/is-record.ts";
 import { trustFolder } from "./user-folders.ts";
 
 /** Where trust records lie; the wiring reaches the disk for it. */
@@ -19,25 +20,22 @@ export interface TrustRecord {
   readonly digests: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isGrant = (value: unknown): boolean =>
   ["boolean", "number", "string"].includes(typeof value) ||
   (Array.isArray(value) && value.every((item) => typeof item === "string"));
 
 const isDigests = (value: unknown): boolean =>
-  isTable(value) &&
+  isRecord(value) &&
   Object.values(value).every((digest) => typeof digest === "string" && /^[0-9a-f]{64}$/.test(digest));
 
-const isRecord = (value: unknown): value is TrustRecord =>
-  isTable(value) &&
+const isTrustRecord = (value: unknown): value is TrustRecord =>
+  isRecord(value) &&
   Object.keys(value).toSorted().join() === "digests,values,version,workspace" &&
   value["version"] === 1 &&
   typeof value["workspace"] === "string" &&
-  isTable(value["values"]) &&
+  isRecord(value["values"]) &&
   Object.values(value["values"]).every(isGrant) &&
-  isTable(value["digests"]) &&
+  isRecord(value["digests"]) &&
   Object.values(value["digests"]).every(isDigests);
 
 export const trustFile = (stateFolder: string, workspace: string): string =>
@@ -46,7 +44,7 @@ export const trustFile = (stateFolder: string, workspace: string): string =>
 export const parseTrustRecord = (text: string): TrustRecord | undefined => {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return isTrustRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { toLlmcError } from "../base/error.ts";
+import { baseName } from "../base/paths.ts";
 import { exitStatus } from "../host/run/contract.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
@@ -6,7 +7,6 @@ import { allow } from "./allowance.ts";
 import { firstAnswerTokens } from "./asked-lines.ts";
 import { commandText } from "./command-label.ts";
 import type { Session } from "./contract.ts";
-import { deadlineNote } from "./deadline-note.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
@@ -47,6 +47,20 @@ interface Finished extends ShownOutput {
   readonly left: number | undefined;
   readonly deadlineNote: string | undefined;
 }
+
+/** What ended a command that ran too long, and what gives it more time. */
+const describeDeadline = (
+  asked: number | undefined,
+  { enabled, timeoutSeconds, maxTimeoutSeconds }: EnvelopeSettings,
+): string => {
+  const wanted = asked ?? (enabled ? timeoutSeconds : maxTimeoutSeconds);
+  if (wanted >= maxTimeoutSeconds)
+    return `stopped after ${maxTimeoutSeconds} s, the limit of mcp.tools.exec_timeout, which the operator can raise`;
+  const longer = `timeout may be up to ${maxTimeoutSeconds} (mcp.tools.exec_timeout)`;
+  return asked === undefined
+    ? `stopped after ${wanted} s (mcp.te.timeout); ${longer}`
+    : `stopped after ${wanted} s, as asked; ${longer}`;
+};
 
 const resultOf = (finished: Finished): EnvelopeResult => {
   const { call, session, launched, shown, real, handle, exitCode, latencyMs, shownTokens, left } = finished;
@@ -132,8 +146,7 @@ const showOutput = async (
       ? undefined
       : await tolerate(parts, "summary", async () => {
           const [program, ...args] = sole;
-          const name = program.slice(program.lastIndexOf("/") + 1);
-          const ran = { argv: [name, ...args] as const, exitCode: exitStatus(launched) };
+          const ran = { argv: [baseName(program), ...args] as const, exitCode: exitStatus(launched) };
           return summarize(ran, output, launched.timedOut, maxTokens);
         });
   const shown = summary ?? plainPage(output, maxTokens, plain);
@@ -200,7 +213,7 @@ const run = async (
       latencyMs,
       shownTokens,
       left,
-      deadlineNote: launched.timedOut ? deadlineNote(call.timeoutSeconds, settings) : undefined,
+      deadlineNote: launched.timedOut ? describeDeadline(call.timeoutSeconds, settings) : undefined,
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -14,7 +14,7 @@ const STDOUT_CHARS = 30_000;
 const STDERR_CHARS = 8_000;
 
 /** The beginning, in whole lines where a line ends in its second half. */
-const beginning = (text: string, maxChars: number): string => {
+const takeBeginning = (text: string, maxChars: number): string => {
   if (text.length <= maxChars) return text;
   const cut = text.slice(0, maxChars);
   const lineEnd = cut.lastIndexOf("\n") + 1;
@@ -25,7 +25,7 @@ const beginning = (text: string, maxChars: number): string => {
 export const realOutput = (output: Output, shown: Shown): RealOutput => {
   if (shown.mode === "raw") return { stdout: shown.stdout, stderr: shown.stderr, truncated: shown.truncated };
   const [stdout, stderr] = [output.stdout(false), output.stderr()];
-  const [out, err] = [beginning(stdout, STDOUT_CHARS), beginning(stderr, STDERR_CHARS)];
+  const [out, err] = [takeBeginning(stdout, STDOUT_CHARS), takeBeginning(stderr, STDERR_CHARS)];
   const truncated = output.isLong || out.length < stdout.length || err.length < stderr.length;
   return { stdout: out, stderr: err, truncated };
 };

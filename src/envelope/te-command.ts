@@ -14,7 +14,7 @@ interface TeCommandParts {
   readonly handles: Pick<Handles, "readChunk" | "list">;
   readonly usage: Pick<Usage, "summary">;
   readonly isEnabled: () => boolean;
-  /** Names to use if nobody said who runs a command. */
+  /** Names to use if it is not known who runs a command. */
   readonly defaults: () => { readonly agentId: string; readonly model: string };
   readonly version: string;
   /** The program of a line and its arguments; undefined where the line is more than one program. */
@@ -82,7 +82,7 @@ export const serveTeCommand = (parts: TeCommandParts): Envelope => ({
         ? await parts.single({ command: call.command, cwd: call.cwd, may: session.may }, signal)
         : { command: call.command, cwd: call.cwd };
     if (found === undefined) {
-      // A line of several programs is told in few tokens anyway.
+      // A line of several programs is summarized anyway.
       const command = commandText(call.command).replace(LEADING_TE, "");
       return parts.envelope.run({ ...call, command }, session, signal);
     }

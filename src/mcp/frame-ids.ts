@@ -5,7 +5,7 @@ type Id = string | number;
 /** The ids to answer to: null for a request whose id is unknown; empty if no answer is expected. */
 export type Ids = readonly (Id | null)[];
 
-/** What tells whether a message expects an answer, and under which id. */
+/** The parts of a message that decide whether it expects an answer, and under which id. */
 interface Envelope {
   id: Id | null;
   hasMethod: boolean;

@@ -1,3 +1,4 @@
+import { isRecord } from "../base/is-record.ts";
 import { canonicalName } from "../core/modes.ts";
 import type { PublishedTool } from "../core/publish.ts";
 
@@ -8,9 +9,6 @@ interface Mirrored {
   readonly path: readonly string[];
   readonly header: string;
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Arguments that a schema declares (`x-mcp-header`) to be repeated in a header, where intermediaries can read them. */
 const mirroredIn = (schema: unknown, path: readonly string[] = []): readonly Mirrored[] => {

@@ -7,6 +7,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { LlmcError } from "../base/error.ts";
+import { isRecord } from "../base/is-record.ts";
 import type { CallResult } from "../core/call.ts";
 import { QuestionsAsked } from "../core/contract.ts";
 import type { Core, ListKind } from "../core/core.ts";
@@ -38,9 +39,6 @@ const CAPABILITIES = {
   completions: {},
   logging: {},
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const renderResult = (
   result: Exclude<CallResult, { kind: "questions" }>,

@@ -86,7 +86,7 @@ const findJavaScript = async ({ read }: Surroundings): Promise<RunnerName | unde
   return "jest" in installed ? "jest" : undefined;
 };
 
-/** Paths that were asked for tell which of several languages is meant. */
+/** The requested paths decide which of several languages is meant. */
 const languageOf = (paths: readonly string[]): "python" | "javascript" | "rust" | "go" | undefined => {
   const [path = ""] = paths;
   if (/\.py(?:::|$)/.test(path)) return "python";

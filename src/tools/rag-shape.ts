@@ -90,13 +90,13 @@ export const srcOf = ({
 /** Below this, a snippet may have nothing to do with the question, and says how well it fits. */
 const WEAK = 0.5;
 
-const rounded = (score: number): number => Math.round(score * 1000) / 1000;
+const round = (score: number): number => Math.round(score * 1000) / 1000;
 
 export const toSnippet = (snippet: Snippet) => ({
   text: snippet.text,
   src: srcOf(snippet),
-  score: rounded(snippet.score),
-  relevance: rounded(snippet.relevance),
+  score: round(snippet.score),
+  relevance: round(snippet.relevance),
 });
 
 /** `src/a.ts#L1-L9`, and how well it fits where that is little. */
@@ -171,7 +171,7 @@ export const toMentions = ({ total, unresolved, files, isCut }: Mentions): z.inf
   files: files.map(({ path, count, lines }) => ({ path, count, lines: [...lines] })),
 });
 
-/** Of the files that mention a name, so many are shown; the rest is counted. */
+/** How many of the files that mention a name are shown; the rest is counted. */
 const MAX_MENTIONED = 8;
 
 /** `lib/reply.js 12, lib/route.js 3` with lines where nothing else says where to look. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Unread } from "../host/read/unread.ts";
 
-/** What could not be read, in the results of tools that search and list; left out where there is nothing to tell. */
+/** What could not be read, in the results of tools that search and list; left out if everything could be read. */
 export const unreadShape = z
   .object({
     total: z.int(),

@@ -2,7 +2,9 @@ import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error-table.ts";
+import { isRecord } from "../../base/is-record.ts";
 import { isInside } from "../../base/paths.ts";
+import { systemErrorCode } from "../../base/system-error.ts";
 import { findClient } from "./clients.ts";
 import { jsoncSnippet, readJsonc, removeJsonc, setJsonc } from "./jsonc-edit.ts";
 import {
@@ -70,9 +72,6 @@ const refuse = (file: string, reason: string): never => {
   });
 };
 
-const systemCode = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
-
 /** What the system's refusal of a file means; ENOTREG and EFBIG are the disk's own. */
 const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EISDIR: ["is_directory", "is a folder, where the client's settings should be"],
@@ -90,7 +89,7 @@ const withFile = async <T>(file: string, work: () => Promise<T>): Promise<T> => 
   try {
     return await work();
   } catch (error) {
-    const [code, reason] = REFUSALS[String(systemCode(error))] ?? [];
+    const [code, reason] = REFUSALS[systemErrorCode(error) ?? ""] ?? [];
     if (code === undefined) throw error;
     throw new LlmcError(code, `${file} ${reason}.`, {
       hint: "It is as it was. Put it right and run the command again, or add the entry that --print shows by hand.",
@@ -99,9 +98,6 @@ const withFile = async <T>(file: string, work: () => Promise<T>): Promise<T> => 
     });
   }
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Divides settings into the server at the path and everything else. */
 const divide = (settings: unknown, [outer, inner]: Target["path"]) => {

@@ -1,3 +1,4 @@
+import { baseName } from "../../base/paths.ts";
 import { summarizeAnyProgram } from "./any-program.ts";
 import { cat } from "./cat.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
@@ -9,12 +10,12 @@ import { settle } from "./settle.ts";
 import { tests } from "./tests.ts";
 import { tree } from "./tree.ts";
 
-/** Every program whose output we know how to tell in fewer tokens. */
+/** Every program whose output can be summarized. */
 export const enrichers: readonly Enricher[] = [grep, cat, find, ls, tree, git, tests];
 
 /** Enrichers know programs without the version in their names: python3.11. */
 export const enricherFor = ([program]: Ran["argv"]): Enricher | undefined => {
-  const name = program.slice(program.lastIndexOf("/") + 1);
+  const name = baseName(program);
   const bare = name.replace(/[-.]?\d+(?:\.\d+){0,3}$/, "");
   return enrichers.find(({ programs }) => programs.includes(name) || programs.includes(bare));
 };

@@ -1,4 +1,6 @@
-import { counted, looksBinary, splitLines } from "../text/lines.ts";
+import { baseName } from "../../base/paths.ts";
+import { plural } from "../../base/text.ts";
+import { looksBinary, splitLines } from "../text/lines.ts";
 import { fits } from "./budget.ts";
 import type { Enricher } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
@@ -19,9 +21,9 @@ export const cat: Enricher = {
     }
     if (fits(ran.stdout, limits)) return undefined;
     const lines = splitLines(ran.stdout);
-    const program = ran.argv[0].slice(ran.argv[0].lastIndexOf("/") + 1);
+    const program = baseName(ran.argv[0]);
     const head = program === "tail" ? HEAD_SHARE.tail : program === "head" ? HEAD_SHARE.head : HEAD_SHARE.cat;
-    const title = `[${ran.cut ? "at least " : ""}${counted(lines.length, "line")}]`;
+    const title = `[${ran.cut ? "at least " : ""}${plural(lines.length, "line")}]`;
     const { text } = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head });
     return { text: `${title}\n${text}`, matchCount: null, truncated: true };
   },

@@ -26,7 +26,7 @@ export interface Enriched {
   readonly matchCount: number | null;
   /** Something of the output is not in `text`, so a handle to the whole is needed. */
   readonly truncated: boolean;
-  /** Where something is left out: only details of what is told, and nothing that was listed or failed. */
+  /** Where something is left out: only details of what is shown, and nothing that was listed or failed. */
   readonly keepsAll?: boolean;
   /** The report of a test run. */
   readonly tests?: TestReport;

@@ -1,4 +1,5 @@
-import { counted, plainText, splitLines } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { plainText, splitLines } from "../text/lines.ts";
 import type { Enricher } from "./contract.ts";
 import { summarizePaths } from "./path-list.ts";
 
@@ -33,7 +34,7 @@ export const find: Enricher = {
     const others = program.endsWith("find") ? OTHER_OUTPUT : FD_OTHER_OUTPUT;
     if (args.some((arg) => others.has(arg))) return undefined;
     const paths = splitLines(plainText(ran.stdout));
-    const title = `${ran.cut ? "at least " : ""}${counted(paths.length, "path")}`;
+    const title = `${ran.cut ? "at least " : ""}${plural(paths.length, "path")}`;
     return { ...summarizePaths(paths, limits, title), matchCount: paths.length };
   },
 };

@@ -1,4 +1,5 @@
-import { counted, shorten } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { shorten } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 
@@ -46,9 +47,9 @@ export const summarizeBlame = (
   const left = pieces.slice(shown).filter((piece) => /^\d+ /.test(piece)).length;
   return {
     text: [
-      `[${counted(lines.length, "line")} by ${counted(commits.size, "commit")}]`,
+      `[${plural(lines.length, "line")} by ${plural(commits.size, "commit")}]`,
       ...pieces.slice(0, shown),
-      ...(shown === pieces.length ? [] : [`[the last ${counted(left, "line")} left out]`]),
+      ...(shown === pieces.length ? [] : [`[the last ${plural(left, "line")} left out]`]),
     ].join("\n"),
     // Times of day and repeated dates are not there.
     truncated: true,

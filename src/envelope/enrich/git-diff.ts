@@ -1,4 +1,5 @@
-import { counted, shorten } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { shorten } from "../text/lines.ts";
 import { estimateTokens } from "../text/token-estimate.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
@@ -86,9 +87,9 @@ export const summarizeDiff = (lines: readonly string[], limits: EnrichLimits): D
   const stats = files.map(renderStat);
   const listed = countFitting(stats, limits.maxTokens * 0.4);
   const head = [
-    `[${counted(files.length, "file")} changed, +${added} -${removed}]`,
+    `[${plural(files.length, "file")} changed, +${added} -${removed}]`,
     ...stats.slice(0, listed),
-    ...(listed < stats.length ? [`[and ${counted(stats.length - listed, "more file")}]`] : []),
+    ...(listed < stats.length ? [`[and ${plural(stats.length - listed, "more file")}]`] : []),
   ];
   const ordered = [...files].sort((a, b) => Number(GENERATED.test(a.path)) - Number(GENERATED.test(b.path)));
   const pieces = ordered.filter(({ hunks }) => hunks.length > 0).flatMap(renderFile);
@@ -98,7 +99,7 @@ export const summarizeDiff = (lines: readonly string[], limits: EnrichLimits): D
   const last = pieces[shown - 1]?.startsWith("--- ") === true && shown < pieces.length ? shown - 1 : shown;
   const hunks = files.reduce((sum, file) => sum + file.hunks.length, 0);
   const hunksShown = pieces.slice(0, last).filter((piece) => piece.startsWith("@@")).length;
-  const rest = hunksShown < hunks ? [`[${hunks - hunksShown} of ${counted(hunks, "hunk")} left out]`] : [];
+  const rest = hunksShown < hunks ? [`[${hunks - hunksShown} of ${plural(hunks, "hunk")} left out]`] : [];
   return {
     text: [...head, ...pieces.slice(0, last), ...rest].join("\n"),
     files: files.length,

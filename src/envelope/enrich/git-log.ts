@@ -1,4 +1,5 @@
-import { counted, shorten } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { shorten } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 import { readDiff } from "./git-diff.ts";
@@ -84,7 +85,7 @@ export const summarizeLog = (
     const more = files.length > MAX_FILES ? [` [+${files.length - MAX_FILES}]`] : [];
     return [renderCommit(commit, isOneAuthor), ...files.slice(0, MAX_FILES), ...more].join("\n");
   });
-  const head = `[${counted(commits.length, "commit")}${isOneAuthor ? `, all by ${[...authors][0]}` : ""}]`;
+  const head = `[${plural(commits.length, "commit")}${isOneAuthor ? `, all by ${[...authors][0]}` : ""}]`;
   const shown = countFitting(pieces, limits.maxTokens - 40);
   const last = commits.at(-1);
   const rest =

@@ -1,4 +1,4 @@
-import { counted } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 import { summarizePaths } from "./path-list.ts";
@@ -47,7 +47,7 @@ const renderSection = ({ name, entries }: Section, room: number, limits: EnrichL
   const summary = summarizePaths(
     paths,
     { ...limits, maxTokens: Math.floor(room) },
-    counted(paths.length, "file"),
+    plural(paths.length, "file"),
   );
   return [`${name}: ${summary.text}`, true];
 };

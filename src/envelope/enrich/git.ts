@@ -1,4 +1,5 @@
-import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { plainText, shorten, splitLines } from "../text/lines.ts";
 import { estimateTokens } from "../text/token-estimate.ts";
 import { fits } from "./budget.ts";
 import { cat } from "./cat.ts";
@@ -47,7 +48,7 @@ const diff = (
     return { text, matchCount: files, truncated };
   }
   return args.includes("--name-only")
-    ? { ...summarizePaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length }
+    ? { ...summarizePaths(lines, limits, plural(lines.length, "file")), matchCount: lines.length }
     : undefined;
 };
 
@@ -80,7 +81,7 @@ const log = (
   if (!args.includes("--oneline") || args.includes("--graph")) return undefined;
   const isCommit = (line: string): boolean => /^[0-9a-f]{4,64} /.test(line);
   if (!lines.every(isCommit)) return undefined;
-  const title = `[${counted(lines.length, "commit")}]`;
+  const title = `[${plural(lines.length, "commit")}]`;
   const summary = headAndTail(lines, { ...limits, maxTokens: limits.maxTokens - 10 }, { head: 0.9 });
   return { text: `${title}\n${summary.text}`, matchCount: lines.length, truncated: summary.truncated };
 };
@@ -111,7 +112,7 @@ const summarizeGit = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
     case "ls-files":
       return args.some((arg) => /^-(?:s|-stage|-eol|z|t|v)$/.test(arg))
         ? undefined
-        : { ...summarizePaths(lines, limits, counted(lines.length, "file")), matchCount: lines.length };
+        : { ...summarizePaths(lines, limits, plural(lines.length, "file")), matchCount: lines.length };
     default:
       return undefined;
   }

@@ -1,4 +1,5 @@
-import { counted, plainText, shorten, splitLines } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { plainText, shorten, splitLines } from "../text/lines.ts";
 import { estimateTokens } from "../text/token-estimate.ts";
 import { type Arguments, hasAny, parseArguments } from "./arguments.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
@@ -14,7 +15,7 @@ const RG_VALUES =
 
 const isRecursive = (args: Arguments): boolean => hasAny(args, "r R recursive dereference-recursive");
 
-/** Whether the lines begin with file names: told by the options, and for one operand by the lines themselves. */
+/** Whether the lines begin with file names: the options decide, and for one operand the lines themselves. */
 const namesFiles = (program: string, args: Arguments, lines: readonly string[]): boolean => {
   if (hasAny(args, program === "rg" ? "I no-filename" : "h no-filename")) return false;
   if (hasAny(args, "H with-filename vimgrep null") || program === "git") return true;
@@ -117,7 +118,7 @@ const summarizeMany = (files: readonly FileHits[], head: string, limits: EnrichL
   return [
     head,
     ...rendered.slice(0, shown),
-    `[in ${counted(rest.length, "more file")}; matches by folder:]`,
+    `[in ${plural(rest.length, "more file")}; matches by folder:]`,
     summarizeFolders(foldersOf(rest), room * 0.3),
   ].join("\n");
 };
@@ -126,7 +127,7 @@ const summarizeMatches = ({ hits, others }: GrepLines, limits: EnrichLimits, cut
   const files = byFile(hits);
   const total = files.reduce((sum, { matches }) => sum + matches, 0);
   const isNamed = files.some(({ path }) => path !== "");
-  const head = `[${cut ? "at least " : ""}${counted(total, "match", "matches")}${isNamed ? ` in ${counted(files.length, "file")}` : ""}]`;
+  const head = `[${cut ? "at least " : ""}${plural(total, "match", "matches")}${isNamed ? ` in ${plural(files.length, "file")}` : ""}]`;
   const ways = (files.length * 3 > limits.maxTokens ? [] : WAYS).map(
     ([maxRows, maxChars]) =>
       () =>
@@ -152,9 +153,9 @@ const summarizeCounts = (lines: readonly string[], limits: EnrichLimits): Enrich
   const found = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
   const rendered = found.map(({ path, count }) => `${path}:${count}`);
   const empty = rows.length - found.length;
-  const head = `[${counted(total, "match", "matches")} in ${counted(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
+  const head = `[${plural(total, "match", "matches")} in ${plural(found.length, "file")}${empty === 0 ? "" : `; ${empty} files without one not listed`}]`;
   const shown = countFitting(rendered, limits.maxTokens - 60);
-  const rest = rendered.length === shown ? [] : [`[and ${counted(rendered.length - shown, "more file")}]`];
+  const rest = rendered.length === shown ? [] : [`[and ${plural(rendered.length - shown, "more file")}]`];
   return {
     text: [head, ...rendered.slice(0, shown), ...rest].join("\n"),
     matchCount: total,
@@ -175,7 +176,7 @@ export const summarizeSearch = (
   const listsFiles = "l files-with-matches L files-without-match name-only";
   if (hasAny(parsed, program === "rg" ? "l files-with-matches files-without-match files" : listsFiles)) {
     const paths = lines.flatMap((line) => line.split("\0")).filter((path) => path !== "");
-    return { ...summarizePaths(paths, limits, counted(paths.length, "file")), matchCount: paths.length };
+    return { ...summarizePaths(paths, limits, plural(paths.length, "file")), matchCount: paths.length };
   }
   if (hasAny(parsed, "c count count-matches")) return summarizeCounts(lines, limits);
   const found = read(program, parsed, lines);

@@ -48,7 +48,7 @@ const notable = (middle: readonly Folded[], matters: RegExp | undefined, limits:
       ];
 };
 
-/** The beginning and the end of a long text, with what is left out said in between, by line numbers. */
+/** The beginning and the end of a long text, with the numbers of the omitted lines in between. */
 export const headAndTail = (
   lines: readonly string[],
   limits: EnrichLimits,

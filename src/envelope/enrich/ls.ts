@@ -1,4 +1,5 @@
-import { counted, plainText, splitLines } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
+import { plainText, splitLines } from "../text/lines.ts";
 import { hasAny, parseArguments } from "./arguments.ts";
 import { firstThatFits } from "./budget.ts";
 import type { Enriched, Enricher, EnrichLimits } from "./contract.ts";
@@ -9,7 +10,7 @@ const VALUES = "ITw ignore tabsize width sort time color format hide block-size 
 
 const isExecutable = (mode: string): boolean => mode.startsWith("-") && /[xs]/.test(mode.slice(1));
 
-/** What is said once for all, because most entries have it. */
+/** What is shown once, because most entries have it. */
 interface Usual {
   readonly owner: string;
   /** By the type of entry: `d`, `-` … */
@@ -78,7 +79,7 @@ const summarizeLong = (listings: readonly LongListing[], limits: EnrichLimits): 
     ...renderMode("d", "folders"),
     ...renderMode("-", "files"),
   ];
-  const head = `[${[counted(all.length, "entry", "entries"), ...same].join("; ")}]`;
+  const head = `[${[plural(all.length, "entry", "entries"), ...same].join("; ")}]`;
   const rows = (maxEntries: number): string[] =>
     listings.flatMap(({ folder, entries }) => {
       const shown = entries.slice(0, maxEntries).map((entry) => renderEntry(entry, usual));
@@ -101,7 +102,7 @@ const summarizeNames = (listings: readonly Listing[], limits: EnrichLimits): Enr
       .map((name) => (folder === "" ? name : `${folder.replace(/\/$/, "")}/${name}`)),
   );
   return {
-    ...summarizePaths(names, limits, counted(names.length, "entry", "entries")),
+    ...summarizePaths(names, limits, plural(names.length, "entry", "entries")),
     matchCount: names.length,
   };
 };

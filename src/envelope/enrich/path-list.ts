@@ -1,4 +1,4 @@
-import { counted } from "../text/lines.ts";
+import { plural } from "../../base/text.ts";
 import { countFitting, firstThatFits } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 
@@ -58,7 +58,7 @@ export const summarizeFolders = (
   };
   const cutTo = (all: readonly string[]): string => {
     const shown = countFitting(all.slice(0, MAX_FOLDERS), maxTokens - 12);
-    const rest = all.length === shown ? [] : [`[and ${counted(all.length - shown, "more folder")}]`];
+    const rest = all.length === shown ? [] : [`[and ${plural(all.length - shown, "more folder")}]`];
     return [...all.slice(0, shown), ...rest].join("\n");
   };
   let deeper = rows(99);

@@ -1,7 +1,8 @@
 import { renderTestFailure } from "../../base/test-failure.ts";
+import { plural } from "../../base/text.ts";
 import type { TestReport } from "../test-runners/contract.ts";
 import { parsersFor } from "../test-runners/which.ts";
-import { counted, plainText } from "../text/lines.ts";
+import { plainText } from "../text/lines.ts";
 import { summarizeLongText } from "./any-program.ts";
 import { countFitting } from "./budget.ts";
 import type { Enricher, EnrichLimits } from "./contract.ts";
@@ -9,7 +10,7 @@ import type { Enricher, EnrichLimits } from "./contract.ts";
 /** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
 const renderTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {
   const totals = [
-    ...(errors > 0 ? [counted(errors, "error")] : []),
+    ...(errors > 0 ? [plural(errors, "error")] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     `${passed} passed`,
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
@@ -17,7 +18,7 @@ const renderTotals = ({ runner, failed, errors, passed, skipped, notes }: TestRe
   return `${runner}: ${[totals.join(", "), ...notes.filter((note) => note !== "")].join("; ")}`;
 };
 
-/** Failures first, passes only counted; and whether every failure is told. */
+/** Failures first, passes only counted; and whether every failure is shown. */
 const summarizeTests = (report: TestReport, limits: EnrichLimits): readonly [string, boolean] => {
   const failures = report.failures.map(renderTestFailure);
   const shown = countFitting(failures, limits.maxTokens - 80);
@@ -28,7 +29,7 @@ const summarizeTests = (report: TestReport, limits: EnrichLimits): readonly [str
     ...failures.slice(0, shown),
     ...(rest.length === 0
       ? []
-      : [`[and ${counted(rest.length, "more failure")}: ${names.join("; ").slice(0, 200)}]`]),
+      : [`[and ${plural(rest.length, "more failure")}: ${names.join("; ").slice(0, 200)}]`]),
   ].join("\n");
   return [text, rest.length === 0];
 };

@@ -1,3 +1,4 @@
+import { baseName } from "../../base/paths.ts";
 import { parseCargo } from "./cargo.ts";
 import type { ParseTests } from "./contract.ts";
 import { parseGo } from "./go.ts";
@@ -21,8 +22,6 @@ const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   yarn: ["exec", "dlx"],
   npm: ["exec", "x"],
 };
-
-const base = (arg: string): string => arg.slice(arg.lastIndexOf("/") + 1);
 
 const skipOptions = (args: readonly string[]): readonly string[] => {
   const at = args.findIndex((arg) => !arg.startsWith("-"));
@@ -57,7 +56,7 @@ const byProgram = (name: string, rest: readonly string[]): readonly ParseTests[]
 /** The parsers for the output of a command, if it is clearly a test run. */
 export const parsersFor = (argv: readonly string[]): readonly ParseTests[] => {
   const [program = "", ...rest] = argv;
-  const name = base(program);
+  const name = baseName(program);
   const starts = PREFIXES[name];
   if (SCRIPT_RUNNERS.has(name) && isTestScript(rest)) return [...JS_PARSERS, parsePytest];
   if (starts !== undefined) {
@@ -72,7 +71,7 @@ export const parsersFor = (argv: readonly string[]): readonly ParseTests[] => {
   if (name === "node" || name === "nodejs") {
     if (rest.includes("--test")) return [parseNodeTest];
     const [script = "", ...others] = skipOptions(rest);
-    return script.includes("/") ? byProgram(base(script), others) : [];
+    return script.includes("/") ? byProgram(baseName(script), others) : [];
   }
   return byProgram(name, rest);
 };

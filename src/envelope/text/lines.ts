@@ -56,10 +56,6 @@ export const foldRepeats = (lines: readonly string[]): Folded[] => {
   return folded;
 };
 
-/** `3 files`, `1 file`. */
-export const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : nouns}`;
-
 /** Whether the output contains bytes that text never has, as programs, images and archives do. */
 export const looksBinary = (text: string): boolean => {
   const start = text.slice(0, 8192);

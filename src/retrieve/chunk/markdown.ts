@@ -8,7 +8,7 @@ const TABLE_ROW = /^\s*\|.*\|\s*$/;
 const FRONT_MATTER = /^(?:---|\+\+\+)\s*$/;
 
 /** Row that closes the block that opens at `row`, or the last one. */
-const closing = (lines: Lines, row: number, closes: (text: string) => boolean): number => {
+const findClosing = (lines: Lines, row: number, closes: (text: string) => boolean): number => {
   for (let at = row + 1; at < lines.count; at++) if (closes(rowText(lines, at))) return at;
   return lines.count - 1;
 };
@@ -22,7 +22,7 @@ export const markdownStructure = (lines: Lines): Structure => {
   let row = 0;
   const front = lines.count > 0 ? FRONT_MATTER.exec(rowText(lines, 0)) : null;
   if (front !== null) {
-    const end = closing(lines, 0, (text) => text.trim() === front[0].trim());
+    const end = findClosing(lines, 0, (text) => text.trim() === front[0].trim());
     if (end < lines.count - 1 || rowText(lines, end).trim() === front[0].trim()) {
       blocks.push({ from: 0, to: end });
       row = end + 1;
@@ -32,7 +32,7 @@ export const markdownStructure = (lines: Lines): Structure => {
     const text = rowText(lines, row);
     const fence = FENCE.exec(text)?.[1];
     if (fence !== undefined) {
-      const end = closing(lines, row, (other) => {
+      const end = findClosing(lines, row, (other) => {
         const close = FENCE.exec(other)?.[1];
         return (
           close !== undefined &&
@@ -58,7 +58,7 @@ export const markdownStructure = (lines: Lines): Structure => {
       continue;
     }
     if (TABLE_ROW.test(text)) {
-      const end = closing(lines, row, (other) => !TABLE_ROW.test(other));
+      const end = findClosing(lines, row, (other) => !TABLE_ROW.test(other));
       const to = TABLE_ROW.test(rowText(lines, end)) ? end : end - 1;
       blocks.push({ from: row, to });
       row = to;

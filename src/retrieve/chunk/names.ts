@@ -15,7 +15,7 @@ const namedChildOf = (tree: SyntaxTree, node: SyntaxNode, types: RegExp): Syntax
   tree.namedChildrenOf(node).find((child) => types.test(tree.typeOf(child)));
 
 /** The innermost declarator of a C declaration: `*(*fp)(int)` gives `fp`. */
-const declared = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
+const findDeclared = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
   let at: SyntaxNode | undefined = node;
   for (let depth = 0; at !== undefined && depth < 12; depth++) {
     if (/identifier$|_name$|^operator_cast$/.test(tree.typeOf(at))) return at;
@@ -61,7 +61,7 @@ const elixirName = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined 
   return at;
 };
 
-const assigned = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
+const findAssigned = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
   const left = tree.childOf(node, "left") ?? tree.childOf(node, "lhs") ?? tree.namedChildrenOf(node)[0];
   if (left === undefined) return undefined;
   const target = tree.typeOf(left) === "variable_list" ? tree.namedChildrenOf(left)[0] : left;
@@ -96,16 +96,16 @@ export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Name
       return named(field("name") ?? firstIdentifier(tree, node));
     case "declarator": {
       const declarator = field("declarator");
-      return named(declarator && declared(tree, declarator));
+      return named(declarator && findDeclared(tree, declarator));
     }
     case "function-declarator": {
       const declarator = field("declarator");
       return declarator !== undefined && /\(/.test(textOf(tree, declarator))
-        ? named(declared(tree, declarator))
+        ? named(findDeclared(tree, declarator))
         : undefined;
     }
     case "assigned":
-      return named(assigned(tree, node));
+      return named(findAssigned(tree, node));
     case "constant": {
       const left = field("left");
       return left !== undefined && tree.typeOf(left) === "constant" ? named(left) : undefined;

@@ -4,7 +4,7 @@ export interface Scored {
 }
 
 /** A bounded heap of the best results; its root is the worst of them. */
-export const topScored = (limit: number) => {
+export const createTopScored = (limit: number) => {
   const ids = new Float64Array(Math.max(0, limit));
   const scores = new Float64Array(Math.max(0, limit));
   let size = 0;

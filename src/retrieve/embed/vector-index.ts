@@ -1,4 +1,4 @@
-import { type Scored, topScored } from "../collections/top-scored.ts";
+import { createTopScored, type Scored } from "../collections/top-scored.ts";
 import { type NearestRows, nearestRows } from "./nearest-rows.ts";
 
 /** Rows fetched per row wanted, in turn, since a filter drops some. After that all rows are compared one by one. */
@@ -83,7 +83,7 @@ export const createVectorIndex = (dimensions: number, native?: NearestRows) => {
       const queryLength = Math.sqrt(squareOf(query, 0, query.length));
       if (queryLength === 0 || limit <= 0) return [];
       const best = (candidates: Iterable<number>): readonly Scored[] => {
-        const top = topScored(Math.min(limit, rowOf.size));
+        const top = createTopScored(Math.min(limit, rowOf.size));
         for (const row of candidates) {
           const id = idOf[row] ?? 0;
           if (isWanted?.(id) ?? true) top.add(id, cosine(query, queryLength, row));

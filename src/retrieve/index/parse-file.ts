@@ -5,13 +5,15 @@ import { type Language, languageOf } from "../../syntax/languages.ts";
 import { parseInputOf } from "../../syntax/parse-input.ts";
 import type { Parsers } from "../../syntax/parsers.ts";
 import { readSyntaxTree, type SyntaxTree } from "../../syntax/syntax-tree.ts";
-import type { Chunk } from "../chunk/chunk.ts";
+import { rowAtoms } from "../chunk/atoms.ts";
+import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import { cutKeyed } from "../chunk/keyed.ts";
+import { toLines } from "../chunk/lines.ts";
 import { cutNotebook } from "../chunk/notebook.ts";
 import { cutProse } from "../chunk/prose.ts";
+import { SIZES } from "../chunk/sizes.ts";
 import { cutSyntax } from "../chunk/syntax-chunks.ts";
-import type { Cut } from "../chunk/to-chunks.ts";
-import { cutWindows } from "../chunk/windows.ts";
+import { type Cut, toChunks } from "../chunk/to-chunks.ts";
 
 export interface SourceFile {
   /** Relative to the workspace, with slashes. */
@@ -31,13 +33,20 @@ export interface ParsedFile {
 const PARTIAL = "very large or generated: only its first chunks are kept";
 const BROKEN = "mostly syntax errors";
 
+/** Plain windows of lines, for text without a parser, cut where blank lines and indentation suggest that something starts. */
+const cutWindows = (text: string, kind: ChunkKind): Cut => {
+  const lines = toLines(text);
+  const atoms = rowAtoms(lines, 0, lines.count - 1);
+  return toChunks({ lines, atoms, outline: [], kind, sizes: SIZES, defining: false });
+};
+
 /** How a file is cut where no grammar is needed. */
 const cutPlain = (text: string, { id, kind }: Language): Cut => {
   if (id === "yaml" || id === "toml" || id === "ini") return cutKeyed(text, id);
   return kind === "prose" ? cutProse(text, id, kind) : cutWindows(text, kind);
 };
 
-const parsed = (language: Language, cut: Cut, symbols: FileSymbols, reason?: string): ParsedFile => ({
+const toParsedFile = (language: Language, cut: Cut, symbols: FileSymbols, reason?: string): ParsedFile => ({
   language: language.id,
   chunks: cut.chunks,
   symbols,
@@ -56,8 +65,8 @@ const symbolsOf = (tree: Tree, language: Language, text: string): FileSymbols =>
 const fromNotebook = (tree: SyntaxTree, language: Language, text: string): ParsedFile => {
   const cut = cutNotebook(tree, text);
   return cut === undefined
-    ? parsed(language, cutWindows(text, "data"), NO_SYMBOLS, "not a notebook of cells")
-    : parsed(language, cut, NO_SYMBOLS);
+    ? toParsedFile(language, cutWindows(text, "data"), NO_SYMBOLS, "not a notebook of cells")
+    : toParsedFile(language, cut, NO_SYMBOLS);
 };
 
 /** Parses a file once: its language, chunks and symbols. Never fails: a file that cannot be parsed is cut into windows of lines. */
@@ -65,21 +74,26 @@ export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<P
   const { text } = source;
   const language = languageOf(source.path, text);
   const input = parseInputOf(language, text);
-  if (input === undefined) return parsed(language, cutPlain(text, language), NO_SYMBOLS);
+  if (input === undefined) return toParsedFile(language, cutPlain(text, language), NO_SYMBOLS);
   const { tree, reason } = await parsers.parse(input.grammar, input.text);
-  if (tree === undefined) return parsed(language, cutWindows(text, language.kind), NO_SYMBOLS, reason);
+  if (tree === undefined) return toParsedFile(language, cutWindows(text, language.kind), NO_SYMBOLS, reason);
   try {
     const syntax = readSyntaxTree(tree, input.text);
     if (language.id === "notebook") return fromNotebook(syntax, language, text);
     const cut = cutSyntax(syntax, input.grammar, text, language.kind);
-    return parsed(
+    return toParsedFile(
       language,
       cut,
       symbolsOf(tree, input.language, input.text),
       cut.broken ? BROKEN : undefined,
     );
   } catch {
-    return parsed(language, cutWindows(text, language.kind), NO_SYMBOLS, "its syntax tree cannot be read");
+    return toParsedFile(
+      language,
+      cutWindows(text, language.kind),
+      NO_SYMBOLS,
+      "its syntax tree cannot be read",
+    );
   } finally {
     tree.delete();
   }

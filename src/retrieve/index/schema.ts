@@ -19,7 +19,7 @@ export const INDEX_TABLES = `
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
-    -- indexed, binary, large or failed.
+    -- indexed, binary, large, unreadable or failed.
     state TEXT NOT NULL,
     size INTEGER NOT NULL,
     -- Of the file as it was read; empty where it cannot be trusted.

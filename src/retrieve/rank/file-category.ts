@@ -1,3 +1,4 @@
+import { baseName } from "../../base/paths.ts";
 import { stem } from "../terms/stem.ts";
 
 /** Files that mention many things and answer few questions, so they rank lower unless the query asks for them. */
@@ -31,7 +32,7 @@ const CAPITAL_TEST = /(?:Tests?|Spec|TestCase|[a-z]IT)\.[a-z]+$|^Test[A-Z]/;
 const CAPITAL_TEST_FOLDER = /[a-z]Tests?\//;
 
 export const categoryOf = (path: string): FileCategory | undefined => {
-  const file = path.slice(path.lastIndexOf("/") + 1);
+  const file = baseName(path);
   if (CAPITAL_TEST.test(file) || CAPITAL_TEST_FOLDER.test(path)) return "test";
   const lowerPath = path.toLowerCase();
   const lowerFile = file.toLowerCase();

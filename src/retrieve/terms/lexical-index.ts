@@ -1,4 +1,4 @@
-import { type Scored, topScored } from "../collections/top-scored.ts";
+import { createTopScored, type Scored } from "../collections/top-scored.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
 
@@ -96,7 +96,7 @@ export const createLexicalIndex = (): LexicalIndex => {
 
   const searchWith: LexicalIndex["searchWith"] = (queryTerms, limit, others, isWanted) => {
     const touched = scoreAll(queryTerms);
-    const top = topScored(limit);
+    const top = createTopScored(limit);
     for (const slot of touched) {
       const id = idOf[slot] ?? 0;
       const score = scores[slot] ?? 0;

@@ -1,24 +1,4 @@
-/** Edit distance of two names; counting stops beyond `limit`. */
-const distance = (a: string, b: string, limit: number): number => {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    let best = i;
-    for (let j = 1; j <= b.length; j++) {
-      const cost = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      );
-      next.push(cost);
-      if (cost < best) best = cost;
-    }
-    if (best > limit) return limit + 1;
-    row = next;
-  }
-  return row[b.length] ?? limit + 1;
-};
+import { editDistance } from "../../base/text.ts";
 
 const MAX_WORD = 100;
 const COUNT = 5;
@@ -36,7 +16,8 @@ export const suggest = (query: string, names: Iterable<string>): readonly string
     let score: number;
     if (small === wanted || small.replaceAll("_", "") === plain) score = 0;
     else {
-      const edits = distance(wanted, small, limit);
+      const isFar = Math.abs(wanted.length - small.length) > limit;
+      const edits = isFar ? limit + 1 : editDistance(wanted, small);
       if (edits <= limit) score = edits;
       else if (wanted.length >= 3 && small.includes(wanted))
         score = limit + 1 + (small.length - wanted.length) / MAX_WORD;

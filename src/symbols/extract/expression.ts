@@ -16,7 +16,7 @@ export type Expression = string;
 export const UNKNOWN = "?";
 export const FOREIGN = "!";
 
-/** Longer chains cost more than they tell. */
+/** Longer chains cost more than they contribute. */
 const MAX_LENGTH = 160;
 
 export const bounded = (expression: Expression): Expression =>

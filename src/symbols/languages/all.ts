@@ -56,6 +56,6 @@ export const familyOf = (id: string): Family => {
 
 const configFiles = [...new Set(families.values())].flatMap(({ configFiles: names }) => names ?? []);
 
-/** Whether a file tells some language where its modules are. */
+/** Whether a file configures where some language finds its modules. */
 export const isConfigFile = (path: string): boolean =>
   configFiles.some((pattern) => pattern.test(nameOf(path)));

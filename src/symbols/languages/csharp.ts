@@ -4,8 +4,7 @@ import {
   block,
   callOf,
   closure,
-  created,
-  dotted,
+  creationOf,
   expressionOf,
   firstOf,
   functionDefinition,
@@ -13,6 +12,7 @@ import {
   type NodeTypes,
   parameter,
   refersTo,
+  removeSpaces,
   returns,
   skip,
   typeDefinition,
@@ -60,7 +60,7 @@ const nodeTypes: NodeTypes = {
 };
 
 const namespace: Handler = (walker, node) => {
-  walker.setModule(dotted(walker.text(walker.field(node, "name"))));
+  walker.setModule(removeSpaces(walker.text(walker.field(node, "name"))));
   for (const child of walker.children(node)) if (walker.tree.fieldName(child) !== "name") walker.visit(child);
 };
 
@@ -103,7 +103,7 @@ const property: Handler = (walker, node) => {
 
 const using: Handler = (walker, node) => {
   const alias = walker.text(walker.field(node, "name"));
-  const path = dotted(walker.text([...walker.children(node)].at(-1) ?? -1));
+  const path = removeSpaces(walker.text([...walker.children(node)].at(-1) ?? -1));
   const dot = path.lastIndexOf(".");
   if (alias !== "")
     walker.import({ source: path.slice(0, Math.max(0, dot)), name: path.slice(dot + 1), local: alias }, node);
@@ -168,7 +168,7 @@ const rules: Rules = {
     ["for_statement", block],
     ["using_statement", block],
     ["invocation_expression", callOf(nodeTypes)],
-    ["object_creation_expression", created(nodeTypes, ["identifier"])],
+    ["object_creation_expression", creationOf(nodeTypes, ["identifier"])],
     [
       "member_access_expression",
       (walker, node) => useMember(walker, node, { object: "expression", name: "name" }, "read"),

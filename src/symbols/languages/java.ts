@@ -3,8 +3,7 @@ import {
   block,
   callOf,
   closure,
-  created,
-  dotted,
+  creationOf,
   expressionOf,
   firstOf,
   functionDefinition,
@@ -12,6 +11,7 @@ import {
   type NodeTypes,
   parameter,
   refersTo,
+  removeSpaces,
   returns,
   skip,
   typeDefinition,
@@ -49,7 +49,7 @@ const nodeTypes: NodeTypes = {
 };
 
 const importDeclaration: Handler = (walker, node) => {
-  const path = dotted(walker.text(firstOf(walker, node)));
+  const path = removeSpaces(walker.text(firstOf(walker, node)));
   if (walker.child(node, "asterisk") >= 0) {
     walker.import({ source: path, name: "*", local: "*" }, node);
     return;
@@ -116,7 +116,7 @@ const recordDeclaration: Handler = (walker, node) => {
   walker.scopes.leave();
 };
 
-const inferred: Handler = (walker, node) => {
+const bindInferred: Handler = (walker, node) => {
   for (const child of walker.children(node)) walker.scopes.bindLocal(walker.text(child), "");
 };
 
@@ -140,7 +140,7 @@ const scopedType: Handler = (walker, node) => {
   const [scope = -1] = parts;
   const last = parts.at(-1) ?? -1;
   if (scope !== last) walker.visit(scope);
-  walker.refer(walker.text(last), last, "type", dotted(walker.text(scope)));
+  walker.refer(walker.text(last), last, "type", removeSpaces(walker.text(scope)));
 };
 
 const rules: Rules = {
@@ -153,7 +153,7 @@ const rules: Rules = {
     [
       "package_declaration",
       (walker, node) =>
-        walker.setModule(dotted(walker.text(walker.child(node, "scoped_identifier", "identifier")))),
+        walker.setModule(removeSpaces(walker.text(walker.child(node, "scoped_identifier", "identifier")))),
     ],
     ["import_declaration", importDeclaration],
     ["class_declaration", typeDefinition("class")],
@@ -214,7 +214,7 @@ const rules: Rules = {
       },
     ],
     ["type_pattern", parameter(["identifier"], ["type_identifier", "generic_type"])],
-    ["inferred_parameters", inferred],
+    ["inferred_parameters", bindInferred],
     ["lambda_expression", lambda],
     [
       "type_parameter",
@@ -237,7 +237,7 @@ const rules: Rules = {
           : walker.visitChildren(node),
     ],
     ["method_invocation", callOf(nodeTypes)],
-    ["object_creation_expression", created(nodeTypes, ["type_identifier"])],
+    ["object_creation_expression", creationOf(nodeTypes, ["type_identifier"])],
     ["method_reference", methodReference],
     ["field_access", (walker, node) => useMember(walker, node, { object: "object", name: "field" }, "read")],
     [

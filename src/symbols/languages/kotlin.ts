@@ -3,10 +3,10 @@ import type { Handler, Rules } from "../extract/walker.ts";
 import {
   bindName,
   closure,
-  dotted,
   firstOf,
   type NodeTypes,
   refersTo,
+  removeSpaces,
   skip,
   typeAlias,
   unlessPrivate,
@@ -122,7 +122,7 @@ const parameterOf: Handler = (walker, node) => {
 };
 
 const importHeader: Handler = (walker, node) => {
-  const path = dotted(walker.text(walker.child(node, "identifier")));
+  const path = removeSpaces(walker.text(walker.child(node, "identifier")));
   if (walker.child(node, "wildcard_import") >= 0) {
     walker.import({ source: path, name: "*", local: "*" }, node);
     return;
@@ -161,7 +161,7 @@ const rules: Rules = {
     ["multiline_comment", skip],
     [
       "package_header",
-      (walker, node) => walker.setModule(dotted(walker.text(walker.child(node, "identifier")))),
+      (walker, node) => walker.setModule(removeSpaces(walker.text(walker.child(node, "identifier")))),
     ],
     ["import_header", importHeader],
     ["class_declaration", classDeclaration],

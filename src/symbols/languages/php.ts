@@ -4,7 +4,7 @@ import {
   bindName,
   callOf,
   closure,
-  created,
+  creationOf,
   expressionOf,
   firstOf,
   functionDefinition,
@@ -177,7 +177,7 @@ const rules: Rules = {
     ["member_call_expression", callOf(nodeTypes)],
     ["nullsafe_member_call_expression", callOf(nodeTypes)],
     ["scoped_call_expression", callOf(nodeTypes)],
-    ["object_creation_expression", created(nodeTypes, ["name"])],
+    ["object_creation_expression", creationOf(nodeTypes, ["name"])],
     [
       "member_access_expression",
       (walker, node) => useMember(walker, node, { object: "object", name: "name" }, "read"),

@@ -3,13 +3,13 @@ import type { Handler, Rules, Walker } from "../extract/walker.ts";
 import {
   block,
   callOf,
-  created,
-  dotted,
+  creationOf,
   expressionOf,
   functionDefinition,
   type NodeTypes,
   parameter,
   refersTo,
+  removeSpaces,
   skip,
   typeAlias,
   typeDefinition,
@@ -47,7 +47,7 @@ const importDeclaration: Handler = (walker, node) => {
     .filter((child) => walker.tree.fieldName(child) === "path")
     .map((child) => walker.text(child));
   const selectors = walker.child(node, "namespace_selectors");
-  const source = dotted(path.join("."));
+  const source = removeSpaces(path.join("."));
   if (walker.child(node, "namespace_wildcard") >= 0) walker.import({ source, name: "*", local: "*" }, node);
   else if (selectors < 0) {
     const name = path.at(-1) ?? "";
@@ -124,7 +124,7 @@ const rules: Rules = {
     [
       "package_clause",
       (walker, node) => {
-        walker.setModule(dotted(walker.text(walker.field(node, "name"))));
+        walker.setModule(removeSpaces(walker.text(walker.field(node, "name"))));
         walker.visitField(node, "body");
       },
     ],
@@ -164,7 +164,7 @@ const rules: Rules = {
     ["block", block],
     ["for_expression", block],
     ["call_expression", callOf(nodeTypes)],
-    ["instance_expression", created(nodeTypes, ["type_identifier"])],
+    ["instance_expression", creationOf(nodeTypes, ["type_identifier"])],
     [
       "field_expression",
       (walker, node) => useMember(walker, node, { object: "value", name: "field" }, "read"),

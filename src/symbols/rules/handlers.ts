@@ -283,9 +283,9 @@ export const returns =
 
 export const skip: Handler = () => undefined;
 
-export const dotted = (text: string): string => text.replace(/\s+/g, "");
+export const removeSpaces = (text: string): string => text.replace(/\s+/g, "");
 
-export const created = (nodeTypes: NodeTypes, leaves: readonly string[]): Handler => {
+export const creationOf = (nodeTypes: NodeTypes, leaves: readonly string[]): Handler => {
   const wanted = new Set(leaves);
   return (walker, node) => {
     const selector = nodeTypes.creations[walker.type(node)];

@@ -3,7 +3,7 @@ import {
   block,
   callOf,
   closure,
-  created,
+  creationOf,
   expressionOf,
   firstOf,
   inherits,
@@ -97,7 +97,7 @@ export const rules: Rules = {
     ["for_statement", block],
     ["lambda_expression", closure],
     ["call_expression", callOf(nodeTypes)],
-    ["new_expression", created(nodeTypes, ["type_identifier"])],
+    ["new_expression", creationOf(nodeTypes, ["type_identifier"])],
     [
       "field_expression",
       (walker, node) => useMember(walker, node, { object: "argument", name: "field" }, "read"),

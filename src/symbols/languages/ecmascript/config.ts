@@ -1,3 +1,4 @@
+import { isRecord } from "../../../base/is-record.ts";
 import type { ConfigFiles } from "../../project/config-files.ts";
 import { folderOf, joinPath } from "../../project/paths.ts";
 
@@ -18,9 +19,6 @@ export interface PathAliases {
 
 /** How many `extends` of tsconfig are followed. */
 const MAX_HOPS = 4;
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** JSON with comments and trailing commas, as tsconfig has it. Strings are kept as they are. */
 const parseLoose = (text: string): unknown => {

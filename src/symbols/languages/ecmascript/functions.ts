@@ -35,7 +35,7 @@ const ELEMENT_AT: ReadonlyMap<string, number> = new Map([
   ["reduce", 1],
 ]);
 
-/** The context of a function tells the types of its parameters: `items.map((item) => …)`, `const f: Handler = (walker) => …`. */
+/** The context of a function determines the types of its parameters: `items.map((item) => …)`, `const f: Handler = (walker) => …`. */
 const givenByCaller = (walker: Walker, node: number, index: number): Expression => {
   const { parent } = walker.tree;
   const list = parent[node] ?? -1;

@@ -1,10 +1,10 @@
 import type { Handler, Walker } from "../../extract/walker.ts";
 
-const unquoted = (text: string): string => text.slice(1, -1);
+const unquote = (text: string): string => text.slice(1, -1);
 
 export const importStatement: Handler = (walker, node) => {
   const required = walker.child(node, "import_require_clause");
-  const source = unquoted(walker.text(walker.field(required >= 0 ? required : node, "source")));
+  const source = unquote(walker.text(walker.field(required >= 0 ? required : node, "source")));
   if (required >= 0) {
     walker.import({ source, name: "", local: walker.text(walker.child(required, "identifier")) }, node);
     return;
@@ -35,12 +35,12 @@ export const importStatement: Handler = (walker, node) => {
 
 /** `export { a as "odd name" }` is allowed. */
 const nameOf = (walker: Walker, node: number): string =>
-  walker.type(node) === "string" ? unquoted(walker.text(node)) : walker.text(node);
+  walker.type(node) === "string" ? unquote(walker.text(node)) : walker.text(node);
 
 /** `export … from`, `export { … }`, `export =`; what declares something is left to the declaration itself. */
 export const exportClauses = (walker: Walker, node: number): void => {
   const from = walker.field(node, "source");
-  const source = from < 0 ? "" : unquoted(walker.text(from));
+  const source = from < 0 ? "" : unquote(walker.text(from));
   const clause = walker.child(node, "export_clause");
   if (clause >= 0) {
     for (const specifier of walker.children(clause)) {

@@ -143,5 +143,5 @@ export const knownCall = (walker: Walker, node: number): boolean => {
   return known?.(walker, walker.children(walker.field(node, "arguments")), node) === true;
 };
 
-/** The last parts of the names above: most calls are told apart without reading the whole name. */
+/** The last parts of the names above: most calls are distinguished without reading the whole name. */
 const KNOWN_NAMES = new Set([...CALLS.keys()].map((name) => name.slice(name.lastIndexOf(".") + 1)));

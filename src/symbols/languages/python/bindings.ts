@@ -140,11 +140,14 @@ export const asPattern: Handler = (walker, node) => {
 };
 
 /** Name and type of `isinstance(name, Type)`, where the name is a local. */
-const narrowed = (walker: Walker, node: number): readonly [name: string, type: Expression] | undefined => {
+const findNarrowed = (
+  walker: Walker,
+  node: number,
+): readonly [name: string, type: Expression] | undefined => {
   const type = walker.type(node);
-  if (type === "parenthesized_expression") return narrowed(walker, firstPart(walker, node));
+  if (type === "parenthesized_expression") return findNarrowed(walker, firstPart(walker, node));
   if (type === "boolean_operator")
-    return / or /.test(walker.text(node)) ? undefined : narrowed(walker, walker.field(node, "left"));
+    return / or /.test(walker.text(node)) ? undefined : findNarrowed(walker, walker.field(node, "left"));
   if (type !== "call" || walker.text(walker.field(node, "function")) !== "isinstance") return undefined;
   const [object = -1, given = -1] = parts(walker, walker.field(node, "arguments"));
   const name = walker.text(object);
@@ -158,7 +161,7 @@ const narrowed = (walker: Walker, node: number): readonly [name: string, type: E
 export const ifClause: Handler = (walker, node) => {
   const condition = walker.field(node, "condition");
   const consequence = walker.field(node, "consequence");
-  const known = narrowed(walker, condition);
+  const known = findNarrowed(walker, condition);
   walker.visit(condition);
   if (known !== undefined) {
     walker.scopes.enter("block");
@@ -172,7 +175,7 @@ export const ifClause: Handler = (walker, node) => {
 };
 
 export const assertStatement: Handler = (walker, node) => {
-  const known = narrowed(walker, firstPart(walker, node));
+  const known = findNarrowed(walker, firstPart(walker, node));
   if (known !== undefined)
     walker.scopes.bindLocal(known[0], known[1], walker.scopes.nearest("function", "class", "file"));
   walker.visitChildren(node);

@@ -1,22 +1,21 @@
 import type { Handler, Walker } from "../../extract/walker.ts";
+import { removeSpaces } from "../../rules/handlers.ts";
 import { quoted } from "./types.ts";
 import { parts } from "./use.ts";
-
-const unspaced = (text: string): string => text.replace(/\s+/g, "");
 
 export const importStatement: Handler = (walker, node) => {
   for (const part of walker.children(node)) {
     if (walker.type(part) === "aliased_import")
       walker.import(
         {
-          source: unspaced(walker.text(walker.field(part, "name"))),
+          source: removeSpaces(walker.text(walker.field(part, "name"))),
           name: "",
           local: walker.text(walker.field(part, "alias")),
         },
         part,
       );
     else if (walker.type(part) === "dotted_name") {
-      const source = unspaced(walker.text(part));
+      const source = removeSpaces(walker.text(part));
       const head = source.split(".")[0] ?? "";
       // `import a.b` binds `a`, and loads `a.b` besides.
       walker.import({ source: head, name: "", local: head }, part);
@@ -27,7 +26,7 @@ export const importStatement: Handler = (walker, node) => {
 
 export const importFrom: Handler = (walker, node) => {
   const module = walker.field(node, "module_name");
-  const source = unspaced(walker.text(module));
+  const source = removeSpaces(walker.text(module));
   for (const part of walker.children(node)) {
     if (part === module) continue;
     const type = walker.type(part);
