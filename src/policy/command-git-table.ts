@@ -16,6 +16,11 @@ export interface GitRule extends OptionShape {
   /** Operands create something, unless one of these options is given. */
   readonly listsWith?: string;
   readonly maxOperands?: number;
+  /**
+   * It takes a merge strategy, which may name a program: by `--strategy`, and by `-s` where that is no other option;
+   * `values` are the letters that surely take the rest of their argument.
+   */
+  readonly strategies?: { readonly short: boolean; readonly values: string };
 }
 
 /** Can write any content to any path, including hooks and configuration, which amounts to running a program. */
@@ -48,8 +53,11 @@ const REWRITING =
   "update-ref write-tree";
 
 /** Those of them that do their work by starting other git programs. */
-const REWRITING_BY_OTHERS =
-  "am bundle cherry-pick commit-graph fsck gc merge merge-file multi-pack-index repack revert";
+const REWRITING_BY_OTHERS = "am bundle commit-graph fsck gc merge-file multi-pack-index repack";
+
+const LONG_STRATEGY = { short: false, values: "" };
+const MERGE_STRATEGY = { short: true, values: "mFXS" };
+const REBASE_STRATEGY = { short: true, values: "XS" };
 
 const shared = (names: string, rule: GitRule): [string, GitRule][] =>
   names.split(" ").map((name) => [name, rule]);
@@ -104,13 +112,31 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ["config", {}],
   ...shared(REWRITING, REWRITES),
   ...shared(REWRITING_BY_OTHERS, { ...REWRITES, forks: true }),
+  ...shared("cherry-pick revert", { ...REWRITES, forks: true, strategies: LONG_STRATEGY }),
+  ["merge", { ...REWRITES, forks: true, strategies: MERGE_STRATEGY }],
   // The paths are in the patch, where no check of the arguments sees them.
   ["apply", { ...REWRITES, powers: { ...REWRITES.powers, run: `${REWRITES.powers?.run} --unsafe-paths` } }],
-  ["rebase", { forks: true, always: ["write"], powers: { run: `-x --exec ${ANY_FILE}` } }],
+  [
+    "rebase",
+    {
+      forks: true,
+      always: ["write"],
+      powers: { run: `-x --exec ${ANY_FILE}` },
+      strategies: REBASE_STRATEGY,
+    },
+  ],
   ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
   ["fetch", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],
-  ["pull", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack --exec" } }],
+  [
+    "pull",
+    {
+      forks: true,
+      always: ["network", "write"],
+      powers: { run: "--upload-pack --exec" },
+      strategies: REBASE_STRATEGY,
+    },
+  ],
   [
     "clone",
     {

@@ -10,6 +10,7 @@ import {
 import { listed, parseArguments } from "./command-options.ts";
 import { brief, type IsInside, type Need, optionNeeds } from "./command-powers.ts";
 import type { Power } from "./command-table.ts";
+import { GIT_STRATEGIES } from "./git-settings.ts";
 
 interface GitArguments {
   readonly globals: readonly string[];
@@ -61,10 +62,36 @@ const configNeeds = (rest: readonly string[]): Need[] => {
   return reads || isMode || isName ? needs : [...needs, { power: "config", because: "config" }];
 };
 
+const STRATEGY = "--strategy";
+
+/** Git starts `git-merge-NAME` for a strategy that is not its own, also from the work tree if NAME has a slash. */
+const strategyNeeds = (rest: readonly string[], { strategies }: GitRule): Need[] => {
+  if (strategies === undefined) return [];
+  const values = rest.flatMap((arg, at) => {
+    const next = rest[at + 1] ?? "";
+    if (arg.startsWith("--")) {
+      const [name = "", ...written] = arg.split("=");
+      // The beginning of the name counts as the name.
+      return name !== "--" && STRATEGY.startsWith(name)
+        ? [written.length === 0 ? next : written.join("=")]
+        : [];
+    }
+    const [, letter = "", others = ""] = /^-(.)(.*)$/s.exec(arg) ?? [];
+    if (!strategies.short || letter === "" || strategies.values.includes(letter)) return [];
+    const bundle = `${letter}${others}`;
+    const from = bundle.indexOf("s");
+    return from < 0 ? [] : [bundle.slice(from + 1) || next];
+  });
+  return values
+    .filter((value) => !GIT_STRATEGIES.has(value))
+    .map((value) => ({ power: "run" as const, because: brief(`${STRATEGY}=${value}`) }));
+};
+
 const ruleNeeds = (subcommand: string, rest: readonly string[], rule: GitRule): Need[] => {
   const { options, operands } = parseArguments(rest, rule);
   const needs: Need[] = (rule.always ?? []).map((power) => ({ power, because: subcommand }));
   needs.push(...optionNeeds(options, rule.powers, rule.plain));
+  needs.push(...strategyNeeds(rest, rule));
   if (options.some((option) => option.name === "--help")) needs.push({ power: "run", because: "--help" });
   const write = (because: string) => needs.push({ power: "write", because: brief(because) });
   if (rule.modes !== undefined) {
@@ -117,6 +144,10 @@ export const startsPrograms = (args: readonly string[]): boolean => {
   const { subcommand } = splitGit(args);
   return subcommand !== undefined && GIT_COMMANDS.get(subcommand)?.forks !== undefined;
 };
+
+/** For GIT_ALLOW_PROTOCOL, which wins over every setting; undefined where git may run any program anyway. */
+export const gitProtocols = (has: (power: Power) => boolean): string | undefined =>
+  has("run") ? undefined : has("network") ? "git:http:https:ssh" : "";
 
 /** The folders that `-C` leads to, one after the other, as git follows them. */
 export const changedFolders = (args: readonly string[]): readonly string[] => {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import { configures, findGitNeeds, hardenGit, startsPrograms } from "./command-git.ts";
+import { configures, findGitNeeds, gitProtocols, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
 
@@ -30,8 +30,13 @@ export type CommandJudgement =
       readonly writes: boolean;
       /** Whether it may be given any variable: it runs code of the workspace anyway, or has no rule. */
       readonly takesVariables: boolean;
-      /** Whether it is git, and then whether it needs other programs, and may run those that a repository names. */
-      readonly git: { readonly forks: boolean; readonly mayRun: boolean } | undefined;
+      /**
+       * Whether it is git, and then whether it needs other programs, may run those that a repository names, and the only
+       * protocols by which it may reach another repository.
+       */
+      readonly git:
+        | { readonly forks: boolean; readonly mayRun: boolean; readonly protocols: string | undefined }
+        | undefined;
     }
   | { readonly allowed: false; readonly reason: string; readonly hint: string };
 
@@ -151,6 +156,8 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
     argv: hardenArgv(argv, names, has),
     writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
     takesVariables: !isKnown || has("run"),
-    git: names.has("git") ? { forks: has("run") || startsPrograms(args), mayRun: has("run") } : undefined,
+    git: names.has("git")
+      ? { forks: has("run") || startsPrograms(args), mayRun: has("run"), protocols: gitProtocols(has) }
+      : undefined,
   };
 };

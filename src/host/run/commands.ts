@@ -146,7 +146,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           timeoutMs,
           env: { ...(judged.takesVariables ? env : plainVariables(env)), ...sessionEnv(session) },
           toolChainEnv: toolChainEnvironment(startPath, toolChains),
-          git: judged.git === undefined ? undefined : { ceilings, settings: gitSettings, repository },
+          git:
+            judged.git === undefined
+              ? undefined
+              : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
         };
         return work({ request, profile, quarantineNew });
       });

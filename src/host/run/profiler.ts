@@ -11,15 +11,8 @@ import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
 import { takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
-import {
-  checkRepository,
-  findRepository,
-  type GitRepository,
-  hasSubmodules,
-  type ProgramsOff,
-  programsOff,
-  settingsFolders,
-} from "./git/repository.ts";
+import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
+import { directoriesOf, hasSubmodules, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
@@ -41,10 +34,14 @@ interface ProfilerOptions {
   };
 }
 
-const refuseUnsure = (): LlmcError =>
-  new LlmcError("forbidden", "git was not run: the configuration of a nested repository cannot be read.", {
-    hint: "A configuration that includes others, or is not UTF-8, is only read in a sandbox (see `llmc doctor`).",
-  });
+const refuseDoubtful = (doubt: string): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `git is not run in this repository: ${doubt}, and git would start other programs.`,
+    {
+      hint: 'The user can remove it, or the operator can let git run any program: "git:run" in mcp.tools.command_powers.',
+    },
+  );
 
 /** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
 const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
@@ -112,17 +109,20 @@ const checkSettings = (
   { folder, repository }: ReturnType<typeof locateRepository>,
   found: readonly Finding[],
 ): ProgramsOff => {
-  if (repository === undefined) return programsOff([]);
-  const nested = found
-    .filter(({ kind, path }) => kind === "git" && insideRoots(path, [repository.top]))
-    .map(({ path }) => path);
-  const folders = settingsFolders(repository, nested);
+  if (repository === undefined) return { settings: [], doubt: undefined };
+  const inside = found.filter(({ path }) => insideRoots(path, [repository.top]));
+  const nested = inside.filter(({ kind }) => kind === "git").map(({ path }) => path);
+  // Git looks for a submodule's repository behind this name alone; a bare one is nobody's submodule.
+  const isEntry = (path: string): boolean => posix.basename(path) === ".git";
+  const directories = directoriesOf(repository, nested.filter(isEntry));
+  const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
   if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
   refuseBorrowedFiles(folders, reach);
-  if (mayRun) return { settings: [], isSure: true };
+  if (mayRun) return { settings: [], doubt: undefined };
   refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
   refusePlannedPrograms(repository);
-  return programsOff(folders);
+  const unseen = inside.filter(({ kind }) => kind === "closed" || kind === "unknown").map(({ path }) => path);
+  return programsOff({ ...directories, unknown: [...directories.unknown, ...unseen] });
 };
 
 /** What the sandbox has to know about git, and git about its repository. */
@@ -148,12 +148,12 @@ const prepareGit = (
   const { args, tier } = call;
   const { repository } = located;
   if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
-  const { settings, isSure } = checkSettings(git, call, located, found);
-  // A second git process, for a submodule, might run programs that we could not disable, so git may not start one.
-  if (!isSure && tier === "plain") throw refuseUnsure();
+  const { settings, doubt } = checkSettings(git, call, located, found);
+  // Where a program might be left that we could not switch off, git may start none at all.
+  if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
   const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
   return {
-    request: { git: { repository, kept: tracked.kept }, noFork: !startsOthers || !isSure },
+    request: { git: { repository, kept: tracked.kept }, noFork: !startsOthers || doubt !== undefined },
     settings,
     repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
   };

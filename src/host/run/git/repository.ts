@@ -5,14 +5,7 @@ import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { BESIDE_HEAD } from "../../../policy/reach.ts";
 import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
-import {
-  exists,
-  MAX_CONFIG_BYTES,
-  readText,
-  realOf,
-  refusedRepository,
-  settingsOf,
-} from "../../git/files.ts";
+import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository } from "../../git/files.ts";
 import { commonDirOf, gitDirOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
 import { configuredFolders } from "./configured-paths.ts";
 
@@ -29,7 +22,7 @@ export interface GitRepository {
 const MAX_ALTERNATES_BYTES = 64 * 1024;
 
 /** Other object stores that git would read, and those that they name in turn; five deep, as git goes. */
-const alternatesOf = (objects: string, depth = 0): readonly string[] => {
+export const alternatesOf = (objects: string, depth = 0): readonly string[] => {
   const list = posix.join(objects, "info/alternates");
   if (!exists(list)) return [];
   const text = readText(list, MAX_ALTERNATES_BYTES);
@@ -81,64 +74,6 @@ export const checkRepository = ({ gitDir, commonDir }: GitRepository, roots: rea
     for (const store of alternatesOf(posix.join(dir, "objects"))) requireInside(store, "an alternate");
     for (const path of configuredFolders(dir)) requireInside(path, "a path of its configuration");
   }
-};
-
-/** Programs that attributes of a file can start have names of the repository's own; each is switched off by its name. */
-const NAMED_PROGRAM =
-  /^(filter|diff|merge|trailer)\.(.*)\.(clean|smudge|process|command|cmd|textconv|driver)$/s;
-const OFF: Readonly<Record<string, string>> = { driver: "false", cmd: "false" };
-
-const MAX_SUBMODULES = 500;
-
-/** Git directories of submodules, for which git starts another git process; their names may contain slashes. */
-const submodulesOf = (commonDir: string): readonly string[] => {
-  const folders = [posix.join(commonDir, "modules")];
-  const found: string[] = [];
-  for (const folder of folders) {
-    if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
-    if (!isMissingOrRealFolder(folder)) continue;
-    const names = exists(folder) ? readdirSync(folder) : [];
-    if (names.includes("HEAD")) {
-      found.push(folder);
-      folders.push(posix.join(folder, "modules"));
-    } else
-      folders.push(
-        ...names.map((name) => posix.join(folder, name)).filter((path) => lstatSync(path).isDirectory()),
-      );
-  }
-  return found;
-};
-
-/** Whether git may ask another git about a submodule. */
-export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
-  exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
-
-/** Every git directory whose settings git may read when it is run in a repository. */
-export const settingsFolders = (
-  { gitDir, commonDir }: GitRepository,
-  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
-  nested: readonly string[],
-): readonly string[] => {
-  const inside = nested.flatMap((entry) => gitDirOf(entry) ?? []);
-  const own = [gitDir, commonDir, ...inside, ...submodulesOf(commonDir)];
-  return [...new Set([...own, ...own.map(commonDirOf)])];
-};
-
-export interface ProgramsOff {
-  readonly settings: readonly (readonly [string, string])[];
-  /** False where another git, for a submodule, might read settings that we do not know. */
-  readonly isSure: boolean;
-}
-
-/** Settings that win over the repository's own, so that its filters and drivers do not run. */
-export const programsOff = (folders: readonly string[]): ProgramsOff => {
-  const known = folders.map(settingsOf);
-  const keys = known.flatMap((settings) => settings ?? []).map(({ key }) => key);
-  const programs = [...new Set(keys)].filter((key) => NAMED_PROGRAM.test(key));
-  return {
-    settings: programs.map((key) => [key, OFF[posix.extname(key).slice(1)] ?? ""]),
-    isSure: known.every((settings) => settings !== undefined),
-  };
 };
 
 /** What git executes or obeys. Nobody may change it through llmc, not even git. */

@@ -19,6 +19,8 @@ export interface CommandRequest extends WatchedStreams {
     | {
         readonly ceilings: readonly string[];
         readonly settings: readonly (readonly [string, string])[];
+        /** The only protocols by which it may reach another repository; undefined for any. */
+        readonly protocols: string | undefined;
         /** The one that was judged: git does not look for another. */
         readonly repository: { readonly gitDir: string; readonly top: string | undefined } | undefined;
       }

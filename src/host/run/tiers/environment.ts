@@ -41,6 +41,9 @@ export const gitEnvironment = (
           GIT_DIR: git.repository.gitDir,
           ...(git.repository.top === undefined ? {} : { GIT_WORK_TREE: git.repository.top }),
         }),
+    ...(git.protocols === undefined ? {} : { GIT_ALLOW_PROTOCOL: git.protocols }),
+    // An object that is missing in a partial clone would be fetched without being asked for.
+    ...(git.protocols === "" ? { GIT_NO_LAZY_FETCH: "1" } : {}),
     GIT_CONFIG_COUNT: String(git.settings.length),
     ...Object.fromEntries(settings),
   };

@@ -1,0 +1,127 @@
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { posix } from "node:path";
+import { quoteForMessage } from "../../../base/text.ts";
+import { isHarmlessSetting, isOverridden, switchedOff } from "../../../policy/git-settings.ts";
+import { exists, refusedRepository, settingsOf } from "../../git/files.ts";
+import { commonDirOf, gitDirOf, isNoGitDirectory } from "../../git/git-dir.ts";
+import { alternatesOf, type GitRepository } from "./repository.ts";
+
+const MAX_SUBMODULES = 500;
+
+interface Inner {
+  readonly found: readonly string[];
+  /** Entries that git may follow, and we do not: links, and names that are not UTF-8. */
+  readonly unknown: readonly string[];
+}
+
+/** The folders in a folder of git's own, by their real entries. */
+const foldersIn = (folder: string): Inner => {
+  if (!exists(folder)) return { found: [], unknown: [] };
+  if (!lstatSync(folder).isDirectory()) return { found: [], unknown: [folder] };
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const isClear = (entry: Dirent): boolean => !entry.isSymbolicLink() && !entry.name.includes("\uFFFD");
+  const paths = (some: readonly Dirent[]): readonly string[] =>
+    some.map(({ name }) => posix.join(folder, name));
+  return {
+    found: paths(entries.filter((entry) => isClear(entry) && entry.isDirectory())),
+    unknown: paths(entries.filter((entry) => !isClear(entry))),
+  };
+};
+
+/** Git directories of submodules, for which git starts another git process; their names may contain slashes. */
+const submodulesOf = (commonDir: string): Inner => {
+  const folders = [posix.join(commonDir, "modules")];
+  const found: string[] = [];
+  const unknown: string[] = [];
+  for (const folder of folders) {
+    if (folders.length > MAX_SUBMODULES) throw refusedRepository("it has too many submodules to look at");
+    if (exists(posix.join(folder, "HEAD"))) {
+      found.push(folder);
+      folders.push(posix.join(folder, "modules"));
+      continue;
+    }
+    const inner = foldersIn(folder);
+    folders.push(...inner.found);
+    unknown.push(...inner.unknown);
+  }
+  return { found, unknown };
+};
+
+/** Whether git may ask another git about a submodule. */
+export const hasSubmodules = ({ top, commonDir }: GitRepository): boolean =>
+  exists(posix.join(top, ".gitmodules")) || exists(posix.join(commonDir, "modules"));
+
+/** The git directories that git may come across when it is run in a repository. */
+export interface GitDirectories {
+  /** Its own, and those of repositories inside it. */
+  readonly folders: readonly string[];
+  /** Those of its other work trees, which share its settings and may have more. */
+  readonly workTrees: readonly string[];
+  /** What git may be able to follow to another one, and we are not. */
+  readonly unknown: readonly string[];
+}
+
+export const directoriesOf = (
+  { gitDir, commonDir }: GitRepository,
+  /** `.git` entries in its work tree: submodules that keep their git directory themselves. */
+  nested: readonly string[],
+): GitDirectories => {
+  const inside = nested.map((entry) => ({ entry, dir: gitDirOf(entry) }));
+  const dirs = [gitDir, commonDir, ...inside.flatMap(({ dir }) => dir ?? [])];
+  const own = [...new Set([...dirs, ...dirs.map(commonDirOf)])];
+  const modules = own.map(submodulesOf);
+  const submodules = modules.flatMap(({ found }) => found);
+  const folders = [...new Set([...own, ...submodules, ...submodules.map(commonDirOf)])];
+  const workTrees = folders.map((dir) => foldersIn(posix.join(dir, "worktrees")));
+  const lost = inside.filter(({ entry, dir }) => dir === undefined && !isNoGitDirectory(entry));
+  return {
+    folders,
+    workTrees: workTrees.flatMap(({ found }) => found),
+    unknown: [
+      ...lost.map(({ entry }) => entry),
+      ...[...modules, ...workTrees].flatMap(({ unknown }) => unknown),
+    ],
+  };
+};
+
+export interface ProgramsOff {
+  readonly settings: readonly (readonly [string, string])[];
+  /** Why some git process might start a program that we cannot switch off; undefined if none can. */
+  readonly doubt: string | undefined;
+}
+
+const UNREAD = "settings of one inside it cannot be read";
+const UNRESOLVED = "it is not clear where a .git inside it leads";
+
+const doubtOf = (key: string): string => `its setting ${quoteForMessage(key)} is not known to be harmless`;
+
+/**
+ * Settings that win over the repository's own, so that its filters, drivers and aliases do not run, and whether these
+ * and the fixed ones are enough. A setting counts only if it is known to start nothing, or if ours takes its place: what
+ * a program of some later git is called, nobody knows (REQ-D24).
+ */
+export const programsOff = ({ folders, workTrees, unknown }: GitDirectories): ProgramsOff => {
+  const known = [...folders, ...workTrees].map(settingsOf);
+  // Git asks another git about these, without our settings.
+  const borrowed = folders
+    .flatMap((dir) => alternatesOf(posix.join(dir, "objects")))
+    .map((store) => settingsOf(posix.dirname(store)));
+  const all = known.flatMap((settings) => settings ?? []);
+  const doubtful =
+    all.find(({ key, value }) => !isOverridden(key) && !isHarmlessSetting(key, value)) ??
+    borrowed.flatMap((settings) => settings ?? []).find(({ key, value }) => !isHarmlessSetting(key, value));
+  const isUnread = [...known, ...borrowed].includes(undefined);
+  return {
+    settings: [...new Set(all.map(({ key }) => key))].flatMap((key) => {
+      const off = switchedOff(key);
+      return off === undefined ? [] : [[key, off] as const];
+    }),
+    doubt: isUnread
+      ? UNREAD
+      : unknown.length > 0
+        ? UNRESOLVED
+        : doubtful === undefined
+          ? undefined
+          : doubtOf(doubtful.key),
+  };
+};
