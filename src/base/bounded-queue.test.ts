@@ -48,4 +48,71 @@ describe("REQ-D12 FAIL-D11 a bounded queue", () => {
     expect([await third, ran]).toEqual(["third", false]);
     await expect(run(async () => {}, AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
   });
+
+  test("principals take turns: who asks for much waits behind who asks for little", async () => {
+    const queue = createBoundedQueue(() => ({ maxRunning: 1, maxWaiting: 9 }));
+    const gate = held();
+    const order: string[] = [];
+    const start = (principal: string, name: string): Promise<void> =>
+      queue.run(
+        async () => {
+          order.push(name);
+          await gate.until;
+        },
+        undefined,
+        principal,
+      );
+    const all = [
+      ...["a1", "a2", "a3", "a4"].map((name) => start("a", name)),
+      start("b", "b1"),
+      start("b", "b2"),
+      start("c", "c1"),
+    ];
+    gate.release();
+    await Promise.all(all);
+    expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+    expect(queue.isIdle()).toBe(true);
+  });
+
+  test("no principal holds every slot or the whole waiting room, so that another starts at once", async () => {
+    const queue = createBoundedQueue(() => ({ maxRunning: 3, maxRunningEach: 2, maxWaiting: 2 }));
+    expect(["a", "a", "a", "b", "b"].map((principal) => queue.tryEnter(principal))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    const entered: string[] = [];
+    const waiting = ["a", "a", "b", "b"].map((principal) =>
+      queue.wait(undefined, principal).then(() => entered.push(principal)),
+    );
+    await expect(queue.wait(undefined, "a")).rejects.toMatchObject({ code: "busy" });
+    // The slot that b gives back goes to b, since a has as many as it may.
+    queue.release("b");
+    await waiting[2];
+    expect(entered).toEqual(["b"]);
+    queue.release("a");
+    await waiting[0];
+    queue.release("a");
+    await waiting[3];
+    queue.release("a");
+    await waiting[1];
+    for (const principal of ["a", "b", "b"]) queue.release(principal);
+    expect([entered, queue.isIdle()]).toEqual([["b", "a", "b", "a"], true]);
+  });
+
+  test("whoever gives up leaves nothing behind, and others keep their turn", async () => {
+    const queue = createBoundedQueue(() => ({ maxRunning: 1, maxWaiting: 1 }));
+    queue.tryEnter("a");
+    const stop = new AbortController();
+    const left = queue.wait(stop.signal, "b");
+    const stayed = queue.wait(undefined, "c");
+    stop.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    queue.release("a");
+    await stayed;
+    queue.release("c");
+    expect(queue.isIdle()).toBe(true);
+  });
 });

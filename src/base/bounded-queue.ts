@@ -3,24 +3,35 @@ import { stopIfAborted } from "./stop-if-aborted.ts";
 
 export interface QueueLimits {
   readonly maxRunning: number;
-  /** Beyond it, work is refused at once, so that nothing piles up. */
+  /** Of one principal. Below `maxRunning`, no principal can ever hold every slot. By default, as many as there are. */
+  readonly maxRunningEach?: number;
+  /** Of one principal: beyond it, work is refused at once, so that nothing piles up and nobody fills the queue for others. */
   readonly maxWaiting: number;
 }
 
-/** Bounds how much work runs at once and how much waits, first come first served. */
+/**
+ * Bounds how much work runs at once and how much waits. Free slots go to the principals that wait in turn, and for each
+ * of them first come first served. Where all work is of one kind of owner, the principal is left out.
+ */
 export interface BoundedQueue {
   /** Starts if that is possible at once; whoever has started calls `release` in the end. */
-  tryEnter(): boolean;
+  tryEnter(principal?: string): boolean;
   /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
-  wait(signal?: AbortSignal): Promise<void>;
-  release(): void;
+  wait(signal?: AbortSignal, principal?: string): Promise<void>;
+  release(principal?: string): void;
   /** Runs the work within the limits. */
-  run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  run<T>(work: () => Promise<T>, signal?: AbortSignal, principal?: string): Promise<T>;
   isIdle(): boolean;
 }
 
 interface Waiter {
   readonly enter: () => void;
+}
+
+/** What one principal has in the queue; forgotten when it has nothing. */
+interface Share {
+  running: number;
+  readonly waiting: Set<Waiter>;
 }
 
 const tooMany = (running: number, waiting: number): LlmcError =>
@@ -29,32 +40,77 @@ const tooMany = (running: number, waiting: number): LlmcError =>
     details: { running, waiting },
   });
 
-/** The limits are read each time, because the configuration can change. */
-export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany): BoundedQueue => {
+/** The shares of all principals, those whose turn is next first. */
+const createShares = (limits: () => QueueLimits) => {
+  const shares = new Map<string, Share>();
   let running = 0;
-  const waiting = new Set<Waiter>();
 
-  const tryEnter = (): boolean => {
-    if (running >= limits().maxRunning) return false;
+  const shareOf = (principal: string): Share => {
+    const known = shares.get(principal) ?? { running: 0, waiting: new Set() };
+    shares.set(principal, known);
+    return known;
+  };
+  const forgetIfEmpty = (principal: string, share: Share): void => {
+    if (share.running === 0 && share.waiting.size === 0) shares.delete(principal);
+  };
+
+  const tryEnter = (principal: string): boolean => {
+    const { maxRunning, maxRunningEach = maxRunning } = limits();
+    const mine = shares.get(principal)?.running ?? 0;
+    if (running >= maxRunning || mine >= maxRunningEach) return false;
+    shareOf(principal).running = mine + 1;
     running++;
     return true;
   };
 
-  const release = (): void => {
-    running--;
-    const [next] = waiting;
-    if (next === undefined || !tryEnter()) return;
-    waiting.delete(next);
-    next.enter();
+  /** Lets in whoever waits and may start; false where nobody can. */
+  const admitNext = (): boolean => {
+    for (const [principal, share] of shares) {
+      const [next] = share.waiting;
+      if (next === undefined || !tryEnter(principal)) continue;
+      share.waiting.delete(next);
+      // Whoever had a turn goes to the end.
+      shares.delete(principal);
+      shares.set(principal, share);
+      next.enter();
+      return true;
+    }
+    return false;
   };
 
-  const wait = async (signal?: AbortSignal): Promise<void> => {
+  return {
+    running: () => running,
+    isIdle: () => shares.size === 0,
+    shareOf,
+    forgetIfEmpty,
+    tryEnter,
+    release: (principal: string): void => {
+      const share = shareOf(principal);
+      share.running--;
+      running--;
+      forgetIfEmpty(principal, share);
+      while (admitNext());
+    },
+  };
+};
+
+/** The limits are read each time, because the configuration can change. */
+export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany): BoundedQueue => {
+  const shares = createShares(limits);
+
+  const wait = async (signal?: AbortSignal, principal = ""): Promise<void> => {
     // A signal that has already fired does not fire again, so the caller would wait forever.
     signal?.throwIfAborted();
-    if (waiting.size >= limits().maxWaiting) throw refuse(running, waiting.size);
+    const share = shares.shareOf(principal);
+    const { waiting } = share;
+    if (waiting.size >= limits().maxWaiting) {
+      shares.forgetIfEmpty(principal, share);
+      throw refuse(shares.running(), waiting.size);
+    }
     await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => {
         waiting.delete(waiter);
+        shares.forgetIfEmpty(principal, share);
         reject(signal?.reason);
       };
       const waiter: Waiter = {
@@ -68,19 +124,25 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany):
     });
   };
 
-  const run = async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+  const run = async <T>(work: () => Promise<T>, signal?: AbortSignal, principal = ""): Promise<T> => {
     stopIfAborted(signal);
-    if (!tryEnter())
-      await wait(signal).catch((error: unknown) => {
+    if (!shares.tryEnter(principal))
+      await wait(signal, principal).catch((error: unknown) => {
         stopIfAborted(signal);
         throw error;
       });
     try {
       return await work();
     } finally {
-      release();
+      shares.release(principal);
     }
   };
 
-  return { tryEnter, wait, release, run, isIdle: () => running === 0 && waiting.size === 0 };
+  return {
+    tryEnter: (principal = "") => shares.tryEnter(principal),
+    wait,
+    release: (principal = "") => shares.release(principal),
+    run,
+    isIdle: shares.isIdle,
+  };
 };

@@ -37,7 +37,12 @@ export interface JudgedCommand {
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */
 export interface CommandRunner {
   /** The programs of a pipeline, at the same time. If one cannot be started, the others are ended. */
-  runTogether(commands: readonly JudgedCommand[], signal?: AbortSignal): Promise<readonly CommandOutcome[]>;
+  runTogether(
+    commands: readonly JudgedCommand[],
+    signal?: AbortSignal,
+    /** Whose commands they are: principals take turns. */
+    principal?: string,
+  ): Promise<readonly CommandOutcome[]>;
   /** The tier that is in force, found out once by trying. */
   tier(): Promise<Tier>;
 }

@@ -47,8 +47,11 @@ export interface CommandStarter {
   awaited(): readonly ProcessTree[];
 }
 
-/** Together well below the calls that a server takes at once (mcp.max_concurrent_requests). */
-const QUEUE = { maxRunning: Math.min(32, Math.max(8, 2 * availableParallelism())), maxWaiting: 32 };
+/** Commands of one principal at once; with those of others well below the calls that a server takes (mcp.max_concurrent_requests). */
+const MAX_RUNNING_EACH = Math.min(32, Math.max(8, 2 * availableParallelism()));
+
+/** One slot is always left for somebody else: a command cannot be interrupted to make room. */
+const QUEUE = { maxRunning: MAX_RUNNING_EACH + 1, maxRunningEach: MAX_RUNNING_EACH, maxWaiting: 32 };
 
 const tooManyCommands = (running: number, waiting: number): LlmcError =>
   new LlmcError("busy", `${running} commands are already running and ${waiting} are waiting.`, {
@@ -216,11 +219,11 @@ export const createCommandRunner = (
   };
   return {
     tier: () => tierInForce(state),
-    runTogether: async (commands, signal) => {
+    runTogether: async (commands, signal, principal) => {
       stopIfAborted(signal);
       await Promise.all(commands.map(({ request }) => checkRequest(request)));
       const tier = await tierInForce(state);
-      return queue.run(() => runAllIn(state, tier, commands, signal), signal);
+      return queue.run(() => runAllIn(state, tier, commands, signal), signal, principal);
     },
     awaited: () => [...state.awaited],
     start: async (command, openStdio) => {

@@ -14,7 +14,8 @@ export interface LineCall {
   readonly timeoutSeconds: number | undefined;
   /** The caller's scopes: redirections read and write as the caller. */
   readonly may: ReadonlySet<string>;
-  readonly session?: CommandSession | undefined;
+  /** Principals take turns where commands have to wait. */
+  readonly session?: (CommandSession & { readonly principal: string }) | undefined;
   readonly onOutput?: ((stream: "stdout" | "stderr", chunk: Buffer) => void) | undefined;
 }
 

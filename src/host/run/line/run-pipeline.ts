@@ -107,7 +107,7 @@ const runPrograms = async (
         request: { ...command.request, timeoutMs, onOutput: execution.call.onOutput, openStreams },
       };
     });
-    return execution.runner.runTogether(commands, execution.signal);
+    return execution.runner.runTogether(commands, execution.signal, execution.call.session?.principal);
   });
 };
 
