@@ -34,15 +34,9 @@ const templateOf = (which: string, tables: readonly Table[]): string =>
   ].join("\n");
 
 /** Keys that decide what an agent may see and do; the others are for operators. */
-const USUAL: readonly string[] = [
-  "mcp.mode",
-  "mcp.hybrid.promoted_tools",
-  "mcp.tools.allowed_roots",
-  "mcp.tools.run_cmd_allowlist",
-  "mcp.tools.exec_timeout",
-  "mcp.tools.allow_outbound_network",
-  "mcp.tools.custom_modules",
-];
+const USUAL: readonly string[] =
+  `mcp.mode mcp.hybrid.promoted_tools mcp.tools.allowed_roots mcp.tools.run_cmd_allowlist
+    mcp.tools.exec_timeout mcp.tools.allow_outbound_network mcp.tools.custom_modules`.split(/\s+/);
 
 /** The file that `llmc init --all` writes. Table headers are active, so that a key only needs its own # taken away. */
 export const fullTemplate = (): string => templateOf("Every key stands here at its default", SHOWN_TABLES);

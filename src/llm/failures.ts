@@ -83,15 +83,9 @@ const ofStatus = (status: number, context: FailureContext, failure: object): Llm
   );
 };
 
-const UNREACHABLE = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ETIMEDOUT",
-  "EADDRNOTAVAIL",
-]);
+const UNREACHABLE = new Set(
+  "ECONNREFUSED ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EADDRNOTAVAIL".split(" "),
+);
 
 const ofSystem = (code: string, context: FailureContext): LlmcError => {
   if (UNREACHABLE.has(code)) {

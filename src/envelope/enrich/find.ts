@@ -4,27 +4,8 @@ import type { Enricher } from "./contract.ts";
 import { summarizePaths } from "./path-list.ts";
 
 /** With these the output is something else than one path on each line. */
-const OTHER_OUTPUT = new Set([
-  "-printf",
-  "-fprintf",
-  "-ls",
-  "-exec",
-  "-execdir",
-  "-ok",
-  "-okdir",
-  "-print0",
-  "-quit",
-]);
-const FD_OTHER_OUTPUT = new Set([
-  "-x",
-  "--exec",
-  "-X",
-  "--exec-batch",
-  "-l",
-  "--list-details",
-  "--format",
-  "-0",
-]);
+const OTHER_OUTPUT = new Set("-printf -fprintf -ls -exec -execdir -ok -okdir -print0 -quit".split(" "));
+const FD_OTHER_OUTPUT = new Set("-x --exec -X --exec-batch -l --list-details --format -0".split(" "));
 
 export const find: Enricher = {
   name: "find",

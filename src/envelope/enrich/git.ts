@@ -13,15 +13,7 @@ import { headAndTail } from "./head-and-tail.ts";
 import { summarizePaths } from "./path-list.ts";
 
 /** Options before the sub-command that take the next argument as their value. */
-const VALUED = new Set([
-  "-C",
-  "-c",
-  "--git-dir",
-  "--work-tree",
-  "--namespace",
-  "--exec-path",
-  "--config-env",
-]);
+const VALUED = new Set("-C -c --git-dir --work-tree --namespace --exec-path --config-env".split(" "));
 
 const splitArgs = (args: readonly string[]): readonly [string, readonly string[]] => {
   let at = 0;

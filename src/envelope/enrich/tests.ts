@@ -36,32 +36,9 @@ const summarizeTests = (report: TestReport, limits: EnrichLimits): readonly [str
 
 export const tests: Enricher = {
   name: "tests",
-  programs: [
-    "pytest",
-    "py.test",
-    "python",
-    "pypy",
-    "vitest",
-    "jest",
-    "react-scripts",
-    "node",
-    "nodejs",
-    "cargo",
-    "go",
-    "npm",
-    "npx",
-    "pnpm",
-    "pnpx",
-    "yarn",
-    "bun",
-    "bunx",
-    "uv",
-    "uvx",
-    "poetry",
-    "pdm",
-    "hatch",
-    "pipenv",
-  ],
+  programs:
+    `pytest py.test python pypy vitest jest react-scripts node nodejs cargo go npm npx pnpm pnpx yarn bun
+    bunx uv uvx poetry pdm hatch pipenv`.split(/\s+/),
   enrich: (ran, limits) => {
     const parsers = parsersFor(ran.argv);
     if (parsers.length === 0) return undefined;

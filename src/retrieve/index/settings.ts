@@ -11,7 +11,7 @@ export interface IndexSettings {
   readonly maxFileBytes: number;
   /** Watch for changes on the disk. */
   readonly watch: boolean;
-  /** Maximum number of indexer threads; 0: everything is done in the calling thread. */
+  /** Maximum number of indexer threads. A few files are indexed in the calling thread anyway. */
   readonly threads: number;
   /** How long a caller waits for an index that is being built; left out: a few seconds. */
   readonly waitMs?: number;

@@ -13,19 +13,9 @@ export const describe = (table: Table, id: SymbolId): SymbolAt | undefined => {
   return { name, qualified, kind, path: file.path, line, startLine, endLine, exported };
 };
 
-const KIND_ORDER = [
-  "class",
-  "interface",
-  "function",
-  "method",
-  "type",
-  "enum",
-  "module",
-  "macro",
-  "constant",
-  "variable",
-  "field",
-];
+const KIND_ORDER = "class interface function method type enum module macro constant variable field".split(
+  " ",
+);
 
 /** The likeliest meaning first: exported before private, code before tests, large kinds before small ones. */
 const rank = (table: Table, symbols: readonly SymbolId[]): readonly SymbolId[] => {

@@ -41,18 +41,10 @@ const nodeTypes: NodeTypes = {
   ]),
   calls: { invocation_expression: { function: "function" } },
   creations: { object_creation_expression: "type" },
-  literals: new Set([
-    "string_literal",
-    "integer_literal",
-    "real_literal",
-    "boolean_literal",
-    "null_literal",
-    "character_literal",
-    "interpolated_string_expression",
-    "binary_expression",
-    "typeof_expression",
-    "verbatim_string_literal",
-  ]),
+  literals: new Set(
+    `string_literal integer_literal real_literal boolean_literal null_literal character_literal
+    interpolated_string_expression binary_expression typeof_expression verbatim_string_literal`.split(/\s+/),
+  ),
   self: new Set(["this", "this_expression"]),
   parent: new Set(["base", "base_expression"]),
   casts: { cast_expression: "type", as_expression: "right" },

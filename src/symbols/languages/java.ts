@@ -30,18 +30,10 @@ const nodeTypes: NodeTypes = {
   wrappers: new Set(["parenthesized_expression"]),
   calls: { method_invocation: { object: "object", name: "name" } },
   creations: { object_creation_expression: "type" },
-  literals: new Set([
-    "string_literal",
-    "decimal_integer_literal",
-    "character_literal",
-    "true",
-    "false",
-    "null_literal",
-    "binary_expression",
-    "decimal_floating_point_literal",
-    "class_literal",
-    "array_creation_expression",
-  ]),
+  literals: new Set(
+    `string_literal decimal_integer_literal character_literal true false null_literal binary_expression
+    decimal_floating_point_literal class_literal array_creation_expression`.split(/\s+/),
+  ),
   self: new Set(["this"]),
   parent: new Set(["super"]),
   casts: { cast_expression: "type" },

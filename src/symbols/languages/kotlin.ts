@@ -25,17 +25,10 @@ const nodeTypes: NodeTypes = {
   wrappers: new Set(["parenthesized_expression", "postfix_expression", "directly_assignable_expression"]),
   calls: {},
   creations: {},
-  literals: new Set([
-    "string_literal",
-    "integer_literal",
-    "boolean_literal",
-    "real_literal",
-    "character_literal",
-    "null_literal",
-    "equality_expression",
-    "comparison_expression",
-    "additive_expression",
-  ]),
+  literals: new Set(
+    `string_literal integer_literal boolean_literal real_literal character_literal null_literal
+    equality_expression comparison_expression additive_expression`.split(/\s+/),
+  ),
   self: new Set(["this_expression"]),
   parent: new Set(["super_expression"]),
   casts: { as_expression: TYPES },

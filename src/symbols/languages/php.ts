@@ -37,17 +37,10 @@ const nodeTypes: NodeTypes = {
     scoped_call_expression: { object: "scope", name: "name" },
   },
   creations: { object_creation_expression: ["name", "qualified_name"] },
-  literals: new Set([
-    "string",
-    "encapsed_string",
-    "integer",
-    "float",
-    "boolean",
-    "null",
-    "array_creation_expression",
-    "binary_expression",
-    "heredoc",
-  ]),
+  literals: new Set(
+    `string encapsed_string integer float boolean null array_creation_expression binary_expression
+    heredoc`.split(/\s+/),
+  ),
   self: new Set(),
   parent: new Set(),
   casts: {},

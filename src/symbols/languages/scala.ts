@@ -27,15 +27,10 @@ const nodeTypes: NodeTypes = {
   wrappers: new Set(["parenthesized_expression", "generic_function"]),
   calls: { call_expression: { function: "function" } },
   creations: { instance_expression: ["type_identifier", "generic_type", "stable_type_identifier"] },
-  literals: new Set([
-    "string",
-    "integer_literal",
-    "boolean_literal",
-    "floating_point_literal",
-    "character_literal",
-    "null_literal",
-    "interpolated_string_expression",
-  ]),
+  literals: new Set(
+    `string integer_literal boolean_literal floating_point_literal character_literal null_literal
+    interpolated_string_expression`.split(/\s+/),
+  ),
   self: new Set(["this"]),
   parent: new Set(["super"]),
   casts: {},

@@ -25,15 +25,10 @@ const nodeTypes: NodeTypes = {
   ]),
   calls: {},
   creations: {},
-  literals: new Set([
-    "line_string_literal",
-    "integer_literal",
-    "boolean_literal",
-    "real_literal",
-    "nil",
-    "array_literal",
-    "dictionary_literal",
-  ]),
+  literals: new Set(
+    `line_string_literal integer_literal boolean_literal real_literal nil array_literal
+    dictionary_literal`.split(/\s+/),
+  ),
   self: new Set(["self_expression"]),
   parent: new Set(["super_expression"]),
   casts: { as_expression: ["user_type"] },

@@ -35,17 +35,10 @@ const nodeTypes: NodeTypes = {
   wrappers: new Set(["parenthesized_expression", "pointer_expression", "template_function"]),
   calls: { call_expression: { function: "function" } },
   creations: { new_expression: "type", compound_literal_expression: "type" },
-  literals: new Set([
-    "string_literal",
-    "number_literal",
-    "char_literal",
-    "true",
-    "false",
-    "null",
-    "binary_expression",
-    "sizeof_expression",
-    "concatenated_string",
-  ]),
+  literals: new Set(
+    `string_literal number_literal char_literal true false null binary_expression sizeof_expression
+    concatenated_string`.split(/\s+/),
+  ),
   self: new Set(["this"]),
   parent: new Set(),
   casts: { cast_expression: "type" },

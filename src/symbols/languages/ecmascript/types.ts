@@ -2,32 +2,14 @@ import { collectionOf, type Expression, FOREIGN, instanceOf, UNKNOWN } from "../
 import type { Walker } from "../../extract/walker.ts";
 
 /** Wrappers that are treated as what they contain. */
-const TRANSPARENT = new Set([
-  "Promise",
-  "PromiseLike",
-  "Awaited",
-  "Readonly",
-  "Partial",
-  "Required",
-  "NonNullable",
-  "Ref",
-  "Pick",
-  "Omit",
-  "DeepReadonly",
-]);
+const TRANSPARENT = new Set(
+  `Promise PromiseLike Awaited Readonly Partial Required NonNullable Ref Pick Omit DeepReadonly`.split(/\s+/),
+);
 
-const COLLECTIONS = new Set([
-  "Array",
-  "ReadonlyArray",
-  "Set",
-  "ReadonlySet",
-  "Iterable",
-  "AsyncIterable",
-  "Iterator",
-  "IterableIterator",
-  "Generator",
-  "AsyncGenerator",
-]);
+const COLLECTIONS = new Set(
+  `Array ReadonlyArray Set ReadonlySet Iterable AsyncIterable Iterator IterableIterator Generator
+    AsyncGenerator`.split(/\s+/),
+);
 
 const MAPS = new Set(["Map", "ReadonlyMap", "WeakMap", "Record"]);
 

@@ -23,17 +23,10 @@ const nodeTypes: NodeTypes = {
   wrappers: new Set(["parenthesized_expression", "unary_expression", "expression_list"]),
   calls: { call_expression: { function: "function" } },
   creations: { composite_literal: "type" },
-  literals: new Set([
-    "int_literal",
-    "float_literal",
-    "interpreted_string_literal",
-    "raw_string_literal",
-    "rune_literal",
-    "true",
-    "false",
-    "nil",
-    "binary_expression",
-  ]),
+  literals: new Set(
+    `int_literal float_literal interpreted_string_literal raw_string_literal rune_literal true false nil
+    binary_expression`.split(/\s+/),
+  ),
   self: new Set(),
   parent: new Set(),
   casts: { type_assertion_expression: "type", type_conversion_expression: "type" },

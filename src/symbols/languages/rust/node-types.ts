@@ -9,26 +9,16 @@ export const nodeTypes: NodeTypes = {
     scoped_identifier: { object: "path", name: "name" },
     scoped_type_identifier: { object: "path", name: "name" },
   },
-  wrappers: new Set([
-    "parenthesized_expression",
-    "reference_expression",
-    "try_expression",
-    "await_expression",
-    "unary_expression",
-    "generic_function",
-    "generic_type",
-  ]),
+  wrappers: new Set(
+    `parenthesized_expression reference_expression try_expression await_expression unary_expression
+    generic_function generic_type`.split(/\s+/),
+  ),
   calls: { call_expression: { function: "function" } },
   creations: { struct_expression: "name" },
-  literals: new Set([
-    "string_literal",
-    "integer_literal",
-    "float_literal",
-    "boolean_literal",
-    "char_literal",
-    "binary_expression",
-    "raw_string_literal",
-  ]),
+  literals: new Set(
+    `string_literal integer_literal float_literal boolean_literal char_literal binary_expression
+    raw_string_literal`.split(/\s+/),
+  ),
   self: new Set(["self"]),
   parent: new Set(),
   casts: { type_cast_expression: "type" },
