@@ -12,7 +12,7 @@ const MAX_PATH_CHARS = 200;
 const PATH_ARGUMENTS = ["path", "source", "root", "cwd"];
 
 /** A handle is a key to what was kept. */
-const isTold = (path: string): boolean =>
+const isShown = (path: string): boolean =>
   path.length <= MAX_PATH_CHARS && !/^(?:\/|\.\.(?:\/|$)|handle:)/.test(path) && !/\p{Cc}/u.test(path);
 
 export const subjectOf = (args: unknown, hasReached: boolean): Subject => {
@@ -21,7 +21,7 @@ export const subjectOf = (args: unknown, hasReached: boolean): Subject => {
     const value = given[name];
     if (typeof value !== "string" || value === "") continue;
     const path = posix.normalize(value);
-    if (isTold(path)) return { path };
+    if (isShown(path)) return { path };
   }
   return { args: JSON.stringify(args ?? {}) };
 };

@@ -104,7 +104,7 @@ export const findNeeds = (args: readonly string[], rule: ProgramRule, isInside: 
   const bundle = rule.isBundled && first !== "" && !first.startsWith("-") ? [`-${first}`] : [];
   const sorted = parseArguments([...bundle, ...args.slice(bundle.length)], rule);
   const { options, operands } = sorted;
-  const said = (rule.patterns ?? []).flatMap(([power, pattern]) =>
+  const byPattern = (rule.patterns ?? []).flatMap(([power, pattern]) =>
     args.filter((arg) => pattern.test(arg)).map((arg) => ({ power, because: brief(arg) })),
   );
   // Some implementations take no options after the first operand.
@@ -121,7 +121,7 @@ export const findNeeds = (args: readonly string[], rule: ProgramRule, isInside: 
     ...always,
     ...optionNeeds(options, rule.powers, rule.plain),
     ...pathNeeds(options, rule, isInside),
-    ...said,
+    ...byPattern,
     ...tooMany,
     ...byDefault,
     ...scriptNeeds(sorted, rule),

@@ -32,7 +32,7 @@ const canonicalHost = (host: string): string | undefined => {
   return URL.parse(`http://${inUrl}/`)?.hostname;
 };
 
-/** Whether an address (never a name) is of this machine alone. `0.0.0.0` is not: elsewhere it means other things. */
+/** Whether an address (never a name) is a loopback address. `0.0.0.0` is not: elsewhere it means other things. */
 export const isLoopbackAddress = (address: string): boolean => {
   const host = canonicalHost(address);
   if (host === undefined) return false;

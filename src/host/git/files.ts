@@ -15,7 +15,7 @@ export const realOf = (path: string): string | undefined => {
   }
 };
 
-/** The content of a regular file of at most so many bytes; undefined for anything else, and it never blocks. */
+/** The content of a regular file of at most `maxBytes`; undefined for anything else, and it never blocks. */
 export const readSmallFile = (path: string, maxBytes: number): Buffer | undefined => {
   try {
     return readOwnFile(path, { maxBytes });

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { hasEnded, readProcStat } from "./proc-stat.ts";
 
-/** A process, told from a later one that got the same number. */
+/** The identity of a process: a later one may get the same number. */
 export interface Owner {
   readonly pid: number;
   /** Start time, machine boot and PID namespace, as `ticks@boot/namespace`. */

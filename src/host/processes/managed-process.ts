@@ -72,7 +72,7 @@ export class ManagedProcess {
       this.#ring.push(chunk);
       this.#throttle.count(chunk.length);
       this.activeAt = parts.now();
-      this.#tell();
+      this.#notify();
     });
     this.gone = this.#untilGone();
   }
@@ -89,7 +89,7 @@ export class ManagedProcess {
     return this.#ring.end > this.#cursor;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -113,7 +113,7 @@ export class ManagedProcess {
     const quarantined = await this.#started.finish().catch(() => []);
     if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined)));
     this.endedAt = this.#parts.now();
-    this.#tell();
+    this.#notify();
   }
 
   /** Called periodically; renamed files are reported in the output. */

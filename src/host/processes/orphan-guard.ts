@@ -37,7 +37,7 @@ export const createOrphanGuard = () => {
     return made;
   };
 
-  const tell = (order: GuardOrder): void => {
+  const send = (order: GuardOrder): void => {
     child?.stdin?.write(`${JSON.stringify(order)}\n`);
   };
 
@@ -54,13 +54,13 @@ export const createOrphanGuard = () => {
       if (child !== undefined && child.exitCode !== null) child = undefined;
       child ??= open();
       watched.set(tree, order);
-      tell(order);
+      send(order);
     },
     forget: (tree: ProcessTree): void => {
       const order = watched.get(tree);
       if (order === undefined) return;
       watched.delete(tree);
-      tell({ pid: order.pid, startedAt: order.startedAt });
+      send({ pid: order.pid, startedAt: order.startedAt });
       if (watched.size === 0) close();
     },
     close,

@@ -10,7 +10,7 @@ export const openPipeChannel = (): Channel => {
   const input = openInputPipe();
   const output = openPipe();
   let isTaken = false;
-  // A process that has closed its input or ended is told by its state, not by an error here.
+  // A process that has closed its input or ended is reported by its state, not by an error here.
   input.writer.on("error", () => {});
   output.reader.on("error", () => {});
   const ended = new Promise<void>((resolve) => {

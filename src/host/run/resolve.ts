@@ -101,8 +101,8 @@ export const resolveProgram = async (program: string, search: ProgramSearch): Pr
     throw commandDenied(notListed(program, search.allowlist));
   }
   const candidates = await findListed(name, search);
-  const said = isPath ? await findAt(program) : candidates[0];
-  const found = candidates.find((each) => each.real === said?.real);
+  const requested = isPath ? await findAt(program) : candidates[0];
+  const found = candidates.find((each) => each.real === requested?.real);
   if (found !== undefined) {
     const keepsName = posix.basename(found.real) === posix.basename(found.path);
     return { executable: found.real, startPath: keepsName ? found.real : found.path, name };

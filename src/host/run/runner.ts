@@ -30,8 +30,8 @@ export interface RunnerOptions {
 export interface StartedCommand {
   readonly tree: ProcessTree;
   readonly tier: Tier;
-  /** Throws where the program never ran; to be called when its launcher has ended, with what it said. */
-  check(said: Buffer): void;
+  /** Throws where the program never ran; to be called when its launcher has ended, with the beginning of its stderr. */
+  check(errors: Buffer): void;
   /** The limit that it ran into; to be asked before `finish`. */
   limit(): ReachedLimit | undefined;
   /** While it runs: renames newly created files that would be obeyed. */

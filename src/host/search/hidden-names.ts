@@ -52,7 +52,7 @@ const findAll = async ({ query, filter, root, run }: HiddenSearch): Promise<Read
 const IGNORING =
   /: ignoring \.\/(.*?): Ignore\(IgnoreMatch\(\w+\(Glob \{ from: Some\("(.*?)"\), original: "(.*?)", actual: /;
 
-/** The ignore file as a caller may see it: no path outside the workspace is told. */
+/** The ignore file as a caller may see it: it shows no path outside the workspace. */
 const shownRuleFile = (file: string, { root, workspace, shown }: HiddenSearch): string => {
   if (file.startsWith("./")) return shown(file.slice(2));
   const real = posix.resolve(root.realPath, file);

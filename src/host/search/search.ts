@@ -18,7 +18,7 @@ export interface SearchOptions {
   /** All text comes through it: what ripgrep reads while directories are swapped for links is never shown. */
   readonly files: Pick<Files, "readLines">;
   readonly handles: Pick<Handles, "put">;
-  /** After so long counting stops, and the answer says so. Asked on every call. */
+  /** Counting stops after this time; the answer says that totals are lower bounds. Read for each call. */
   readonly timeoutMs: () => number;
   /** By default, the bundled one. */
   readonly rgPath?: string;

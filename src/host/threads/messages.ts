@@ -1,9 +1,9 @@
 import { LlmcError } from "../../base/error.ts";
 import { ERROR_TABLE, type ErrorCode } from "../../base/error-table.ts";
 
-/** What a thread can be asked: by name, what it takes, what it gives, and what it tells while it works. All plain data. */
+/** What a thread can be asked: by name, what it takes, what it gives, and what it emits while it works. All plain data. */
 export type ThreadMethods = Readonly<
-  Record<string, { readonly takes: unknown; readonly gives: unknown; readonly tells: unknown }>
+  Record<string, { readonly takes: unknown; readonly gives: unknown; readonly emits: unknown }>
 >;
 
 export type ToThread =
@@ -14,7 +14,7 @@ export type ToThread =
 export type FromThread =
   | { readonly type: "done"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: SentError }
-  | { readonly type: "told"; readonly id: number; readonly event: unknown }
+  | { readonly type: "event"; readonly id: number; readonly event: unknown }
   | { readonly type: "closed" };
 
 /** An error as plain data: classes do not survive the way between threads. */

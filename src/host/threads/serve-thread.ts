@@ -4,13 +4,13 @@ import { type FromThread, sendError, type ThreadMethods, type ToThread } from ".
 
 interface CallContext<Event> {
   readonly signal: AbortSignal;
-  readonly tell: (event: Event) => void;
+  readonly emit: (event: Event) => void;
 }
 
 export type ThreadHandlers<M extends ThreadMethods> = {
   readonly [K in keyof M]: (
     params: M[K]["takes"],
-    context: CallContext<M[K]["tells"]>,
+    context: CallContext<M[K]["emits"]>,
   ) => M[K]["gives"] | Promise<M[K]["gives"]>;
 };
 
@@ -30,8 +30,8 @@ export const serveThread = <M extends ThreadMethods>(
     try {
       const handler = handlers[method];
       if (handler === undefined) throw new Error(`no method ${method}`);
-      const tell = (event: unknown): void => send({ type: "told", id, event });
-      send({ type: "done", id, value: await handler(params, { signal: controller.signal, tell }) });
+      const emit = (event: unknown): void => send({ type: "event", id, event });
+      send({ type: "done", id, value: await handler(params, { signal: controller.signal, emit }) });
     } catch (error) {
       send({ type: "failed", id, error: sendError(error) });
     } finally {

@@ -18,7 +18,7 @@ type RemoteEvent<Event> =
 export type RemoteMethods<Context, Event> = Readonly<
   Record<
     string,
-    { readonly takes: RemoteCall<Context>; readonly gives: unknown; readonly tells: RemoteEvent<Event> }
+    { readonly takes: RemoteCall<Context>; readonly gives: unknown; readonly emits: RemoteEvent<Event> }
   >
 >;
 
@@ -38,19 +38,19 @@ export const handlersOf = <Context, Event>(
         { context, args }: RemoteCall<Context>,
         {
           signal,
-          tell,
-        }: { readonly signal: AbortSignal; readonly tell: (event: RemoteEvent<Event>) => void },
+          emit,
+        }: { readonly signal: AbortSignal; readonly emit: (event: RemoteEvent<Event>) => void },
       ) => {
         onContext(context);
         const received = args.map((argument, index) => {
           if ("value" in argument) return argument.value;
           if (argument.sent === "signal") return signal;
-          return (...values: readonly unknown[]) => tell({ callback: index, args: values });
+          return (...values: readonly unknown[]) => emit({ callback: index, args: values });
         });
         try {
           return await method(...received);
         } finally {
-          for (const event of takeEvents()) tell({ event });
+          for (const event of takeEvents()) emit({ event });
         }
       },
     ]),

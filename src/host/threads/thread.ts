@@ -11,11 +11,11 @@ export interface CallOptions<Event> {
 
 /** Another thread of this process that answers calls. It never keeps the process alive, except while a call waits. */
 export interface Thread<M extends ThreadMethods> {
-  /** Rejects at once when the signal says so; the thread is told, and stops soon. */
+  /** Rejects at once when the signal fires; the thread gets a cancellation, and stops soon. */
   call<K extends keyof M & string>(
     method: K,
     params: M[K]["takes"],
-    options?: CallOptions<M[K]["tells"]>,
+    options?: CallOptions<M[K]["emits"]>,
   ): Promise<M[K]["gives"]>;
   /** False once it has ended, by itself or by `close`: it answers nothing any more. */
   isAlive(): boolean;
@@ -29,7 +29,7 @@ export interface ThreadOptions {
   /** Path of the module that calls `serveThread`. */
   readonly entry: string;
   readonly name: string;
-  /** What the thread is told at its start: plain data. */
+  /** What the thread gets at its start: plain data. */
   readonly data?: unknown;
   /** Heap of the thread in MiB: past it the thread ends, and the process goes on. */
   readonly maxHeapMb?: number;
@@ -99,7 +99,7 @@ export const startThread = <M extends ThreadMethods>(options: ThreadOptions): Th
 
   worker.on("message", (message: FromThread) => {
     if (message.type === "closed") onClosed();
-    else if (message.type === "told") waiting.get(message.id)?.onEvent?.(message.event as never);
+    else if (message.type === "event") waiting.get(message.id)?.onEvent?.(message.event as never);
     else if (message.type === "done") settle(message.id)?.resolve(message.value as never);
     else settle(message.id)?.reject(receiveError(message.error));
   });

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createJobThread } from "./job-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
 
-type Method<Takes, Gives, Tells = never> = {
+type Method<Takes, Gives, Emits = never> = {
   readonly takes: Takes;
   readonly gives: Gives;
-  readonly tells: Tells;
+  readonly emits: Emits;
 };
 
 type TestMethods = {
@@ -34,8 +34,8 @@ const ENTRY = `
         if (kind === "known") throw new LlmcError("file_not_found", "Nothing there.", { hint: "Look.", details: { n: 1 } });
         throw new TypeError("odd");
       },
-      count: async (n, { tell }) => {
-        for (let i = 0; i < n; i++) tell(i);
+      count: async (n, { emit }) => {
+        for (let i = 0; i < n; i++) emit(i);
         return "done";
       },
       hang: () => { for (;;); },

@@ -150,7 +150,7 @@ const moveFile = async (move: Move, context: WriteContext): Promise<void> => {
 const judgeInside = ({ from, to, reach }: Move, entry: TreeEntry): void => {
   const old = posix.join(from.realPath, entry.path);
   const next = posix.join(to.realPath, entry.path);
-  // A repository that goes along as it is keeps its git directory; the moved thing itself was judged before.
+  // A repository inside the moved folder keeps its git directory; the moved thing itself was judged before.
   const refusal = [reach.protects(old), reach.protects(next)].find((id) => id !== undefined && id !== "git");
   if (refusal !== undefined) throw writeDenied(from.requestedPath, refusal, entry.path);
   if (entry.isFile && reach.isWithheld(old) && !reach.isWithheld(next)) {

@@ -51,8 +51,8 @@ export interface RecoveryRequest {
   readonly nowMs: number;
 }
 
-// A process that cannot be seen from here, in another container, may still use its log; if it does not for so long,
-// it makes a new one when it writes again.
+// A process that cannot be seen from here, in another container, may still use its log; after this time without a
+// write it starts a new one.
 const IDLE_MS = 3_600_000;
 
 const isIdle = (path: string, nowMs: number): boolean => {

@@ -2,7 +2,7 @@ import { type BigIntStats, linkSync, renameSync, unlinkSync } from "node:fs";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { statOf } from "./write-target.ts";
 
-/** A file told from every other, by texts that a journal can hold. A rename or a link changes none of them. */
+/** The identity of a file, as texts that a journal can hold. A rename or a link changes none of them. */
 export interface FileId {
   readonly dev: string;
   readonly ino: string;

@@ -14,14 +14,14 @@ export interface OnnxThreadData {
 type Method<Takes extends object, Gives> = {
   readonly takes: Takes & { readonly id: string };
   readonly gives: Gives;
-  readonly tells: never;
+  readonly emits: never;
 };
 
 export type OnnxThreadMethods = {
   readonly open: {
     readonly takes: null;
     readonly gives: { readonly id: string; readonly dimensions: number };
-    readonly tells: never;
+    readonly emits: never;
   };
   readonly embedChunks: Method<
     { readonly chunks: readonly { readonly path: string; readonly text: string }[] },

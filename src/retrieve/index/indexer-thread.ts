@@ -14,12 +14,12 @@ export type IndexerThreadMethods = {
   readonly index: {
     readonly takes: { readonly requests: readonly FileRequest[]; readonly settings: IndexSettings };
     readonly gives: readonly FileResult[];
-    readonly tells: never;
+    readonly emits: never;
   };
   readonly indexWithoutParsing: {
     readonly takes: { readonly path: string; readonly reason: string; readonly settings: IndexSettings };
     readonly gives: FileResult;
-    readonly tells: never;
+    readonly emits: never;
   };
 };
 

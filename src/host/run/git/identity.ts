@@ -22,7 +22,10 @@ const ask = async (key: string): Promise<string> => {
 
 const quoted = (value: string): string => `"${value.replace(/[\\"]/g, "\\$&").replace(/[\n\r\0]/g, " ")}"`;
 
-/** The name and e-mail that a commit bears, as a configuration file of its own: nothing else of the user's goes along. */
+/**
+ * The name and e-mail that a commit bears, as a configuration file of its own: nothing else of the user's configuration
+ * is used.
+ */
 export const gitIdentityConfig = async (): Promise<string> => {
   const [name, email] = await Promise.all([ask("user.name"), ask("user.email")]);
   const lines = [

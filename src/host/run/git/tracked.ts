@@ -10,7 +10,7 @@ const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 /** A larger secret counts as one that git does not keep. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** The id that git gives to a content, by the kind of hash that the other id is. */
+/** Git's blob id of a content, SHA-1 or SHA-256 like the other id. */
 const blobOf = (content: Buffer, other: string): string =>
   hash(
     other.length === 64 ? "sha256" : "sha1",

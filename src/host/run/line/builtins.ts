@@ -17,7 +17,7 @@ type Builtin = (
   signal: AbortSignal | undefined,
 ) => BuiltinResult | Promise<BuiltinResult>;
 
-const said = (state: ShellState, stdout: string, exitCode = 0): BuiltinResult => ({
+const resultOf = (state: ShellState, stdout: string, exitCode = 0): BuiltinResult => ({
   exitCode,
   stdout,
   stderr: "",
@@ -85,22 +85,22 @@ const printf = ([format, ...args]: readonly string[]): string => {
 
 /** What a shell does itself. They start nothing, so no list has to allow them. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
-  ["true", (_args, state) => said(state, "")],
-  [":", (_args, state) => said(state, "")],
-  ["false", (_args, state) => said(state, "", 1)],
-  ["pwd", (_args, state) => said(state, `${state.cwd}\n`)],
-  ["echo", (args, state) => said(state, echo(args))],
-  ["printf", (args, state) => said(state, printf(args))],
+  ["true", (_args, state) => resultOf(state, "")],
+  [":", (_args, state) => resultOf(state, "")],
+  ["false", (_args, state) => resultOf(state, "", 1)],
+  ["pwd", (_args, state) => resultOf(state, `${state.cwd}\n`)],
+  ["echo", (args, state) => resultOf(state, echo(args))],
+  ["printf", (args, state) => resultOf(state, printf(args))],
   [
     "test",
     async (args, state, access, signal) =>
-      said(state, "", (await evaluateTest(args, state.cwd, access, signal)) ? 0 : 1),
+      resultOf(state, "", (await evaluateTest(args, state.cwd, access, signal)) ? 0 : 1),
   ],
   [
     "[",
     async (args, state, access, signal) => {
       if (args.at(-1) !== "]") return { exitCode: 2, stdout: "", stderr: "[: missing `]'\n", state };
-      return said(state, "", (await evaluateTest(args.slice(0, -1), state.cwd, access, signal)) ? 0 : 1);
+      return resultOf(state, "", (await evaluateTest(args.slice(0, -1), state.cwd, access, signal)) ? 0 : 1);
     },
   ],
   [
@@ -109,7 +109,7 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
       const next = await changeDirectory(state, args, access, signal);
       return typeof next === "string"
         ? { exitCode: 1, stdout: "", stderr: `${next}\n`, state }
-        : said(next, "");
+        : resultOf(next, "");
     },
   ],
 ]);

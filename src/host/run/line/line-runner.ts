@@ -131,9 +131,10 @@ const findSingle = async (
       return { command: stage.argv, cwd: stage.state.cwd, env: stage.state.variables };
     }
     const [, ...args] = stage.argv;
-    const said = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
-    if (said !== undefined && (said.exitCode !== 0 || said.stdout !== "")) throw refuseSeveral(said.stderr);
-    state = said?.state ?? stage.state;
+    const result = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
+    if (result !== undefined && (result.exitCode !== 0 || result.stdout !== ""))
+      throw refuseSeveral(result.stderr);
+    state = result?.state ?? stage.state;
   }
   throw refuseSeveral();
 };

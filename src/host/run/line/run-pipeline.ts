@@ -120,10 +120,10 @@ const runBuiltin = async (
   const builtin = builtinOf(stage);
   if (builtin === undefined) return { exitCode: 0, state: stage.state };
   const [, ...args] = stage.argv;
-  const said = await builtin(args, stage.state, execution.access, execution.signal);
-  if (said.stdout !== "" && streams.output === "stdout") execution.speakers.push("builtin");
-  deliver(said, streams, descriptors, execution.call.onOutput);
-  return said;
+  const result = await builtin(args, stage.state, execution.access, execution.signal);
+  if (result.stdout !== "" && streams.output === "stdout") execution.speakers.push("builtin");
+  deliver(result, streams, descriptors, execution.call.onOutput);
+  return result;
 };
 
 const recordOutcomes = (

@@ -16,8 +16,8 @@ const treeOf = (files: readonly string[], roots: ReadonlySet<string>): Map<strin
 };
 
 /**
- * At most `max` names that cover all the files: the files themselves where they are few, else whole folders in the
- * place of many. A root is never covered: undefined where it holds too much itself.
+ * At most `max` names that cover all the files: the files themselves where they are few, otherwise whole folders
+ * instead of many files. A root is never covered: undefined where it holds too much itself.
  */
 export const coverFiles = (
   files: readonly string[],

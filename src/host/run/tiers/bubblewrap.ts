@@ -64,7 +64,7 @@ const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: fal
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
-/** Empty, or with no rights at all, so that a command that wants to look inside is told. */
+/** Empty, or with no rights at all, so that a command that wants to look inside gets an error. */
 const hiddenMount = (path: string, file: string, rights: "0500" | "0000"): Mount =>
   isFolder(path)
     ? { path, args: ["--size", "4096", "--perms", rights, "--tmpfs", path] }
@@ -173,7 +173,7 @@ const initFrom = (report: string): number | undefined => {
   return pid === undefined ? undefined : Number(pid);
 };
 
-/** Whether the program itself ran: bubblewrap tells an exit code only then. */
+/** Whether the program itself ran: bubblewrap reports an exit code only then. */
 export const ranInside = (report: string): boolean => report.includes('"exit-code"');
 
 /** Namespaces: what is not mounted is not there, and the end of the first process is the end of all. */

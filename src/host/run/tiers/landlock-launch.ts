@@ -1,4 +1,7 @@
-/** Run as a program of its own: confines itself for good, then becomes the command. Descriptor 3 says how, 4 is told why not. */
+/**
+ * Run as a program of its own: confines itself for good, then becomes the command. It reads its instructions from
+ * descriptor 3 and reports a failure on descriptor 4.
+ */
 import { closeSync, readFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { LandlockSpec } from "./landlock.ts";

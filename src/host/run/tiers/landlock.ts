@@ -10,7 +10,7 @@ import type { SandboxFiles } from "./sandbox-files.ts";
 import { SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 
-/** What the launcher is told. */
+/** What the launcher reads from its input. */
 export interface LandlockSpec {
   readonly profile: SandboxProfile;
   readonly env: Readonly<Record<string, string>>;

@@ -65,14 +65,14 @@ export const checkStarted = (
   { report, errors, wasUnready }: Launched,
 ): void => {
   if (tier === "bubblewrap" && !ranInside(report)) {
-    const said = errors.toString("utf8", 0, 20_000);
-    const why = /^bwrap: execvp .*: (.*)$/m.exec(said)?.[1];
-    if (why !== undefined) throw cannotStart(BWRAP_ERRNO[why], said);
+    const message = errors.toString("utf8", 0, 20_000);
+    const why = /^bwrap: execvp .*: (.*)$/m.exec(message)?.[1];
+    if (why !== undefined) throw cannotStart(BWRAP_ERRNO[why], message);
     // The sandbox works on this machine, so a mount failure means that a path has disappeared since the workspace was
     // scanned.
-    const failed = /^bwrap: .*$/m.exec(said)?.[0] ?? "";
+    const failed = /^bwrap: .*$/m.exec(message)?.[0] ?? "";
     const isOurs = [...writable, ...readableRoots].some((root) => root !== "/" && failed.includes(root));
-    throw wasUnready || isOurs ? foldersChanged(said) : cannotStart(undefined, said);
+    throw wasUnready || isOurs ? foldersChanged(message) : cannotStart(undefined, message);
   }
   if (tier === "landlock" && report !== "") {
     const { step, errno } = JSON.parse(report) as { step: string; errno: number };

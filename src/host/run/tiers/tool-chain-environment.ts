@@ -14,7 +14,7 @@ const BIN = /\/\.?bin$/;
 
 /**
  * How programs find the tool chain that the user sees: commands have a home of their own, so those that look into the
- * user's are told where it is. They can read only what the operator opened there.
+ * user's get variables that say where it is. They can read only what the operator opened there.
  */
 export const toolChainEnvironment = (
   /** The program that is started. */

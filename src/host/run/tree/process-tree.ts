@@ -23,10 +23,10 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** Descriptor 3: opened by the tier, closed here. */
   readonly input?: number;
-  /** Whether descriptor 4 is a pipe on which the launcher tells how it went. */
+  /** Whether descriptor 4 is a pipe on which the launcher reports how it went. */
   readonly reports: boolean;
   readonly mark: TreeMark | undefined;
-  /** From what the launcher told: the first process of the command's own PID namespace, whose end ends all. */
+  /** From the launcher's report: the first process of the command's own PID namespace, whose end ends all. */
   readonly namespaceInit?: (report: string) => number | undefined;
   /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
   readonly isReady?: (pid: number) => boolean;
@@ -119,7 +119,7 @@ export class ProcessTree {
     });
   }
 
-  /** What the launcher told so far. */
+  /** What the launcher has reported so far. */
   get report(): string {
     return this.#report?.bytes().toString() ?? "";
   }

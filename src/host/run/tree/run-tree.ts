@@ -27,7 +27,7 @@ export const DRAIN_MS = 1000;
 /** Enough of stderr for a launcher's own error message; the rest is only passed on. */
 const LAUNCHER_ERROR_BYTES = 4096;
 
-/** How the command ended: a launcher that was ended with its namespace tells nothing about the program itself. */
+/** How the command ended: a launcher that was ended with its namespace says nothing about the program itself. */
 export const exitOf = (tree: ProcessTree): { exitCode: number | undefined; signal: string | undefined } => {
   if (tree.wasKilled && tree.hasNamespace) return { exitCode: undefined, signal: "SIGKILL" };
   return { exitCode: tree.child.exitCode ?? undefined, signal: tree.child.signalCode ?? undefined };

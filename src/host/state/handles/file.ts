@@ -153,7 +153,7 @@ export const fileChunks = async function* (
   }
 };
 
-/** Lines of a file that is not stored, in the way of those that are. */
+/** The same interface as the stored payloads, over a file. */
 export const fileReader = (
   files: Pick<Files, "readText">,
 ): {

@@ -33,7 +33,7 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** Room for the line that says that the rest was dropped. */
 const NOTICE_BYTES = 256;
 
-/** A file whose text is larger than its size told, as that of other encodings. */
+/** The decoded text is larger than the file, as with other encodings. */
 class TooLarge extends Error {}
 
 const maxBytesOf = ({ limits }: HandlesOptions): number => {

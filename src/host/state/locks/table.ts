@@ -71,7 +71,7 @@ export const createLockTable = (state: Database, owners: Owners, now: () => numb
 
     commit: ({ keys, holder }, step) =>
       state.transact(() => {
-        // The holder's name consists of one claim and its fence, so a row with that name has not been taken over.
+        // Each acquisition has its own holder id, so a row with this id has not been taken over.
         const held = sql("SELECT 1 FROM leases WHERE key = ? AND holder = ?");
         return keys.every((key) => held.get(key, holder) !== undefined) ? { value: step() } : undefined;
       }),
