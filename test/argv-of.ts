@@ -1,7 +1,6 @@
 import { expandWord, literalOf } from "../src/policy/shell/expand-word.ts";
+import { createExpansionBudget } from "../src/policy/shell/expansion-budget.ts";
 import { readShellLine } from "../src/policy/shell/read-line.ts";
-
-const CONTEXT = { home: "/home/me", variable: () => undefined };
 
 /** The arguments of a line that is one program, as the server would read them; names are not matched. */
 export const argvOf = async (line: string): Promise<readonly [string, ...string[]]> => {
@@ -10,7 +9,8 @@ export const argvOf = async (line: string): Promise<readonly [string, ...string[
   const [command] = commands;
   if (command === undefined || commands.length > 1 || more.length > 0 || command.redirections.length > 0)
     throw new Error(`not one program: ${line}`);
-  const [program, ...args] = command.args.flatMap((word) => expandWord(word, CONTEXT)).map(literalOf);
+  const context = { home: "/home/me", variable: () => undefined, budget: createExpansionBudget() };
+  const [program, ...args] = command.args.flatMap((word) => expandWord(word, context)).map(literalOf);
   if (program === undefined) throw new Error(`no program: ${line}`);
   return [program, ...args];
 };

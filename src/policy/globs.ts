@@ -44,7 +44,8 @@ const fits = <S extends { readonly length: number }>(steps: readonly Step<S>[], 
       at = ++starAt;
     } else return false;
   }
-  return steps.slice(step).every((left) => left === STAR);
+  while (steps[step] === STAR) step++;
+  return step >= steps.length;
 };
 
 const lengthAt = (text: string, at: number): number => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);

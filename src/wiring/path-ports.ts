@@ -95,6 +95,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     writes: createFileWrites({ ...writing, actor: "commands" }),
     isListed: (program) => isListed(program, tools().run_cmd_allowlist),
     resolve: (path) => resolve(root, path),
+    maxTimeoutSeconds: () => tools().exec_timeout,
   });
   return {
     files,

@@ -86,6 +86,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     writes: createFileWrites({ reach, userState: USER_STATE, locks, actor: "commands" }),
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
+    maxTimeoutSeconds: () => options.timeoutSeconds ?? 60,
   });
   const handles = { put: async () => "h_1" };
   const processes = createProcesses({

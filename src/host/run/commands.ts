@@ -60,6 +60,10 @@ interface GateOptions {
   readonly programHint?: (program: string) => string | undefined;
 }
 
+/** What a call asks for, within the operator's maximum. */
+export const deadlineMs = (askedSeconds: number | undefined, maxSeconds: number): number =>
+  Math.min(askedSeconds ?? maxSeconds, maxSeconds) * 1000;
+
 const refuseDisabled = (): LlmcError =>
   new LlmcError("forbidden", "Running commands is switched off.", {
     hint: "The operator decides in mcp.tools.enable_run_cmd.",
@@ -129,7 +133,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
         });
         if (!judged.allowed) return explain(commandDenied(judged));
-        const timeoutMs = Math.min(timeoutSeconds ?? settings.timeoutSeconds, settings.timeoutSeconds) * 1000;
+        const timeoutMs = deadlineMs(timeoutSeconds, settings.timeoutSeconds);
         const { profile, quarantineNew, secrets, gitSettings, repository, toolChains } = await profileOf(
           judged,
           rest,

@@ -1,3 +1,5 @@
+import type { ExpansionBudget } from "./expansion-budget.ts";
+
 /** The alternatives between a brace and its partner, and where the partner is; undefined without one. */
 const splitGroup = (
   text: string,
@@ -23,52 +25,56 @@ const splitGroup = (
 const NUMBERS = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/;
 const LETTERS = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$/;
 
-const count = (first: number, last: number, step: number, max: number): number[] => {
+function* count(first: number, last: number, step: number): Generator<number> {
   const stride = Math.max(1, Math.abs(step)) * (first <= last ? 1 : -1);
-  const numbers: number[] = [];
-  for (let at = first; stride > 0 ? at <= last : at >= last; at += stride) {
-    numbers.push(at);
-    if (numbers.length > max) break;
-  }
-  return numbers;
-};
+  for (let at = first; stride > 0 ? at <= last : at >= last; at += stride) yield at;
+}
 
-/** `1..3`, `01..10..2`, `a..e`. */
-const expandRange = (range: string, max: number): string[] | undefined => {
+/** `1..3`, `01..10..2`, `a..e`; undefined where it is no range. */
+const expandRange = (range: string, { spend }: ExpansionBudget): string[] | undefined => {
+  const made: string[] = [];
+  const add = (text: string): void => {
+    spend(text.length);
+    made.push(text);
+  };
   const [, low = "", high = "", step = "1"] = NUMBERS.exec(range) ?? [];
   if (low !== "") {
     const isPadded = /^-?0\d/.test(low) || /^-?0\d/.test(high);
     const width = isPadded ? Math.max(low.length, high.length) : 0;
-    return count(Number(low), Number(high), Number(step), max).map((number) => {
+    for (const number of count(Number(low), Number(high), Number(step))) {
       const digits = String(Math.abs(number));
-      return number < 0 ? `-${digits.padStart(width - 1, "0")}` : digits.padStart(width, "0");
-    });
+      add(number < 0 ? `-${digits.padStart(width - 1, "0")}` : digits.padStart(width, "0"));
+    }
+    return made;
   }
   const [, first = "", last = "", stride = "1"] = LETTERS.exec(range) ?? [];
   if (first === "") return undefined;
-  return count(first.charCodeAt(0), last.charCodeAt(0), Number(stride), max).map((code) =>
-    String.fromCharCode(code),
-  );
+  for (const code of count(first.charCodeAt(0), last.charCodeAt(0), Number(stride)))
+    add(String.fromCharCode(code));
+  return made;
 };
 
-/** All expanded that braces stand for, in the shell's order; more than `max` only to tell that there are more. */
-export const expandBraceText = (text: string, max: number): string[] => {
+/** All that braces stand for, in the shell's order. Every text on the way is paid for before it is made. */
+export const expandBraceText = (text: string, budget: ExpansionBudget): string[] => {
   for (let open = text.indexOf("{"); open >= 0; open = text.indexOf("{", open + 1)) {
     const group = splitGroup(text, open);
     if (group === undefined) continue;
     const [only = "", ...more] = group.parts;
     const alternatives =
-      more.length > 0 ? group.parts.flatMap((part) => expandBraceText(part, max)) : expandRange(only, max);
+      more.length > 0
+        ? group.parts.flatMap((part) => expandBraceText(part, budget))
+        : expandRange(only, budget);
     if (alternatives === undefined) continue;
     const before = text.slice(0, open);
-    const rests = expandBraceText(text.slice(group.close + 1), max);
+    const rests = expandBraceText(text.slice(group.close + 1), budget);
     const expanded: string[] = [];
     for (const alternative of alternatives)
       for (const rest of rests) {
+        budget.spend(before.length + alternative.length + rest.length);
         expanded.push(`${before}${alternative}${rest}`);
-        if (expanded.length > max) return expanded;
       }
     return expanded;
   }
+  budget.spend(text.length);
   return [text];
 };

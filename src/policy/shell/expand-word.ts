@@ -1,5 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { expandBraceText } from "./braces.ts";
+import type { ExpansionBudget } from "./expansion-budget.ts";
 import { refuseConstruct } from "./refusals.ts";
 import type { ShellWord, WordPart } from "./shell-line.ts";
 
@@ -18,34 +19,17 @@ export interface ExpansionContext {
   /** Undefined: the variable has no value. */
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
+  readonly budget: ExpansionBudget;
 }
 
-/** Of one word of the line. */
-export const MAX_FIELDS = 10_000;
-/** Of one word of the line, expanded. Linux gives a program 128 KiB for an argument, and 2 MiB for all of them. */
-const MAX_CHARS = 1024 * 1024;
 /** Pairing braces takes time by the square of their number. */
 const MAX_BRACES = 100;
 
-export const tooMany = (): LlmcError =>
-  new LlmcError("invalid_args", `A word of the command line expands to more than ${MAX_FIELDS} arguments.`, {
-    hint: "Name a directory, or use the program's own patterns.",
+const tooManyBraces = (): LlmcError =>
+  new LlmcError("invalid_args", `A word of the command line has more than ${MAX_BRACES} braces.`, {
+    hint: "Put quotes around braces that stand for themselves.",
     details: { field: "command" },
   });
-
-/** Variables and braces multiply: a line of a hundred bytes can stand for gigabytes. */
-const createCharBudget = (): ((text: string) => string) => {
-  let left = MAX_CHARS;
-  return (text) => {
-    left -= text.length;
-    if (left >= 0) return text;
-    throw new LlmcError(
-      "invalid_args",
-      `A word of the command line expands to more than ${MAX_CHARS} characters.`,
-      { hint: "Put long input into a file and name the file.", details: { field: "command" } },
-    );
-  };
-};
 
 /**
  * Quoted parts and variables stand in for braces as single characters of a private plane of Unicode,
@@ -54,7 +38,7 @@ const createCharBudget = (): ((text: string) => string) => {
 const FIRST_STAND_IN = 0xf0000;
 const STAND_INS = /[\u{F0000}-\u{FFFFD}]/u;
 
-const expandBraces = (word: ShellWord): readonly ShellWord[] => {
+const expandBraces = (word: ShellWord, budget: ExpansionBudget): readonly ShellWord[] => {
   if (!word.some((part) => part.kind === "text" && !part.isQuoted && part.text.includes("{"))) return [word];
   const kept: WordPart[] = [];
   const standIn = (part: WordPart): string => String.fromCodePoint(FIRST_STAND_IN + kept.push(part) - 1);
@@ -66,11 +50,8 @@ const expandBraces = (word: ShellWord): readonly ShellWord[] => {
         .join("");
     })
     .join("");
-  if (line.split("{").length > MAX_BRACES) throw tooMany();
-  const expanded = expandBraceText(line, MAX_FIELDS);
-  if (expanded.length > MAX_FIELDS) throw tooMany();
-  expanded.forEach(createCharBudget());
-  return expanded.map((one) =>
+  if (line.split("{").length > MAX_BRACES) throw tooManyBraces();
+  return expandBraceText(line, budget).map((one) =>
     one.split(/([\u{F0000}-\u{FFFFD}])/u).flatMap((piece): ShellWord => {
       if (piece === "") return [];
       const part = STAND_INS.test(piece) ? kept[(piece.codePointAt(0) ?? 0) - FIRST_STAND_IN] : undefined;
@@ -106,14 +87,11 @@ const variableValue = (name: string, { variable }: ExpansionContext): string => 
 };
 
 /** Unquoted values are split at blanks, as a shell does; everything else stays together. */
-const splitFields = (
-  word: ShellWord,
-  context: ExpansionContext,
-  spend: (text: string) => string,
-): readonly Field[] => {
+const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
   const fields: Piece[][] = [];
   let current: Piece[] | undefined;
   const add = (piece: Piece): void => {
+    context.budget.spend(piece.text.length);
     current ??= [];
     current.push(piece);
   };
@@ -123,10 +101,10 @@ const splitFields = (
   };
   for (const part of word) {
     if (part.kind === "text") {
-      add({ text: spend(part.text), isQuoted: part.isQuoted });
+      add({ text: part.text, isQuoted: part.isQuoted });
       continue;
     }
-    const value = spend(variableValue(part.name, context));
+    const value = variableValue(part.name, context);
     if (part.isQuoted) {
       add({ text: value, isQuoted: true });
       continue;
@@ -141,16 +119,17 @@ const splitFields = (
 };
 
 /** The arguments that a word stands for: braces, `~` and variables, in the shell's order. */
-export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] => {
-  const spend = createCharBudget();
-  return expandBraces(word).flatMap((one) => splitFields(expandTilde(one, context.home), context, spend));
-};
+export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] =>
+  expandBraces(word, context.budget).flatMap((one) => splitFields(expandTilde(one, context.home), context));
 
 /** As one string, without splitting: the value of an assignment, a here-string. */
 export const expandToText = (word: ShellWord, context: ExpansionContext): string => {
-  const spend = createCharBudget();
   return expandTilde(word, context.home)
-    .map((part) => spend(part.kind === "text" ? part.text : variableValue(part.name, context)))
+    .map((part) => {
+      const text = part.kind === "text" ? part.text : variableValue(part.name, context);
+      context.budget.spend(text.length);
+      return text;
+    })
     .join("");
 };
 

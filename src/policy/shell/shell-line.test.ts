@@ -1,11 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { expandWord, globSegments, literalOf } from "./expand-word.ts";
+import { createExpansionBudget } from "./expansion-budget.ts";
 import { readShellLine } from "./read-line.ts";
 
 const read = async (line: string) => readShellLine(line);
 
-const CONTEXT = { home: "/home/me", variable: (name: string) => ({ A: "one two", B: "-x", E: "" })[name] };
+const CONTEXT = {
+  home: "/home/me",
+  variable: (name: string) => ({ A: "one two", B: "-x", E: "" })[name],
+  budget: createExpansionBudget(),
+};
 
 /** The arguments of the only command of a line. */
 const argvOf = async (line: string): Promise<string[]> => {

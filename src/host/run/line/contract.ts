@@ -1,9 +1,19 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
+import type { Access } from "../../reach/access.ts";
 import type { CommandSession } from "../commands.ts";
 import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 
 export type Argv = readonly [string, ...string[]];
+
+/** What expanding the words of one line takes. */
+export interface Expansion {
+  readonly access: Access;
+  readonly budget: ExpansionBudget;
+  /** Ends with the caller's patience and with the line's deadline. */
+  readonly signal: AbortSignal | undefined;
+}
 
 export interface LineCall {
   /** A command line as people write it, or one program and its arguments, taken as they are. */

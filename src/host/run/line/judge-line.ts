@@ -17,7 +17,7 @@ const judgePipeline = async (
 ): Promise<ShellState> => {
   for (const command of commands) {
     const stage = await stageOf(execution, command, state);
-    await checkRedirections(command.redirections, stage.state, execution, execution.signal);
+    await checkRedirections(command.redirections, stage.outer, execution);
     if (isProgram(stage))
       await passGate(execution, stage, async () => {}).catch((thrown: unknown) => {
         if (!isMissing(thrown)) throw thrown;

@@ -1,8 +1,10 @@
 import { toLlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
+import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
 import type { Group, Pipeline, Redirection, ShellLine } from "../../../policy/shell/shell-line.ts";
+import { deadlineMs } from "../commands.ts";
 import { callerPorts } from "./caller-ports.ts";
 import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contract.ts";
 import { judgeLine } from "./judge-line.ts";
@@ -96,21 +98,37 @@ const readLine = (line: string): ShellLine => {
 const startExecution = (
   parts: LineRunnerParts,
   call: LineCall,
-  signal: AbortSignal | undefined,
-): LineExecution => ({
-  ...parts,
-  ...callerPorts(parts, call.may),
-  call,
-  signal,
-  programs: [],
-  quarantined: [],
-  speakers: [],
-  tier: null,
-  limit: undefined,
-  endsAt: undefined,
-  last: { exitCode: 0, signal: undefined },
-  timedOut: false,
-});
+  callerSignal: AbortSignal | undefined,
+): LineExecution => {
+  const timeoutMs = deadlineMs(call.timeoutSeconds, parts.maxTimeoutSeconds());
+  const deadline = AbortSignal.timeout(timeoutMs);
+  return {
+    ...parts,
+    ...callerPorts(parts, call.may),
+    call,
+    callerSignal,
+    signal: callerSignal === undefined ? deadline : AbortSignal.any([callerSignal, deadline]),
+    budget: createExpansionBudget(),
+    programs: [],
+    quarantined: [],
+    speakers: [],
+    tier: null,
+    limit: undefined,
+    endsAt: performance.now() + timeoutMs,
+    last: { exitCode: 0, signal: undefined },
+    timedOut: false,
+  };
+};
+
+/** Work of ours that the line's own deadline ended, rather than the caller, is a line that took too long. */
+const untilDeadline = async (execution: LineExecution, work: () => Promise<unknown>): Promise<void> => {
+  try {
+    await work();
+  } catch (thrown) {
+    if (!(execution.signal?.aborted === true && execution.callerSignal?.aborted !== true)) throw thrown;
+    execution.timedOut = true;
+  }
+};
 
 /** Finds the one program of a line that only changes directory and sets variables before it. */
 const findSingle = async (
@@ -146,12 +164,15 @@ const findSingle = async (
 export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
   run: async (call, signal) => {
     const { command, cwd } = call;
-    const line = typeof command === "string" ? readLine(command) : oneCommand(checkArgv(command));
     const execution = startExecution(parts, call, signal);
+    const line = typeof command === "string" ? readLine(command) : oneCommand(checkArgv(command));
     const state = firstState(parts.resolve(cwd ?? "."));
-    // A single pipeline is judged whole before any of it starts.
-    if (line.length > 1 || line[0]?.body.kind === "group") await judgeLine(execution, line, state);
-    await runLine(execution, line, state);
+    await untilDeadline(execution, async () => {
+      // A single pipeline is judged whole before any of it starts.
+      if (line.length > 1 || line[0]?.body.kind === "group") await judgeLine(execution, line, state);
+      execution.budget = createExpansionBudget();
+      await runLine(execution, line, state);
+    });
     return outcomeOf(execution);
   },
   single: async (call, signal) =>

@@ -1,14 +1,11 @@
-import { posix } from "node:path";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
+import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { parseName } from "../../../policy/globs.ts";
-import {
-  type Field,
-  globSegments,
-  literalOf,
-  MAX_FIELDS,
-  tooMany,
-} from "../../../policy/shell/expand-word.ts";
-import type { Access } from "../../reach/access.ts";
+import { STATE_DIR, TEMP_NAME } from "../../../policy/paths.ts";
+import { type Field, globSegments, literalOf } from "../../../policy/shell/expand-word.ts";
+import type { Expansion } from "./contract.ts";
+import { physicalPath } from "./physical-path.ts";
 
 const hasPattern = (segment: string): boolean => /(^|[^\\])(\\\\)*[*?[]/.test(segment);
 
@@ -21,7 +18,14 @@ const orNothing = (thrown: unknown): undefined => {
   throw thrown;
 };
 
+/** Names have at most 255 bytes; comparing one with a pattern takes time by the product of both lengths. */
+const MAX_SEGMENT = 1024;
+
 const matchesOf = (segment: string): ((name: string) => boolean) => {
+  if (segment.length > MAX_SEGMENT)
+    throw new LlmcError("invalid_args", `A pattern for a name is longer than ${MAX_SEGMENT} characters.`, {
+      details: { field: "command" },
+    });
   try {
     const matches = parseName(segment, segment);
     // As in a shell, hidden names are matched only by a pattern that begins with a dot.
@@ -31,33 +35,50 @@ const matchesOf = (segment: string): ((name: string) => boolean) => {
   }
 };
 
-interface Search {
-  readonly access: Access;
+/** Between two looks at the clock, and at what else the server has to do. */
+const NAMES_AT_ONCE = 200;
+
+interface Search extends Expansion {
   readonly cwd: string;
-  readonly signal: AbortSignal | undefined;
 }
 
+/** Names that a folder holds and a segment matches; where more segments follow, only what may hold something. */
 const namesIn = async (
   { access, cwd, signal }: Search,
   folder: string,
   segment: string,
-): Promise<string[]> => {
+  isLast: boolean,
+): Promise<readonly string[]> => {
   const matches = matchesOf(segment);
-  const path = posix.resolve(cwd, folder === "" ? "." : folder);
-  const entries = await access(path, signal, (located) =>
-    located.stats.isDirectory() ? located.list() : [],
-  ).catch(orNothing);
-  return (entries ?? []).map(({ name }) => name).filter(matches);
+  const path = await physicalPath(access, cwd, folder === "" ? "." : folder, signal).catch(orNothing);
+  if (path === undefined) return [];
+  const entries =
+    (await access(path, signal, (located) => (located.stats.isDirectory() ? located.list() : [])).catch(
+      orNothing,
+    )) ?? [];
+  const names: string[] = [];
+  for (const [at, entry] of entries.entries()) {
+    if (at % NAMES_AT_ONCE === NAMES_AT_ONCE - 1) {
+      await yieldToOthers();
+      stopIfAborted(signal);
+    }
+    const { name } = entry;
+    const isMeant = isLast || entry.isDirectory() || entry.isSymbolicLink();
+    // The server's own files are closed to everybody, so `.*` does not mean them.
+    if (isMeant && name !== STATE_DIR && !TEMP_NAME.test(name) && matches(name)) names.push(name);
+  }
+  return names;
 };
 
 const exists = async ({ access, cwd, signal }: Search, path: string): Promise<boolean> => {
   const isFolderWanted = path.endsWith("/");
-  const found = await access(
-    posix.resolve(cwd, path),
-    signal,
-    ({ stats }) => !isFolderWanted || stats.isDirectory(),
-  ).catch(orNothing);
-  return found === true;
+  const look = async (): Promise<boolean> =>
+    access(
+      await physicalPath(access, cwd, path, signal),
+      signal,
+      ({ stats }) => !isFolderWanted || stats.isDirectory(),
+    );
+  return (await look().catch(orNothing)) === true;
 };
 
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -65,32 +86,36 @@ const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 const search = async (how: Search, segments: readonly string[]): Promise<readonly string[]> => {
   let paths: readonly string[] = [""];
   for (const [at, segment] of segments.entries()) {
+    const isLast = at === segments.length - 1;
     const next: string[] = [];
     for (const path of paths) {
       const prefix = at === 0 ? "" : `${path}/`;
-      const names = hasPattern(segment) ? await namesIn(how, prefix, segment) : [unescaped(segment)];
-      for (const name of names) next.push(`${prefix}${name}`);
-      if (next.length > MAX_FIELDS) throw tooMany();
+      const names = hasPattern(segment) ? await namesIn(how, prefix, segment, isLast) : [unescaped(segment)];
+      for (const name of names) {
+        how.budget.spend(prefix.length + name.length);
+        next.push(`${prefix}${name}`);
+      }
     }
     paths = next;
   }
+  // A folder that lists a name holds it, whatever it is: a pipe, or a link that leads nowhere.
+  if (hasPattern(segments.at(-1) ?? "")) return paths.toSorted(byCodeUnits);
   const found: string[] = [];
   for (const path of paths) if (await exists(how, path)) found.push(path);
   return found.sort(byCodeUnits);
 };
 
 /**
- * The arguments that a field stands for: the names that it matches, as far as the caller may see them, or itself where
- * it has no pattern or nothing matches. A name must not be taken for an option.
+ * The arguments that a field stands for: the names that it matches, or itself where it has no pattern or nothing matches.
+ * A name must not be taken for an option.
  */
 export const matchNames = async (
   field: Field,
-  access: Access,
   cwd: string,
-  signal: AbortSignal | undefined,
+  expansion: Expansion,
 ): Promise<readonly string[]> => {
   const segments = globSegments(field);
-  const found = segments === undefined ? [] : await search({ access, cwd, signal }, segments);
+  const found = segments === undefined ? [] : await search({ ...expansion, cwd }, segments);
   if (found.length === 0) return [literalOf(field)];
   return found.map((path) => (path.startsWith("-") ? `./${path}` : path));
 };

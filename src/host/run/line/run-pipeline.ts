@@ -43,14 +43,7 @@ const openStages = async (
       errors: "stderr",
     };
     const { redirections } = stage.command;
-    const made = await openRedirections(
-      redirections,
-      first,
-      stage.state,
-      descriptors,
-      execution,
-      execution.signal,
-    );
+    const made = await openRedirections(redirections, first, stage.outer, descriptors, execution);
     open.push({ stage, streams: made.streams });
     files.push(...made.files);
   }
@@ -95,9 +88,7 @@ const runPrograms = async (
   if (programs.length === 0) return [];
   const stages = programs.map(({ stage }) => stage);
   return passAll(execution, stages, [], (judged) => {
-    const now = performance.now();
-    execution.endsAt ??= now + Math.max(...judged.map(({ request }) => request.timeoutMs));
-    const timeoutMs = Math.max(1, execution.endsAt - now);
+    const timeoutMs = Math.max(1, execution.endsAt - performance.now());
     const commands = programs.map(({ streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
@@ -107,7 +98,8 @@ const runPrograms = async (
         request: { ...command.request, timeoutMs, onOutput: execution.call.onOutput, openStreams },
       };
     });
-    return execution.runner.runTogether(commands, execution.signal, execution.call.session?.principal);
+    const { callerSignal, call, runner } = execution;
+    return runner.runTogether(commands, callerSignal, call.session?.principal);
   });
 };
 
@@ -160,7 +152,7 @@ export const runPipeline = async (
       if (!isProgram(one.stage)) builtins.push(await runBuiltin(execution, one, descriptors));
     const programs = await runPrograms(execution, open, descriptors);
     recordOutcomes(execution, open, programs);
-    await writePending(files, execution, execution.signal);
+    await writePending(files, execution, execution.callerSignal);
     const last = stages.at(-1);
     const ended = last !== undefined && isProgram(last) ? programs.at(-1) : builtins.at(-1);
     execution.last = {

@@ -2,10 +2,12 @@ import { homedir } from "node:os";
 import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
 import { expandToText, expandWord } from "../../../policy/shell/expand-word.ts";
+import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkArgumentCount } from "../../../policy/shell/plain-line.ts";
 import type { Assignment, ShellWord } from "../../../policy/shell/shell-line.ts";
 import type { Access } from "../../reach/access.ts";
 import { checkVariables } from "../tiers/environment.ts";
+import type { Expansion } from "./contract.ts";
 import { matchNames } from "./match-names.ts";
 
 /** What one part of a line leaves behind for the next. */
@@ -17,8 +19,9 @@ export interface ShellState {
   readonly lastExit: number;
 }
 
-const contextOf = ({ cwd, variables, lastExit }: ShellState) => ({
+const contextOf = ({ cwd, variables, lastExit }: ShellState, budget: ExpansionBudget) => ({
   home: homedir(),
+  budget,
   variable: (name: string): string | undefined => {
     if (name === "?") return String(lastExit);
     if (name === "PWD") return cwd;
@@ -27,48 +30,52 @@ const contextOf = ({ cwd, variables, lastExit }: ShellState) => ({
   },
 });
 
-export const textOf = (word: ShellWord, state: ShellState): string => expandToText(word, contextOf(state));
+export const textOf = (word: ShellWord, state: ShellState, { budget }: Pick<Expansion, "budget">): string =>
+  expandToText(word, contextOf(state, budget));
 
 /** Programs see no home but one of their own: a path in the user's must lie in a root, and a refusal says so. */
-const checkHome = async (
-  word: ShellWord,
-  state: ShellState,
-  access: Access,
-  signal: AbortSignal | undefined,
-): Promise<void> => {
+const checkHome = async (word: ShellWord, state: ShellState, expansion: Expansion): Promise<void> => {
   const [first] = word;
   if (first?.kind !== "text" || first.isQuoted || !/^~(\/|$)/.test(first.text)) return;
-  await access(textOf(word, state), signal, () => {}).catch((thrown: unknown) => {
-    if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
-  });
+  await expansion
+    .access(textOf(word, state, expansion), expansion.signal, () => {})
+    .catch((thrown: unknown) => {
+      if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
+    });
 };
 
 export const argumentsOf = async (
   args: readonly ShellWord[],
   state: ShellState,
-  access: Access,
-  signal: AbortSignal | undefined,
+  expansion: Expansion,
 ): Promise<readonly string[]> => {
-  const fields = args.flatMap((word) => expandWord(word, contextOf(state)));
-  checkArgumentCount(fields.length);
-  for (const word of args) await checkHome(word, state, access, signal);
   const found: string[] = [];
-  for (const field of fields) {
-    found.push(...(await matchNames(field, access, state.cwd, signal)));
-    checkArgumentCount(found.length);
+  for (const word of args) {
+    await checkHome(word, state, expansion);
+    for (const field of expandWord(word, contextOf(state, expansion.budget))) {
+      const names = await matchNames(field, state.cwd, expansion);
+      checkArgumentCount(found.length + names.length);
+      found.push(...names);
+    }
   }
   return found;
 };
 
 /** Later values may use earlier ones. */
-export const assign = (before: ShellState, assignments: readonly Assignment[]): ShellState => {
-  let state = before;
+export const assign = (
+  before: ShellState,
+  assignments: readonly Assignment[],
+  budget: Pick<Expansion, "budget">,
+): ShellState => {
+  if (assignments.length === 0) return before;
+  const variables = { ...before.variables };
+  const state = { ...before, variables };
   for (const { name, value } of assignments) {
     // The name is checked first: a refused variable is often assigned from itself, which has no value here.
     checkVariables({ [name]: "" });
-    const text = textOf(value, state);
+    const text = textOf(value, state, budget);
     checkVariables({ [name]: text });
-    state = { ...state, variables: { ...state.variables, [name]: text } };
+    variables[name] = text;
   }
   return state;
 };

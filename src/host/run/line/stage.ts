@@ -1,4 +1,5 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
+import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
 import type { CommandGate } from "../commands.ts";
@@ -6,7 +7,7 @@ import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.t
 import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
-import type { Argv, LineCall, ProgramEnd } from "./contract.ts";
+import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
 import { argumentsOf, assign, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
@@ -17,20 +18,25 @@ export interface LineRunnerParts extends FilePorts {
   readonly isListed: (program: string) => boolean;
   /** A caller's path made absolute. */
   readonly resolve: (path: string) => string;
+  /** The maximum that the operator lets a line run. */
+  readonly maxTimeoutSeconds: () => number;
 }
 
 /** One line while it runs. */
-export interface LineExecution extends LineRunnerParts {
+export interface LineExecution extends LineRunnerParts, Expansion {
   readonly call: LineCall;
-  readonly signal: AbortSignal | undefined;
+  /** Fires when the caller gives up; `signal` also at the deadline. Programs have the deadline from `endsAt`. */
+  readonly callerSignal: AbortSignal | undefined;
+  /** The line is expanded twice: to be judged, and to be run. */
+  budget: ExpansionBudget;
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];
   tier: Tier | null;
   limit: ReachedLimit | undefined;
-  /** For the whole line, set when the first program starts. */
-  endsAt: number | undefined;
+  /** For the whole line, from the beginning: expanding it counts too. */
+  readonly endsAt: number;
   last: Pick<CommandOutcome, "exitCode" | "signal">;
   timedOut: boolean;
 }
@@ -41,6 +47,8 @@ export interface Stage {
   readonly command: ShellCommand;
   /** With the variables that are set for this command alone. */
   readonly state: ShellState;
+  /** What redirections are expanded with: as in bash, the command's own variables come later. */
+  readonly outer: ShellState;
 }
 
 export const stageOf = async (
@@ -48,9 +56,10 @@ export const stageOf = async (
   command: ShellCommand,
   state: ShellState,
 ): Promise<Stage> => {
-  const argv = await argumentsOf(command.args, state, execution.access, execution.signal);
+  const argv = await argumentsOf(command.args, state, execution);
   if (argv[0] !== undefined) refuseShellCommand(argv[0], execution.isListed(argv[0]));
-  return { argv, command, state: assign(state, command.assignments) };
+  const inner = assign(state, command.assignments, execution);
+  return { argv, command, state: inner, outer: argv.length === 0 ? inner : state };
 };
 
 export const builtinOf = ({ argv: [name] }: Stage) => (name === undefined ? undefined : BUILTINS.get(name));

@@ -1,6 +1,5 @@
 import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { posix } from "node:path";
 import { pipeline } from "node:stream";
 import { LlmcError } from "../../../base/error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
@@ -10,6 +9,8 @@ import type { FileWrites } from "../../write/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { Sink, TreeStreams } from "../tree/run-tree.ts";
 import { openNameless } from "../tree/spool.ts";
+import type { Expansion } from "./contract.ts";
+import { physicalPath } from "./physical-path.ts";
 import { type ShellState, textOf } from "./shell-state.ts";
 
 /** What a redirection may fill; it is held in memory when it is written. */
@@ -50,8 +51,12 @@ export interface PendingFile {
   readonly descriptor: number;
 }
 
-const targetOf = (redirection: Extract<Redirection, { kind: "file" }>, state: ShellState): string => {
-  const text = textOf(redirection.target, state);
+const targetOf = async (
+  redirection: Extract<Redirection, { kind: "file" }>,
+  state: ShellState,
+  expansion: Expansion,
+): Promise<string> => {
+  const text = textOf(redirection.target, state, expansion);
   if (text === "" || /[*?]/.test(text))
     throw new LlmcError(
       "invalid_args",
@@ -60,7 +65,7 @@ const targetOf = (redirection: Extract<Redirection, { kind: "file" }>, state: Sh
         details: { field: "command" },
       },
     );
-  return text === NULL_DEVICE ? text : posix.resolve(state.cwd, text);
+  return text === NULL_DEVICE ? text : physicalPath(expansion.access, state.cwd, text, expansion.signal);
 };
 
 const change = (path: string, bytes: Buffer) =>
@@ -112,13 +117,13 @@ const openText = (text: string): number => {
 export const checkRedirections = async (
   redirections: readonly Redirection[],
   state: ShellState,
-  ports: FilePorts,
-  signal: AbortSignal | undefined,
+  ports: FilePorts & Expansion,
 ): Promise<void> => {
+  const { signal } = ports;
   for (const redirection of redirections) {
-    if (redirection.kind === "input") textOf(redirection.content, state);
+    if (redirection.kind === "input") textOf(redirection.content, state, ports);
     if (redirection.kind !== "file") continue;
-    const path = targetOf(redirection, state);
+    const path = await targetOf(redirection, state, ports);
     if (path === NULL_DEVICE) continue;
     if (redirection.access !== "read") await checkWritable(ports, path, signal);
     else
@@ -140,9 +145,9 @@ export const openRedirections = async (
   first: TreeStreams,
   state: ShellState,
   descriptors: Descriptors,
-  ports: FilePorts,
-  signal: AbortSignal | undefined,
+  ports: FilePorts & Expansion,
 ): Promise<OpenStreams> => {
+  const { signal } = ports;
   const streams = { ...first };
   const files: PendingFile[] = [];
   const put = (fd: number, sink: Sink): void => {
@@ -151,7 +156,7 @@ export const openRedirections = async (
   };
   for (const redirection of redirections) {
     if (redirection.kind === "input") {
-      streams.input = descriptors.add(openText(textOf(redirection.content, state)));
+      streams.input = descriptors.add(openText(textOf(redirection.content, state, ports)));
       continue;
     }
     const { fd } = redirection;
@@ -164,7 +169,7 @@ export const openRedirections = async (
       put(fd, redirection.of === 1 ? streams.output : streams.errors);
       continue;
     }
-    const path = targetOf(redirection, state);
+    const path = await targetOf(redirection, state, ports);
     if (path === NULL_DEVICE) {
       const descriptor = descriptors.add(openSync(NULL_DEVICE, constants.O_RDWR));
       if (fd === 0) streams.input = descriptor;
