@@ -72,13 +72,13 @@ const namesIn = async (
 
 const exists = async ({ access, cwd, signal }: Search, path: string): Promise<boolean> => {
   const isFolderWanted = path.endsWith("/");
-  const look = async (): Promise<boolean> =>
+  const check = async (): Promise<boolean> =>
     access(
       await physicalPath(access, cwd, path, signal),
       signal,
       ({ stats }) => !isFolderWanted || stats.isDirectory(),
     );
-  return (await look().catch(orNothing)) === true;
+  return (await check().catch(orNothing)) === true;
 };
 
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
