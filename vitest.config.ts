@@ -85,6 +85,8 @@ const TIMING = [
   "src/host/state/locks/locks.test.ts",
   "src/host/state/usage/usage.test.ts",
   "src/host/write/remove-file.test.ts",
+  "src/retrieve/search-in-time.test.ts",
+  "test/doors/first-search.test.ts",
   "test/doors/http-stop.test.ts",
   "test/escapes/{http-auth,lock-contention,protocol-loss,protocol-waiting,two-servers}.test.ts",
   "test/escapes/command-tree.test.ts",

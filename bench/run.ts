@@ -12,6 +12,7 @@ import { install } from "./install.ts";
 import { type Benchmark, type Report, renderTable } from "./lib/report.ts";
 import { saveResults } from "./lib/results.ts";
 import { memory } from "./memory.ts";
+import { mixed } from "./mixed.ts";
 import { noop } from "./noop.ts";
 import { observe } from "./observe.ts";
 import { peers } from "./peers.ts";
@@ -34,6 +35,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   envelope,
   retrieval,
   questions,
+  mixed,
   index,
   trees,
   peers,

@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { setMsLeft } from "../base/ms-left.ts";
 
 const timedOut = (timeoutMs: number): LlmcError =>
   new LlmcError("timeout", `The call passed its deadline of ${timeoutMs / 1000} s.`, {
@@ -14,6 +15,7 @@ export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined
   // If nobody races, its rejection must not end the process.
   stopped.catch(() => {});
   const controller = new AbortController();
+  setMsLeft(controller.signal, timeoutMs);
   const stop = (reason: LlmcError): void => {
     reject(reason);
     controller.abort(reason);

@@ -1,14 +1,34 @@
 import { LlmcError } from "../base/error.ts";
-import { ellipsize } from "../base/text.ts";
+import { ellipsize, nearest, quoteForMessage } from "../base/text.ts";
 import type { Schema, SchemaIssue, SchemaResult } from "../tools/contract.ts";
 
 const fieldOf = (issue: SchemaIssue): string =>
   (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
 
+const valueAt = (args: unknown, { path = [] }: SchemaIssue): unknown =>
+  path.reduce<unknown>((value, part) => {
+    const key = typeof part === "object" ? part.key : part;
+    return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  }, args);
+
+/** Of the values that a field may have, the one that was probably meant. */
+const meant = (issue: SchemaIssue, args: unknown): string | undefined => {
+  const given = valueAt(args, issue);
+  const values: unknown = Reflect.get(issue, "values");
+  if (typeof given !== "string" || !Array.isArray(values)) return undefined;
+  return nearest(
+    given,
+    values.filter((value): value is string => typeof value === "string"),
+  );
+};
+
 /** Names the field and the rule, and never the value: an argument may be long or secret. */
-const describe = (issue: SchemaIssue): string => {
+const describe = (issue: SchemaIssue, args: unknown): string => {
   const field = fieldOf(issue);
-  return ellipsize(field === "" ? issue.message : `${field}: ${issue.message}`, 200);
+  const near = meant(issue, args);
+  const rule =
+    near === undefined ? issue.message : `${issue.message} (did you mean ${quoteForMessage(near)}?)`;
+  return ellipsize(field === "" ? rule : `${field}: ${rule}`, 200);
 };
 
 const knownFields = (schema: Schema): readonly string[] => {
@@ -19,13 +39,16 @@ const knownFields = (schema: Schema): readonly string[] => {
 /** More would not help, and an attacker could provoke thousands. */
 const MAX_ISSUES = 5;
 
-const accepted = (schema: Schema, result: SchemaResult<unknown>): unknown => {
+const accepted = (schema: Schema, args: unknown, result: SchemaResult<unknown>): unknown => {
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const fields = knownFields(schema);
   throw new LlmcError(
     "invalid_args",
-    `Invalid arguments: ${result.issues.slice(0, MAX_ISSUES).map(describe).join("; ")}.`,
+    `Invalid arguments: ${result.issues
+      .slice(0, MAX_ISSUES)
+      .map((issue) => describe(issue, args))
+      .join("; ")}.`,
     {
       hint: fields.length === 0 ? "It takes no arguments." : `It takes: ${fields.join(", ")}.`,
       ...(first === undefined || fieldOf(first) === ""
@@ -39,8 +62,8 @@ const accepted = (schema: Schema, result: SchemaResult<unknown>): unknown => {
 export const validateArguments = (schema: Schema, args: unknown): unknown => {
   const checked = schema["~standard"].validate(args ?? {});
   return checked instanceof Promise
-    ? checked.then((result) => accepted(schema, result))
-    : accepted(schema, checked);
+    ? checked.then((result) => accepted(schema, args, result))
+    : accepted(schema, args, checked);
 };
 
 /** A tool whose output breaks its own schema is a defect of ours, not of the caller. */

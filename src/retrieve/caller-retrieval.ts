@@ -4,7 +4,8 @@ import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval, SearchAnswer } from "./engine.ts";
 import type { IndexProgress } from "./index/index-status.ts";
 import { planRetrieval, type RetrievalPlan } from "./plan.ts";
-import type { Scope, SearchRequest, Snippet } from "./rank/search-request.ts";
+import type { Scope, SearchRequest, SearchScope, Snippet } from "./rank/search-request.ts";
+import { searchInTime } from "./search-in-time.ts";
 
 /** What a caller asks for; what is left out comes from the configuration. */
 export interface FindRequest {
@@ -17,7 +18,7 @@ export interface FindRequest {
   readonly kind?: ChunkKind | undefined;
 }
 
-/** Limits that no caller can exceed (REQ-D20). */
+/** Limits that no caller can exceed (REQ-D20), and the scope of a question that names none. */
 export interface FindLimits {
   readonly topK: number;
   readonly tokenBudget: number;
@@ -84,7 +85,7 @@ const neighboursOf = (card: SymbolCard | undefined): Neighbours =>
         tests: card.tests.slice(0, MAX_NEIGHBOURS),
       };
 
-/** What a caller could ask for to get more than this. */
+/** What a caller could ask with to get more than this. */
 const moreBy = ({ scope, pathGlobs, language, kind }: SearchRequest): string => {
   const filters = [
     ...(pathGlobs === undefined ? [] : ["path_glob"]),
@@ -102,12 +103,11 @@ const moreBy = ({ scope, pathGlobs, language, kind }: SearchRequest): string => 
 const explainEnd = (
   searched: SearchRequest,
   { k, budgetTokens: askedTokens = 0 }: FindRequest,
-  { value, end }: SearchAnswer,
+  { value, end, index }: SearchAnswer,
   { tokenBudget }: FindLimits,
 ): readonly string[] => {
-  // Who asked for no number gets what there is; an empty answer is explained always.
-  if (end === "full" || (k === undefined && value.length > 0)) return [];
-  const found = value.length === 0 ? "Nothing" : `${value.length} of ${searched.k}`;
+  if (end === "full") return [];
+  const found = `${value.length} of ${searched.k}`;
   if (end === "budget") {
     const { budgetTokens } = searched;
     // Then a note says so already.
@@ -115,17 +115,24 @@ const explainEnd = (
     const more =
       budgetTokens < tokenBudget
         ? `budget_tokens up to ${tokenBudget} brings more`
-        : "more by path_glob, or mcp.rag.token_budget";
-    return [`${found}: ${budgetTokens} tokens are used up; ${more}.`];
+        : "the operator can raise mcp.rag.token_budget";
+    return [`${found}: the budget of ${budgetTokens} tokens is used up; ${more}.`];
   }
+  // What is not indexed yet may be what was asked for; a note says so already.
+  if (value.length === 0 && index.state === "building") return [];
+  if (value.length === 0) return [`Nothing relevant was found. Try ${moreBy(searched)}.`];
+  // Who asked for no number gets what there is.
+  if (k === undefined) return [];
   const why = end === "all" ? "nothing else was searched" : "nothing else is relevant enough";
-  return [
-    `${found}: ${value.length === 0 ? "no file is relevant enough" : why}. More by ${moreBy(searched)}.`,
-  ];
+  return [`${found}: ${why}. For more, try ${moreBy(searched)}.`];
 };
 
+/** A question that names no scope, where code is what is usually asked for. */
+const scopeOf = ({ scope }: FindRequest, { defaultScope }: FindLimits): SearchScope =>
+  scope ?? (defaultScope === "repo" ? "auto" : defaultScope);
+
 export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrieval => {
-  const { engine } = parts;
+  const engine: Retrieval = { ...parts.engine, search: searchInTime(parts.engine) };
   const { whereUsed, lineage, inspect, stats, index } = engine;
 
   const capped = ({ k, budgetTokens }: FindRequest, { topK, tokenBudget }: FindLimits): readonly string[] => [
@@ -140,30 +147,17 @@ export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrie
     const { query, k, budgetTokens, pathGlob, language, kind } = request;
     const asked = {
       query,
-      scope: request.scope ?? limits.defaultScope,
+      scope: scopeOf(request, limits),
       k: Math.min(k ?? limits.topK, limits.topK),
       budgetTokens: Math.min(budgetTokens ?? limits.tokenBudget, limits.tokenBudget),
       ...(pathGlob === undefined ? {} : { pathGlobs: [pathGlob] }),
       ...(language === undefined ? {} : { language }),
       ...(kind === undefined ? {} : { kind }),
     };
-    const first = await engine.search(asked, signal, onProgress);
-    // Who names no scope wants an answer, wherever it is.
-    const isWider = first.value.length === 0 && request.scope === undefined && asked.scope !== "both";
-    const scope = isWider ? "both" : asked.scope;
-    const answer = isWider ? await engine.search({ ...asked, scope }, signal) : first;
-    const wider =
-      isWider && answer.value.length > 0
-        ? [`Nothing in scope ${asked.scope}; these are from scope both.`]
-        : [];
+    const answer = await engine.search(asked, signal, onProgress);
     return {
       ...answer,
-      notes: [
-        ...answer.notes,
-        ...wider,
-        ...capped(request, limits),
-        ...explainEnd({ ...asked, scope }, request, answer, limits),
-      ],
+      notes: [...answer.notes, ...capped(request, limits), ...explainEnd(asked, request, answer, limits)],
     };
   };
 
@@ -183,7 +177,7 @@ export const createCallerRetrieval = (parts: CallerRetrievalParts): CallerRetrie
       return { ...answer, value };
     },
     plan: (request, signal) =>
-      planRetrieval({ ...request, scope: request.scope ?? parts.limits().defaultScope }, engine, signal),
+      planRetrieval({ ...request, scope: scopeOf(request, parts.limits()) }, engine, signal),
     bootload: async (request, signal) =>
       writeBootPlan(
         request,

@@ -23,6 +23,7 @@ import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
 import type { IndexSettings } from "./index/settings.ts";
+import { formatCount, notesOnState } from "./index/state-notes.ts";
 import { statsOf } from "./index/stats.ts";
 import { createStore } from "./index/store.ts";
 import { createVectorStore } from "./index/vector-store.ts";
@@ -43,20 +44,11 @@ export interface RetrievalOptions {
   readonly model?: EmbeddingModel | undefined;
 }
 
-const count = (value: number): string => value.toLocaleString("en-US");
-
-const notesOn = ({ state, done, total }: IndexState): readonly string[] => {
-  if (state === "ready") return [];
-  const missing =
-    total > 0 ? `${count(total - done)} of ${count(total)} files` : "files that are still being listed";
-  return [`Not indexed yet, and not found: ${missing}. Ask again in a moment.`];
-};
-
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
   if (total === 0) return [];
   const more = total > first.length ? ", …" : "";
   const paths = total === 1 ? "path" : "paths";
-  return [`${count(total)} ${paths} could not be read and cannot be found: ${first.join(", ")}${more}`];
+  return [`${formatCount(total)} ${paths} could not be read and cannot be found: ${first.join(", ")}${more}`];
 };
 
 const open = async ({
@@ -153,7 +145,7 @@ const notesOnVectors = (state: IndexState, vectors: ModelVectors | undefined): r
   const missing = vectors?.missing() ?? 0;
   return state.state === "ready" && missing > 0
     ? [
-        `The vectors of ${count(missing)} of ${count(state.total)} files are still being computed; until then these are found by their terms only.`,
+        `The vectors of ${formatCount(missing)} of ${formatCount(state.total)} files are still being computed; until then these are found by their terms only.`,
       ]
     : [];
 };
@@ -191,7 +183,7 @@ export const createLocalRetrieval = (options: RetrievalOptions): Retrieval => {
     return {
       value,
       index: stateOf(index, vectors),
-      notes: [...notesOn(index), ...notesOnVectors(index, vectors), ...notesOnUnread(indexer.unread())],
+      notes: [...notesOnState(index), ...notesOnVectors(index, vectors), ...notesOnUnread(indexer.unread())],
     };
   };
 

@@ -2,7 +2,7 @@ import type { SymbolAt } from "../symbols/graph.ts";
 import type { ChunkKind } from "./chunk/chunk.ts";
 import type { Answer, Retrieval } from "./engine.ts";
 import { shapeOf } from "./rank/query-shape.ts";
-import type { Scope, Snippet } from "./rank/search-request.ts";
+import type { SearchScope, Snippet } from "./rank/search-request.ts";
 import { tokenize } from "./terms/tokenize.ts";
 
 export interface PlannedSpan {
@@ -29,7 +29,7 @@ export interface RetrievalPlan {
 
 interface PlanRequest {
   readonly query: string;
-  readonly scope: Scope;
+  readonly scope: SearchScope;
   readonly k?: number | undefined;
   readonly pathGlob?: string | undefined;
   readonly language?: string | undefined;

@@ -98,3 +98,9 @@ export const languageOf = (path: string, text = ""): Language => {
   // `Dockerfile.dev`, `Makefile.am`
   return toLanguage(BY_NAME.get(name.split(".", 1)[0] ?? ""));
 };
+
+/** The id of a language that people name so: by its id or by an extension, in any case. */
+export const languageNamed = (name: string): string | undefined => {
+  const lower = name.toLowerCase().replace(/^\./, "");
+  return lower === UNKNOWN.id ? lower : (BY_ID.get(lower) ?? BY_EXTENSION.get(lower))?.id;
+};

@@ -36,8 +36,6 @@ export const ragQuery = defineTool({
   render: ({ data, meta }) =>
     renderAnswer(
       meta,
-      data.places.length === 0
-        ? ["[nothing found]"]
-        : data.places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`)),
+      data.places.map(({ src, name }) => (name === "" ? src : `${src} ${name}`)),
     ),
 });

@@ -3,7 +3,7 @@ import {
   findInput,
   indexMeta,
   renderAnswer,
-  renderSrc,
+  renderSnippet,
   renderSymbol,
   reportProgress,
   snippetShape,
@@ -26,12 +26,12 @@ const enrichedSnippet = z.object({
 
 const RELATIONS = ["parents", "callers", "callees"] as const;
 
-const renderSnippet = (snippet: z.infer<typeof enrichedSnippet>): string => {
+const renderEnriched = (snippet: z.infer<typeof enrichedSnippet>): string => {
   const related = RELATIONS.filter((relation) => snippet[relation].length > 0).map(
     (relation) => `${relation}: ${snippet[relation].map(renderSymbol).join(", ")}`,
   );
   const tests = snippet.tests.length === 0 ? [] : [`tests: ${snippet.tests.join(", ")}`];
-  return [renderSrc(snippet), snippet.text, ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
+  return [renderSnippet(snippet), ...[...related, ...tests].map((line) => `[${line}]`)].join("\n");
 };
 
 export const ragSearchEnriched = defineTool({
@@ -62,6 +62,5 @@ export const ragSearchEnriched = defineTool({
       meta: toIndexMeta(answer),
     };
   },
-  render: ({ data: { snippets }, meta }) =>
-    renderAnswer(meta, snippets.length === 0 ? ["[nothing found]"] : snippets.map(renderSnippet)),
+  render: ({ data: { snippets }, meta }) => renderAnswer(meta, snippets.map(renderEnriched)),
 });

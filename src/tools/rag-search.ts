@@ -3,7 +3,7 @@ import {
   findInput,
   indexMeta,
   renderAnswer,
-  renderSrc,
+  renderSnippet,
   reportProgress,
   snippetShape,
   toFindRequest,
@@ -25,11 +25,5 @@ export const ragSearch = defineTool({
     const answer = await retrieval.find(toFindRequest(args), call.signal, reportProgress(call));
     return { data: { snippets: answer.value.map(toSnippet) }, meta: toIndexMeta(answer) };
   },
-  render: ({ data: { snippets }, meta }) =>
-    renderAnswer(
-      meta,
-      snippets.length === 0
-        ? ["[nothing found]"]
-        : snippets.map((found) => `${renderSrc(found)}\n${found.text}`),
-    ),
+  render: ({ data: { snippets }, meta }) => renderAnswer(meta, snippets.map(renderSnippet)),
 });

@@ -10,8 +10,13 @@ import type { CallContext } from "./contract.ts";
 export const findInput = {
   query: z.string().min(1).max(20_000),
   scope: z.enum(["repo", "docs", "both"]).optional(),
-  k: z.int().min(1).max(50).optional().describe("max snippets"),
-  budget_tokens: z.int().min(1).max(200_000).optional(),
+  k: z.int().min(1).max(50).optional().describe("max snippets; held to mcp.rag.top_k (3 by default)"),
+  budget_tokens: z
+    .int()
+    .min(1)
+    .max(200_000)
+    .optional()
+    .describe("held to mcp.rag.token_budget (600 by default)"),
   path_glob: z.string().min(1).max(1024).optional(),
   language: z.string().min(1).max(40).optional(),
   kind: z.enum(["code", "prose", "data", "text"]).optional(),
@@ -75,6 +80,8 @@ export const snippetShape = {
   score: z.number(),
   /** By itself: how well it fits the question, 0 to 1. */
   relevance: z.number(),
+  /** It goes on after its last line, beyond the token budget. */
+  cut: z.boolean().optional(),
 };
 
 export const srcOf = ({
@@ -88,7 +95,7 @@ export const srcOf = ({
 }): string => `${path}#L${startLine}-L${endLine}`;
 
 /** Below this, a snippet may have nothing to do with the question, and says how well it fits. */
-const WEAK = 0.5;
+const WEAK = 0.65;
 
 const round = (score: number): number => Math.round(score * 1000) / 1000;
 
@@ -97,16 +104,28 @@ export const toSnippet = (snippet: Snippet) => ({
   src: srcOf(snippet),
   score: round(snippet.score),
   relevance: round(snippet.relevance),
+  ...(snippet.cut ? { cut: true } : {}),
 });
 
-/** `src/a.ts#L1-L9`, and how well it fits where that is little. */
-export const renderSrc = ({
+/** `src/a.ts#L1-L9`, how well it fits where that is little, then the lines. */
+export const renderSnippet = ({
   src,
   relevance,
+  text,
+  cut = false,
 }: {
   readonly src: string;
   readonly relevance: number;
-}): string => (relevance < WEAK ? `${src} (weak: ${relevance.toFixed(2)})` : src);
+  readonly text: string;
+  readonly cut?: boolean | undefined;
+}): string => {
+  const head = relevance < WEAK ? `${src} (weak: ${relevance.toFixed(2)})` : src;
+  const lastLine = src.slice(src.lastIndexOf("-L") + 2);
+  return `${head}\n${text}${cut ? `\n[cut; it goes on at offset ${lastLine} of read_file]` : ""}`;
+};
+
+/** An empty answer is explained by its notes. */
+const NOTHING = "[nothing found]";
 
 /** While the index is being built, the first line says what is missing. */
 export const renderAnswer = (
@@ -114,8 +133,8 @@ export const renderAnswer = (
   body: readonly string[],
 ): string => {
   const [first, ...rest] = renderNotes(notes);
-  const isPartial = index === "building" && first !== undefined;
-  return (isPartial ? [first, ...body, ...rest] : [...body, ...renderNotes(notes)]).join("\n");
+  if (first === undefined) return body.length === 0 ? NOTHING : body.join("\n");
+  return (index === "building" ? [first, ...body, ...rest] : [...body, first, ...rest]).join("\n");
 };
 
 const PHASES = {

@@ -41,6 +41,8 @@ The store writes every record to the disk and never loses one.
 
 Run the installer.
 `,
+  // Plain text: the language of what is in no language.
+  LICENSE: "Permission is granted to everybody.\n",
   "AGENTS.md": "# Rules\n\n- Run the tests before a commit.\n- Never edit generated files.\n",
 };
 
@@ -127,10 +129,14 @@ describe("rag_search", () => {
       return result.body.error;
     };
     expect(await refused({ language: "typescrpt" })).toContain('Did you mean "typescript"?');
+    expect(await refused({ language: "typscript" })).toContain('Did you mean "typescript"?');
+    expect(await refused({ language: "rust" })).toContain("Here are: typescript, markdown");
     expect(await refused({ language: "cobol" })).toContain("Here are: typescript, markdown");
     expect(await refused({ path_glob: "srk/**" })).toContain('Did you mean "src/**"?');
     expect(await refused({ path_glob: "src/*.py" })).toContain("No indexed file matches");
-    expect(await refused({ kind: "cod" })).toContain("kind");
+    expect(await refused({ kind: "cod" })).toContain('kind: Invalid option: expected one of "code"');
+    expect(await refused({ kind: "cod" })).toContain('(did you mean "code"?)');
+    expect(await refused({ scope: "doc" })).toContain('(did you mean "docs"?)');
   });
 
   test("REQ-R4 fewer than asked for: why, and what brings more", async () => {
@@ -140,19 +146,19 @@ describe("rag_search", () => {
     expect(await notes({ k: 1 })).toEqual([]);
     expect(await notes({})).toEqual([]);
     expect(await notes({ k: 20, budget_tokens: 60 })).toEqual([
-      expect.stringMatching(/^1 of 20: 60 tokens are used up; budget_tokens up to 5000 brings more\.$/),
+      "1 of 20: the budget of 60 tokens is used up; budget_tokens up to 5000 brings more.",
     ]);
     expect(await notes({ k: 20, path_glob: "src/**" })).toEqual([
       expect.stringMatching(
-        /^\d of 20: nothing else .*\. More by other words or a name from the code, or scope both, or a search without path_glob\.$/,
+        /^\d of 20: nothing else .*\. For more, try other words or a name from the code, or scope both, or a search without path_glob\.$/,
       ),
     ]);
   });
 
   test("REQ-R4 nothing is better than padding, and what fits badly says so", async () => {
     const app = shared();
-    expect(await app.text("rag_search", { query: "recipe for chocolate cake" })).toMatch(
-      /^\[nothing found\]\n\[Nothing: no file is relevant enough\. More by other words/,
+    expect(await app.text("rag_search", { query: "recipe for chocolate cake" })).toBe(
+      "[Nothing relevant was found. Try other words or a name from the code, or scope both.]",
     );
     const weak = await app.text("rag_search", { query: "lattice of bytes" });
     expect(weak).toMatch(/^src\/codec\.ts#L\d+-L\d+ \(weak: 0\.[34]\d\)\n/);
@@ -163,12 +169,39 @@ describe("rag_search", () => {
     const app = shared();
     const { data, meta } = await structured<Snippets>(app, "rag_search", { query: "how to install it" });
     expect(data.snippets[0]?.src).toMatch(/^docs\/guide\.md#/);
-    expect(meta.notes).toEqual(["Nothing in scope repo; these are from scope both."]);
+    expect(meta.notes).toEqual([]);
     const strict = await structured<Snippets>(app, "rag_search", {
       query: "how to install it",
       scope: "repo",
     });
     expect(strict.data.snippets).toEqual([]);
+  });
+
+  test("REQ-R4 the default scope shows documents that fit better than any code, and a file that is named", async () => {
+    const app = shared();
+    const first = async (query: string): Promise<string> => {
+      const { data } = await structured<Snippets>(app, "rag_search", { query });
+      return data.snippets[0]?.src.split("#")[0] ?? "";
+    };
+    // Each shares words with code, which came first, whatever documents said.
+    expect(await first("which rules are there for a commit")).toBe("AGENTS.md");
+    expect(await first("how do I run the installer")).toBe("docs/guide.md");
+    expect(await first("AGENTS.md")).toBe("AGENTS.md");
+    expect(await first("guide.md")).toBe("docs/guide.md");
+    expect(await first("encode a record")).toBe("src/codec.ts");
+    expect(await first("where is the store opened")).toBe("src/store.ts");
+  });
+
+  test("REQ-D20 REQ-R4 a snippet that the budget cuts says where to read on, and why there is no more", async () => {
+    const app = await open("token_budget = 30\n");
+    const text = await app.text("rag_search", { query: "record store" });
+    const { data } = await structured<Snippets>(app, "rag_search", { query: "record store" });
+    const lastLine = data.snippets.at(-1)?.src.split("-L")[1];
+    expect(data.snippets.at(-1)).toMatchObject({ cut: true });
+    expect(text).toContain(`\n[cut; it goes on at offset ${lastLine} of read_file]\n`);
+    expect(text).toMatch(
+      /\[1 of 3: the budget of 30 tokens is used up; the operator can raise mcp\.rag\.token_budget\.\]$/,
+    );
   });
 
   test("REQ-R11 the first question tells how far the index is, and waits for it", async () => {
@@ -258,10 +291,12 @@ describe("rag_search", () => {
   test("an empty workspace answers with nothing, and a removed one too", async () => {
     const app = await openTestApp({ config: "[mcp.rag]\nwatch = false\n" });
     expect(await app.text("rag_search", { query: "anything", scope: "both" })).toMatch(
-      /nothing found|llmc\.toml/,
+      /Nothing relevant was found|llmc\.toml/,
     );
     rmSync(join(app.root, "llmc.toml"));
-    expect(await app.text("rag_search", { query: "anything", scope: "both" })).toContain("[nothing found]");
+    expect(await app.text("rag_search", { query: "anything", scope: "both" })).toContain(
+      "[Nothing relevant was found.",
+    );
   });
 });
 
@@ -354,7 +389,7 @@ describe("plans", () => {
     const app = shared();
     await app.text("rag_search", { query: "store" });
     const text = await app.text("rag_stats");
-    expect(text).toMatch(/^ready: 7 files, \d+ chunks/);
+    expect(text).toMatch(/^ready: 8 files, \d+ chunks/);
     expect(text).toContain("typescript 4");
   });
 });

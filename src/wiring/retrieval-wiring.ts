@@ -21,13 +21,6 @@ interface RetrievalWiring {
 /** Each thread holds its grammars, up to 350 MB with many languages; four keep a large tree under a gigabyte. */
 const MAX_INDEX_THREADS = 4;
 
-/**
- * Of a call's deadline, what is left to start the engine and to answer beside a build that goes on: 2.6 s were measured
- * on a busy machine with 7,000 files.
- */
-const TO_ANSWER_MS = 5000;
-const MIN_WAIT_MS = 1000;
-
 /** A longer guide for agents is cut. */
 const MAX_GUIDE = { offsetLines: 0, maxLines: 5000, maxBytes: 262_144 };
 
@@ -45,7 +38,7 @@ const createIndex = ({ root, config, folders, withheldFiles, log }: RetrievalWir
         withheldFiles: withheldFiles.keys(),
         maxFileBytes: rag.max_file_kb * 1024,
         watch: rag.watch,
-        waitMs: Math.max(MIN_WAIT_MS, timeoutSeconds * 1000 - TO_ANSWER_MS),
+        waitMs: timeoutSeconds * 1000,
         threads: rag.index_threads || Math.min(MAX_INDEX_THREADS, availableParallelism()),
       };
     },

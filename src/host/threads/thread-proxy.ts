@@ -1,3 +1,4 @@
+import { msLeft, setMsLeft } from "../../base/ms-left.ts";
 import type { ThreadHandlers } from "./serve-thread.ts";
 import type { Thread } from "./thread.ts";
 
@@ -8,6 +9,8 @@ type Argument = { readonly value: unknown } | { readonly sent: "signal" | "callb
 interface RemoteCall<Context> {
   readonly context: Context;
   readonly args: readonly Argument[];
+  /** Until the signal fires by itself. */
+  readonly msLeft: number;
 }
 
 /** A call of the callback at a position of the arguments, or an event of the thread's own. */
@@ -35,13 +38,14 @@ export const handlersOf = <Context, Event>(
     methods.map(([name, method]) => [
       name,
       async (
-        { context, args }: RemoteCall<Context>,
+        { context, args, msLeft: left }: RemoteCall<Context>,
         {
           signal,
           emit,
         }: { readonly signal: AbortSignal; readonly emit: (event: RemoteEvent<Event>) => void },
       ) => {
         onContext(context);
+        setMsLeft(signal, left);
         const received = args.map((argument, index) => {
           if ("value" in argument) return argument.value;
           if (argument.sent === "signal") return signal;
@@ -76,7 +80,8 @@ export const createThreadProxy = <T extends object, Context, Event>(
       if ("event" in event) onEvent(event.event);
       else (args[event.callback] as Method)(...event.args);
     };
-    return thread().call(method, { context: contextOf(), args: sent }, { signal, onEvent: receive });
+    const remote = { context: contextOf(), args: sent, msLeft: msLeft(signal) };
+    return thread().call(method, remote, { signal, onEvent: receive });
   };
   return new Proxy({} as T, {
     // A proxy that seems to have a method `then` would be taken for a promise.

@@ -1,7 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 import { nearest, quoteForMessage } from "../../base/text.ts";
 import { compileGlob } from "../../policy/globs.ts";
-import { languageOf } from "../../syntax/languages.ts";
+import { languageNamed } from "../../syntax/languages.ts";
 import type { SearchRequest } from "../rank/search-request.ts";
 import type { IndexState } from "./index-status.ts";
 import type { LoadedFile } from "./loaded-index.ts";
@@ -21,19 +21,18 @@ const languagesIn = (files: Files): readonly string[] => {
   return [...counts].sort((a, b) => b[1] - a[1]).map(([language]) => language);
 };
 
-/** The language as the index calls it: by its name in any case, or by an ending such as `ts`. */
+/** The language as the index calls it: by its name in any case, or by an extension such as `ts`. */
 const checkLanguage = (given: string, files: Files): string => {
   const known = languagesIn(files);
-  const lower = given.toLowerCase();
-  const named = [lower, languageOf(`x.${lower}`).id].find((name) => known.includes(name));
-  if (named !== undefined) return named;
-  const near = nearest(lower, known);
+  const named = languageNamed(given);
+  if (named !== undefined && known.includes(named)) return named;
+  // A language that exists is not a misspelling of another one.
+  const near = named === undefined ? nearest(given.toLowerCase(), known) : undefined;
+  const list = `${known.slice(0, MAX_NAMED).join(", ")}${known.length > MAX_NAMED ? ", …" : ""}`;
   throw unknown(
     "language",
     `No indexed file is in ${quoteForMessage(given)}.`,
-    near === undefined
-      ? `Here are: ${known.slice(0, MAX_NAMED).join(", ")}.`
-      : `Did you mean ${quoteForMessage(near)}?`,
+    near === undefined ? `Here are: ${list}.` : `Did you mean ${quoteForMessage(near)}?`,
   );
 };
 

@@ -10,7 +10,7 @@ import { planScan } from "./scan.ts";
 import { type IndexSettings, reachOf } from "./settings.ts";
 import { createSharedRuns, type SharedRuns } from "./shared-runs.ts";
 import type { Store } from "./store.ts";
-import { waitFor } from "./wait-for.ts";
+import { startWaiting, waitFor } from "./wait-for.ts";
 import { createWatchedTree, type WatchedTree } from "./watched-tree.ts";
 
 export interface IndexerParts {
@@ -171,23 +171,21 @@ const catchUp = async (
   onProgress?: (progress: IndexProgress) => void,
 ): Promise<void> => {
   const { loaded, runs } = state;
-  const waitMs = state.settings().waitMs ?? WAIT_MS;
   const calledMs = performance.now();
-  // Whatever is waited for, it is within one call's time.
-  const leftMs = (): number => Math.max(0, Math.ceil(calledMs + waitMs - performance.now()));
+  const left = startWaiting(state.settings().waitMs ?? WAIT_MS, signal);
   loaded.sync();
   // Twice, in case the participants of the current run abort it.
   for (let attempt = 0; attempt < 2 && needsScan(state, calledMs); attempt++) {
     runs.startInBackground();
-    await runs.wait(leftMs(), signal, onProgress);
+    await runs.wait(left(), signal, onProgress);
   }
   const isIdle = runs.current() === undefined;
   // Without any index, an answer would look as if there were nothing to find.
   if (state.failure !== undefined && state.scanned === undefined && loaded.files.size === 0 && isIdle)
     throw state.failure;
   if (state.watched === undefined || !isIdle) return;
-  await waitFor(applyChanges(state), signal);
-  if (runs.current() !== undefined) await runs.wait(Math.min(leftMs(), WAIT_MS), signal);
+  await waitFor(applyChanges(state), signal, left());
+  if (runs.current() !== undefined) await runs.wait(Math.min(left(), WAIT_MS), signal);
   else if (state.scanned === undefined || performance.now() - state.scanned.endedMs > RESCAN_MS)
     runs.startInBackground();
 };

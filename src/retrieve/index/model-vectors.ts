@@ -10,7 +10,7 @@ import type { LoadedIndex } from "./loaded-index.ts";
 import type { IndexSettings } from "./settings.ts";
 import { createSharedRuns } from "./shared-runs.ts";
 import type { VectorRow, VectorStore } from "./vector-store.ts";
-import { waitFor } from "./wait-for.ts";
+import { startWaiting, waitFor } from "./wait-for.ts";
 
 export interface ModelVectorsParts {
   readonly model: EmbeddingModel;
@@ -255,7 +255,7 @@ export const createModelVectors = (parts: ModelVectorsParts) => {
     catchUp: async (signal: AbortSignal | undefined): Promise<void> => {
       if (loaded.unembedded.size === 0) return;
       runs.startInBackground();
-      await runs.wait(WAIT_MS, signal);
+      await runs.wait(startWaiting(WAIT_MS, signal)(), signal);
     },
     /** How many files have no vectors yet. */
     missing: (): number => loaded.unembedded.size,

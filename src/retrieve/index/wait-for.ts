@@ -1,3 +1,4 @@
+import { msLeft } from "../../base/ms-left.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 
 /** Settles with the promise, or sooner: rejects when the signal is aborted, and resolves to undefined after `timeoutMs`. */
@@ -8,7 +9,7 @@ export const waitFor = <T>(
 ): Promise<T | undefined> => {
   const stop = AbortSignal.any([
     ...(signal === undefined ? [] : [signal]),
-    ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(Math.ceil(timeoutMs))]),
   ]);
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -23,4 +24,21 @@ export const waitFor = <T>(
     stop.addEventListener("abort", leave, { once: true });
     promise.then(resolve, reject);
   });
+};
+
+/**
+ * Of the time until a deadline, what is kept to answer beside a build that goes on: 2.6 s were measured on a busy machine
+ * with 7,000 files.
+ */
+const TO_ANSWER_SHARE = 0.3;
+const MAX_TO_ANSWER_MS = 5000;
+/** A caller waits a moment in any case: what is started now may be done at once. */
+const MIN_WAIT_MS = 1;
+
+/** How much longer a caller may wait, as a function of the time that goes by: `maxMs`, and never into its deadline. */
+export const startWaiting = (maxMs: number, signal: AbortSignal | undefined): (() => number) => {
+  const startedMs = performance.now();
+  const callMs = msLeft(signal);
+  const waitMs = Math.min(maxMs, callMs - Math.min(MAX_TO_ANSWER_MS, TO_ANSWER_SHARE * callMs));
+  return () => Math.max(MIN_WAIT_MS, startedMs + waitMs - performance.now());
 };

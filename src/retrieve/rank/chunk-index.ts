@@ -5,12 +5,13 @@ import { createVectorIndex } from "../embed/vector-index.ts";
 import { createLexicalIndex } from "../terms/lexical-index.ts";
 import type { PackedTerms } from "../terms/packed-terms.ts";
 import { tokenize } from "../terms/tokenize.ts";
+import { documentsAnswer } from "./documents-answer.ts";
 import { createNameIndex } from "./name-index.ts";
 import { joinName, type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
 import { coverageOf, relevanceOf } from "./relevance.ts";
-import type { Scope } from "./search-request.ts";
+import type { Scope, SearchScope } from "./search-request.ts";
 
 /** What the index keeps of a chunk, beside its terms and its vector. */
 export interface ChunkFacts extends Omit<Chunk, "text"> {
@@ -35,7 +36,7 @@ export interface RankedChunk extends ChunkFacts {
 export interface ChunkQuery {
   readonly query: string;
   readonly vector: Int8Array;
-  readonly scope: Scope;
+  readonly scope: SearchScope;
   readonly limit: number;
   readonly pathGlobs?: readonly string[] | undefined;
   readonly language?: string | undefined;
@@ -51,8 +52,13 @@ const IN_SCOPE: Readonly<Record<Scope, readonly ChunkKind[]>> = {
   both: ["code", "data", "text", "prose"],
 };
 
+/** A query over a scope that is decided. */
+interface ScopedQuery extends ChunkQuery {
+  readonly scope: Scope;
+}
+
 const filterOf = (
-  query: ChunkQuery,
+  query: ScopedQuery,
   factsOf: ReadonlyMap<number, ChunkFacts>,
 ): ((id: number) => boolean) | undefined => {
   const { scope, kind, language, pathGlobs } = query;
@@ -124,6 +130,44 @@ export const createChunkIndex = ({
     names.remove(id, facts.defines);
   };
 
+  const search = (query: ScopedQuery): readonly RankedChunk[] => {
+    const shape = inScope(shapeOf(query.query), query.scope);
+    const isWanted = filterOf(query, factsOf);
+    const near = vectors.search(query.vector, CANDIDATES, isWanted);
+    const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
+    const others = [...near.map(({ id }) => id), ...defining];
+    const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
+    const similarities = new Map(near.map(({ id, score }) => [id, score]));
+    const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
+    vectors.score(query.vector, farther).forEach((score, at) => {
+      similarities.set(farther[at] ?? 0, score);
+    });
+    const candidates = matching.flatMap(({ id, score }) =>
+      toCandidate(factsOf.get(id), score, similarities.get(id) ?? 0),
+    );
+    const ranked = rankChunks(shape, candidates, {
+      leastSimilarity: near.at(-1)?.score ?? 0,
+      centrality: query.centrality,
+      ...(query.weights === undefined ? {} : { weights: query.weights }),
+    });
+    const best = ranked[0]?.score ?? 0;
+    const top = ranked.slice(0, query.limit);
+    const coverage = coverageOf(
+      shape,
+      top.map(({ candidate }) => candidate.id),
+      lexical,
+    );
+    return top.map(({ candidate: { facts, similarity, id, defines }, score }) => ({
+      ...facts,
+      score: best > 0 ? score / best : 0,
+      relevance: relevanceOf(
+        similarity,
+        coverage.get(id) ?? 0,
+        defines.some((name) => shape.names.has(joinName(name))),
+      ),
+    }));
+  };
+
   return {
     get size(): number {
       return factsOf.size;
@@ -154,42 +198,9 @@ export const createChunkIndex = ({
     startVectors: (length: number): void => {
       vectors = createVectorIndex(length, nearestRows);
     },
-    search: (query: ChunkQuery): readonly RankedChunk[] => {
-      const shape = inScope(shapeOf(query.query), query.scope);
-      const isWanted = filterOf(query, factsOf);
-      const near = vectors.search(query.vector, CANDIDATES, isWanted);
-      const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
-      const others = [...near.map(({ id }) => id), ...defining];
-      const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
-      const similarities = new Map(near.map(({ id, score }) => [id, score]));
-      const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
-      vectors.score(query.vector, farther).forEach((score, at) => {
-        similarities.set(farther[at] ?? 0, score);
-      });
-      const candidates = matching.flatMap(({ id, score }) =>
-        toCandidate(factsOf.get(id), score, similarities.get(id) ?? 0),
-      );
-      const ranked = rankChunks(shape, candidates, {
-        leastSimilarity: near.at(-1)?.score ?? 0,
-        centrality: query.centrality,
-        ...(query.weights === undefined ? {} : { weights: query.weights }),
-      });
-      const best = ranked[0]?.score ?? 0;
-      const top = ranked.slice(0, query.limit);
-      const coverage = coverageOf(
-        shape,
-        top.map(({ candidate }) => candidate.id),
-        lexical,
-      );
-      return top.map(({ candidate: { facts, similarity, id, defines }, score }) => ({
-        ...facts,
-        score: best > 0 ? score / best : 0,
-        relevance: relevanceOf(
-          similarity,
-          coverage.get(id) ?? 0,
-          defines.some((name) => shape.names.has(joinName(name))),
-        ),
-      }));
+    search: ({ scope, ...query }: ChunkQuery): readonly RankedChunk[] => {
+      if (scope !== "auto") return search({ ...query, scope });
+      return documentsAnswer(search({ ...query, scope: "both" })) ?? search({ ...query, scope: "repo" });
     },
   };
 };

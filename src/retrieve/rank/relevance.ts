@@ -15,9 +15,9 @@ export const coverageOf = (
 };
 
 /**
- * A chunk below this has nothing to do with the question, and one below 0.5 may have nothing. Measured on two
- * repositories: answers to questions about them are above 0.5, to questions about something else (a cake, quantum
- * physics) below 0.34, and where a subject is touched, between.
+ * A chunk below this has nothing to do with the question, and one below 0.65 may have nothing (the tools mark it as
+ * weak). Measured on 21 repositories of code-search-dev: of the right answers, 1 % are below 0.35 and 9 % below 0.65; of the
+ * best answers to questions about another of these repositories, 55 % and 95 %.
  */
 export const RELEVANCE_FLOOR = 0.35;
 

@@ -3,9 +3,12 @@ import type { ChunkKind } from "../chunk/chunk.ts";
 /** repo: code and data; docs: prose. */
 export type Scope = "repo" | "docs" | "both";
 
+/** `auto`: code, unless documents answer the question clearly better. */
+export type SearchScope = Scope | "auto";
+
 export interface SearchRequest {
   readonly query: string;
-  readonly scope: Scope;
+  readonly scope: SearchScope;
   readonly k: number;
   readonly budgetTokens: number;
   /** Globs on the path; a file that matches any of them is searched. */
