@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createWorkspace, textOf } from "../workspace.ts";
+import { textOf } from "../server.ts";
+import { createWorkspace } from "../workspace.ts";
 import { openHttpDoor } from "./http-door.ts";
 
 /** 25 MB of code: with one thread, several deadlines of indexing. */
