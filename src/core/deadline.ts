@@ -1,5 +1,5 @@
+import { setDeadline } from "../base/deadline-of.ts";
 import { LlmcError } from "../base/error.ts";
-import { setMsLeft } from "../base/ms-left.ts";
 
 const timedOut = (timeoutMs: number): LlmcError =>
   new LlmcError("timeout", `The call passed its deadline of ${timeoutMs / 1000} s.`, {
@@ -15,7 +15,7 @@ export const startDeadline = (timeoutMs: number, caller: AbortSignal | undefined
   // If nobody races, its rejection must not end the process.
   stopped.catch(() => {});
   const controller = new AbortController();
-  setMsLeft(controller.signal, timeoutMs);
+  setDeadline(controller.signal, performance.timeOrigin + performance.now() + timeoutMs);
   const stop = (reason: LlmcError): void => {
     reject(reason);
     controller.abort(reason);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createIndexed, request } from "../../test/retrieval.ts";
-import { setMsLeft } from "../base/ms-left.ts";
+import { setDeadline } from "../base/deadline-of.ts";
 import { startWaiting } from "./index/wait-for.ts";
 import { searchInTime } from "./search-in-time.ts";
 
 const signalFor = (ms: number): AbortSignal => {
   const { signal } = new AbortController();
-  setMsLeft(signal, ms);
+  setDeadline(signal, performance.timeOrigin + performance.now() + ms);
   return signal;
 };
 

@@ -1,8 +1,7 @@
-import { msLeft } from "../base/ms-left.ts";
 import type { Retrieval, SearchAnswer } from "./engine.ts";
 import type { IndexState } from "./index/index-status.ts";
 import { notesOnState } from "./index/state-notes.ts";
-import { waitFor } from "./index/wait-for.ts";
+import { msLeft, waitFor } from "./index/wait-for.ts";
 
 /** Of the time until a deadline, what it takes to hand an answer over. */
 const HAND_OVER_SHARE = 0.1;

@@ -1,4 +1,4 @@
-import { msLeft, setMsLeft } from "../../base/ms-left.ts";
+import { deadlineOf, setDeadline } from "../../base/deadline-of.ts";
 import type { ThreadHandlers } from "./serve-thread.ts";
 import type { Thread } from "./thread.ts";
 
@@ -9,8 +9,8 @@ type Argument = { readonly value: unknown } | { readonly sent: "signal" | "callb
 interface RemoteCall<Context> {
   readonly context: Context;
   readonly args: readonly Argument[];
-  /** Until the signal fires by itself. */
-  readonly msLeft: number;
+  /** Of the signal. */
+  readonly deadlineMs: number;
 }
 
 /** A call of the callback at a position of the arguments, or an event of the thread's own. */
@@ -38,14 +38,14 @@ export const handlersOf = <Context, Event>(
     methods.map(([name, method]) => [
       name,
       async (
-        { context, args, msLeft: left }: RemoteCall<Context>,
+        { context, args, deadlineMs }: RemoteCall<Context>,
         {
           signal,
           emit,
         }: { readonly signal: AbortSignal; readonly emit: (event: RemoteEvent<Event>) => void },
       ) => {
         onContext(context);
-        setMsLeft(signal, left);
+        setDeadline(signal, deadlineMs);
         const received = args.map((argument, index) => {
           if ("value" in argument) return argument.value;
           if (argument.sent === "signal") return signal;
@@ -80,7 +80,7 @@ export const createThreadProxy = <T extends object, Context, Event>(
       if ("event" in event) onEvent(event.event);
       else (args[event.callback] as Method)(...event.args);
     };
-    const remote = { context: contextOf(), args: sent, msLeft: msLeft(signal) };
+    const remote = { context: contextOf(), args: sent, deadlineMs: deadlineOf(signal) };
     return thread().call(method, remote, { signal, onEvent: receive });
   };
   return new Proxy({} as T, {

@@ -1,4 +1,4 @@
-import { msLeft } from "../../base/ms-left.ts";
+import { deadlineOf } from "../../base/deadline-of.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 
 /** Settles with the promise, or sooner: rejects when the signal is aborted, and resolves to undefined after `timeoutMs`. */
@@ -34,6 +34,10 @@ const TO_ANSWER_SHARE = 0.3;
 const MAX_TO_ANSWER_MS = 5000;
 /** A caller waits a moment in any case: what is started now may be done at once. */
 const MIN_WAIT_MS = 1;
+
+/** Until the deadline of a signal; Infinity where there is none. */
+export const msLeft = (signal: AbortSignal | undefined): number =>
+  Math.max(0, deadlineOf(signal) - performance.timeOrigin - performance.now());
 
 /** How much longer a caller may wait, as a function of the time that goes by: `maxMs`, and never into its deadline. */
 export const startWaiting = (maxMs: number, signal: AbortSignal | undefined): (() => number) => {
