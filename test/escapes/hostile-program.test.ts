@@ -28,9 +28,8 @@ const filesBelow = (folder: string): readonly string[] =>
     return entry.isDirectory() ? [path, ...filesBelow(path)] : [path];
   });
 
-/** What a kernel's age changes is the same for every user. */
-const isOrdinary = process.getuid?.() !== 0;
-const tiers = sandboxes.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || !isOrdinary || isLong);
+/** An old kernel's Landlock is tried with every single attack (command-attacks); at random, in the long form. */
+const tiers = sandboxes.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $name", (setting) => {
   test("acts at random, and afterwards nothing of it is obeyed, executed or leaked", {
@@ -52,7 +51,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
       "a/b/.ssh/id_rsa": SECRET,
       "plan.json": JSON.stringify({
         seed: Math.trunc(Math.random() * 1e9),
-        seconds: rounds(2, 60),
+        seconds: rounds(1, 60),
         names: NAMES,
         payload: [
           `#!/bin/sh\n${fire}\n`,
@@ -109,7 +108,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
     );
     for (const cwd of [
       workspace.root,
-      ...tempting.filter((folder) => !folder.endsWith("/.git")).slice(0, 200),
+      ...tempting.filter((folder) => !folder.endsWith("/.git")).slice(0, rounds(40, 200)),
     ]) {
       for (const args of [["status"], ["st"]])
         spawnSync(GIT, args, { cwd, env: { ...cleanEnv(), GIT_CONFIG_NOSYSTEM: "1" }, timeout: 5000 });
@@ -128,7 +127,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
       await ask("run_cmd", { command: "grep -r horse ." }),
     ];
     const files = all.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true);
-    for (const path of files.slice(0, 500)) answers.push(await ask("read_file", { path }));
+    for (const path of files.slice(0, rounds(200, 500))) answers.push(await ask("read_file", { path }));
     expect(
       answers.filter((answer) => answer.includes(SECRET)),
       `seed ${seed}`,

@@ -3,6 +3,7 @@ import { createProcesses } from "../../src/host/processes/processes.ts";
 import type { CommandGate } from "../../src/host/run/commands.ts";
 import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { Tier } from "../../src/host/run/tiers/contract.ts";
+import { isLong } from "../rounds.ts";
 
 /** Whoever starts processes in these tests. */
 export const OWNER = {
@@ -56,9 +57,13 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
 const daemon = (tag: string): string =>
   `setsid -f env -i /bin/sh -c 'trap "" TERM HUP INT; (sleep ${tag} &) ; sleep ${tag}' >/dev/null 2>&1 </dev/null`;
 
+/** Without an end; in the short form with pauses, which leave other tests a processor. */
+const flood = (tag: string): string =>
+  isLong ? `yes ${tag}` : `while :; do yes ${tag} | head -c 700000; sleep 0.2; done`;
+
 /** Deaf, with daemons, flooding, and looking for a terminal that is not its own. */
 export const hostile = (tag: string): string =>
-  `trap '' TERM HUP INT; ${daemon(tag)}; sleep ${tag} & (sleep ${tag} &) ; echo up; yes ${tag}`;
+  `trap '' TERM HUP INT; ${daemon(tag)}; sleep ${tag} & (sleep ${tag} &) ; echo up; ${flood(tag)}`;
 
 /** The traps are set and the daemons away when the flood begins. */
 export const flooding = async (processes: Processes, id: string): Promise<void> => {
