@@ -36,7 +36,13 @@ for (const name of ["tester", "ordinary"]) {
   mkdirSync(join(home, name));
   writeFileSync(join(home, name, ".gitconfig"), "[user]\n\tname = Tester\n\temail = tester@example.org\n");
 }
-if (isRoot) chownSync(join(home, "ordinary"), ORDINARY_USER, ORDINARY_USER);
+/** An ordinary user cannot write to the folder in which root keeps compiled code. */
+const ordinaryCache = join(import.meta.dirname, "node_modules/.cache/llmc-ordinary");
+if (isRoot) {
+  mkdirSync(ordinaryCache, { recursive: true });
+  for (const folder of [join(home, "ordinary"), ordinaryCache])
+    chownSync(folder, ORDINARY_USER, ORDINARY_USER);
+}
 
 const isLong = process.env["LLMC_TEST_LONG"] !== undefined;
 
@@ -64,15 +70,12 @@ const attacks = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
   .filter((file) => isLong || !SAME_FOR_ALL.some((pattern) => pattern.test(file)))
   .filter((file) => readTest(file).includes("FAIL-J"));
 
-/** Tests that share one process per worker, which saves each of them a start of Node and loading the sources again. */
-const SHARED = [
-  "src/**/*.test.ts",
-  "test/{bench,conformance,deploy,doors,pins}/**/*.test.ts",
-  "test/escapes/{http,lock,own,protocol}-*.test.ts",
+/** Tests that measure their own process, or leave something in it until their file ends. */
+const OWN_PROCESS = [
+  "src/host/run/runner.test.ts",
+  "src/retrieve/index/parse-file.test.ts",
+  "test/escapes/{command-bounds,foreign-mount,mount-race,process-limits,process-tree}.test.ts",
 ];
-
-/** Of those, tests that measure their own process, or leave something in it until their file ends. */
-const OWN_PROCESS = ["src/host/run/runner.test.ts", "src/retrieve/index/parse-file.test.ts"];
 
 /**
  * Tests that measure time or race with other processes. They run after all others, two at a time on two cores, and must
@@ -93,7 +96,7 @@ const TIMING = [
   "test/escapes/{read,search,write}-race.test.ts",
 ];
 
-for (const pattern of [...SHARED, ...OWN_PROCESS, ...TIMING, ...ORDINARY_ONLY])
+for (const pattern of [...OWN_PROCESS, ...TIMING, ...ORDINARY_ONLY])
   if (globSync(pattern, { cwd: import.meta.dirname }).length === 0)
     throw new Error(`No test is called ${pattern}: was it moved?`);
 
@@ -117,8 +120,9 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // One process per worker, which saves each file a start of Node and loading the sources again.
           name: "shared",
-          include: SHARED,
+          include: ["{src,test}/**/*.test.ts"],
           exclude: [...OWN_PROCESS, ...TIMING, ...(isRoot ? ORDINARY_ONLY : [])],
           env: userFolders("tester"),
           isolate: false,
@@ -128,9 +132,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "all",
-          include: [...OWN_PROCESS, "test/**/*.test.ts"],
-          exclude: [...SHARED.filter((pattern) => !pattern.startsWith("src/")), ...TIMING],
+          name: "own process",
+          include: OWN_PROCESS,
           env: userFolders("tester"),
           sequence: { groupOrder: FIRST },
         },
@@ -152,10 +155,9 @@ export default defineConfig({
               test: {
                 name: "ordinary user",
                 include: [...attacks, ...ORDINARY_ONLY],
-                // An ordinary user cannot write to root's node_modules, where compiled code is kept otherwise.
                 env: {
                   ...userFolders("ordinary"),
-                  NODE_COMPILE_CACHE: join(home, "ordinary", "compiled"),
+                  NODE_COMPILE_CACHE: ordinaryCache,
                   LLMC_TEST_FOREIGN_WORKSPACE: foreignWorkspace,
                 },
                 setupFiles: ["test/ordinary-user.ts"],

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp, TEST_CALLER } from "../app.ts";
+import { runLlmc, startLlmc } from "../command-line.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 const RAW = "\u001b]0;owned\u0007\u001b[2Jgone\rback \u009b31m\u001b[32mgreen\u001b[0m\n";
@@ -92,7 +93,7 @@ describe("FAIL-J12: llmc call", () => {
 });
 
 describe("FAIL-J12: a workspace whose own name has control characters", () => {
-  const open = (): { readonly root: string; readonly run: (...args: string[]) => string } => {
+  const open = (start = runLlmc) => {
     const parent = realpathSync(mkdtempSync(join(tmpdir(), "llmc-name-")));
     onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
     const root = join(parent, "w\u001b]0;owned\u0007\u009b31m");
@@ -100,13 +101,9 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     writeFileSync(join(root, "llmc.toml"), '[mcp.tools]\nrun_cmd_allowlist = ["npm"]\n');
     return {
       root,
-      run: (...args) => {
-        const { stdout, stderr } = spawnSync(launcher, args, {
-          cwd: root,
-          env: cleanEnv(),
-          encoding: "utf8",
-        });
-        return stdout + stderr;
+      run: async (...args: readonly string[]): Promise<string> => {
+        const { out, err } = await start(root, args, { env: cleanEnv() });
+        return out + err;
       },
     };
   };
@@ -123,15 +120,23 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     ["call", "\u001b[2J"],
     ["locks"],
     ["tools"],
-  ])("llmc %s %s shows them", (...args) => {
-    const text = open().run(...args.filter((arg) => typeof arg === "string"));
+  ])("llmc %s %s shows them", async (...args) => {
+    const text = await open().run(...args.filter((arg) => typeof arg === "string"));
     expect(text).not.toBe("");
     expect(text).not.toMatch(CONTROLS);
   });
 
-  test("data for programs is what it is", () => {
-    const { root, run } = open();
-    const { workspace } = JSON.parse(run("trust", "--yes", "--json")) as { workspace: string };
+  test("a process of its own shows them as well, on both streams", async () => {
+    for (const command of ["doctor", "\u001b[2J"]) {
+      const text = await open(startLlmc).run(command);
+      expect(text).not.toBe("");
+      expect(text).not.toMatch(CONTROLS);
+    }
+  });
+
+  test("data for programs is what it is", async () => {
+    const { root, run } = open(startLlmc);
+    const { workspace } = JSON.parse(await run("trust", "--yes", "--json")) as { workspace: string };
     expect(workspace).toBe(root);
   });
 });
