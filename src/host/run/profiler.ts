@@ -9,8 +9,9 @@ import type { CallerReach, Reach } from "../reach/reach.ts";
 import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
-import { refuseBorrowedFiles, refusePlannedPrograms } from "./git/links.ts";
+import { refuseBorrowedFiles } from "./git/links.ts";
 import { takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
+import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
@@ -104,7 +105,7 @@ const refuseShownSecrets = (
 
 /** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
 const checkSettings = (
-  { mayRun }: Git,
+  { mayRun, forks }: Git,
   { args, cwd, tier, reach }: ProfileCall,
   { folder, repository }: ReturnType<typeof locateRepository>,
   found: readonly Finding[],
@@ -120,7 +121,8 @@ const checkSettings = (
   refuseBorrowedFiles(folders, reach);
   if (mayRun) return { settings: [], doubt: undefined };
   refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
-  refusePlannedPrograms(repository);
+  // Only a sub-command that starts others goes on with a plan.
+  if (forks) refusePlannedPrograms(repository);
   const unseen = inside.filter(({ kind }) => kind === "closed" || kind === "unknown").map(({ path }) => path);
   return programsOff({ ...directories, unknown: [...directories.unknown, ...unseen] });
 };

@@ -2,10 +2,9 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
+import { refusedRepository } from "../../git/files.ts";
 import { resolveLinks } from "../../reach/path-rules.ts";
 import type { Reach } from "../../reach/reach.ts";
-import type { GitRepository } from "./repository.ts";
 
 /** Of a repository with many loose references; more are packed by git itself. */
 const MAX_ENTRIES = 50_000;
@@ -47,22 +46,4 @@ export const refuseBorrowedFiles = (dirs: readonly string[], { isWithheld }: Rea
     }
   };
   for (const dir of dirs) visit(dir, dir);
-};
-
-/** The todo list of a rebase in progress may contain programs to run. */
-const PLANS = ["rebase-merge/git-rebase-todo", "sequencer/todo"];
-const MAX_PLAN_BYTES = 4 * 1024 * 1024;
-
-/** Whether a rebase in progress would start a program. */
-export const plansPrograms = (gitDir: string): boolean =>
-  PLANS.map((name) => posix.join(gitDir, name))
-    .filter(exists)
-    .some((path) => {
-      const plan = readSmallFile(path, MAX_PLAN_BYTES)?.toString("latin1");
-      return plan === undefined || /^\s*(?:x|exec)(?:\s|$)/m.test(plan);
-    });
-
-/** Whoever brought the git directory along may have left a rebase half done: no program is run out of its plan. */
-export const refusePlannedPrograms = ({ gitDir }: GitRepository): void => {
-  if (plansPrograms(gitDir)) throw refusedRepository("its rebase in progress has a program to run");
 };

@@ -12,7 +12,7 @@ import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
-import { plansPrograms } from "./links.ts";
+import { PLANS, plansProgram } from "./plans.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
 
@@ -31,8 +31,10 @@ const DATA_FOLDERS: ReadonlySet<string> = new Set(
 const OBEYED_FOLDERS: ReadonlySet<string> = new Set(["hooks", "remotes", "branches"]);
 /** In `info`, and in `objects/info`: who else keeps objects, and what attributes say, is obeyed. */
 const OBEYED_INFO: ReadonlySet<string> = new Set(["attributes", "grafts", "alternates", "http-alternates"]);
-/** Work in progress: data, as long as no program is planned. */
-const PLANS: ReadonlySet<string> = new Set(["rebase-merge", "rebase-apply", "sequencer"]);
+/** In `objects`: what git keeps, and where it gathers what it receives. */
+const OBJECT_FOLDER = /^(?:[0-9a-f]{2}|info|pack|(?:tmp_objdir-)?incoming-\w+|tmp_objdir-[\w-]+)$/;
+/** Of the folder of a work tree: what `git worktree add` makes and `git worktree lock` and `move` change. */
+const OF_WORK_TREE: ReadonlySet<string> = new Set(["commondir", "gitdir", "locked"]);
 
 const MAX_ENTRIES = 20_000;
 /** Hooks and configuration are small; what is larger is renamed, but cannot be brought back. */
@@ -105,6 +107,23 @@ const visitInfo = (folder: string, visit: Visit): void => {
   }
 };
 
+/** A folder that git would take for a repository may hide among references or objects; no branch is called like that. */
+const visitHidden = (folder: string, visit: Visit, isTop = true): void => {
+  const entries = listFolder(folder);
+  const isRepository = ["HEAD", "objects", "refs"].every((part) => entries.some(({ name }) => name === part));
+  if (!isTop && isRepository) visit(folder);
+  else
+    for (const entry of entries)
+      if (entry.isDirectory()) visitHidden(posix.join(folder, entry.name), visit, false);
+};
+
+const visitObjects = (folder: string, visit: Visit): void => {
+  for (const entry of listFolder(folder))
+    if (!entry.isFile() && !(entry.isDirectory() && OBJECT_FOLDER.test(entry.name)))
+      visit(posix.join(folder, entry.name));
+  visitInfo(posix.join(folder, "info"), visit);
+};
+
 const visitGitDir = (dir: string, visit: Visit): void => {
   for (const entry of listFolder(dir)) {
     const { name } = entry;
@@ -112,11 +131,15 @@ const visitGitDir = (dir: string, visit: Visit): void => {
     if (!entry.isDirectory()) {
       if (!entry.isFile() || !DATA_FILE.test(name)) visit(path);
     } else if (name === "info") visitInfo(path, visit);
-    else if (name === "objects") visitInfo(posix.join(path, "info"), visit);
+    else if (name === "objects") visitObjects(path, visit);
     else if (name === "worktrees" || name === "modules") visitInner(path, visit);
     else if (PLANS.has(name)) {
-      if (plansPrograms(dir)) visit(path);
-    } else if (!DATA_FOLDERS.has(name)) {
+      // Work in progress is data as long as no program is planned.
+      if (!plansProgram(path)) continue;
+      visit(path);
+      visitAll(path, visit);
+    } else if (DATA_FOLDERS.has(name)) visitHidden(path, visit);
+    else {
       visit(path);
       if (OBEYED_FOLDERS.has(name)) visitAll(path, visit);
     }
@@ -157,6 +180,9 @@ const worktreeFolder = (path: string, { commonDir }: GitRepository): string | un
     ? posix.join(folder, path.slice(folder.length).split("/")[0] ?? "")
     : undefined;
 };
+
+const isOfWorkTree = (path: string, worktree: string): boolean =>
+  posix.dirname(path) === worktree && OF_WORK_TREE.has(posix.basename(path));
 
 const restore = (path: string, { kept, mode }: Entry): void => {
   if (kept?.kind === "link") symlinkSync(kept.target, path);
@@ -200,6 +226,7 @@ export const undoOwnChanges = async <T>({
     const worktree = worktreeFolder(path, repository);
     if (worktree === undefined) await quarantineOnce(path);
     else if (workTreeOf(worktree) === undefined) await quarantineOnce(isKnown(worktree) ? path : worktree);
+    else if (!isOfWorkTree(path, worktree)) await quarantineOnce(path);
   }
   for (const [path, entry] of before) {
     const worktree = worktreeFolder(path, repository);
