@@ -9,7 +9,8 @@ import { createUnread, type Unread } from "../read/unread.ts";
 import { contentArgs, createFileFilter, isMultiline } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";
-import { createMatchParser, createRecordParser } from "./records.ts";
+import { createMatchParser } from "./match-records.ts";
+import { createRecordParser } from "./records.ts";
 import { explainComplaint } from "./refusal.ts";
 import { type RipgrepRun, runRipgrep } from "./ripgrep.ts";
 import { type ColumnFinder, createSnippets } from "./snippets.ts";
@@ -153,6 +154,7 @@ export const searchContent = async (
 
   const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };
   const unread = createUnread();
+  let isCut = false;
   const end = await runRipgrep({
     ...run,
     onUnread: (path) => {
@@ -163,7 +165,11 @@ export const searchContent = async (
     cwd: isFile ? "/" : root.at,
     ignoreRoot: query.ignoreFiles && !isFile ? root.realPath : undefined,
     stdin: isFile ? await root.openContent() : undefined,
-    take: isMultiline(query) ? createMatchParser(tally) : createRecordParser(tally),
+    take: isMultiline(query)
+      ? createMatchParser(tally, () => {
+          isCut = true;
+        })
+      : createRecordParser(tally),
   });
   const { hits: totalHits, files: totalFiles, sorted } = tally.finish();
   if (totalHits === 0) await refuseIfFailed(end, query.pattern, root, run.timeoutMs);
@@ -180,5 +186,6 @@ export const searchContent = async (
   const handle = await storing;
   stopIfAborted(signal);
   const left = unread.finish();
-  return { root: shownRoot, hits, totalHits, totalFiles, exact: isExact(end, left), handle, unread: left };
+  const exact = isExact(end, left) && !isCut;
+  return { root: shownRoot, hits, totalHits, totalFiles, exact, handle, unread: left };
 };

@@ -71,60 +71,6 @@ export const createRecordParser = (reader: RecordReader, hasColumns = false): ((
   };
 };
 
-interface JsonText {
-  readonly text?: string;
-  readonly bytes?: string;
-}
-
-interface JsonRecord {
-  readonly type: string;
-  readonly data: {
-    readonly path?: JsonText;
-    readonly lines?: JsonText;
-    readonly line_number?: number;
-    readonly submatches?: readonly { readonly start: number }[];
-  };
-}
-
-const bytesOf = ({ text, bytes = "" }: JsonText = {}): Buffer =>
-  text === undefined ? Buffer.from(bytes, "base64") : Buffer.from(text);
-
-/** The lines that matches start in, once each: ripgrep reports neighbouring matches together. */
-const startLines = ({ lines, line_number = 1, submatches = [] }: JsonRecord["data"]): ReadonlySet<number> => {
-  const text = bytesOf(lines);
-  const found = new Set<number>();
-  let line = line_number;
-  let at = 0;
-  for (const { start } of submatches) {
-    for (let end = text.indexOf(NEWLINE, at); end >= 0 && end < start; end = text.indexOf(NEWLINE, at)) {
-      line++;
-      at = end + 1;
-    }
-    found.add(line);
-  }
-  return found;
-};
-
-/** Reads ripgrep's `--json`, where a match may have many lines; each counts once, at the line that it starts in. */
-export const createMatchParser = (reader: RecordReader): ((chunk: Buffer) => void) => {
-  const pieces: Buffer[] = [];
-  const take = (json: string): void => {
-    const { type, data } = JSON.parse(json) as JsonRecord;
-    if (type === "begin") reader.file(bytesOf(data.path));
-    else if (type === "match") for (const line of startLines(data)) reader.hit(line);
-  };
-  return (chunk) => {
-    let at = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, at)) {
-      pieces.push(chunk.subarray(at, end));
-      take(Buffer.concat(pieces).toString("utf8"));
-      pieces.length = 0;
-      at = end + 1;
-    }
-    if (at < chunk.length) pieces.push(chunk.subarray(at));
-  };
-};
-
 /** Reads names that end with a NUL each. */
 export const createNameParser = (take: (name: Buffer) => void): ((chunk: Buffer) => void) => {
   let rest: Buffer = NOTHING;
