@@ -42,7 +42,7 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
         stderr: process.stderr,
         onOutput,
       });
-      return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
+      return { ...outcome, timedOut: false, tier: null, quarantined: [], programs: [], sole: argv };
     },
     handles: {
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,

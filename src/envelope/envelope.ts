@@ -91,7 +91,7 @@ const resultOf = (finished: Finished): EnvelopeResult => {
     durationMs: latencyMs,
     timedOut: launched.timedOut,
     deadlineNote: finished.deadlineNote,
-    setAside: launched.setAside,
+    quarantined: launched.quarantined,
     limit: launched.limit,
     programs: launched.programs,
   };

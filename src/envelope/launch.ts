@@ -1,5 +1,4 @@
-import type { Argv, ProgramEnd } from "../host/run/line/contract.ts";
-import type { Tier } from "../host/run/tiers/contract.ts";
+import type { LineOutcome } from "../host/run/line/contract.ts";
 import type { Session } from "./contract.ts";
 import type { Output } from "./output.ts";
 import type { EnvelopeCall } from "./port.ts";
@@ -13,19 +12,11 @@ export interface LaunchCall {
   readonly onOutput: Output["onOutput"];
 }
 
-export interface Launched {
-  /** Undefined where a signal ended it. */
-  readonly exitCode: number | undefined;
-  readonly signal: string | undefined;
-  readonly timedOut: boolean;
-  readonly tier: Tier | null;
-  readonly setAside: readonly string[];
+export interface Launched extends Omit<LineOutcome, "quarantined" | "limit"> {
+  /** Protected names that were created during the run, and what they were renamed to. */
+  readonly quarantined: readonly string[];
   /** The limit of memory or processes that was hit. */
-  readonly limit?: "memory" | "processes" | undefined;
-  /** Every program that ran. */
-  readonly programs: readonly ProgramEnd[];
-  /** The one program whose output this is; undefined where several had a part in it. */
-  readonly sole: Argv | undefined;
+  readonly limit?: LineOutcome["limit"];
 }
 
 /** Runs a command to its end: through the gate for a tool, directly for a person. */

@@ -30,7 +30,7 @@ export interface EnvelopeResult {
   /** For one that ran too long: the limit, and what raises it. */
   readonly deadlineNote?: string | undefined;
   /** Protected names that were created during the run and have been renamed. */
-  readonly setAside: readonly string[];
+  readonly quarantined: readonly string[];
   /** The limit of memory or processes that was hit. */
   readonly limit?: "memory" | "processes" | undefined;
   /** Every program of the line with its own exit code. */

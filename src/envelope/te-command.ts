@@ -66,7 +66,7 @@ const resultOf = (command: string, stdout: string, session: Session, startedAt: 
     tier: null,
     durationMs,
     timedOut: false,
-    setAside: [],
+    quarantined: [],
     programs: [],
   };
 };

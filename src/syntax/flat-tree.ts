@@ -7,33 +7,6 @@ const MAX_NODES = 8_000_000;
 /** Deeper nesting is generated, and walking the tree takes stack. */
 const MAX_DEPTH = 600;
 
-/**
- * The named nodes of a syntax tree in flat arrays, in the order of the text: one walk through tree-sitter's memory,
- * after which every question about a node is an array access. Node 0 is the root. Valid until the next one is read: the
- * arrays of small trees are used again.
- */
-export interface FlatTree {
-  readonly text: string;
-  readonly count: number;
-  /** Name of the node type. */
-  type(node: number): string;
-  /** Number of the node type: an index in `types`, or beyond it for an error. */
-  readonly typeIds: Int32Array;
-  readonly types: readonly string[];
-  readonly start: Int32Array;
-  readonly end: Int32Array;
-  readonly parent: Int32Array;
-  /** -1 where there is none. */
-  readonly firstChild: Int32Array;
-  readonly nextSibling: Int32Array;
-  /** Counted from 1. */
-  line(index: number): number;
-  slice(node: number): string;
-  /** First child with that field name; -1 where there is none. */
-  field(node: number, name: string): number;
-  fieldName(node: number): string;
-}
-
 /** Node types that are not read into: looking for children where there are none costs as much as finding some. */
 const WHOLE = new Set(
   `comment line_comment block_comment multiline_comment interpreted_string_literal raw_string_literal char_literal
@@ -141,7 +114,12 @@ const readColumns = (tree: Tree, chars: number): Columns & { readonly count: num
   return { ...columns, count: reading.count };
 };
 
-export const readFlatTree = (tree: Tree, text: string): FlatTree => {
+/**
+ * The named nodes of a syntax tree in flat arrays, in the order of the text: one walk through tree-sitter's memory,
+ * after which every question about a node is an array access. Node 0 is the root. Valid until the next one is read: the
+ * arrays of small trees are used again.
+ */
+export const readFlatTree = (tree: Tree, text: string) => {
   const { count, type, field, start, end, parent, firstChild, nextSibling } = readColumns(tree, text.length);
   const { types, fields } = tree.language;
   const lines = createLineFinder(text);
@@ -149,18 +127,23 @@ export const readFlatTree = (tree: Tree, text: string): FlatTree => {
   return {
     text,
     count,
-    type: (node) => types[type[node] ?? 0] ?? "ERROR",
+    /** Name of the node type. */
+    type: (node: number): string => types[type[node] ?? 0] ?? "ERROR",
+    /** Number of the node type: an index in `types`, or beyond it for an error. */
     typeIds: type,
     types,
     start,
     end,
     parent,
+    /** -1 where there is none. */
     firstChild,
     nextSibling,
-    line: (offset) => lines.rowAt(offset) + 1,
-    slice: (node) => text.slice(start[node], end[node]),
+    /** Counted from 1. */
+    line: (offset: number): number => lines.rowAt(offset) + 1,
+    slice: (node: number): string => text.slice(start[node], end[node]),
     fieldName,
-    field: (node, name) => {
+    /** First child with that field name; -1 where there is none. */
+    field: (node: number, name: string): number => {
       for (let child = firstChild[node] ?? -1; child >= 0; child = nextSibling[child] ?? -1) {
         if (fieldName(child) === name) return child;
       }
@@ -168,3 +151,5 @@ export const readFlatTree = (tree: Tree, text: string): FlatTree => {
     },
   };
 };
+
+export type FlatTree = ReturnType<typeof readFlatTree>;

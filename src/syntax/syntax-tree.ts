@@ -1,4 +1,4 @@
-import type { Language, Tree } from "web-tree-sitter";
+import type { Tree } from "web-tree-sitter";
 import { createLineFinder } from "./line-finder.ts";
 import { ERROR_TYPE } from "./tree-layout.ts";
 import { createNodeList, createTreeReader, NODE } from "./tree-reader.ts";
@@ -18,21 +18,7 @@ export interface SyntaxNode {
 }
 
 /** A tree whose nodes are read when they are asked for. Valid until the tree is deleted or another text is parsed. */
-export interface SyntaxTree {
-  readonly language: Language;
-  readonly text: string;
-  readonly root: SyntaxNode;
-  readonly hasErrors: boolean;
-  typeOf(node: SyntaxNode): string;
-  /** All visible children, also those without a name, such as brackets. */
-  childrenOf(node: SyntaxNode): readonly SyntaxNode[];
-  namedChildrenOf(node: SyntaxNode): readonly SyntaxNode[];
-  /** The first child with that field name. */
-  childOf(node: SyntaxNode, field: string): SyntaxNode | undefined;
-  textOf(node: SyntaxNode): string;
-}
-
-export const readSyntaxTree = (tree: Tree, text: string): SyntaxTree => {
+export const readSyntaxTree = (tree: Tree, text: string) => {
   const { language } = tree;
   const reader = createTreeReader(tree);
   const lines = createLineFinder(text);
@@ -75,13 +61,19 @@ export const readSyntaxTree = (tree: Tree, text: string): SyntaxTree => {
     text,
     root,
     hasErrors: reader.hasErrors,
-    typeOf: ({ typeId }) => (typeId === ERROR_TYPE ? "ERROR" : (language.types[typeId] ?? "")),
+    typeOf: ({ typeId }: SyntaxNode): string =>
+      typeId === ERROR_TYPE ? "ERROR" : (language.types[typeId] ?? ""),
+    /** All visible children, also those without a name, such as brackets. */
     childrenOf,
-    namedChildrenOf: (node) => childrenOf(node).filter(({ isNamed }) => isNamed),
-    childOf: (node, field) => {
+    namedChildrenOf: (node: SyntaxNode): readonly SyntaxNode[] =>
+      childrenOf(node).filter(({ isNamed }) => isNamed),
+    /** The first child with that field name. */
+    childOf: (node: SyntaxNode, field: string): SyntaxNode | undefined => {
       const id = language.fieldIdForName(field);
       return id === null ? undefined : childrenOf(node).find(({ fieldId }) => fieldId === id);
     },
-    textOf: ({ start, end }) => text.slice(start, end),
+    textOf: ({ start, end }: SyntaxNode): string => text.slice(start, end),
   };
 };
+
+export type SyntaxTree = ReturnType<typeof readSyntaxTree>;

@@ -36,7 +36,7 @@ export const envelop = async (request: RunRequest, context: RunContext): Promise
       };
       const outcome = await runDirect({ ...directCall(request, context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
-      return { ...outcome, timedOut: false, tier: null, setAside: [], programs: [], sole: argv };
+      return { ...outcome, timedOut: false, tier: null, quarantined: [], programs: [], sole: argv };
     },
     handles: state?.handles,
     usage: state?.usage,

@@ -43,7 +43,7 @@ export const metaOf = ({
   tier,
   durationMs,
   timedOut,
-  setAside,
+  quarantined,
   limit,
   programs,
   output,
@@ -61,7 +61,7 @@ export const metaOf = ({
     handle,
     tokens_estimate,
     budget_remaining: document.telemetry.budget_remaining,
-    ...(setAside.length === 0 ? {} : { set_aside: [...setAside] }),
+    ...(quarantined.length === 0 ? {} : { set_aside: [...quarantined] }),
     ...(programs.length < 2
       ? {}
       : { programs: programs.map(({ name, exitCode }) => ({ name, exit_code: exitCode })) }),

@@ -16,14 +16,7 @@ export interface Wanted {
 /** Larger than any real manifest. */
 const WHOLE_MANIFEST = { offsetLines: 0, maxLines: 20_000, maxBytes: 1_048_576 };
 
-interface Surroundings {
-  readonly has: (name: string) => boolean;
-  /** Empty where there is no such file, or it cannot be read. */
-  readonly read: (name: string) => Promise<string>;
-  readonly names: (folder: string) => Promise<readonly string[]>;
-}
-
-const readSurroundings = async (files: Files, signal: AbortSignal): Promise<Surroundings> => {
+const readSurroundings = async (files: Files, signal: AbortSignal) => {
   const namesIn = async (folder: string): Promise<readonly string[]> => {
     try {
       return (await files.list(folder, signal)).entries.map(({ name }) => name);
@@ -34,9 +27,10 @@ const readSurroundings = async (files: Files, signal: AbortSignal): Promise<Surr
   };
   const names = new Set(await namesIn("."));
   return {
-    has: (name) => names.has(name),
+    has: (name: string): boolean => names.has(name),
     names: namesIn,
-    read: async (name) => {
+    /** Empty where there is no such file, or it cannot be read. */
+    read: async (name: string): Promise<string> => {
       if (!names.has(name)) return "";
       try {
         return (await files.readText(name, WHOLE_MANIFEST, signal)).text;
@@ -47,6 +41,8 @@ const readSurroundings = async (files: Files, signal: AbortSignal): Promise<Surr
     },
   };
 };
+
+type Surroundings = Awaited<ReturnType<typeof readSurroundings>>;
 
 const isPythonTest = (name: string): boolean => /^(?:test_.*|.*_test|conftest)\.py$/.test(name);
 

@@ -26,10 +26,10 @@ const launchThrough =
   ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
     const outcome = await lines.run({ ...call, may: call.session.may }, signal);
-    const setAside = outcome.quarantined.map(
+    const quarantined = outcome.quarantined.map(
       ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );
-    return { ...outcome, setAside };
+    return { ...outcome, quarantined };
   };
 
 /** Runs commands of tools through the gate and summarizes their output. */

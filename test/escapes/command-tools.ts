@@ -107,7 +107,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       const outcome = await lines.run({ ...call, may: call.session.may }, signal);
       return {
         ...outcome,
-        setAside: outcome.quarantined.map(({ path, movedTo }) => `${path} -> ${movedTo}`),
+        quarantined: outcome.quarantined.map(({ path, movedTo }) => `${path} -> ${movedTo}`),
       };
     },
     handles,
