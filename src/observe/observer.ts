@@ -6,12 +6,6 @@ import type { CallRecord, CallTexts, CallTrace } from "./records.ts";
 import type { TokenAudit } from "./token-audit.ts";
 import { type Tracer, traceIdOf } from "./trace.ts";
 
-export interface Observer {
-  readonly log: Log;
-  startCall(traceparent: string | undefined): CallTrace;
-  recordCall(record: CallRecord, texts: CallTexts): void;
-}
-
 export interface ObserveSettings {
   readonly enabled: boolean;
   readonly metrics: boolean;
@@ -52,22 +46,17 @@ const fieldsOf = (record: CallRecord, includeCorrelationId: boolean, digest: Obs
   ...(record.errorCode === undefined ? {} : { error_code: record.errorCode }),
 });
 
-export const createObserver = ({
-  settings,
-  log,
-  metrics,
-  tracer,
-  audit,
-  digest,
-}: ObserverParts): Observer => ({
+export type Observer = ReturnType<typeof createObserver>;
+
+export const createObserver = ({ settings, log, metrics, tracer, audit, digest }: ObserverParts) => ({
   log,
 
-  startCall: (traceparent) => {
+  startCall: (traceparent: string | undefined): CallTrace => {
     const parent = settings().tracePropagation ? traceparent : undefined;
     return tracer?.startCall(parent) ?? { traceId: traceIdOf(parent), end: () => {} };
   },
 
-  recordCall: (record, texts) => {
+  recordCall: (record: CallRecord, texts: CallTexts): void => {
     const { enabled, metrics: counts, tokenAudit, includeCorrelationId } = settings();
     const fields = () => fieldsOf(record, includeCorrelationId, digest);
     if (record.errorCode === "internal_error") {

@@ -1,14 +1,6 @@
 import type { CountTokens } from "../base/tokens.ts";
 import type { CallRecord, CallTexts } from "./records.ts";
 
-export interface TokenAudit {
-  record(record: CallRecord, texts: CallTexts): void;
-  /** Deletes lines older than the retention; 0 days keeps all. */
-  prune(retentionDays: number): Promise<void>;
-  /** Resolves when every line so far is on disk. */
-  flush(): Promise<void>;
-}
-
 interface AuditDisk {
   appendText(path: string, text: string): Promise<void>;
   exists(path: string): Promise<boolean>;
@@ -38,15 +30,10 @@ const cell = (value: string | number): string => {
 
 const DAY_MS = 86_400_000;
 
+export type TokenAudit = ReturnType<typeof createTokenAudit>;
+
 /** Writes one CSV line per call, with exact token counts, in order and after the reply. */
-export const createTokenAudit = ({
-  tokenCounter,
-  disk,
-  path,
-  today,
-  onCounted,
-  onError,
-}: AuditParts): TokenAudit => {
+export const createTokenAudit = ({ tokenCounter, disk, path, today, onCounted, onError }: AuditParts) => {
   let last: Promise<void> = Promise.resolve();
 
   const enqueue = (work: () => Promise<void>): void => {
@@ -82,13 +69,14 @@ export const createTokenAudit = ({
   };
 
   return {
-    record: (record, texts) => {
+    record: (record: CallRecord, texts: CallTexts): void => {
       const input = texts.input();
       const output = texts.output();
       const timestamp = today().toISOString();
       enqueue(() => append(record, input, output, timestamp));
     },
-    prune: (retentionDays) => {
+    /** Deletes lines older than the retention; 0 days keeps all. */
+    prune: (retentionDays: number): Promise<void> => {
       enqueue(async () => {
         if (retentionDays === 0) return;
         const text = await disk.readText(path());
@@ -100,6 +88,7 @@ export const createTokenAudit = ({
       });
       return last;
     },
-    flush: () => last,
+    /** Resolves when every line so far is on disk. */
+    flush: (): Promise<void> => last,
   };
 };

@@ -9,12 +9,6 @@ export interface Owner {
   readonly birth: string;
 }
 
-export interface Owners {
-  self(): Owner;
-  /** True only where it is certain: processes of other containers or of another boot cannot be seen from here. */
-  isGone(owner: Owner): boolean;
-}
-
 const tryRead = (path: string): string | undefined => {
   try {
     return readFileSync(path, "latin1");
@@ -42,7 +36,9 @@ const isNobody = (pid: number): boolean => {
   }
 };
 
-export const createOwners = (pid: number): Owners => {
+export type Owners = ReturnType<typeof createOwners>;
+
+export const createOwners = (pid: number) => {
   let scope: string | undefined;
   let self: Owner | undefined;
   const ownScope = (): string => {
@@ -50,11 +46,12 @@ export const createOwners = (pid: number): Owners => {
     return scope;
   };
   return {
-    self: () => {
+    self: (): Owner => {
       self ??= { pid, birth: `${readProcStat(pid)?.startedAt ?? ""}@${ownScope()}` };
       return self;
     },
-    isGone: (owner) => {
+    /** True only where it is certain: processes of other containers or of another boot cannot be seen from here. */
+    isGone: (owner: Owner): boolean => {
       const at = owner.birth.indexOf("@");
       if (owner.birth.slice(at + 1) !== ownScope() || !Number.isSafeInteger(owner.pid) || owner.pid <= 0)
         return false;

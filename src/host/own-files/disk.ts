@@ -7,32 +7,6 @@ import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /**
- * The operator's own files (configuration, a client's settings), reached by the program for itself. They may be links,
- * as dotfiles often are. Nothing that a caller names ever comes here: callers' paths go through the `Files` port, which
- * asks policy; and what the server itself writes into a workspace goes through `WorkspaceFiles`.
- */
-export interface Disk {
-  /**
-   * The text, or undefined when there is no such file. It is an error if the path is not a regular file, is below a
-   * file, or is larger than 1 MiB.
-   */
-  readText(path: string): Promise<string | undefined>;
-  /** Writes whole or not at all; creates missing folders. */
-  writeText(path: string, text: string, mode?: number): Promise<void>;
-  exists(path: string): Promise<boolean>;
-  /** Removes a file, or a link to one; none there is as good. */
-  removeFile(path: string): Promise<void>;
-  /** Removes folders that are empty, from this one upwards; `end` and what is above it stay. */
-  removeEmptyFolders(path: string, end: string): Promise<void>;
-  /** Where a path really leads and its permission bits, or undefined when there is no such file. */
-  resolveFile(path: string): Promise<{ readonly path: string; readonly mode: number } | undefined>;
-  /** The real path, or the one that it will have once it is created. */
-  realOrFuture(path: string): string;
-  /** Calls back after the file was changed, replaced or removed; returns the stop function. */
-  watch(path: string, changed: () => void): () => void;
-}
-
-/**
  * A file where a folder should be is a mistake: settings that somebody believes to be in force are not, so reading there
  * is an error. Below a device, as with `HOME=/dev/null`, nothing is expected to exist.
  */
@@ -51,8 +25,19 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 /** Kubernetes swaps this link beside the file instead of touching the file. */
 const CONFIG_MAP_LINK = "..data";
 
-export const createDisk = (): Disk => ({
-  readText: async (path) => {
+/**
+ * The operator's own files (configuration, a client's settings), reached by the program for itself. They may be links,
+ * as dotfiles often are. Nothing that a caller names ever comes here: callers' paths go through the `Files` port, which
+ * asks policy; and what the server itself writes into a workspace goes through `WorkspaceFiles`.
+ */
+export type Disk = ReturnType<typeof createDisk>;
+
+export const createDisk = () => ({
+  /**
+   * The text, or undefined when there is no such file. It is an error if the path is not a regular file, is below a
+   * file, or is larger than 1 MiB.
+   */
+  readText: async (path: string): Promise<string | undefined> => {
     try {
       return (await readOwnFileSoon(path, { maxBytes: MAX_TEXT_BYTES })).toString();
     } catch (error) {
@@ -61,12 +46,13 @@ export const createDisk = (): Disk => ({
     }
   },
 
-  writeText: async (path, text, mode = 0o644) => {
+  /** Writes whole or not at all; creates missing folders. */
+  writeText: async (path: string, text: string, mode = 0o644): Promise<void> => {
     await mkdir(dirname(path), { recursive: true });
     await replaceFile(path, text, mode);
   },
 
-  exists: async (path) => {
+  exists: async (path: string): Promise<boolean> => {
     try {
       await stat(path);
       return true;
@@ -76,9 +62,11 @@ export const createDisk = (): Disk => ({
     }
   },
 
-  removeFile: (path) => rm(path, { force: true }),
+  /** Removes a file, or a link to one; none there is as good. */
+  removeFile: (path: string): Promise<void> => rm(path, { force: true }),
 
-  removeEmptyFolders: async (path, end) => {
+  /** Removes folders that are empty, from this one upwards; `end` and what is above it stay. */
+  removeEmptyFolders: async (path: string, end: string): Promise<void> => {
     for (let folder = path; folder !== end && folder.startsWith(`${end}/`); folder = dirname(folder)) {
       try {
         await rmdir(folder);
@@ -89,7 +77,10 @@ export const createDisk = (): Disk => ({
     }
   },
 
-  resolveFile: async (path) => {
+  /** Where a path really leads and its permission bits, or undefined when there is no such file. */
+  resolveFile: async (
+    path: string,
+  ): Promise<{ readonly path: string; readonly mode: number } | undefined> => {
     try {
       const real = await realpath(path);
       return { path: real, mode: (await stat(real)).mode & 0o777 };
@@ -99,9 +90,11 @@ export const createDisk = (): Disk => ({
     }
   },
 
+  /** The real path, or the one that it will have once it is created. */
   realOrFuture,
 
-  watch: (path, changed) => {
+  /** Calls back after the file was changed, replaced or removed; returns the stop function. */
+  watch: (path: string, changed: () => void): (() => void) => {
     // The folder is watched, not the file: editors replace a file, which ends a watch on the old one.
     const name = basename(path);
     let timer: NodeJS.Timeout | undefined;

@@ -6,20 +6,6 @@ import { ignoringExistence } from "./own-folder.ts";
 import { readOwnFileSoon } from "./read-own-file.ts";
 import { replaceFile } from "./replace-file.ts";
 
-/**
- * Files that the server writes for itself where commands and other programs can write too, such as the token audit.
- * Every folder on the way is opened by name in the one before it and held, so that none can be swapped for a link that
- * leads elsewhere; what is written must be a regular file with one name.
- */
-export interface WorkspaceFiles {
-  /** The text, or undefined when there is no such file. */
-  readText(path: string): Promise<string | undefined>;
-  /** Writes whole or not at all; creates missing folders. */
-  writeText(path: string, text: string, mode?: number): Promise<void>;
-  appendText(path: string, text: string): Promise<void>;
-  exists(path: string): Promise<boolean>;
-}
-
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK;
@@ -93,12 +79,20 @@ const withinFolder = async <T>(
   }
 };
 
-export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
+/**
+ * Files that the server writes for itself where commands and other programs can write too, such as the token audit.
+ * Every folder on the way is opened by name in the one before it and held, so that none can be swapped for a link that
+ * leads elsewhere; what is written must be a regular file with one name.
+ */
+export type WorkspaceFiles = ReturnType<typeof createWorkspaceFiles>;
+
+export const createWorkspaceFiles = (workspace: string) => {
   const within = <T>(path: string, makeMissing: boolean, work: (at: string) => Promise<T>): Promise<T> =>
     withinFolder(workspace, path, makeMissing, work);
 
   return {
-    readText: async (path) => {
+    /** The text, or undefined when there is no such file. */
+    readText: async (path: string): Promise<string | undefined> => {
       try {
         return await within(path, false, async (at) =>
           (await readOwnFileSoon(at, { maxBytes: MAX_BYTES, noFollow: true })).toString(),
@@ -109,14 +103,15 @@ export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
       }
     },
 
-    writeText: (path, text, mode = 0o600) =>
+    /** Writes whole or not at all; creates missing folders. */
+    writeText: (path: string, text: string, mode = 0o600): Promise<void> =>
       within(path, true, async (at) => {
         const found = lstatSync(at, { throwIfNoEntry: false });
         if (found !== undefined) refuseUnlessOwnFile(path, found);
         await replaceFile(at, text, mode);
       }),
 
-    appendText: (path, text) =>
+    appendText: (path: string, text: string): Promise<void> =>
       within(path, true, async (at) => {
         const file = await open(at, APPEND, 0o600);
         try {
@@ -127,7 +122,7 @@ export const createWorkspaceFiles = (workspace: string): WorkspaceFiles => {
         }
       }),
 
-    exists: async (path) => {
+    exists: async (path: string): Promise<boolean> => {
       try {
         return await within(
           path,

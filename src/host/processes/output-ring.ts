@@ -1,30 +1,24 @@
 const BLOCK_BYTES = 16_384;
 
 /** The last bytes of an endless output, in blocks that are never copied; positions count from the very first byte. */
-export interface OutputRing {
-  /** Position after the last byte. */
-  readonly end: number;
-  /** Position of the oldest byte that is kept. */
-  readonly begin: number;
-  push(chunk: Buffer): void;
-  /** Bytes from a position on; from the oldest where that one is gone. */
-  from(position: number): Buffer;
-}
+export type OutputRing = ReturnType<typeof createOutputRing>;
 
-export const createOutputRing = (maxBytes: number): OutputRing => {
+export const createOutputRing = (maxBytes: number) => {
   const maxBlocks = Math.max(2, Math.ceil(maxBytes / BLOCK_BYTES));
   const blocks: Buffer[] = [];
   let end = 0;
   let dropped = 0;
 
   return {
+    /** Position after the last byte. */
     get end() {
       return end;
     },
+    /** Position of the oldest byte that is kept. */
     get begin() {
       return dropped;
     },
-    push: (chunk) => {
+    push: (chunk: Buffer): void => {
       for (let at = 0; at < chunk.length; ) {
         const used = (end - dropped) % BLOCK_BYTES;
         if (used === 0) {
@@ -38,7 +32,8 @@ export const createOutputRing = (maxBytes: number): OutputRing => {
         end += copied;
       }
     },
-    from: (position) => {
+    /** Bytes from a position on; from the oldest where that one is gone. */
+    from: (position: number): Buffer => {
       const first = Math.min(Math.max(position, dropped), end);
       const all = Buffer.concat(blocks).subarray(0, end - dropped);
       return all.subarray(first - dropped);

@@ -6,27 +6,22 @@ type FileFacts = Pick<Stats, "dev" | "ino" | "birthtimeMs">;
 /** An inode's number is used again; together with the time when the file was made it names one file for good. */
 const keyOf = ({ dev, ino, birthtimeMs }: FileFacts): string => `${dev}:${ino}:${birthtimeMs}`;
 
+/** Files that were seen and are gone stay in the list until it is this long; then the oldest are forgotten. */
+const MAX_KEPT = 50_000;
+
 /**
  * Files that the last scan saw under a withheld name. They stay withheld when they are moved or linked to another
  * name: the name is how a secret is recognised, not what makes it one.
  */
-export interface WithheldFiles {
-  has(file: FileFacts): boolean;
-  /** Real paths of the last scan. */
-  see(paths: readonly string[]): void;
-  /** For an indexer thread, which has no scan of its own. */
-  keys(): readonly string[];
-}
+export type WithheldFiles = ReturnType<typeof createWithheldFiles>;
 
-/** Files that were seen and are gone stay in the list until it is this long; then the oldest are forgotten. */
-const MAX_KEPT = 50_000;
-
-export const createWithheldFiles = (first: readonly string[] = []): WithheldFiles => {
+export const createWithheldFiles = (first: readonly string[] = []) => {
   const known = new Set(first);
   let last: readonly string[] | undefined;
   return {
-    has: (file) => known.size > 0 && known.has(keyOf(file)),
-    see: (paths) => {
+    has: (file: FileFacts): boolean => known.size > 0 && known.has(keyOf(file)),
+    /** Real paths of the last scan. */
+    see: (paths: readonly string[]): void => {
       if (paths === last) return;
       last = paths;
       for (const path of paths) {
@@ -42,6 +37,7 @@ export const createWithheldFiles = (first: readonly string[] = []): WithheldFile
         known.delete(key);
       }
     },
-    keys: () => [...known],
+    /** For an indexer thread, which has no scan of its own. */
+    keys: (): readonly string[] => [...known],
   };
 };

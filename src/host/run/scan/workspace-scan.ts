@@ -22,15 +22,6 @@ export interface Finding {
   readonly hasOtherNames: boolean;
 }
 
-export interface WorkspaceScan {
-  /** The same list as long as nothing changed. */
-  current(): Promise<readonly Finding[]>;
-  /** After a command that may have written: every folder is checked. */
-  again(): Promise<readonly Finding[]>;
-  /** False where the roots hold more folders than can be remembered. */
-  isWhole(): boolean;
-}
-
 /** How long a command waits for the first scan of the whole workspace. */
 const FIRST_MS = 8000;
 /** Before every command: enough to check about 1,000 folders, so that what is new there is found at once. */
@@ -117,11 +108,13 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
     skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
   });
 
+export type WorkspaceScan = ReturnType<typeof createWorkspaceScan>;
+
 /**
  * Finds what commands must not read or change in the roots, kept up to date without reading every folder each time.
  * When the rules change, everything is scanned again.
  */
-export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {
+export const createWorkspaceScan = (reach: CallerReach) => {
   let index: FolderIndex<Finding> | undefined;
   let lastKey: string | undefined;
   let wholeAt: number | undefined;
@@ -137,7 +130,8 @@ export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {
   };
 
   return {
-    current: async () => {
+    /** The same list as long as nothing changed. */
+    current: async (): Promise<readonly Finding[]> => {
       const opened = open();
       const now = performance.now();
       if (wholeAt === undefined) {
@@ -156,12 +150,14 @@ export const createWorkspaceScan = (reach: CallerReach): WorkspaceScan => {
       }
       return opened.found();
     },
-    again: async () => {
+    /** After a command that may have written: every folder is checked. */
+    again: async (): Promise<readonly Finding[]> => {
       const opened = open();
       // Without a time limit.
       await opened.update();
       return opened.found();
     },
-    isWhole: () => open().isWhole(),
+    /** False where the roots hold more folders than can be remembered. */
+    isWhole: (): boolean => open().isWhole(),
   };
 };

@@ -29,16 +29,6 @@ export interface SandboxFiles {
 /** Whether git runs, and may write: then the user's name is read anew, since they may just have set it. */
 export type GitUse = "reads" | "writes";
 
-/** Files that every run shares, made once, and a folder for each run. */
-export interface SandboxFileStore {
-  /** The folder that holds all of them. Whoever can write to it controls the sandbox of the next command. */
-  readonly base: string;
-  /** Folders are made only where the tier has none in memory: they cost more than a short command. */
-  open(needsFolders: boolean, git?: GitUse): Promise<SandboxFiles>;
-  close(files: SandboxFiles): Promise<void>;
-  dispose(): Promise<void>;
-}
-
 const account = (): { readonly uid: number; readonly gid: number } => ({
   uid: process.getuid?.() ?? 65534,
   gid: process.getgid?.() ?? 65534,
@@ -56,7 +46,10 @@ const groupText = (): string => {
   return `${gid === 65534 ? "" : `user:x:${gid}:\n`}nogroup:x:65534:\n`;
 };
 
-export const createSandboxFileStore = async (): Promise<SandboxFileStore> => {
+/** Files that every run shares, made once, and a folder for each run. */
+export type SandboxFileStore = Awaited<ReturnType<typeof createSandboxFileStore>>;
+
+export const createSandboxFileStore = async () => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
   const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
     await writeFile(join(base, name), content, { mode });
@@ -93,15 +86,18 @@ export const createSandboxFileStore = async (): Promise<SandboxFileStore> => {
     return identity?.file ?? shared.emptyFile;
   };
   return {
+    /** The folder that holds all of them. Whoever can write to it controls the sandbox of the next command. */
     base,
-    open: async (needsFolders, git) => {
+    /** Folders are made only where the tier has none in memory: they cost more than a short command. */
+    open: async (needsFolders: boolean, git?: GitUse): Promise<SandboxFiles> => {
       const folder = join(base, `run-${next++}`);
       const home = join(folder, "home");
       const temp = join(folder, "tmp");
       for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
       return { folder, home, temp, gitIdentityFile: await identityFile(git), ...shared };
     },
-    close: ({ folder }) => rm(folder, { recursive: true, force: true, maxRetries: 2 }),
-    dispose: () => rm(base, { recursive: true, force: true }),
+    close: ({ folder }: SandboxFiles): Promise<void> =>
+      rm(folder, { recursive: true, force: true, maxRetries: 2 }),
+    dispose: (): Promise<void> => rm(base, { recursive: true, force: true }),
   };
 };

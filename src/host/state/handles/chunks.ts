@@ -28,21 +28,10 @@ export const nextCharacter = (utf8: Uint8Array, at: number): number => {
   return start;
 };
 
-export interface Chunker {
-  /** Bytes taken so far. */
-  size(): number;
-  newlines(): number;
-  /** Takes as much of the text as there is room for, and returns the rest. */
-  add(text: string): string;
-  isFull(): boolean;
-  /** The chunks that are whole, at the end also the last one. Their bytes are good until `drop`. */
-  chunks(isAtEnd: boolean): readonly Chunk[];
-  /** Makes room: what `chunks` gave is stored. */
-  drop(chunks: readonly Chunk[]): void;
-}
+export type Chunker = ReturnType<typeof createChunker>;
 
 /** Cuts text that comes in pieces, in one buffer of fixed size. */
-export const createChunker = (roomChunks: number): Chunker => {
+export const createChunker = (roomChunks: number) => {
   const buffer = Buffer.allocUnsafe(roomChunks * CHUNK_BYTES + 4096);
   const encoder = new TextEncoder();
   let filled = 0;
@@ -52,9 +41,11 @@ export const createChunker = (roomChunks: number): Chunker => {
   let lastDropped = NEWLINE;
 
   return {
-    size: () => dropped + filled,
-    newlines: () => newlinesDropped + countNewlines(buffer.subarray(0, filled)),
-    add: (text) => {
+    /** Bytes taken so far. */
+    size: (): number => dropped + filled,
+    newlines: (): number => newlinesDropped + countNewlines(buffer.subarray(0, filled)),
+    /** Takes as much of the text as there is room for, and returns the rest. */
+    add: (text: string): string => {
       const room = buffer.length - filled;
       // A character of a JavaScript string takes three bytes at most: no need to count those of a short text.
       if (text.length * 3 <= room) {
@@ -65,8 +56,9 @@ export const createChunker = (roomChunks: number): Chunker => {
       filled += written;
       return text.slice(read);
     },
-    isFull: () => filled >= roomChunks * CHUNK_BYTES,
-    chunks: (isAtEnd) => {
+    isFull: (): boolean => filled >= roomChunks * CHUNK_BYTES,
+    /** The chunks that are whole, at the end also the last one. Their bytes are good until `drop`. */
+    chunks: (isAtEnd: boolean): readonly Chunk[] => {
       const whole: Chunk[] = [];
       const taken = buffer.subarray(0, filled);
       let newlinesBefore = newlinesDropped;
@@ -88,7 +80,8 @@ export const createChunker = (roomChunks: number): Chunker => {
       }
       return whole;
     },
-    drop: (chunks) => {
+    /** Makes room: what `chunks` gave is stored. */
+    drop: (chunks: readonly Chunk[]): void => {
       for (const { n, newlines, bytes } of chunks) {
         nextChunk = n + 1;
         newlinesDropped += newlines;
