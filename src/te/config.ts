@@ -1,6 +1,6 @@
 import type { Loaded } from "../config/load.ts";
 import type { TeParts } from "./parts.ts";
-import { tell } from "./tell.ts";
+import { printMessage } from "./print-message.ts";
 
 /** The part of the configuration that `te` uses. */
 export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles">;
@@ -17,11 +17,14 @@ export const loadTeConfig = async (
     const { config, waiting } = await load(root);
     if (waiting.some(({ key }) => OWN_KEYS.test(key))) {
       const { describeWaiting } = await import("../config/waiting.ts");
-      tell(streams, `te: ${describeWaiting(waiting)}`);
+      printMessage(streams, `te: ${describeWaiting(waiting)}`);
     }
     return config.mcp;
   } catch {
-    tell(streams, "te: llmc's configuration has an error (llmc config validate); its defaults are used");
+    printMessage(
+      streams,
+      "te: llmc's configuration has an error (llmc config validate); its defaults are used",
+    );
     const { buildConfig } = await import("../config/sections.ts");
     return buildConfig(new Map()).mcp;
   }

@@ -4,8 +4,8 @@ import { recordOf } from "../envelope/telemetry.ts";
 import { estimateTokens } from "../envelope/text/token-estimate.ts";
 import { exitStatus } from "../host/run/contract.ts";
 import { runThrough } from "../host/run/direct.ts";
+import { printMessage } from "./print-message.ts";
 import { directCall, type RunContext, type RunRequest } from "./run-context.ts";
-import { tell } from "./tell.ts";
 
 /** How much of the output is kept to estimate its tokens. */
 const SAMPLE_BYTES = 65_536;
@@ -34,7 +34,7 @@ export const passThrough = async (request: RunRequest, context: RunContext): Pro
     sample.push(Buffer.from(chunk.subarray(0, SAMPLE_BYTES - sampled)));
     sampled += chunk.length;
   });
-  if (outcome.failure !== undefined) tell(streams, `te: ${outcome.failure}`);
+  if (outcome.failure !== undefined) printMessage(streams, `te: ${outcome.failure}`);
   const exitCode = exitStatus({ ...outcome, timedOut: false });
   const seen = Buffer.concat(sample);
   const tokens = Math.round((estimateTokens(seen.toString("utf8")) * bytes) / Math.max(1, seen.length));

@@ -5,8 +5,8 @@ import { parseTe, TE_HELP, type TeRequest, type TeWho } from "../envelope/te-arg
 import { findWorkspace } from "../host/os/find-workspace.ts";
 import { loadTeConfig, type TeConfig } from "./config.ts";
 import type { TeParts, TeStreams } from "./parts.ts";
+import { printMessage } from "./print-message.ts";
 import type { RunContext, RunRequest } from "./run-context.ts";
-import { tell } from "./tell.ts";
 
 /** As timeout(1) and env(1): the failure is ours, not the command's. */
 const OWN_FAILURE = 125;
@@ -31,7 +31,7 @@ const fail = (thrown: unknown, streams: TeStreams): number => {
   const { code, message, hint, cause } = toLlmcError(thrown);
   // te has no log: the detail goes to whoever typed the command.
   const detail = code === "internal_error" && cause instanceof Error ? cause.stack : hint;
-  tell(streams, `te: ${message}${detail === undefined ? "" : `\n    ${detail}`}`);
+  printMessage(streams, `te: ${message}${detail === undefined ? "" : `\n    ${detail}`}`);
   return OWN_FAILURE;
 };
 
@@ -85,7 +85,7 @@ const perform = async (request: TeRequest, parts: TeParts): Promise<number> => {
   const { answerFor } = await import("./answer.ts");
   const { text, note } = await answerFor(request, workspace, parts);
   stdout.write(stdout.isTTY ? showControls(text) : text);
-  if (note !== "") tell(streams, note);
+  if (note !== "") printMessage(streams, note);
   return 0;
 };
 

@@ -4,7 +4,7 @@ import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage, type Usage } from "../host/state/usage/usage.ts";
 import type { TeConfig } from "./config.ts";
 import type { TeParts } from "./parts.ts";
-import { tell } from "./tell.ts";
+import { printMessage } from "./print-message.ts";
 
 export interface TeState {
   readonly usage: Usage;
@@ -23,7 +23,7 @@ export const openTeState = (
   const state = createStateDb({
     workspace,
     userState,
-    onWarning: (message) => tell(streams, `te: ${message}`),
+    onWarning: (message) => printMessage(streams, `te: ${message}`),
   });
   const now = () => Date.now();
   const put: Handles["put"] = async (...args) => {

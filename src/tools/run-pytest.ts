@@ -10,7 +10,7 @@ import { detectTestRunner, type TestCommand } from "./detect-test-runner.ts";
 import { defineTool } from "./tool.ts";
 
 /** Failures that are told with their message; then only where they are; then only how many. */
-const MAX_TOLD = 25;
+const MAX_SHOWN = 25;
 const MAX_NAMED = 200;
 
 const noRunner = (): LlmcError =>
@@ -89,7 +89,7 @@ const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: r
     exit_code,
     failures: failures
       .slice(0, MAX_NAMED)
-      .map((failure, i) => ({ ...failure, message: i < MAX_TOLD ? failure.message : "" })),
+      .map((failure, i) => ({ ...failure, message: i < MAX_SHOWN ? failure.message : "" })),
     // No test failed, but the run did; its output is the only information.
     ...(exit_code !== 0 && failed + errors === 0 ? { stdout, stderr } : {}),
   };

@@ -175,4 +175,7 @@ export const DIALECT: Readonly<Record<string, string>> = {
   place: "location, position, folder, path",
   places: "locations, positions, folders, paths",
   look: "check, scan, read",
+  tell: "render, summarize, report, notify",
+  told: "result, summary, report",
+  said: "message, output, result",
 };
