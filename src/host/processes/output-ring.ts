@@ -1,8 +1,6 @@
 const BLOCK_BYTES = 16_384;
 
 /** The last bytes of an endless output, in blocks that are never copied; positions count from the very first byte. */
-export type OutputRing = ReturnType<typeof createOutputRing>;
-
 export const createOutputRing = (maxBytes: number) => {
   const maxBlocks = Math.max(2, Math.ceil(maxBytes / BLOCK_BYTES));
   const blocks: Buffer[] = [];

@@ -28,8 +28,6 @@ export const nextCharacter = (utf8: Uint8Array, at: number): number => {
   return start;
 };
 
-export type Chunker = ReturnType<typeof createChunker>;
-
 /** Cuts text that comes in pieces, in one buffer of fixed size. */
 export const createChunker = (roomChunks: number) => {
   const buffer = Buffer.allocUnsafe(roomChunks * CHUNK_BYTES + 4096);
