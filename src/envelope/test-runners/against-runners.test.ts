@@ -272,6 +272,36 @@ describe("REQ-X4: what an enricher reads of generated projects is what the runne
     );
 });
 
+describe("REQ-X4: a file that fails on import is reported with its cause", () => {
+  for (const runner of RUNNERS)
+    test.skipIf(!runner.isHere)(
+      titleOf(runner),
+      () => {
+        fc.assert(
+          fc.property(anyProject, fc.constantFrom("broken", "sub/broken"), (project, path) => {
+            const { files, failures } = render(project, runner.language);
+            const broken = runner.language.fileOf(path);
+            const statement = broken.endsWith(".py") ? "import no_such_module" : 'import "no_such_module";';
+            const root = tempWorkspace({ ...files, [broken]: `\n\n${statement}\n` });
+            runner.prepare?.(root);
+            const report = reportOf(runner.command, root, []);
+            const isBroken = ({ file, name }: TestReport["failures"][number]): boolean =>
+              `${file} ${name}`.includes("broken");
+            expect(report.failures.filter(isBroken)).toEqual([
+              expect.objectContaining({ message: expect.stringContaining("no_such_module") }),
+            ]);
+            // pytest runs nothing where a file cannot be collected.
+            if (runner.title.startsWith("pytest")) return;
+            const others = { ...report, failures: report.failures.filter((one) => !isBroken(one)) };
+            expect(withoutLines(readBy(others, root))).toEqual(withoutLines(failures));
+          }),
+          { numRuns: rounds(1, 10), endOnFailure: true },
+        );
+      },
+      120_000,
+    );
+});
+
 const CARGO: Language = {
   fileOf: (path) => `tests/${path.replaceAll("/", "_")}.rs`,
   head: () => ["#![allow(unused_imports)]", "use generated::explode;"],

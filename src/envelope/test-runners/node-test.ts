@@ -11,6 +11,31 @@ const totalOf = (lines: readonly string[], word: string): number | undefined => 
 const TITLE = /^\s*✖ (.{1,2000}?) \([\d.]+ms\)/;
 const FRAME = /^\s+at (?:.{0,500}\()?((?:file:\/\/)?[^\s():][^\s()]{0,1000}:\d+:\d+)\)?(?: \{)?$/;
 
+/** What the runner says of a file that never came to its tests; the reason stands where the file was run. */
+const isUnexplained = (message: string): boolean => /^'?test failed'?$/.test(message.trim());
+
+const RESULT = /^\s*(?:[✔✖▶﹣ℹ] |ok \d|not ok \d|# Subtest: )/;
+const THROWN = /^(?:Uncaught )?[\w.$]{0,200}(?:Error|Exception)\b.{0,100}?(?::|$)/;
+/** Files that fail to load say so in far fewer. */
+const MAX_CRASH_LINES = 200;
+
+/** The error that a file wrote before the line with its result, or the last lines before it. */
+const crashBefore = (lines: readonly string[], result: number): readonly string[] => {
+  let start = result;
+  while (start > 0 && result - start < MAX_CRASH_LINES && !RESULT.test(lines[start - 1] ?? "")) start--;
+  const written = lines.slice(start, result).map((line) => line.replace(/^# ?/, ""));
+  const thrown = written.findLastIndex((line) => THROWN.test(line));
+  if (thrown < 0) return written.filter((line) => line !== "" && !/^Node\.js v\d/.test(line)).slice(-5);
+  const error = written.slice(thrown);
+  const stack = error.findIndex((line) => /^\s+at /.test(line));
+  return stack < 0 ? error.slice(0, 5) : error.slice(0, stack);
+};
+
+const causeOf = (message: string, lines: readonly string[], result: number): string => {
+  if (!isUnexplained(message) || result < 0) return message;
+  return clipMessage(crashBefore(lines, result)) || message;
+};
+
 /** The detail at the end of the spec reporter: `test at FILE:LINE:COL`, the name, then the error as it was thrown. */
 const readSpec = (lines: readonly string[]): TestFailure[] => {
   const start = lines.findLastIndex((line) => /^✖ failing tests:/.test(line));
@@ -27,11 +52,12 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
     const location = readLocation(at);
     const frames = body.flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? []);
     const frame = location === undefined ? undefined : locationIn(location.file, frames);
+    const result = lines.findIndex((line) => TITLE.exec(line)?.[1] === title);
     failures.push({
       name: title,
       file: location?.file ?? null,
       line: frame?.line ?? location?.line ?? null,
-      message: clipMessage(stack < 0 ? body : body.slice(0, stack)),
+      message: causeOf(clipMessage(stack < 0 ? body : body.slice(0, stack)), lines, result),
     });
     i = end - 1;
   }
@@ -84,7 +110,8 @@ const readTap = (lines: readonly string[]): TestFailure[] => {
       name,
       file: location?.file ?? null,
       line: frame?.line ?? location?.line ?? null,
-      message: clipMessage(value("error")),
+      // The comment that names the test stands before its result.
+      message: causeOf(clipMessage(value("error")), lines, at - 1),
     });
   }
   return failures;
