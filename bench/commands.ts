@@ -53,6 +53,7 @@ const openTier = async (tier: Tier, workspace: string) => {
       network: false,
       readPaths: [],
       timeoutSeconds: 30,
+      maxTimeoutSeconds: 30,
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
   });

@@ -48,7 +48,12 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,
     },
     usage,
-    settings: () => envelopeSettings({ ...buildConfig(new Map()).mcp.te, ...values }, 64, 60),
+    settings: () =>
+      envelopeSettings({ ...buildConfig(new Map()).mcp.te, ...values }, 64, {
+        timeoutSeconds: 60,
+        maxTimeoutSeconds: 60,
+        hasNetwork: false,
+      }),
     onFailure: (what) => failures.push(what),
     ...parts,
   });

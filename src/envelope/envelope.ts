@@ -8,6 +8,7 @@ import { firstAnswerTokens } from "./asked-lines.ts";
 import { commandText } from "./command-label.ts";
 import type { Session } from "./contract.ts";
 import type { Launch, Launched } from "./launch.ts";
+import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { type RealOutput, realOutput } from "./real-output.ts";
@@ -46,19 +47,20 @@ interface Finished extends ShownOutput {
   /** Tokens of the budget before this command; undefined without a budget. */
   readonly left: number | undefined;
   readonly deadlineNote: string | undefined;
+  readonly networkNote: string | undefined;
 }
 
 /** What ended a command that ran too long, and what gives it more time. */
 const describeDeadline = (
   asked: number | undefined,
-  { enabled, timeoutSeconds, maxTimeoutSeconds }: EnvelopeSettings,
+  { timeoutSeconds, timeoutKey, maxTimeoutSeconds }: EnvelopeSettings,
 ): string => {
-  const wanted = asked ?? (enabled ? timeoutSeconds : maxTimeoutSeconds);
+  const wanted = asked ?? timeoutSeconds;
   if (wanted >= maxTimeoutSeconds)
-    return `stopped after ${maxTimeoutSeconds} s, the limit of mcp.tools.exec_timeout, which the operator can raise`;
-  const longer = `timeout may be up to ${maxTimeoutSeconds} (mcp.tools.exec_timeout)`;
+    return `stopped after ${maxTimeoutSeconds} s, the limit of mcp.tools.max_exec_timeout, which the operator can raise`;
+  const longer = `call again with timeout, up to ${maxTimeoutSeconds} s, for more`;
   return asked === undefined
-    ? `stopped after ${wanted} s (mcp.te.timeout); ${longer}`
+    ? `stopped after ${wanted} s (${timeoutKey}); ${longer}`
     : `stopped after ${wanted} s, as asked; ${longer}`;
 };
 
@@ -91,6 +93,7 @@ const resultOf = (finished: Finished): EnvelopeResult => {
     durationMs: latencyMs,
     timedOut: launched.timedOut,
     deadlineNote: finished.deadlineNote,
+    networkNote: finished.networkNote,
     quarantined: launched.quarantined,
     limit: launched.limit,
     programs: launched.programs,
@@ -214,6 +217,7 @@ const run = async (
       shownTokens,
       left,
       deadlineNote: launched.timedOut ? describeDeadline(call.timeoutSeconds, settings) : undefined,
+      networkNote: settings.hasNetwork || exitCode === 0 ? undefined : networkNote(launched, output),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

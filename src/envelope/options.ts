@@ -12,7 +12,7 @@ export const envelopeSections = [
       1,
       86_400,
       "more",
-      "Timeout in seconds of an enveloped command that sets none; it never exceeds mcp.tools.exec_timeout.",
+      "Timeout in seconds of an enveloped command that sets none; mcp.tools.exec_timeout applies where it is smaller.",
     ),
     passthrough_on_failure: flag(
       true,

@@ -9,7 +9,7 @@ export interface EnvelopeCall {
   readonly command: string | readonly string[];
   /** As the caller wrote it; by default, the workspace. */
   readonly cwd?: string | undefined;
-  /** By default `mcp.te.timeout`, at most `mcp.tools.exec_timeout`. */
+  /** By default `mcp.te.timeout` or `mcp.tools.exec_timeout`, at most `mcp.tools.max_exec_timeout`. */
   readonly timeoutSeconds?: number | undefined;
   /** No summary: the output as it is, with the whole behind a handle where it is long. */
   readonly raw?: boolean | undefined;
@@ -29,6 +29,8 @@ export interface EnvelopeResult {
   readonly timedOut: boolean;
   /** For one that ran too long: the limit, and what raises it. */
   readonly deadlineNote?: string | undefined;
+  /** For one that failed because commands have no network. */
+  readonly networkNote?: string | undefined;
   /** Protected names that were created during the run and have been renamed. */
   readonly quarantined: readonly string[];
   /** The limit of memory or processes that was hit. */

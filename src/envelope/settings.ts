@@ -6,8 +6,12 @@ export interface EnvelopeSettings {
   readonly enabled: boolean;
   /** Timeout of a command that sets none. */
   readonly timeoutSeconds: number;
+  /** The key that says so. */
+  readonly timeoutKey: "mcp.te.timeout" | "mcp.tools.exec_timeout";
   /** The most that a command may ask for. */
   readonly maxTimeoutSeconds: number;
+  /** Commands reach the network, and with it the loopback that they share. */
+  readonly hasNetwork: boolean;
   readonly passthroughOnFailure: boolean;
   /** Maximum number of tokens of the first answer; the whole output is behind a handle. */
   readonly firstPageTokens: number;
@@ -26,15 +30,26 @@ export type TeValues = ValuesOf<(typeof envelopeSections)[0]>;
 
 const MIB = 1024 * 1024;
 
+/** What the gate lets commands do. */
+export type GateSettings = Pick<EnvelopeSettings, "timeoutSeconds" | "maxTimeoutSeconds" | "hasNetwork">;
+
+/** A person's own commands pass no gate. */
+const UNLIMITED: GateSettings = {
+  timeoutSeconds: Number.POSITIVE_INFINITY,
+  maxTimeoutSeconds: Number.POSITIVE_INFINITY,
+  hasNetwork: true,
+};
+
 export const envelopeSettings = (
   te: TeValues,
   maxHandleMib: number,
-  /** `mcp.tools.exec_timeout`; a person's own commands have no such limit. */
-  maxTimeoutSeconds = Number.POSITIVE_INFINITY,
+  gate: GateSettings = UNLIMITED,
 ): EnvelopeSettings => ({
+  ...gate,
   enabled: te.enabled,
-  timeoutSeconds: te.timeout,
-  maxTimeoutSeconds,
+  ...(te.enabled && te.timeout <= gate.timeoutSeconds
+    ? { timeoutSeconds: te.timeout, timeoutKey: "mcp.te.timeout" }
+    : { timeoutKey: "mcp.tools.exec_timeout" }),
   passthroughOnFailure: te.passthrough_on_failure,
   firstPageTokens: te.first_page_tokens,
   sessionTokenBudget: te.session_token_budget,

@@ -95,7 +95,14 @@ export const hostSections = [
       1,
       86_400,
       "more",
-      "Timeout of a command in seconds; a call may ask for less, but not for more.",
+      "Timeout in seconds of a command whose call names none; a call may ask for up to max_exec_timeout.",
+    ),
+    max_exec_timeout: whole(
+      600,
+      1,
+      86_400,
+      "more",
+      "The longest timeout in seconds that a call may ask for; exec_timeout counts where it is greater.",
     ),
     read_timeout: whole(10, 1, 3600, "more", "Timeout of a file or search operation, in seconds."),
     idle_timeout: whole(

@@ -27,14 +27,14 @@ export const commandMeta = z.object({
   hint: z.string().optional(),
 });
 
-const hintOf = (handle: string | null, deadlineNote: string | undefined): string | undefined => {
+const hintOf = (handle: string | null, ...notes: readonly (string | undefined)[]): string | undefined => {
   const readOn =
     handle === null
       ? []
       : [
           `Use read_file with path handle:${handle} (offset, limit), or 'te --handle ${handle}', for full results`,
         ];
-  const parts = [...(deadlineNote === undefined ? [] : [deadlineNote]), ...readOn];
+  const parts = [...notes.filter((note) => note !== undefined), ...readOn];
   return parts.length === 0 ? undefined : `${parts.join(". ")}.`;
 };
 
@@ -48,9 +48,10 @@ export const metaOf = ({
   programs,
   output,
   deadlineNote,
+  networkNote,
 }: EnvelopeResult) => {
   const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
-  const hint = hintOf(handle, deadlineNote);
+  const hint = hintOf(handle, deadlineNote, networkNote);
   return {
     tier,
     mode: document.mode,
@@ -77,14 +78,16 @@ export interface ShownToModel {
   readonly truncated: boolean;
   readonly keepsAll: boolean;
   readonly deadlineNote: string | undefined;
+  readonly networkNote: string | undefined;
 }
 
-export const shownOf = ({ document, keepsAll, deadlineNote }: EnvelopeResult): ShownToModel => ({
+export const shownOf = ({ document, keepsAll, deadlineNote, networkNote }: EnvelopeResult): ShownToModel => ({
   stdout: document.stdout,
   stderr: document.stderr,
   truncated: document.enrichment.truncated,
   keepsAll,
   deadlineNote,
+  networkNote,
 });
 
 /** Below this number of tokens, the answer states the remaining budget. */
@@ -109,6 +112,7 @@ export const renderCommand = (
     ...(meta.truncated
       ? [`${meta.keepsAll ? "in short" : "cut"}${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`]
       : []),
+    ...(meta.networkNote === undefined ? [] : [meta.networkNote]),
     ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
     ...(meta.set_aside === undefined
       ? []

@@ -161,7 +161,7 @@ describe("run_cmd", () => {
     });
     const startedAt = performance.now();
     expect(await app.text("run_cmd", { command: "sleep 60", timeout: 1 })).toBe(
-      "[stopped after 1 s, as asked; timeout may be up to 30 (mcp.tools.exec_timeout)]",
+      "[stopped after 1 s, as asked; call again with timeout, up to 600 s, for more]",
     );
     expect(performance.now() - startedAt).toBeLessThan(5000);
     const text = await app.text("run_cmd", { command: "cat big.txt" });
@@ -174,25 +174,50 @@ describe("run_cmd", () => {
 
   test("REQ-D18: a deadline says its limit and the key that raises it, to the model and to programs", async () => {
     const app = await openTestApp({
-      overrides: { "mcp.tools.run_cmd_allowlist": "sleep", "mcp.tools.exec_timeout": "1" },
+      overrides: {
+        "mcp.tools.run_cmd_allowlist": "sleep",
+        "mcp.tools.exec_timeout": "1",
+        "mcp.tools.max_exec_timeout": "1",
+      },
     });
     const result = await app.ask("run_cmd", { command: "sleep 60" });
     expect(result).toMatchObject({
       structured: {
         data: { exit_code: 124 },
-        meta: { timed_out: true, hint: expect.stringContaining("limit of mcp.tools.exec_timeout") },
+        meta: { timed_out: true, hint: expect.stringContaining("limit of mcp.tools.max_exec_timeout") },
       },
       content: [
-        { text: expect.stringMatching(/^\[stopped after 1 s, the limit of mcp\.tools\.exec_timeout/) },
+        { text: expect.stringMatching(/^\[stopped after 1 s, the limit of mcp\.tools\.max_exec_timeout/) },
       ],
     });
     const usual = await openTestApp({
       overrides: { "mcp.tools.run_cmd_allowlist": "sleep", "mcp.te.timeout": "1" },
     });
     expect(await usual.text("run_cmd", { command: "sleep 60" })).toBe(
-      "[stopped after 1 s (mcp.te.timeout); timeout may be up to 30 (mcp.tools.exec_timeout)]",
+      "[stopped after 1 s (mcp.te.timeout); call again with timeout, up to 600 s, for more]",
     );
   });
+
+  test("REQ-X10: a command that fails for want of a network is told so, and a package manager at once", async () => {
+    const server = "require('net').connect(3999, '127.0.0.1')";
+    const app = await openTestApp({
+      files: { "ask.js": server, "package.json": "{}" },
+      overrides: {
+        "mcp.tools.run_cmd_allowlist": "node,npm",
+        "mcp.tools.command_powers": "node:run,npm:run",
+      },
+    });
+    const note = /the network is off.*mcp\.tools\.allow_outbound_network = true/;
+    const result = await app.ask("run_cmd", { command: "node ask.js" });
+    expect(result).toMatchObject({
+      structured: { meta: { hint: expect.stringMatching(note) } },
+      content: [{ text: expect.stringMatching(note) }],
+    });
+    const startedAt = performance.now();
+    expect(await app.text("run_cmd", { command: "npm install left-pad" })).toMatch(note);
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(await app.text("run_cmd", { command: "node missing.js" })).not.toMatch(note);
+  }, 60_000);
 
   test("REQ-T1 REQ-D13: programs get the real output, the model the short form; meta.hint says how to read on", async () => {
     const lines = Array.from(

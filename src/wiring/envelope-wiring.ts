@@ -42,7 +42,11 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
     usage,
     settings: () => {
       const { te, handles: kept, tools } = config().mcp;
-      return envelopeSettings(te, kept.max_each_mb, tools.exec_timeout);
+      return envelopeSettings(te, kept.max_each_mb, {
+        timeoutSeconds: tools.exec_timeout,
+        maxTimeoutSeconds: Math.max(tools.exec_timeout, tools.max_exec_timeout),
+        hasNetwork: tools.allow_outbound_network,
+      });
     },
     onFailure: (what, error) => {
       if (warned.has(what)) return;

@@ -68,6 +68,10 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     grep: createGrep(() => tools().read_timeout * 1000),
   });
   const writing = { reach, userState: parts.folders.state, locks };
+  const timeouts = () => ({
+    timeoutSeconds: tools().exec_timeout,
+    maxTimeoutSeconds: Math.max(tools().exec_timeout, tools().max_exec_timeout),
+  });
   const gate = createCommandGate({
     reach,
     runner,
@@ -78,7 +82,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
       allowlist: tools().run_cmd_allowlist,
       powers: tools().command_powers,
       network: tools().allow_outbound_network,
-      timeoutSeconds: tools().exec_timeout,
+      ...timeouts(),
       readPaths: tools().command_read_paths.map((path) => resolve(root, path)),
       limits: {
         memoryBytes: tools().command_memory_mb * MIB,
@@ -95,7 +99,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     writes: createFileWrites({ ...writing, actor: "commands" }),
     isListed: (program) => isListed(program, tools().run_cmd_allowlist),
     resolve: (path) => resolve(root, path),
-    maxTimeoutSeconds: () => tools().exec_timeout,
+    timeouts,
   });
   return {
     files,

@@ -68,6 +68,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       powers: options.powers,
       network: options.network ?? false,
       timeoutSeconds: options.timeoutSeconds ?? 60,
+      maxTimeoutSeconds: options.timeoutSeconds ?? 60,
       readPaths: options.readPaths ?? [],
       limits: { memoryBytes: 2 ** 31, processes: 256, fileBytes: 2 ** 30 },
     }),
@@ -86,7 +87,10 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     writes: createFileWrites({ reach, userState: USER_STATE, locks, actor: "commands" }),
     isListed: (program) => options.allowlist.includes(program),
     resolve: (path) => resolve(workspace, path),
-    maxTimeoutSeconds: () => options.timeoutSeconds ?? 60,
+    timeouts: () => ({
+      timeoutSeconds: options.timeoutSeconds ?? 60,
+      maxTimeoutSeconds: options.timeoutSeconds ?? 60,
+    }),
   });
   const handles = { put: async () => "h_1" };
   const processes = createProcesses({
@@ -112,7 +116,12 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     },
     handles,
     usage,
-    settings: () => envelopeSettings(buildConfig(new Map()).mcp.te, 64, 60),
+    settings: () =>
+      envelopeSettings(buildConfig(new Map()).mcp.te, 64, {
+        timeoutSeconds: 60,
+        maxTimeoutSeconds: 60,
+        hasNetwork: false,
+      }),
     onFailure: () => {},
   });
   const files = createFiles(reach);

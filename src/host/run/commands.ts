@@ -42,16 +42,21 @@ export interface CommandGate {
   ): Promise<T>;
 }
 
+export interface CommandTimeouts {
+  /** Deadline of a call that names none. */
+  readonly timeoutSeconds: number;
+  /** The most that a call may ask for. */
+  readonly maxTimeoutSeconds: number;
+}
+
 interface GateOptions {
   readonly reach: CallerReach;
   readonly runner: Pick<CommandRunner, "tier">;
-  readonly settings: () => {
+  readonly settings: () => CommandTimeouts & {
     readonly enabled: boolean;
     readonly allowlist: readonly string[];
     readonly powers: readonly string[];
     readonly network: boolean;
-    /** Deadline of a call that names none, and the maximum that a call may ask for. */
-    readonly timeoutSeconds: number;
     readonly limits: CommandLimits;
     /** Absolute folders that commands may read besides the roots. */
     readonly readPaths: readonly string[];
@@ -61,8 +66,10 @@ interface GateOptions {
 }
 
 /** What a call asks for, within the operator's maximum. */
-export const deadlineMs = (askedSeconds: number | undefined, maxSeconds: number): number =>
-  Math.min(askedSeconds ?? maxSeconds, maxSeconds) * 1000;
+export const deadlineMs = (
+  askedSeconds: number | undefined,
+  { timeoutSeconds, maxTimeoutSeconds }: CommandTimeouts,
+): number => Math.min(askedSeconds ?? timeoutSeconds, maxTimeoutSeconds) * 1000;
 
 const refuseDisabled = (): LlmcError =>
   new LlmcError("forbidden", "Running commands is switched off.", {
@@ -133,7 +140,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
         });
         if (!judged.allowed) return explain(commandDenied(judged));
-        const timeoutMs = deadlineMs(timeoutSeconds, settings.timeoutSeconds);
+        const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const { profile, quarantineNew, secrets, gitSettings, repository, toolChains } = await profileOf(
           judged,
           rest,

@@ -100,7 +100,7 @@ const startExecution = (
   call: LineCall,
   callerSignal: AbortSignal | undefined,
 ): LineExecution => {
-  const timeoutMs = deadlineMs(call.timeoutSeconds, parts.maxTimeoutSeconds());
+  const timeoutMs = deadlineMs(call.timeoutSeconds, parts.timeouts());
   const deadline = AbortSignal.timeout(timeoutMs);
   return {
     ...parts,

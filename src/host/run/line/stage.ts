@@ -2,7 +2,7 @@ import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
-import type { CommandGate } from "../commands.ts";
+import type { CommandGate, CommandTimeouts } from "../commands.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
 import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
@@ -18,8 +18,8 @@ export interface LineRunnerParts extends FilePorts {
   readonly isListed: (program: string) => boolean;
   /** A caller's path made absolute. */
   readonly resolve: (path: string) => string;
-  /** The maximum that the operator lets a line run. */
-  readonly maxTimeoutSeconds: () => number;
+  /** How long the operator lets a line run. */
+  readonly timeouts: () => CommandTimeouts;
 }
 
 /** One line while it runs. */

@@ -184,8 +184,8 @@ export const bubblewrapLaunch = (
   mark: TreeMark,
 ): Launch => {
   const env = sharesTemp(profile)
-    ? commandEnvironment(files.home, TEMP, request)
-    : commandEnvironment(HOME, TEMP, request);
+    ? commandEnvironment(files.home, TEMP, request, profile.network)
+    : commandEnvironment(HOME, TEMP, request, profile.network);
   const filter = filterFor(profile, request, files);
   const mounts = mountsFor(request, profile, files);
   const roots = [...profile.writable, ...(profile.readableRoots ?? [])];

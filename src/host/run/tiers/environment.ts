@@ -49,17 +49,27 @@ export const gitEnvironment = (
   };
 };
 
+/** Without a network, a second attempt only costs time: half a minute in npm. */
+const NO_RETRIES = {
+  npm_config_fetch_retries: "0",
+  PIP_RETRIES: "0",
+  CARGO_NET_RETRY: "0",
+  UV_HTTP_RETRIES: "0",
+};
+
 /** The whole environment of a command: nothing of the server's own, which holds keys, is inherited (FAIL-C4). */
 export const commandEnvironment = (
   home: string,
   temp: string,
   { env: added = {}, toolChainEnv = {} }: Pick<CommandRequest, "env" | "toolChainEnv"> = {},
+  hasNetwork = true,
 ): Record<string, string> => {
   checkVariables(added);
   return {
     LANG: "C.UTF-8",
     TERM: "dumb",
     NO_COLOR: "1",
+    ...(hasNetwork ? {} : NO_RETRIES),
     ...added,
     PATH: SYSTEM_PATH.join(":"),
     ...toolChainEnv,

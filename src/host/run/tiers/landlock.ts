@@ -48,7 +48,7 @@ export const landlockLaunch = (
 ): Launch => {
   const [program] = request.argv;
   const env = {
-    ...commandEnvironment(files.home, files.temp, request),
+    ...commandEnvironment(files.home, files.temp, request, profile.network),
     ...gitEnvironment(request.git, files.gitIdentityFile),
     LLMC_COMMAND_ID: mark.id,
   };
