@@ -34,6 +34,25 @@ const PRESETS: readonly Preset[] = [
     programs: ["java", "javac"],
     withFile: { "pom.xml": ["mvn"], "build.gradle": ["gradle"], "build.gradle.kts": ["gradle"] },
   },
+  {
+    // Programs that only read text and write what they made of it: none has an option that runs or writes.
+    name: "text",
+    markers: [],
+    programs: [
+      "cut",
+      "tr",
+      "nl",
+      "tac",
+      "comm",
+      "column",
+      "basename",
+      "dirname",
+      "realpath",
+      "seq",
+      "date",
+      "jq",
+    ],
+  },
 ];
 
 export const PRESET_NAMES: readonly string[] = PRESETS.map(({ name }) => name);

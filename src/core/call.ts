@@ -6,6 +6,7 @@ import type { Ports, Tool } from "../tools/tool.ts";
 import { boundContent } from "./bound.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
+import { withListedTools } from "./listed-hint.ts";
 import { canonicalName } from "./modes.ts";
 import { requireScopes } from "./require-scopes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
@@ -73,16 +74,19 @@ export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) =
     const close = guard.open(request);
     // The caller chooses the name: one that matches no tool must not become a label of logs and metrics.
     let name = "unknown";
+    let unlisted: ReadonlySet<string> = new Set();
     let result: CallResult;
     try {
-      const tool = catalogue().find(request.tool);
+      const offered = catalogue();
+      unlisted = offered.unlisted;
+      const tool = offered.find(request.tool);
       name = tool.name;
       result = await execute(tool, request);
     } catch (thrown) {
       if (thrown instanceof QuestionsAsked) {
         result = { kind: "questions", questions: thrown.questions, state: thrown.state };
       } else {
-        const error = toLlmcError(thrown);
+        const error = withListedTools(toLlmcError(thrown), unlisted);
         result = {
           kind: "error",
           error,

@@ -18,6 +18,8 @@ export const NOTHING_REGISTERED: Registered = { tools: [], prompts: [], resource
 export interface Catalogue extends Omit<Registered, "tools"> {
   readonly settings: ModeSettings;
   readonly tools: readonly Tool[];
+  /** Names of tools that exist, but not in this mode. */
+  readonly unlisted: ReadonlySet<string>;
   readonly phantoms: readonly string[];
   find(name: string): Tool;
 }
@@ -33,6 +35,10 @@ export const createCatalogue = async (
   only?: string,
 ): Promise<Catalogue> => {
   const { listed, phantoms } = toolsOfMode(settings, [...builtIn.tools, ...custom.tools]);
+  const names = new Set(listed.map(({ name }) => name));
+  const unlisted = new Set(
+    [...builtIn.tools, ...custom.tools].map(({ name }) => name).filter((name) => !names.has(name)),
+  );
   const named =
     only === undefined ? [] : listed.filter(({ name }) => name === only || name === canonicalName(only));
   const tools = await Promise.all((named.length > 0 ? named : listed).map(({ load }) => load()));
@@ -43,6 +49,7 @@ export const createCatalogue = async (
   return {
     settings,
     tools,
+    unlisted,
     phantoms,
     prompts: [...builtIn.prompts, ...custom.prompts],
     resources: [...builtIn.resources, ...custom.resources],
@@ -56,7 +63,10 @@ export const createCatalogue = async (
         "unknown_tool",
         `There is no tool ${quoteForMessage(name)} in ${settings.mode} mode.`,
         {
-          hint: close === undefined ? "List the tools to see what there is." : `Did you mean ${close}?`,
+          hint:
+            close === undefined
+              ? "tools/list, or llmc tools, shows what there is."
+              : `Did you mean ${close}?`,
         },
       );
     },

@@ -28,7 +28,9 @@ const refusesUntilGranted = (lines: readonly (readonly [line: string, powers: st
       hint: expect.stringContaining("mcp.tools.command_powers"),
     });
     for (const power of wanted)
-      expect(refused).toMatchObject({ hint: expect.stringContaining(`"${power}"`) });
+      expect(refused).toMatchObject({
+        hint: expect.stringMatching(new RegExp(`llmc allow .*\\b${power}\\b`)),
+      });
     for (const power of wanted) {
       const others = ["other:run", "git:", ...wanted.filter((each) => each !== power)];
       expect(judge(line, others), `without ${power}`).toMatchObject({ allowed: false });
@@ -610,7 +612,7 @@ describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
     expect(judge("sort --compress-prog=sh x")).toEqual({
       allowed: false,
       reason: 'sort may not be given "--compress-prog": that runs other programs.',
-      hint: 'Leave it out, or let the operator add "sort:run" to mcp.tools.command_powers.',
+      hint: "Leave it out, or let the operator grant it: llmc allow sort:run (mcp.tools.command_powers).",
     });
     const refused = judge(`awk 'BEGIN{system("${"x".repeat(5000)}")}'`);
     expect(JSON.stringify(refused).length).toBeLessThan(400);

@@ -55,6 +55,21 @@ const namedBriefly = (allowlist: readonly string[]): string => {
   return `${names.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 };
 
+/** What does the same as a program that people reach for, without it. One sentence for each tool. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  sed: "Read lines of a file with read_file (offset, limit). Change text with linux_fs_edit.",
+  awk: "Read lines of a file with read_file (offset, limit). Pick lines with grep or rg -o.",
+  xargs: "Name the files in one command, or let rg search them.",
+  curl: "Commands have no network unless the operator opens it.",
+  wget: "Commands have no network unless the operator opens it.",
+  tee: "Write with > file.",
+  mkdir: "Make folders with linux_fs_mkdirs.",
+  cp: "Copy with linux_fs_copy.",
+  mv: "Move with linux_fs_move.",
+  rm: "Delete with linux_fs_delete.",
+  touch: "Make a file with > file, or linux_fs_write.",
+};
+
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
 export const notListed = (arg: string, allowlist: readonly string[]): Refusal => {
   const allowed =
@@ -63,7 +78,7 @@ export const notListed = (arg: string, allowlist: readonly string[]): Refusal =>
   return {
     allowed: false,
     reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
-    hint: `${allowed} The operator can allow it: llmc allow ${program} (${ALLOWLIST_KEY}).`,
+    hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: llmc allow ${program} (${ALLOWLIST_KEY}).`,
   };
 };
 
@@ -92,6 +107,18 @@ const programNeeds = (name: string, args: readonly string[], isInside: IsInside)
   return isGit(name) ? findGitNeeds([name.slice("git-".length), ...args], isInside) : [];
 };
 
+/** For the operator who grants it: what a power means, without any word of ours. */
+export const meaningOf = (name: string, power: Power): string => {
+  const meanings: Record<Power, string> = {
+    run: `${name} starts any program, also those that are not allowed, and runs any code`,
+    write: `${name} may change and delete files in the roots`,
+    read: `${name} takes names or settings from files that its caller chooses`,
+    network: `${name} reaches the network, where it is open to commands`,
+    config: `${name} obeys settings that its caller chooses, which can start any program`,
+  };
+  return meanings[power];
+};
+
 const EFFECTS: Record<Power, string> = {
   run: "runs other programs",
   write: "writes files",
@@ -106,14 +133,14 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
   const network = missing.some(({ power }) => power === "network")
     ? " and set mcp.tools.allow_outbound_network = true"
     : "";
-  const wanted = [...new Set(missing.map((need) => `"${name}:${need.power}"`))];
+  const wanted = [...new Set(missing.map((need) => `${name}:${need.power}`))];
   return {
     allowed: false,
     reason:
       first.because === ""
         ? `${name} is listed, but it ${EFFECTS[first.power]}, which was not granted.`
         : `${name} may not be given ${quoteForMessage(first.because)}: that ${EFFECTS[first.power]}.`,
-    hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator add ${wanted.join(" and ")} to mcp.tools.command_powers${network}.`,
+    hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator grant it: llmc allow ${wanted.join(" ")} (mcp.tools.command_powers)${network}.`,
   };
 };
 

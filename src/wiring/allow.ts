@@ -6,7 +6,8 @@ import { type Addition, addToLists } from "../config/add-to-list.ts";
 import type { Loaded } from "../config/load.ts";
 import { createDisk } from "../host/own-files/disk.ts";
 import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
-import { usualPowers } from "../policy/commands.ts";
+import { meaningOf, usualPowers } from "../policy/commands.ts";
+import { POWERS, type Power } from "../policy/powers.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
 import { trustAdded, trustWritten } from "./trust.ts";
@@ -16,11 +17,47 @@ type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "conf
 const TABLE = ["mcp", "tools"];
 const NEW_FILE = '[mcp]\nmode = "hybrid"\n';
 
+/** A program to allow, and a power that was asked for by name: `git:write`. */
+interface Wanted {
+  readonly found: UserProgram;
+  readonly granted: readonly Power[];
+}
+
+const isPower = (text: string): text is Power => POWERS.some((power) => power === text);
+
+/** `PROGRAM` or `PROGRAM:POWER`. */
+const splitPower = (asked: string): { readonly name: string; readonly granted: readonly Power[] } => {
+  const [name = "", power, ...more] = asked.split(":");
+  if (power === undefined) return { name: asked, granted: [] };
+  if (isPower(power) && more.length === 0 && name !== "") return { name, granted: [power] };
+  throw new LlmcError("invalid_args", `${asked} names no power of a program.`, {
+    hint: `Write PROGRAM or PROGRAM:POWER, where POWER is one of ${POWERS.join(", ")}.`,
+  });
+};
+
+/** Two entries for one program are one program with the powers of both. */
+const findWanted = async (
+  names: readonly string[],
+  find: (name: string) => Promise<UserProgram>,
+): Promise<readonly Wanted[]> => {
+  const granted = new Map<string, Set<Power>>();
+  for (const asked of names.map(splitPower)) {
+    const powers = granted.get(asked.name) ?? new Set();
+    for (const power of asked.granted) powers.add(power);
+    granted.set(asked.name, powers);
+  }
+  return Promise.all(
+    [...granted].map(async ([name, powers]) => ({ found: await find(name), granted: [...powers] })),
+  );
+};
+
 const notesFor = (
   { path, name, shellRuns }: UserProgram,
+  powers: readonly Power[],
   { config }: Loaded,
   workspace: string,
 ): readonly string[] => [
+  ...powers.map((power) => `${name}:${power} means: ${meaningOf(name, power)}`),
   ...(isInside(path, workspace)
     ? ["it lies in the workspace: whoever may write there decides what it does"]
     : []),
@@ -32,15 +69,18 @@ const notesFor = (
     : []),
 ];
 
-const describe = (found: UserProgram, loaded: Loaded, workspace: string): AllowedProgram => ({
-  name: found.name,
-  path: found.path,
-  location: found.location,
-  interpreter: found.interpreter,
-  powers: usualPowers(found.name).map((power) => `${found.name}:${power}`),
-  readPaths: found.readPaths,
-  notes: notesFor(found, loaded, workspace),
-});
+const describe = ({ found, granted }: Wanted, loaded: Loaded, workspace: string): AllowedProgram => {
+  const powers = [...new Set([...usualPowers(found.name), ...granted])];
+  return {
+    name: found.name,
+    path: found.path,
+    location: found.location,
+    interpreter: found.interpreter,
+    powers: powers.map((power) => `${found.name}:${power}`),
+    readPaths: found.readPaths,
+    notes: notesFor(found, powers, loaded, workspace),
+  };
+};
 
 /** A flag or a variable wins over the file, so writing there would change nothing. */
 const refuseOverruled = ({ origins }: Loaded, additions: readonly Addition[]): void => {
@@ -84,9 +124,10 @@ const inForce = ({ config: { mcp } }: Loaded, { name }: Addition): readonly stri
 const changesFor = (
   request: Request,
   loaded: Loaded,
-  found: readonly UserProgram[],
+  wanted: readonly Wanted[],
 ): { readonly programs: readonly AllowedProgram[]; readonly additions: readonly Addition[] } => {
-  const programs = found.map((one) => describe(one, loaded, request.root));
+  const programs = wanted.map((one) => describe(one, loaded, request.root));
+  const found = wanted.map((one) => one.found);
   const additions = additionsFor(found, programs, loaded).map((one) => ({
     ...one,
     items: one.items.filter((item) => !inForce(loaded, one).includes(item)),
@@ -110,8 +151,8 @@ const refuseLink = async (file: string, disk: ReturnType<typeof createDisk>): Pr
 export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
   const loaded = await loadFor(request);
   const user = userOf(request);
-  const found = await Promise.all([...new Set(names)].map((name) => findUserProgram(name, user)));
-  const { programs, additions } = changesFor(request, loaded, found);
+  const wanted = await findWanted(names, (name) => findUserProgram(name, user));
+  const { programs, additions } = changesFor(request, loaded, wanted);
   const disk = createDisk();
   const file = loaded.file ?? join(request.root, "llmc.toml");
   await refuseLink(file, disk);
@@ -159,7 +200,7 @@ export const draftWith = async (
   const { programs, additions } = changesFor(
     request,
     loaded,
-    found.filter((one) => !isForeign(one)),
+    found.filter((one) => !isForeign(one)).map((one) => ({ found: one, granted: [] })),
   );
   return {
     text: addToLists(template, additions),

@@ -20,17 +20,19 @@ export const programLaunch = (env: Environment, folder = FOLDER, node = process.
   // The launcher finds a Node that is part of the program by itself.
   const hasOwnNode = node.startsWith(`${folder}/`);
   const absoluteNode = hasOwnNode ? {} : { LLMC_NODE: node };
+  // Who had to name a Node has none in the PATH that would do, and clients do not pass variables on.
+  const namedNode = env["LLMC_NODE"] === undefined ? {} : absoluteNode;
   if (isRunByNpx(env, folder)) {
     const npm = env["npm_execpath"];
     const npx = npm === undefined ? undefined : join(dirname(npm), "npx-cli.js");
-    const withPath = { command: "npx", args: ["-y", PACKAGE], env: {} };
+    const withPath = { command: "npx", args: ["-y", PACKAGE], env: namedNode };
     const withoutPath =
       npx === undefined ? withPath : { command: node, args: [npx, "-y", PACKAGE], env: { LLMC_NODE: node } };
     return { withPath, withoutPath, folder };
   }
   const launcher = join(folder, "bin/llmc");
   return {
-    withPath: { command: launcher, args: [], env: {} },
+    withPath: { command: launcher, args: [], env: namedNode },
     withoutPath: { command: launcher, args: [], env: absoluteNode },
     folder,
   };

@@ -34,6 +34,7 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     const printed = await llmc(["allow", "env", "--print"]);
     expect(printed).toMatchObject({ code: 0, err: "" });
     expect(printed.out).toContain("with the powers env:run");
+    expect(printed.out).toContain("env starts any program, also those that are not allowed");
     expect(() => config()).toThrow();
     const refused = await llmc(["allow", "env"]);
     expect(refused).toMatchObject({ code: 2 });
@@ -44,6 +45,16 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect(config()).toContain('command_powers = ["env:run"]');
     expect((await run("env echo hi")).out).toContain("hi");
     expect((await llmc(["allow", "--root", project, "env", "--yes"])).out).toContain("already allowed");
+  });
+
+  test("a power is granted by its name, as a refusal says it", async () => {
+    const { llmc, config, run } = openHome();
+    expect((await run("sort -o out.txt llmc.toml")).err).toContain("llmc allow sort:write");
+    const { out } = await llmc(["allow", "sort:write", "--yes"]);
+    expect(out).toContain("sort:write means: sort may change and delete files in the roots");
+    expect(config()).toContain('command_powers = ["sort:write"]');
+    expect((await run("sort -o out.txt llmc.toml")).code).toBe(0);
+    expect((await llmc(["allow", "sort:fly", "--yes"])).err).toContain("names no power of a program");
   });
 
   test("a script's interpreter is found, and its tool chain becomes readable", async () => {

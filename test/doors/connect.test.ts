@@ -176,6 +176,13 @@ describe("REQ-P3: where and how", () => {
     expect(launch("/opt/llmc/node_modules/node/bin/node").withoutPath.env).toEqual({});
     expect(launch("/opt/node24/bin/node").withPath.env).toEqual({});
   });
+
+  test("a Node that the person had to name is named in every entry: codex and others pass no variables on", () => {
+    const node = "/opt/node24/bin/node";
+    const named = (path: string) => programLaunch({ LLMC_NODE: path }, "/opt/llmc", path).withPath.env;
+    expect(named(node)).toEqual({ LLMC_NODE: node });
+    expect(named("/opt/llmc/node_modules/node/bin/node")).toEqual({});
+  });
 });
 
 describe("REQ-P3: the launcher finds a Node that is new enough", () => {

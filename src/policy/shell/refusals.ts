@@ -64,7 +64,7 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
     (name) => [name, "Write the values themselves."] as const,
   ),
   ...["wait", "jobs", "fg", "bg", "disown"].map(
-    (name) => [name, "Start what should go on with linux_proc_start."] as const,
+    (name) => [name, "Leave it out: a call waits for its command."] as const,
   ),
   ...["type", "which"].map(
     (name) => [name, "Run the program itself; a refusal says which programs may be run."] as const,
@@ -95,7 +95,11 @@ export const refuseConstruct = (name: string, source: string, wayOut: string): L
   });
 
 export const refuseBackground = (source: string): LlmcError =>
-  refuseConstruct("a background job (&)", source, "Start what should go on with linux_proc_start.");
+  refuseConstruct(
+    "a background job (&)",
+    source,
+    "Leave & out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start.",
+  );
 
 export const refuseSyntax = (source: string, why: string): LlmcError =>
   new LlmcError("invalid_args", `The command line cannot be read: ${excerpt(source)} ${why}.`, {
