@@ -29,6 +29,9 @@ const BOMBS: Readonly<Record<string, string>> = {
   "a variable of many words": `A=${`"${"a ".repeat(1000)}"`}; B="$A$A$A$A"; C="$B$B$B$B"; D="$C$C$C$C"; echo $D$D$D$D`,
   "here-strings": `${LONG} cat ${repeat("<<< $A", 90)}`,
   "braces around a variable": `${LONG} echo {1..999}$A`,
+  "a format that multiplies": `A=${"%999s".repeat(1000)}; A="$A$A$A$A$A$A$A$A$A$A"; printf "$A$A$A$A$A$A$A$A$A" x`,
+  "a long format for many": `A=${"a".repeat(30_000)}; printf "$A$A%s" {1..900}`,
+  redirections: `echo x ${repeat("> f", 5000)}`,
   "values of values": `${LONG} ${repeat("B=$A", 3000)} echo x`,
 };
 

@@ -65,7 +65,7 @@ const expandTilde = (word: ShellWord, home: string): ShellWord => {
   if (first?.kind !== "text" || first.isQuoted || !first.text.startsWith("~")) return word;
   const [, user = "", path = ""] = /^~([^/]*)(.*)$/s.exec(first.text) ?? [];
   if (user !== "" || (path === "" && rest.length > 0)) {
-    if (/^[A-Za-z_+-]/.test(user))
+    if (/^[A-Za-z_+:=-]/.test(user))
       throw refuseConstruct("another user's home (~name)", first.text, "Write the path.");
     return word;
   }
@@ -118,9 +118,26 @@ const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field
   return fields.map((pieces) => ({ pieces }));
 };
 
+/** Bash expands braces in the text: `$A{b,c}` is `$Ab $Ac`. */
+const refuseLongerNames = (word: ShellWord): ShellWord => {
+  for (const [at, part] of word.entries()) {
+    const next = word[at + 1];
+    const isJoined = next?.kind === "text" && !next.isQuoted && /^\w/.test(next.text);
+    if (part.kind === "variable" && part.isBare && !part.isQuoted && isJoined)
+      throw refuseConstruct(
+        "a brace beside a variable",
+        `$${part.name}{…}`,
+        `Write \${${part.name}} with braces of its own.`,
+      );
+  }
+  return word;
+};
+
 /** The arguments that a word stands for: braces, `~` and variables, in the shell's order. */
 export const expandWord = (word: ShellWord, context: ExpansionContext): readonly Field[] =>
-  expandBraces(word, context.budget).flatMap((one) => splitFields(expandTilde(one, context.home), context));
+  expandBraces(word, context.budget).flatMap((one) =>
+    splitFields(expandTilde(refuseLongerNames(one), context.home), context),
+  );
 
 /** As one string, without splitting: the value of an assignment, a here-string. */
 export const expandToText = (word: ShellWord, context: ExpansionContext): string => {
@@ -137,18 +154,29 @@ export const literalOf = ({ pieces }: Field): string => pieces.map(({ text }) =>
 
 const SPECIAL = /[*?[]/;
 
+/** A bracket without its partner stands for itself; of those with one, only plain letters and ranges are understood. */
+const readBrackets = (segment: string): string =>
+  segment.replaceAll(/\\[\s\S]|\[(?:[!^]?\]?(?:\\[\s\S]|[^\]\\])*\])?/g, (found) => {
+    if (!found.startsWith("[")) return found;
+    if (found === "[") return "\\[";
+    if (/[\\[]/.test(found.slice(1)))
+      throw refuseConstruct("a class or a quote in a bracket pattern", found, "Write the letters: [a-zA-Z].");
+    return found;
+  });
+
 /**
  * The patterns that each segment of a path has to match, or undefined where the field means itself.
  * Characters that only stand for themselves are escaped.
  */
 export const globSegments = ({ pieces }: Field): readonly string[] | undefined => {
   if (!pieces.some(({ text, isQuoted }) => !isQuoted && SPECIAL.test(text))) return undefined;
+  if (pieces.some(({ text, isQuoted }) => !isQuoted && text.includes("\\")))
+    throw refuseConstruct("a backslash in the value of a pattern", literalOf({ pieces }), "Write the names.");
   return pieces
     .map(({ text, isQuoted }) =>
-      isQuoted
-        ? text.replaceAll(/[^\w/]/g, "\\$&")
-        : text.replaceAll(/\*+/g, "*").replaceAll(/[\\{}()|+@]/g, "\\$&"),
+      isQuoted ? text.replaceAll(/[^\w/]/g, "\\$&") : text.replaceAll(/\*+/g, "*"),
     )
     .join("")
-    .split("/");
+    .split("/")
+    .map(readBrackets);
 };

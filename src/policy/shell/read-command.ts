@@ -40,9 +40,10 @@ const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
     if (fd !== STDIN)
       throw refuseConstruct("text for another descriptor than 0", source, "Leave the number out.");
     if (operator !== "<<<") return input([{ kind: "text", text: body ?? "", isQuoted: true }]);
-    // Its value is never split into several arguments.
-    const word = target.word.map((part) => ({ ...part, isQuoted: true }));
-    return input([...word, { kind: "text", text: "\n", isQuoted: true }]);
+    const [first] = target.word;
+    if (first?.kind === "text" && !first.isQuoted && first.text.startsWith("~"))
+      throw refuseConstruct("~ in a here-string", source, "Write the path.");
+    return input([...target.word, { kind: "text", text: "\n", isQuoted: true }]);
   }
   if (operator === ">&" || operator === "<&") {
     if (!/^[0-2]$/.test(target.raw))
@@ -53,6 +54,15 @@ const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
   if (access === undefined) throw refuseConstruct("opening a file to read and write", source, "Use < or >.");
   const toFile: Redirection = { kind: "file", fd, access, target: target.word };
   return operator.startsWith("&") ? [toFile, { kind: "copy", fd: STDERR, of: STDOUT }] : [toFile];
+};
+
+const hasTilde = (word: ShellWord): boolean =>
+  word.some((part) => part.kind === "text" && !part.isQuoted && part.text.includes("~"));
+
+/** Bash expands a `~` behind `=` and `:` where a word has the form of an assignment, wherever it stands. */
+const refuseInnerTilde = ({ raw, word }: WordToken, isAssignment: boolean): void => {
+  const isMeant = isAssignment ? raw.includes(":~") : ASSIGNMENT.test(raw) && /[=:]~/.test(raw);
+  if (isMeant && hasTilde(word)) throw refuseConstruct("~ behind = or :", raw, "Write the path.");
 };
 
 /** `export NAME=value` is the same as `NAME=value` here: every assigned variable reaches the programs after it. */
@@ -72,9 +82,11 @@ export const readCommand = (tokens: readonly (WordToken | RedirectionToken)[]): 
   const assignments: Assignment[] = [];
   for (const word of wordTokens) {
     const assignment = readAssignment(word);
+    refuseInnerTilde(word, assignment !== undefined);
     if (assignment === undefined) break;
     assignments.push(assignment);
   }
+  for (const word of wordTokens.slice(assignments.length)) refuseInnerTilde(word, false);
   const [program, ...rest] = wordTokens.slice(assignments.length);
   if (program?.raw === "export")
     return { assignments: [...assignments, ...readExport(rest)], args: [], redirections };

@@ -11,6 +11,9 @@ const MAX_PIPED = 12;
 /** Deeper than people nest; the parser calls itself once for each level. */
 const MAX_DEPTH = 20;
 
+/** Each holds descriptors of the server while its pipeline runs. */
+const MAX_REDIRECTIONS = 100;
+
 const checkCount = (count: number, max: number, what: string): void => {
   if (count > max)
     throw new LlmcError("invalid_args", `The command line has more than ${max} ${what}.`, {
@@ -177,5 +180,7 @@ export const readShellLine = (source: string): ShellLine => {
   const line = parseLines(parser);
   if (peek(parser).kind !== "end") throw unexpectedToken(parser);
   checkCount(countCommands(line), MAX_COMMANDS, "commands");
+  const redirections = parser.tokens.filter(({ kind }) => kind === "redirection");
+  checkCount(redirections.length, MAX_REDIRECTIONS, "redirections");
   return line;
 };

@@ -19,6 +19,13 @@ const ANSI: Readonly<Record<string, string>> = {
   v: "\v",
 };
 
+/** Bytes beyond ASCII are parts of characters, which we have no way to put together from here. */
+const byteOf = (code: number, source: string): string => {
+  if (code === 0 || code > 0x7f)
+    throw refuseSyntax(source, "is a byte that is no character by itself; write the character");
+  return String.fromCharCode(code);
+};
+
 const readAnsi = (raw: string): string =>
   raw.replace(
     /\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|([\s\S]))/g,
@@ -26,10 +33,13 @@ const readAnsi = (raw: string): string =>
       const code = hex ?? short ?? long;
       if (code !== undefined) {
         const point = Number.parseInt(code, 16);
+        if (hex !== undefined) return byteOf(point, whole);
         if (point > 0x10ffff || point === 0) throw refuseSyntax(whole, "is not a character");
         return String.fromCodePoint(point);
       }
-      if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8) & 0xff);
+      if (octal !== undefined) return byteOf(Number.parseInt(octal, 8), whole);
+      if (letter === "c")
+        throw refuseSyntax(whole, "is a control character by its letter; write \\x and two digits");
       if (letter === undefined) return whole;
       return ANSI[letter] ?? (/['"\\?]/.test(letter) ? letter : whole);
     },
@@ -44,8 +54,12 @@ interface Piece {
 const readExpansion = (rest: string, isQuoted: boolean): Piece => {
   const [whole, bare, braced] = /^\$(?:([A-Za-z_]\w*|\?)|\{([A-Za-z_]\w*)\})/.exec(rest) ?? [];
   const name = bare ?? braced;
-  if (whole !== undefined && name !== undefined)
-    return { parts: [{ kind: "variable", name, isQuoted }], length: whole.length };
+  // Bash joins the lines first, and what follows may belong to the name.
+  if (rest.startsWith("\\\n", whole?.length ?? 1)) throw refuseSyntax(rest, "is broken by a line end");
+  if (whole !== undefined && name !== undefined) {
+    const isBare = bare !== undefined && bare !== "?";
+    return { parts: [{ kind: "variable", name, isQuoted, isBare }], length: whole.length };
+  }
   if (/^(?:`|\$\((?!\())/.test(rest)) throw refuseNamed("command_substitution", rest);
   if (/^\$(?:\(\(|\[)/.test(rest)) throw refuseNamed("arithmetic", rest);
   if (rest.startsWith("${")) throw refuseNamed("expansion", rest);
@@ -95,6 +109,20 @@ const readPiece = (rest: string): Piece => {
   return { parts: [text(plain, false)], length: plain.length };
 };
 
+/** A lone `$` keeps bash from splitting the value of a variable beside it. */
+const refuseLoneDollar = (word: ShellWord, raw: string): void => {
+  const hasVariable = word.some((part) => part.kind === "variable" && !part.isQuoted);
+  const hasLone = word.some((part) => part.kind === "text" && !part.isQuoted && part.text === "$");
+  if (hasVariable && hasLone)
+    throw refuseSyntax(raw, "has a $ without a name beside a variable; put it into single quotes");
+};
+
+/** `{name}>file` gives a descriptor a name, and digits that a line end parts from `>` are a descriptor. */
+const refuseDescriptor = (raw: string, next: string | undefined): void => {
+  if (/^(?:\{\w+\}|(?:\d|\\\n)*\\\n)$/.test(raw) && /[<>]/.test(next ?? ""))
+    throw refuseSyntax(raw, "stands directly before a redirection; put a blank between them");
+};
+
 /** Ends a word unless quoted. Only these blanks do, whatever Unicode says. */
 const ENDS_WORD = /[ \t\n|&;()<>]/;
 
@@ -107,5 +135,8 @@ export const readWord = (rest: string): Piece => {
     parts.push(...piece.parts);
     at += piece.length;
   }
+  const raw = rest.slice(0, at);
+  refuseDescriptor(raw, rest[at]);
+  refuseLoneDollar(parts, raw);
   return { parts, length: at };
 };

@@ -1,7 +1,13 @@
 /** A piece of a word. Only unquoted text is subject to braces, `~` and globs, only unquoted values to splitting. */
 export type WordPart =
   | { readonly kind: "text"; readonly text: string; readonly isQuoted: boolean }
-  | { readonly kind: "variable"; readonly name: string; readonly isQuoted: boolean };
+  | {
+      readonly kind: "variable";
+      readonly name: string;
+      readonly isQuoted: boolean;
+      /** Written as `$NAME`: letters that braces put behind it would belong to the name. */
+      readonly isBare: boolean;
+    };
 
 export type ShellWord = readonly WordPart[];
 

@@ -114,7 +114,9 @@ const nextToken = (lexer: Lexer): ShellToken => {
     if (operator === "\n") endLine(lexer);
     return { kind: "operator", text: operator };
   }
-  return nextWord(lexer) ?? { kind: "end" };
+  const word = nextWord(lexer);
+  if (word === undefined) throw refuseSyntax(rest, "is not understood");
+  return word;
 };
 
 /** The words and operators of a line, from left to right. */

@@ -28,6 +28,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
   e: "\x1b",
+  E: "\x1b",
   f: "\f",
   n: "\n",
   r: "\r",
@@ -36,8 +37,18 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-const readEscapes = (text: string): string =>
-  text.replaceAll(/\\([abefnrtv\\])/g, (whole, letter: string) => ESCAPES[letter] ?? whole);
+/** What stands for itself behind a backslash in a format of printf, and not for echo. */
+const PRINTF_ESCAPES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "?": "?" };
+
+const readEscapes = (text: string, more: Readonly<Record<string, string>> = {}): string =>
+  text.replaceAll(/\\([\s\S])/g, (whole, letter: string) => {
+    if (/[xuUc\d]/.test(letter))
+      throw new LlmcError("invalid_args", `The escape ${whole} is not understood here.`, {
+        hint: "Write the character itself.",
+        details: { field: "command" },
+      });
+    return ESCAPES[letter] ?? more[letter] ?? whole;
+  });
 
 /** The options of bash's own: `-n` no newline, `-e` escapes, `-E` none. */
 const echo = (args: readonly string[]): string => {
@@ -66,17 +77,29 @@ const badPrintf = (why: string): LlmcError =>
     details: { field: "command" },
   });
 
+/** What a built-in command may say: it is held in memory. Arguments are bounded, but a format multiplies them. */
+const MAX_PRINTF_CHARS = 2 * 1024 * 1024;
+
 /** The format is used again until all arguments are. */
 const printf = ([format, ...args]: readonly string[]): string => {
   if (format === undefined || format.startsWith("-")) throw badPrintf("a format must come first");
+  const readFormat = readEscapes(format, PRINTF_ESCAPES);
   let next = 0;
   let text = "";
+  let left = MAX_PRINTF_CHARS;
+  const spend = (chars: number): void => {
+    left -= chars;
+    if (left < 0) throw badPrintf(`the text is longer than ${MAX_PRINTF_CHARS} characters`);
+  };
   do {
     const before = next;
-    text += readEscapes(format).replaceAll(CONVERSION, (whole, kind, left, zero, width, letter) => {
+    spend(readFormat.length);
+    text += readFormat.replaceAll(CONVERSION, (whole, kind, left, zero, width, letter) => {
       if (kind === "%") return "%";
       if (letter === undefined) throw badPrintf(`${whole} begins no conversion that is known here`);
-      return convert(args[next++] ?? "", left, zero, width, letter);
+      const argument = args[next++] ?? "";
+      spend(Math.max(argument.length, Number(width)));
+      return convert(argument, left, zero, width, letter);
     });
     if (next === before) break;
   } while (next < args.length);

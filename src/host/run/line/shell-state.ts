@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
-import { expandToText, expandWord } from "../../../policy/shell/expand-word.ts";
+import { expandToText, expandWord, globSegments, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkArgumentCount } from "../../../policy/shell/plain-line.ts";
 import type { Assignment, ShellWord } from "../../../policy/shell/shell-line.ts";
@@ -32,6 +32,17 @@ const contextOf = ({ cwd, variables, lastExit }: ShellState, budget: ExpansionBu
 
 export const textOf = (word: ShellWord, state: ShellState, { budget }: Pick<Expansion, "budget">): string =>
   expandToText(word, contextOf(state, budget));
+
+/** The target of a redirection; undefined where bash would call it ambiguous. */
+export const fileNameOf = (
+  word: ShellWord,
+  state: ShellState,
+  { budget }: Pick<Expansion, "budget">,
+): string | undefined => {
+  const [field, ...more] = expandWord(word, contextOf(state, budget));
+  const isOne = field !== undefined && more.length === 0 && globSegments(field) === undefined;
+  return isOne ? literalOf(field) : undefined;
+};
 
 /** Programs see no home but one of their own: a path in the user's must lie in a root, and a refusal says so. */
 const checkHome = async (word: ShellWord, state: ShellState, expansion: Expansion): Promise<void> => {

@@ -11,7 +11,7 @@ import type { Sink, TreeStreams } from "../tree/run-tree.ts";
 import { openNameless } from "../tree/spool.ts";
 import type { Expansion } from "./contract.ts";
 import { physicalPath } from "./physical-path.ts";
-import { type ShellState, textOf } from "./shell-state.ts";
+import { fileNameOf, type ShellState, textOf } from "./shell-state.ts";
 
 /** What a redirection may fill; it is held in memory when it is written. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -56,15 +56,12 @@ const targetOf = async (
   state: ShellState,
   expansion: Expansion,
 ): Promise<string> => {
-  const text = textOf(redirection.target, state, expansion);
-  if (text === "" || /[*?]/.test(text))
-    throw new LlmcError(
-      "invalid_args",
-      `A redirection needs the name of one file, not ${quoteForMessage(text)}.`,
-      {
-        details: { field: "command" },
-      },
-    );
+  const text = fileNameOf(redirection.target, state, expansion);
+  if (text === undefined || text === "")
+    throw new LlmcError("invalid_args", "A redirection needs the name of one file.", {
+      hint: "Put quotes around a name with special characters.",
+      details: { field: "command" },
+    });
   return text === NULL_DEVICE ? text : physicalPath(expansion.access, state.cwd, text, expansion.signal);
 };
 
