@@ -10,7 +10,7 @@ import { createFiles } from "../host/read/files.ts";
 import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
-import { createGrep, createSearch, hitSearchText, renderHitLines } from "../host/search/search.ts";
+import { createGrep, createSearch, hitSearchTexts, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
 import { versionOf } from "../host/state/handles/file.ts";
 import { createHandles, newHandleId } from "../host/state/handles/handles.ts";
@@ -50,6 +50,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
   });
   const files = createFiles(reach);
+  const hitSource = { files, versionOf: (path: string) => versionOf(resolve(root, path)) };
   const handles = createHandles({
     state: parts.state,
     files,
@@ -61,10 +62,8 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     now: parts.now,
     newId: newHandleId,
     pid: process.pid,
-    renderers: {
-      search_hits: renderHitLines({ files, versionOf: (path) => versionOf(resolve(root, path)) }),
-    },
-    searchTexts: { search_hits: hitSearchText },
+    renderers: { search_hits: renderHitLines(hitSource) },
+    searchTexts: { search_hits: hitSearchTexts(hitSource, reach) },
     grep: createGrep(() => tools().read_timeout * 1000),
   });
   const writing = { reach, userState: parts.folders.state, locks };

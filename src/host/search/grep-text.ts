@@ -1,3 +1,4 @@
+import { LlmcError } from "../../base/error.ts";
 import type { Grep, GrepHit } from "../state/handles/search.ts";
 import { checkPattern, textArgs } from "./args.ts";
 import { createRecordParser } from "./records.ts";
@@ -7,7 +8,7 @@ import { findRipgrep, runRipgrep } from "./ripgrep.ts";
 /** Searches a stored text as files are searched: the same patterns, in a process that can be ended. */
 export const createGrep =
   (timeoutMs: () => number): Grep =>
-  async (pattern, text, { offsetLines, maxHits }, signal) => {
+  async (pattern, text, { offsetLines, maxHits, isCounted }, signal) => {
     checkPattern(pattern);
     const hits: GrepHit[] = [];
     let total = 0;
@@ -22,7 +23,7 @@ export const createGrep =
         {
           file: () => {},
           hit: (line, column = 1) => {
-            if (line <= offsetLines) return;
+            if (line <= offsetLines || !isCounted(line)) return;
             total++;
             if (hits.length < maxHits) hits.push({ line, byte: column - 1 });
           },
@@ -30,6 +31,10 @@ export const createGrep =
         true,
       ),
     });
+    if (end.code === null)
+      throw new LlmcError("timeout", `The handle could not be searched within ${timeoutMs() / 1000} s.`, {
+        hint: "Read it by lines or chunks, or let the operator raise mcp.tools.read_timeout.",
+      });
     if (end.code === 2 && end.stderr !== "") throw explainComplaint(end.stderr, pattern);
     return { hits, total };
   };

@@ -1,5 +1,8 @@
+import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error-table.ts";
+import { judgeReal } from "../../policy/paths.ts";
+import type { CallerReach } from "../reach/reach.ts";
 import type { Files } from "../read/files.ts";
 
 // What would make a line ambiguous: control characters, and what starts a quoted name, a note or a hit.
@@ -25,13 +28,6 @@ export interface StoredHit {
 
 /** A line of a handle: a hit. */
 export const hitLine = (hit: StoredHit): string => JSON.stringify(hit);
-
-/** A line of a handle as a search in the handle reads it. */
-export const hitSearchText = (line: string): string => {
-  if (!line.startsWith("{")) return line;
-  const { path, line: number, snippet = "" } = JSON.parse(line) as StoredHit;
-  return `${path}:${number}:${snippet.replaceAll("\n", " ")}`;
-};
 
 /** A line of a handle: a file that was found by its name. */
 export const nameLine = (path: string): string => quotePath(path);
@@ -78,6 +74,9 @@ const orGone = async <T>(work: Promise<T>): Promise<T | undefined> => {
   }
 };
 
+/** A line of a handle that names no file. */
+const isNote = (line: string): boolean => line === "" || line.startsWith("[");
+
 type HitFiles = Pick<Files, "readLines" | "stat">;
 
 const renderName = async (
@@ -117,6 +116,53 @@ const stateOf = async (
     return (error as LlmcError).code === "file_not_found" ? "gone" : "refused";
   }
 };
+
+/** Files that are opened at the same time. */
+const AT_ONCE = 16;
+
+/** Those of these hits' files whose content the file port does not give any more. */
+const findRefused = async (
+  hits: readonly StoredHit[],
+  source: HitSource,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> => {
+  const files = [...new Map(hits.map((hit) => [hit.path, hit])).values()];
+  const refused = new Set<string>();
+  for (let at = 0; at < files.length; at += AT_ONCE)
+    await Promise.all(
+      files.slice(at, at + AT_ONCE).map(async (hit) => {
+        if ((await stateOf(hit, source, signal)) === "refused") refused.add(hit.path);
+      }),
+    );
+  return refused;
+};
+
+/**
+ * Lines of a handle as a search in the handle reads them: what may still be shown, and nothing else, so that no pattern
+ * tells anything about the rest. Every path is judged by the rules in force; a file whose text is stored is opened, too.
+ */
+export const hitSearchTexts =
+  (source: HitSource, reach: Pick<CallerReach, "current">) =>
+  async (lines: readonly string[], signal?: AbortSignal): Promise<readonly (string | undefined)[]> => {
+    const { rules, isWithheld } = reach.current();
+    const rows = lines.map((line) => {
+      if (isNote(line)) return { line, isAllowed: true };
+      const hit = line.startsWith("{") ? (JSON.parse(line) as StoredHit) : undefined;
+      const real = posix.resolve(rules.workspace, hit?.path ?? unquotePath(line));
+      const isAllowed = judgeReal(real, rules) === undefined && (hit === undefined || !isWithheld(real));
+      return { line, hit, isAllowed };
+    });
+    const stored = rows.flatMap(({ hit, isAllowed }) =>
+      isAllowed && hit?.snippet !== undefined ? [hit] : [],
+    );
+    const refused = await findRefused(stored, source, signal);
+    return rows.map(({ line, hit, isAllowed }) => {
+      if (!isAllowed || (hit !== undefined && refused.has(hit.path))) return undefined;
+      return hit === undefined
+        ? line
+        : `${hit.path}:${hit.line}:${(hit.snippet ?? "").replaceAll("\n", " ")}`;
+    });
+  };
 
 const NOTES: Readonly<Record<FileState, string>> = {
   same: "",
@@ -175,8 +221,7 @@ export const renderHitLines =
     for (let i = 0; i < lines.length; ) {
       const line = lines[i] ?? "";
       if (!line.startsWith("{")) {
-        const isNote = line === "" || line.startsWith("[");
-        shown.push(isNote ? line : await renderName(source.files, line, signal));
+        shown.push(isNote(line) ? line : await renderName(source.files, line, signal));
         i++;
         continue;
       }

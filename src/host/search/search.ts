@@ -10,7 +10,7 @@ import { findRipgrep } from "./ripgrep.ts";
 
 export type { ContentQuery, NameQuery, Search } from "./contract.ts";
 export { createGrep } from "./grep-text.ts";
-export { hitSearchText, renderHitLines } from "./lines.ts";
+export { hitSearchTexts, renderHitLines } from "./lines.ts";
 
 export interface SearchOptions {
   /** The same as that of the files. */

@@ -223,13 +223,15 @@ const search = async (
   const kind = row.kind as HandleKind;
   const { blob } = row;
   if (blob !== null) await checkSource(files, row, signal);
+  const withheld = new Set<number>();
+  const isCounted = (line: number): boolean => !withheld.has(line);
   const chunks =
     blob === null
       ? fileChunks(files, row.source, signal)
       : searchTexts[kind] === undefined
         ? chunksOf(state, store, blob)
-        : inSearchText(chunksOf(state, store, blob), searchTexts[kind]);
-  const { hits, total } = await grep(pattern, chunks, { offsetLines, maxHits }, signal);
+        : inSearchText(chunksOf(state, store, blob), searchTexts[kind], (line) => withheld.add(line), signal);
+  const { hits, total } = await grep(pattern, chunks, { offsetLines, maxHits, isCounted }, signal);
   const reader = blob === null ? fileReader(files) : payloads;
   const text = await showHits(row, hits, reader, renderers[kind] !== undefined, signal);
   const last = hits.at(-1)?.line ?? offsetLines;

@@ -13,12 +13,23 @@ export interface GrepHit {
 export type Grep = (
   pattern: string,
   text: AsyncIterable<Buffer> | Iterable<Buffer>,
-  bounds: { readonly offsetLines: number; readonly maxHits: number },
+  bounds: {
+    readonly offsetLines: number;
+    readonly maxHits: number;
+    /** Lines that it is not true of are no hits, whatever they hold; asked after the line has been given. */
+    readonly isCounted: (line: number) => boolean;
+  },
   signal?: AbortSignal,
 ) => Promise<{ readonly hits: readonly GrepHit[]; readonly total: number }>;
 
-/** How a stored line reads for a search, where it is stored in another form: one line too. */
-export type SearchText = (line: string) => string;
+/**
+ * How stored lines read for a search, where they are stored in another form: one line each. Undefined: what it was made
+ * from may not be read any more, so that nothing may be learnt about it either.
+ */
+export type SearchText = (
+  lines: readonly string[],
+  signal?: AbortSignal,
+) => Promise<readonly (string | undefined)[]>;
 
 /** Of a long line, as in a search of files. */
 const MAX_LINE_CHARS = 200;
@@ -36,16 +47,28 @@ export const chunksOf = function* (state: Database, store: HandleStore, blob: nu
   }
 };
 
-/** The same lines as a search reads them. */
-export const inSearchText = function* (chunks: Iterable<Buffer>, toText: SearchText): Generator<Buffer> {
+/** The same lines as a search reads them; those that may not be read are empty, and their numbers are told. */
+export const inSearchText = async function* (
+  chunks: Iterable<Buffer>,
+  toTexts: SearchText,
+  onWithheld: (line: number) => void,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
   let rest = "";
+  let before = 0;
   const decoder = new TextDecoder();
+  const convert = async (lines: readonly string[]): Promise<string> => {
+    const texts = await toTexts(lines, signal);
+    for (const [at, text] of texts.entries()) if (text === undefined) onWithheld(before + at + 1);
+    before += lines.length;
+    return texts.map((text) => text ?? "").join("\n");
+  };
   for (const chunk of chunks) {
     const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split("\n");
     rest = lines.pop() ?? "";
-    if (lines.length > 0) yield Buffer.from(`${lines.map(toText).join("\n")}\n`);
+    if (lines.length > 0) yield Buffer.from(`${await convert(lines)}\n`);
   }
-  if (rest !== "") yield Buffer.from(toText(rest));
+  if (rest !== "") yield Buffer.from(await convert([rest]));
 };
 
 const around = (text: string, byte: number): string => {
