@@ -26,8 +26,10 @@ describe("REQ-R5 what is not resolved is looked up in the text", () => {
 
   test("the name of a question", () => {
     expect(
-      ["Store.open", "a/b.ts:open", "open()", "Store::open", "a/b.ts:12", "a/b.ts#L3-L9"].map(nameIn),
-    ).toEqual(["open", "open", "open", "open", "", ""]);
+      ["Store.open", "a/b.ts:open", "open()", "Store::open", "content-type", "a/b.ts:12", "a/b.ts#L3-L9"].map(
+        nameIn,
+      ),
+    ).toEqual(["open", "open", "open", "open", "content-type", "", ""]);
   });
 
   test.each([
@@ -63,6 +65,22 @@ describe("REQ-R5 what is not resolved is looked up in the text", () => {
       },
       "openStore",
       ["main.js:2"],
+    ],
+    [
+      "a name that is no identifier",
+      { "reply.js": "function send (reply) {\n  reply.header('content-type', 'text/html')\n}\n" },
+      "content-type",
+      ["reply.js:2"],
+    ],
+    [
+      "a method of the platform's, of which a test has a stub",
+      {
+        "lib/reply.js": "function send (res) {\n  res.writeHead(200)\n}\nmodule.exports = { send }\n",
+        "test/reply.test.js":
+          "const response = { writeHead () {} }\nresponse.writeHead(1)\nmodule.exports = response\n",
+      },
+      "writeHead",
+      ["lib/reply.js:2"],
     ],
     [
       "all is resolved",

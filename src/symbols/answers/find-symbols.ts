@@ -2,8 +2,8 @@ import type { Definition } from "../extract/file-symbols.ts";
 import type { FileRecord } from "../project/family.ts";
 import { folderOf, nameOf } from "../project/paths.ts";
 import { fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
+import { isTestFile } from "../project/test-files.ts";
 import type { SymbolAt } from "./answers.ts";
-import { isTestFile } from "./test-files.ts";
 
 export const describe = (table: Table, id: SymbolId): SymbolAt | undefined => {
   const file = table.file(fileOf(id));

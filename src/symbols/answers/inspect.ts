@@ -1,6 +1,7 @@
 import type { FileRecord } from "../project/family.ts";
 import { inOrder, isType, shapeOf } from "../project/shape.ts";
 import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
+import { isTestFile } from "../project/test-files.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { FoundUse, UseFinder } from "../resolve/uses.ts";
 import type { FileCard, Inspection, InspectOptions, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
@@ -9,7 +10,6 @@ import { CALLS } from "./lineage.ts";
 import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { docOf, signatureOf } from "./source-text.ts";
 import { suggest } from "./suggest.ts";
-import { isTestFile } from "./test-files.ts";
 
 /** Symbols of one query that are described in full. */
 const MAX_CARDS = 3;

@@ -52,12 +52,15 @@ export const linesWith = (text: string, name: string): readonly number[] => {
   return lines;
 };
 
-/** The name that a query is about: the last part of a qualified name; empty where it names only a place. */
+/**
+ * The name that a query is about: the last part of a qualified name, also of one that is no identifier (`content-type`);
+ * empty where it names only a place.
+ */
 export const nameIn = (query: string): string => {
   const text = query.trim().replace(/\(\)$/, "");
   if (/(?:#L|:)\d+(?:[-:].*)?$/.test(text)) return "";
   const last = text.split(/[.:#\\/]|->/).at(-1) ?? "";
-  return /^[\p{L}\p{N}_$?!]+$/u.test(last) ? last : "";
+  return /^[\p{L}\p{N}_$?!]+(?:-[\p{L}\p{N}_$?!]+)*$/u.test(last) ? last : "";
 };
 
 interface Position {

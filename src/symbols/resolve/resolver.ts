@@ -3,6 +3,7 @@ import type { Family, FileRecord } from "../project/family.ts";
 import type { ReferenceRow } from "../project/references.ts";
 import { attachedTo, isType } from "../project/shape.ts";
 import { fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
+import { isTestFile } from "../project/test-files.ts";
 import { createNames, type Names } from "./names.ts";
 import { symbolsOf } from "./types.ts";
 import { createValues, type Values } from "./values.ts";
@@ -97,6 +98,12 @@ const nearest = (state: State, file: FileRecord, symbols: readonly SymbolId[]): 
     : { symbols, confidence: AMBIGUOUS };
 };
 
+/** What a test defines, such as a stub of a platform's object, says nothing about values elsewhere. */
+const isStubFor = ({ table }: State, file: FileRecord, id: SymbolId): boolean => {
+  const holder = table.file(fileOf(id));
+  return holder !== undefined && holder !== file && isTestFile(holder);
+};
+
 const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceRow): Resolved => {
   const wanted = file.family.readsAreNoMethods === true && kind !== "call" ? /^field$/ : /^(?:method|field)$/;
   if (COMMON.has(name) || name.length < 3) return NOTHING;
@@ -105,7 +112,8 @@ const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceR
     return (
       definition !== undefined &&
       (definition.parent >= 0 || attachedTo(definition) !== "") &&
-      wanted.test(definition.kind)
+      wanted.test(definition.kind) &&
+      !isStubFor(state, file, id)
     );
   });
   if (members.length === 0) return heldByName(state, file, name, kind);
@@ -114,18 +122,13 @@ const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceR
 };
 
 /** `app.addHook()` of an unknown `app`, where objects of the project hold one function under that name. */
-const heldByName = (
-  state: State,
-  { family }: FileRecord,
-  name: string,
-  kind: ReferenceRow["kind"],
-): Resolved => {
-  const holders = state.table.holding.get(name);
+const heldByName = (state: State, file: FileRecord, name: string, kind: ReferenceRow["kind"]): Resolved => {
+  const holders = state.table.holding.get(name).filter((id) => !isStubFor(state, file, id));
   if (kind !== "call" || holders.length > MAX_CANDIDATES) return NOTHING;
   const held = holders.flatMap((id) => {
     const parent = state.table.definition(id)?.parent ?? -1;
     const owner = { kind: "symbol" as const, id: symbolId(fileOf(id), parent) };
-    if (parent < 0 || state.table.file(fileOf(id))?.family !== family) return [];
+    if (parent < 0 || state.table.file(fileOf(id))?.family !== file.family) return [];
     return state.values.membersOf(owner, name) ?? [];
   });
   const isFunction = held.every((id) => state.table.definition(id)?.kind === "function");

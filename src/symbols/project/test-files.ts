@@ -1,4 +1,4 @@
-import type { FileRecord } from "../project/family.ts";
+import type { FileRecord } from "./family.ts";
 
 /** Folders and file names that mean a test in most languages. */
 const TEST_PATH =
