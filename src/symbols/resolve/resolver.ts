@@ -98,10 +98,10 @@ const nearest = (state: State, file: FileRecord, symbols: readonly SymbolId[]): 
     : { symbols, confidence: AMBIGUOUS };
 };
 
-/** What a test defines, such as a stub of a platform's object, says nothing about values elsewhere. */
-const isStubFor = ({ table }: State, file: FileRecord, id: SymbolId): boolean => {
+/** What a test defines, such as a stub of a platform's object, says nothing about a value that is unknown. */
+const isInTest = ({ table }: State, id: SymbolId): boolean => {
   const holder = table.file(fileOf(id));
-  return holder !== undefined && holder !== file && isTestFile(holder);
+  return holder !== undefined && isTestFile(holder);
 };
 
 const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceRow): Resolved => {
@@ -113,7 +113,7 @@ const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceR
       definition !== undefined &&
       (definition.parent >= 0 || attachedTo(definition) !== "") &&
       wanted.test(definition.kind) &&
-      !isStubFor(state, file, id)
+      !isInTest(state, id)
     );
   });
   if (members.length === 0) return heldByName(state, file, name, kind);
@@ -123,7 +123,7 @@ const memberByName = (state: State, file: FileRecord, { name, kind }: ReferenceR
 
 /** `app.addHook()` of an unknown `app`, where objects of the project hold one function under that name. */
 const heldByName = (state: State, file: FileRecord, name: string, kind: ReferenceRow["kind"]): Resolved => {
-  const holders = state.table.holding.get(name).filter((id) => !isStubFor(state, file, id));
+  const holders = state.table.holding.get(name).filter((id) => !isInTest(state, id));
   if (kind !== "call" || holders.length > MAX_CANDIDATES) return NOTHING;
   const held = holders.flatMap((id) => {
     const parent = state.table.definition(id)?.parent ?? -1;
