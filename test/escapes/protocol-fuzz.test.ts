@@ -117,7 +117,7 @@ describe("FAIL-D2 many frames at once", () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await server.residentBytes()).toBeLessThan(400_000_000);
     server.process.stdout.resume();
-    await server.until(() => ids.every((id) => server.answersTo(id).length === 1), "1,000 answers");
+    await server.until(() => ids.every((id) => server.answersTo(id).length === 1), "1,000 answers", 45_000);
     expect(server.strays).toEqual([]);
     expect(server.stderr).not.toContain("Warning");
   });
