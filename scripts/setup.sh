@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 stamp=node_modules/.llmc-installed
 if [ ! -x node_modules/node/bin/node ] || [ ! -f "$stamp" ] || ! cmp -s package-lock.json "$stamp"; then
   echo "llmc: installing dependencies" >&2
+  fresh=yes
   # `npm ci` insists that the lock file names the binaries of every platform, which not every registry offers.
   npm ci --no-audit --no-fund --loglevel=silent >&2 || npm install --no-save --no-audit --no-fund --loglevel=error >&2
   # Older npm versions skip unapproved install scripts; Node 24 itself arrives through one.
@@ -28,4 +29,8 @@ if [ "$(uname)" = Linux ] && ! command -v bwrap >/dev/null 2>&1; then
   else
     echo "llmc: bubblewrap is not installed; commands will run on a weaker tier. To install it: sudo apt-get install bubblewrap" >&2
   fi
+fi
+
+if [ -n "${fresh:-}" ]; then
+  echo "llmc: ready. Next, in your project's folder: $PWD/bin/llmc connect CLIENT (claude-code, codex, cursor …); $PWD/bin/llmc doctor shows what works here." >&2
 fi

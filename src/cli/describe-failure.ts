@@ -12,6 +12,9 @@ const SYSTEM: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "the name is too long",
 };
 
+const WAY_OUT =
+  "Nothing was changed there. Make it readable and writable for you, or use --root or --config for another; where a command has --print, it shows what would be written.";
+
 interface Refusal {
   readonly code: string;
   readonly path: string | undefined;
@@ -33,7 +36,7 @@ export const describeFailure = (thrown: unknown): { readonly text: string; reado
   if (refusal !== undefined) {
     const { code, path } = refusal;
     return {
-      text: `llmc: ${path ?? "A file or folder"} cannot be used: ${SYSTEM[code]} (${code}).\n`,
+      text: `llmc: ${path ?? "A file or folder"} cannot be used: ${SYSTEM[code]} (${code}).\n      ${WAY_OUT}\n`,
       exit: ERROR_TABLE.permission_denied.exit,
     };
   }

@@ -119,7 +119,7 @@ const addConfigCommands: AddCommands = (program, actions) => {
   withCommon(config.command("validate").description("check the file, the environment and the flags"))
     .option("--json", "as JSON")
     .action((options) => actions.validateConfig(options));
-  withCommon(config.command("explain").description("explain a key or a table").argument("<key>"))
+  withCommon(config.command("explain").alias("get").description("explain a key or a table").argument("<key>"))
     .option("--json", "as JSON")
     .action((key, options) => actions.explainConfig(key, options));
 };
@@ -221,8 +221,7 @@ const addIndexCommands: AddCommands = (program, actions) => {
 export const createProgram = (actions: Actions, version: string, print?: (text: string) => void): Command => {
   const program = new Command("llmc")
     .description("An MCP server with safe hands and a memory for any agent.")
-    .version(version, "-V, --version")
-    .showHelpAfterError("(llmc --help shows the commands)");
+    .version(version, "-V, --version");
   addServeCommands(program, actions);
   addTrustCommands(program, actions);
   addConfigCommands(program, actions);

@@ -61,7 +61,7 @@ export const usageText = (summary: UsageSummary, options: { readonly bars: boole
   const draw = options.bars ? bar : plainBar;
   const saved = savedOf(total);
   const head =
-    `${total.calls} commands, ${total.failed} failed, ${shortNumber(total.latencyMs / 1000)} s; ` +
+    `${total.calls} ${total.calls === 1 ? "command" : "commands"}, ${total.failed} failed, ${shortNumber(total.latencyMs / 1000)} s; ` +
     `${shortNumber(total.shownTokens)} tokens shown of ${shortNumber(total.rawTokens)} raw: ` +
     `${shortNumber(saved)} saved (${share(saved, total.rawTokens)})`;
   return `${[

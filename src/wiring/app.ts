@@ -9,6 +9,7 @@ import { waitingHint } from "../config/waiting.ts";
 import { type Core, type CoreSettings, createCore } from "../core/core.ts";
 import { newId, shortDigest } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
+import { isOnMachine } from "../host/os/system-programs.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
@@ -61,6 +62,15 @@ const FLUSH_MS = 1000;
 /** Tools that start programs, or reach running ones. */
 const PROCESS_TOOLS = ["start", "read", "send", "stop", "kill"].map((verb) => `linux_proc_${verb}`);
 
+/** By the list: settings are asked for with every call. */
+const installed = new WeakMap<readonly string[], readonly string[]>();
+
+const installedOf = (allowlist: readonly string[]): readonly string[] => {
+  const known = installed.get(allowlist) ?? allowlist.filter(isOnMachine);
+  installed.set(allowlist, known);
+  return known;
+};
+
 const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
   mode: mcp.mode,
   promotedTools: mcp.hybrid.promoted_tools,
@@ -74,7 +84,7 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   maxConcurrent: mcp.max_concurrent_requests,
   maxQueued: mcp.limits.max_queued_requests,
   sidecars: mcp.resources.sidecars,
-  allowedPrograms: mcp.tools.run_cmd_allowlist,
+  allowedPrograms: installedOf(mcp.tools.run_cmd_allowlist),
   customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,

@@ -8,6 +8,7 @@ import { leftOut } from "../config/left-out.ts";
 import type { Loaded } from "../config/load.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
+import { isOnMachine } from "../host/os/system-programs.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
@@ -106,9 +107,12 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 /** What commands may start, and whether a list written somewhere took programs away that people expect. */
 const examinePrograms = (loaded: Loaded | undefined): Finding[] => {
   if (loaded === undefined) return [];
-  const count = loaded.config.mcp.tools.run_cmd_allowlist.length;
+  const allowed = loaded.config.mcp.tools.run_cmd_allowlist;
+  const absent = allowed.filter((entry) => !isOnMachine(entry));
+  const count = allowed.length - absent.length;
+  const note = absent.length === 0 ? "" : `; not on this machine: ${absent.join(", ")}`;
   const missing = leftOut(loaded, ALLOWLIST_KEY);
-  if (missing.length === 0) return [good("programs", `${count} may be run (llmc allow adds others)`)];
+  if (missing.length === 0) return [good("programs", `${count} may be run (llmc allow adds others)${note}`)];
   const from = showOrigin(loaded.origins.get(ALLOWLIST_KEY) ?? { source: "default", detail: "" });
   return [
     weak(

@@ -20,7 +20,11 @@ describe("the command line", () => {
     for (const command of ["serve", "init", "config", "doctor", "tools", "call", "connect"])
       expect(help.out).toContain(command);
     expect((await llmc(root, ["--version"])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
-    expect(await llmc(root, ["sevre"])).toMatchObject({ code: 2, out: "" });
+    const unknown = await llmc(root, ["sevre"]);
+    expect(unknown).toMatchObject({ code: 2, out: "" });
+    expect(unknown.err.match(/--help shows/g)).toHaveLength(1);
+    expect((await llmc(root, ["call", "nope"])).err).toContain("llmc tools");
+    expect((await llmc(root, ["config", "get", "mcp.mode"])).out).toContain("mcp.mode");
     expect((await llmc(root, ["serve"])).err).toContain("--stdio or --http");
     expect((await llmc(root, ["tools", "--mode", "fancy"])).code).toBe(2);
     expect((await llmc(root, ["tools", "--root", "/no/such/folder"])).err).toContain("does not exist");
