@@ -141,12 +141,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         });
         if (!judged.allowed) return explain(commandDenied(judged));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
-        const { profile, quarantineNew, secrets, gitSettings, repository, toolChains } = await profileOf(
-          judged,
-          rest,
-          located.realPath,
-          tier,
-        );
+        const { profile, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
+          await profileOf(judged, rest, located.realPath, tier);
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const ceilings = roots.map((root) => posix.dirname(root));
         const argv =
@@ -162,7 +158,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
               ? undefined
               : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
         };
-        return work({ request, profile, quarantineNew });
+        return work({ request, profile, quarantineNew, ownRepository });
       });
     },
   };

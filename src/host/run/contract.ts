@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
+import type { OwnRepository } from "./git/repository-lease.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -32,6 +33,8 @@ export interface JudgedCommand {
   readonly profile: SandboxProfile;
   /** Renames new files that would be obeyed; left out where the command can write nothing. */
   readonly quarantineNew?: ((phase: RunPhase) => Promise<readonly Quarantined[]>) | undefined;
+  /** The git directory that it may write, which is held while it runs. */
+  readonly ownRepository?: OwnRepository | undefined;
 }
 
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */

@@ -112,8 +112,9 @@ export const prepareRun = async (
       return group === undefined ? launch : { ...launch, ...enterGroup(group, launch) };
     },
     quarantine: async (phase) => {
-      // Both are done even if one of them fails.
-      const [made, found] = await Promise.allSettled([missing.quarantine(), quarantineNew?.(phase) ?? []]);
+      // Both are done even if one of them fails, and one after the other: they may find the same name.
+      const [made] = await Promise.allSettled([missing.quarantine()]);
+      const [found] = await Promise.allSettled([quarantineNew?.(phase) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
       return [...made.value, ...found.value];

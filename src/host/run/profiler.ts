@@ -4,15 +4,17 @@ import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { exists } from "../git/files.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
-import { takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
+import { type OwnState, takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
+import type { OwnRepository } from "./git/repository-lease.ts";
 import { directoriesOf, hasSubmodules, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { openReadPaths } from "./read-paths.ts";
@@ -66,6 +68,7 @@ type Git = NonNullable<Allowed["git"]>;
 interface Prepared {
   readonly profile: SandboxProfile;
   readonly quarantineNew: JudgedCommand["quarantineNew"];
+  readonly ownRepository: JudgedCommand["ownRepository"];
   readonly secrets: readonly string[];
   readonly gitSettings: readonly (readonly [string, string])[];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
@@ -177,23 +180,32 @@ const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Pro
 
 /** After git has written: undoes what it changed in its own directory besides data. */
 const prepareUndo = (
-  repository: GitRepository | undefined,
+  repository: GitRepository,
   tier: Tier,
   { protectedInside }: SandboxProfile,
   roots: readonly string[],
-): (() => Promise<readonly Quarantined[]>) => {
-  if (repository === undefined) return async () => [];
-  const before = takeOwnState(repository);
-  // Mounts held these, so that only the user can have changed them.
-  const isBeyondReach = (path: string): boolean =>
-    tier === "bubblewrap" && insideRoots(path, protectedInside);
-  return () =>
-    undoOwnChanges({
-      repository,
-      before,
-      isBeyondReach,
-      quarantine: (path) => quarantineInRoots(path, roots),
-    });
+): { readonly own: OwnRepository; readonly undo: () => Promise<readonly Quarantined[]> } => {
+  let before: OwnState | undefined;
+  let mounted: readonly string[] = [];
+  return {
+    own: {
+      commonDir: repository.commonDir,
+      begin: () => {
+        before = takeOwnState(repository);
+        mounted = tier === "bubblewrap" ? protectedInside.filter(exists) : [];
+      },
+    },
+    undo: async () =>
+      before === undefined
+        ? []
+        : undoOwnChanges({
+            repository,
+            before,
+            // Mounts held these, so that only the user can have changed them; nothing can be mounted on what is not there.
+            isBeyondReach: (path) => insideRoots(path, mounted),
+            quarantine: (path) => quarantineInRoots(path, roots),
+          }),
+  };
 };
 
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
@@ -239,12 +251,13 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const toolChains = opened.folders;
     const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
-    if (!writes) return { ...prepared, quarantineNew: undefined };
+    if (!writes) return { ...prepared, quarantineNew: undefined, ownRepository: undefined };
     const isBeyondReach = createReachCheck(tier, profile);
-    const undoOwn = prepareUndo(located?.repository, tier, profile, roots);
+    const written = located?.repository;
+    const ownRun = written === undefined ? undefined : prepareUndo(written, tier, profile, roots);
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([
-        async () => (phase === "running" ? [] : undoOwn()),
+        async () => (phase === "running" ? [] : ((await ownRun?.undo()) ?? [])),
         () =>
           quarantineNewFindings({
             scan,
@@ -258,6 +271,6 @@ export const createProfiler = (options: ProfilerOptions) => {
             isBeyondReach,
           }),
       ]);
-    return { ...prepared, quarantineNew };
+    return { ...prepared, quarantineNew, ownRepository: ownRun?.own };
   };
 };

@@ -4,6 +4,7 @@ import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
+import { holdRepositories } from "./git/repository-lease.ts";
 import { prepareRun, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
@@ -164,6 +165,26 @@ const runAllIn = async (
   return outcomes;
 };
 
+/** Git that may write has its repository for itself; the time that it waits for that is its own. */
+const holdOwn = async (
+  commands: readonly JudgedCommand[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly ready: readonly JudgedCommand[]; readonly release: () => void }> => {
+  const own = commands.flatMap(({ ownRepository }) => ownRepository ?? []);
+  const since = performance.now();
+  const release = await holdRepositories(
+    own,
+    Math.max(...commands.map(({ request }) => request.timeoutMs)),
+    signal,
+  );
+  const waitedMs = own.length === 0 ? 0 : performance.now() - since;
+  const ready = commands.map((command) => {
+    const timeoutMs = Math.max(1, command.request.timeoutMs - waitedMs);
+    return { ...command, request: { ...command.request, timeoutMs } };
+  });
+  return { ready, release };
+};
+
 /** In many containers an installed sandbox does not work, so a real run is tried. */
 const works = async (state: State, tier: Tier): Promise<boolean> => {
   if (tier === "plain") return true;
@@ -223,12 +244,25 @@ export const createCommandRunner = (
       stopIfAborted(signal);
       await Promise.all(commands.map(({ request }) => checkRequest(request)));
       const tier = await tierInForce(state);
-      return queue.run(() => runAllIn(state, tier, commands, signal), signal, principal);
+      const { ready, release } = await holdOwn(commands, signal);
+      try {
+        return await queue.run(() => runAllIn(state, tier, ready, signal), signal, principal);
+      } finally {
+        release();
+      }
     },
     awaited: () => [...state.awaited],
     start: async (command, openStdio) => {
       await checkRequest(command.request);
-      return startIn(state, await tierInForce(state), command, openStdio);
+      const tier = await tierInForce(state);
+      const { release } = await holdOwn([command], undefined);
+      try {
+        const started = await startIn(state, tier, command, openStdio);
+        return { ...started, finish: (phase) => started.finish(phase).finally(release) };
+      } catch (thrown) {
+        release();
+        throw thrown;
+      }
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(state.removals);

@@ -23,9 +23,11 @@ const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellSt
   return { ...state, lastExit };
 };
 
+const isBusy = (thrown: unknown): boolean => toLlmcError(thrown).code === "busy";
+
 /** What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. */
 const failLater = (execution: LineExecution, thrown: unknown, state: ShellState): ShellState => {
-  stopIfAborted(execution.signal);
+  stopIfAborted(isBusy(thrown) ? execution.callerSignal : execution.signal);
   if (execution.programs.length === 0) throw thrown;
   const { message, hint } = toLlmcError(thrown);
   const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
@@ -125,7 +127,9 @@ const untilDeadline = async (execution: LineExecution, work: () => Promise<unkno
   try {
     await work();
   } catch (thrown) {
-    if (!(execution.signal?.aborted === true && execution.callerSignal?.aborted !== true)) throw thrown;
+    const isLate = execution.signal?.aborted === true && execution.callerSignal?.aborted !== true;
+    // Whoever waited for somebody else until the deadline is told so.
+    if (!isLate || isBusy(thrown)) throw thrown;
     execution.timedOut = true;
   }
 };

@@ -1,0 +1,98 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import koffi from "koffi";
+import { type BoundedQueue, createBoundedQueue } from "../../../base/bounded-queue.ts";
+import { LlmcError } from "../../../base/error.ts";
+import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
+
+/** A git directory that a command may write. What it left there is undone by comparing it with what was there before. */
+export interface OwnRepository {
+  /** Real path of the directory that all its work trees share. */
+  readonly commonDir: string;
+  /** Notes what is there. To be called while the directory is held, before the command starts. */
+  begin(): void;
+}
+
+const flock = koffi.load(null).func("flock", "int", ["int", "int"]);
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+const EWOULDBLOCK = 11;
+
+const POLL_MS = 20;
+const ONE_AT_A_TIME = { maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY };
+
+/** Callers of this process that want the same directory, first come first served. */
+const queues = new Map<string, BoundedQueue>();
+
+const busy = (): LlmcError =>
+  new LlmcError("busy", "Another git command is writing to this repository.", {
+    hint: "Git commands that write take turns, so that each is undone by itself. Wait for the other to end.",
+  });
+
+/** Whether the lock is ours, or cannot be had on this file system: then only this process takes turns. */
+const tryLock = (descriptor: number): boolean =>
+  flock(descriptor, LOCK_EX | LOCK_NB) === 0 || koffi.errno() !== EWOULDBLOCK;
+
+const waitForLock = async (path: string, signal: AbortSignal): Promise<number> => {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    while (!tryLock(descriptor)) await sleep(POLL_MS, undefined, { signal });
+    return descriptor;
+  } catch (thrown) {
+    closeSync(descriptor);
+    throw thrown;
+  }
+};
+
+type Release = () => void;
+
+const holdOne = async (path: string, signal: AbortSignal): Promise<Release> => {
+  const queue = queues.get(path) ?? createBoundedQueue(() => ONE_AT_A_TIME);
+  queues.set(path, queue);
+  const leave = (): void => {
+    queue.release();
+    if (queue.isIdle()) queues.delete(path);
+  };
+  if (!queue.tryEnter()) await queue.wait(signal);
+  try {
+    // The kernel gives the lock back if this process dies.
+    const descriptor = await waitForLock(path, signal);
+    return () => {
+      closeSync(descriptor);
+      leave();
+    };
+  } catch (thrown) {
+    leave();
+    throw thrown;
+  }
+};
+
+/**
+ * Holds git directories, against this process and others of this machine, until the returned function is called. Two
+ * runs at the same time would each take the other's doing for what was there before. Waits a bounded time, then throws
+ * `busy`.
+ */
+export const holdRepositories = async (
+  repositories: readonly OwnRepository[],
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Release> => {
+  const releases: Release[] = [];
+  const release = (): void => {
+    for (const one of releases.splice(0)) one();
+  };
+  if (repositories.length === 0) return release;
+  const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(waitMs)));
+  const ended = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  try {
+    // In one order for everybody: nobody waits for somebody who waits for them.
+    for (const path of [...new Set(repositories.map(({ commonDir }) => commonDir))].sort())
+      releases.push(await holdOne(path, ended));
+    for (const { begin } of repositories) begin();
+    return release;
+  } catch (thrown) {
+    release();
+    stopIfAborted(signal);
+    throw timeout.aborted ? busy() : thrown;
+  }
+};

@@ -1,0 +1,118 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+import { GIT, type Setting, settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+    cwd,
+    encoding: "utf8",
+    stdio: "pipe",
+  });
+
+/** A program that plants a hook and a remote again and again while it runs. */
+const plantFor = (name: string, rounds: number): string => `#!/bin/sh
+touch started-${name}
+i=0
+while [ $i -lt ${rounds} ]; do
+  mkdir -p .git/hooks .git/remotes
+  [ -e .git/hooks/pre-commit ] || printf '#!/bin/sh\\ntouch fired\\n' > .git/hooks/pre-commit
+  chmod +x .git/hooks/pre-commit
+  [ -e .git/remotes/upstream ] || printf 'URL: https://example.invalid/x\\n' > .git/remotes/upstream
+  sleep 0.1
+  i=$((i+1))
+done
+exit 1
+`;
+
+const repository = async (): Promise<Workspace> => {
+  const workspace = await createWorkspace({ "file.txt": "one\n" });
+  const { root } = workspace;
+  git(root, "init", "-q", "-b", "main", ".");
+  git(root, "add", "file.txt");
+  git(root, "commit", "-qm", "one");
+  git(root, "checkout", "-q", "-b", "side");
+  writeFileSync(join(root, "file.txt"), "side\n");
+  git(root, "commit", "-qam", "side");
+  git(root, "checkout", "-q", "main");
+  mkdirSync(join(root, "git-merge-x"));
+  writeFileSync(join(root, "git-merge-x/a"), plantFor("a", 8), { mode: 0o755 });
+  writeFileSync(join(root, "git-merge-x/b"), plantFor("b", 16), { mode: 0o755 });
+  for (const name of ["hooks", "branches", "remotes"])
+    rmSync(join(root, ".git", name), { recursive: true, force: true });
+  return workspace;
+};
+
+const tools = (
+  setting: Setting,
+  root: string,
+  timeoutSeconds = 60,
+  powers: readonly string[] = ["git:write"],
+) =>
+  commandTools(setting, root, {
+    allowlist: ["git"],
+    powers,
+    denylist: [],
+    timeoutSeconds,
+  });
+
+/** Landlock does not run git that writes and starts others. */
+const forking = settings.filter(({ tier }) => tier !== "landlock");
+
+describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (setting) => {
+  test.each(["run_cmd", "linux_proc_start"] as const)(
+    "%s: of two at the same time, neither keeps or brings back what the other planted",
+    async (tool) => {
+      await using workspace = await repository();
+      const { root } = workspace;
+      await using first = tools(setting, root, 60, ["git:write", "git:run"]);
+      await using second = tools(setting, root, 60, ["git:write", "git:run"]);
+      const one = first.use(tool, "git cherry-pick --strategy=x/a side");
+      while (!existsSync(join(root, "started-a"))) await sleep(20);
+      const other = second.use("run_cmd", "git cherry-pick --strategy=x/b side");
+      const seen = await Promise.all([one, other]);
+      expect(existsSync(join(root, "started-b"))).toBe(true);
+      expect(seen.join()).toContain("refused-");
+      expect(existsSync(join(root, ".git/hooks"))).toBe(false);
+      expect(existsSync(join(root, ".git/remotes"))).toBe(false);
+      git(root, "commit", "-q", "--allow-empty", "-m", "mine");
+      expect(existsSync(join(root, "fired"))).toBe(false);
+    },
+  );
+});
+
+describe.each(settings)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
+  test("another process that holds the repository is waited for, at most until the deadline; reading goes on", async () => {
+    await using workspace = await repository();
+    const { root } = workspace;
+    const holder = spawn("flock", ["-x", join(root, ".git"), "sh", "-c", "echo held; sleep 3"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await once(holder.stdout, "data");
+    await using hasty = tools(setting, root, 1);
+    await expect(hasty.use("run_cmd", "git tag hasty")).rejects.toMatchObject({ code: "busy" });
+    expect(await hasty.use("run_cmd", "git log -1")).toContain('"exit_code":0');
+    await using patient = tools(setting, root);
+    expect(await patient.use("run_cmd", "git tag patient")).toContain('"exit_code":0');
+    expect(holder.exitCode).toBe(0);
+    expect(git(root, "tag").trim()).toBe("patient");
+  });
+
+  test("programs of one line share it, and it is free again after a failure", async () => {
+    await using workspace = await repository();
+    await using commands = tools(setting, workspace.root, 10);
+    expect(await commands.use("run_cmd", "git write-tree | git hash-object -w --stdin")).toContain(
+      '"exit_code":0',
+    );
+    expect(await commands.use("run_cmd", "git tag -d missing")).toContain('"exit_code":1');
+    const many = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => commands.use("run_cmd", `git tag t${at}`)),
+    );
+    for (const seen of many) expect(seen).toContain('"exit_code":0');
+  });
+});
