@@ -15,7 +15,7 @@ import { type CommandGroup, type CommandGroups, createCommandGroups, enterGroup 
 import { createMark } from "./tree/limits.ts";
 import type { Launch, ProcessTree } from "./tree/process-tree.ts";
 import { sealDescriptors } from "./tree/seal-descriptors.ts";
-import { type UsageWatch, watchUsage } from "./tree/usage-watch.ts";
+import { createUsageWatcher, type UsageWatch } from "./tree/usage-watch.ts";
 
 /** What all runs of one runner share. */
 export interface RunResources {
@@ -48,14 +48,34 @@ const openStore = (resources: RunResources): Promise<SandboxFileStore> => {
   return resources.store;
 };
 
+/** What bounds the memory and the processes of everything that one call runs at the same time. */
+export interface RunBounds {
+  readonly group: CommandGroup | undefined;
+  /** Where there is no group. */
+  readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
+  close(): void;
+}
+
 /** Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. */
-const openGroup = (
-  resources: RunResources,
-  { limits, writable }: SandboxProfile,
-): CommandGroup | undefined => {
+export const openBounds = (resources: RunResources, commands: readonly JudgedCommand[]): RunBounds => {
+  const profiles = commands.map(({ profile }) => profile);
+  const limits = profiles.find((profile) => profile.limits !== undefined)?.limits;
   resources.groups ??= createCommandGroups();
-  const isGrouped = limits !== undefined && writable.length > 0;
-  return isGrouped ? resources.groups.open(randomBytes(8).toString("hex"), limits) : undefined;
+  const isGrouped = profiles.some(({ writable }) => writable.length > 0);
+  const group =
+    limits !== undefined && isGrouped
+      ? resources.groups.open(randomBytes(8).toString("hex"), limits)
+      : undefined;
+  return {
+    group,
+    watch: limits === undefined || group !== undefined ? undefined : createUsageWatcher(limits),
+    close: () => {
+      if (group === undefined) return;
+      // The kernel takes some milliseconds to notice that a group is empty; only the end of the server waits for that.
+      const removal = group.remove().finally(() => resources.removals.delete(removal));
+      resources.removals.add(removal);
+    },
+  };
 };
 
 /** The wanted profile, with our own files hidden where a root holds them, and limits for each process where it is watched. */
@@ -86,22 +106,17 @@ export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
   { request, profile: wanted, quarantineNew }: JudgedCommand,
+  { group, watch }: RunBounds,
 ): Promise<PreparedRun> => {
   const store = await openStore(resources);
-  const group = openGroup(resources, wanted);
-  const { limits } = wanted;
-  const isWatched = limits !== undefined && group === undefined;
-  const profile = completeProfile(wanted, store.base, isWatched);
+  const profile = completeProfile(wanted, store.base, watch !== undefined);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
   const gitUse = request.git && (profile.writable.length > 0 ? "writes" : "reads");
   const [files, prefix, missing] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
     watchMissing(profile),
-  ]).catch(async (thrown: unknown) => {
-    await group?.remove();
-    throw thrown;
-  });
+  ]);
   return {
     launch: () => {
       const bare = launchIn(tier, request, profile, files, resources.maxLandlockAbi);
@@ -119,14 +134,9 @@ export const prepareRun = async (
       if (found.status === "rejected") throw found.reason;
       return [...made.value, ...found.value];
     },
-    watch: isWatched ? (tree) => watchUsage(tree, limits) : undefined,
+    watch,
     reachedLimit: () => group?.hit(),
     close: async () => {
-      // The kernel takes some milliseconds to notice that a group is empty; only the end of the server waits for that.
-      if (group !== undefined) {
-        const removal = group.remove().finally(() => resources.removals.delete(removal));
-        resources.removals.add(removal);
-      }
       if (needsFolders) await store.close(files);
     },
   };

@@ -73,3 +73,20 @@ test("REQ-D19: off means plain, require refuses plain, and the mode is read at e
   await using best = createCommandRunner({ mode: () => "require" });
   expect(await best.tier()).toBe(settings[0]?.tier);
 });
+
+/** Holds 120 MB for two seconds, in one process. */
+const HOLD = "{ head -c 120000000 /dev/zero; sleep 2; } | tail >/dev/null";
+
+test.each([
+  ["programs that only read", []],
+  ["programs that write", ["/tmp"]],
+])("REQ-X10 FAIL-J6 the limits are of all programs of a pipeline together: %s", async (_name, writable) => {
+  await using runner = createCommandRunner({ mode: () => "auto" });
+  const limits = { memoryBytes: 300 * 1024 * 1024, processes: 100, fileBytes: 2 ** 20 };
+  const profile = { writable, protectedInside: [], hidden: [], network: false, limits };
+  const request = { argv: ["/bin/sh", "-c", HOLD] as const, cwd: "/", timeoutMs: 20_000 };
+  const one = { request, profile };
+  expect((await runner.runTogether([one])).map(({ limit }) => limit)).toEqual([undefined]);
+  const outcomes = await runner.runTogether([one, one, one, one]);
+  expect(outcomes.map(({ limit }) => limit)).toEqual(Array(4).fill("memory"));
+});

@@ -5,7 +5,7 @@ import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
 import { holdRepositories } from "./git/repository-lease.ts";
-import { prepareRun, type RunResources } from "./prepare-run.ts";
+import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
 import type { Tier } from "./tiers/contract.ts";
@@ -77,19 +77,28 @@ const startIn = async (
   tier: Tier,
   command: JudgedCommand,
   openStdio: () => TreeStdio,
-  isAwaited = false,
+  /** Of a command that is waited for: what it shares with those that run beside it. */
+  shared?: RunBounds,
 ): Promise<StartedCommand> => {
-  const run = await prepareRun(state, tier, command);
+  const bounds = shared ?? openBounds(state, [command]);
+  const closeBounds = (): void => {
+    if (shared === undefined) bounds.close();
+  };
+  const run = await prepareRun(state, tier, command, bounds).catch((thrown: unknown) => {
+    closeBounds();
+    throw thrown;
+  });
   let made: ProcessTree | undefined;
   const close = async (): Promise<void> => {
     if (made !== undefined) state.awaited.delete(made);
     made?.close();
     await run.close();
+    closeBounds();
   };
   try {
     const tree = new ProcessTree(run.launch(), openStdio());
     made = tree;
-    if (isAwaited) state.awaited.add(tree);
+    if (shared !== undefined) state.awaited.add(tree);
     await tree.started();
     const watch = run.watch?.(tree);
     return {
@@ -119,6 +128,7 @@ const runIn = async (
   state: State,
   tier: Tier,
   command: JudgedCommand,
+  bounds: RunBounds,
   signal: AbortSignal | undefined,
 ): Promise<CommandOutcome> => {
   const { request } = command;
@@ -127,7 +137,7 @@ const runIn = async (
     streams = openOutputs(request);
     return streams.stdio;
   };
-  const started = await startIn(state, tier, command, openStdio, true);
+  const started = await startIn(state, tier, command, openStdio, bounds);
   let quarantined: readonly Quarantined[] = [];
   let limit: ReachedLimit | undefined;
   let timedOut = false;
@@ -150,17 +160,19 @@ const runAllIn = async (
   commands: readonly JudgedCommand[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommandOutcome[]> => {
+  const bounds = openBounds(state, commands);
   const failed = new AbortController();
   const ended = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
   let first: { readonly thrown: unknown } | undefined;
   const runs = commands.map((command) =>
-    runIn(state, tier, command, ended).catch((thrown: unknown) => {
+    runIn(state, tier, command, bounds, ended).catch((thrown: unknown) => {
       first ??= { thrown };
       failed.abort();
       return undefined;
     }),
   );
   const outcomes = (await Promise.all(runs)).filter((outcome) => outcome !== undefined);
+  bounds.close();
   if (first !== undefined) throw first.thrown;
   return outcomes;
 };
@@ -194,8 +206,8 @@ const works = async (state: State, tier: Tier): Promise<boolean> => {
     timeoutMs: 10_000,
   } as const;
   const profile = { writable: [], protectedInside: [], hidden: [], network: false };
-  const outcome = await runIn(state, tier, { request, profile }, undefined).catch(() => undefined);
-  return outcome?.exitCode === 7;
+  const outcomes = await runAllIn(state, tier, [{ request, profile }], undefined).catch(() => []);
+  return outcomes[0]?.exitCode === 7;
 };
 
 const findBest = async (state: State): Promise<Tier> => {

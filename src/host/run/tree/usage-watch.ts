@@ -47,23 +47,51 @@ export interface UsageWatch {
   stop(): void;
 }
 
+interface Usage {
+  readonly memory: number;
+  readonly threads: number;
+}
+
+const usageOf = (tree: ProcessTree): Usage => {
+  const pids = tree.find().map(({ pid }) => pid);
+  const last = pids.at(-1);
+  return {
+    threads: pids.reduce((sum, pid) => sum + threadsOf(pid), 0),
+    memory: pids.reduce((sum, pid) => sum + memoryOf(pid), 0) + (last === undefined ? 0 : inodeBytesOf(last)),
+  };
+};
+
 /**
- * For commands without a control group: five times a second, adds up what its processes use, and ends all of them if
- * they exceed a limit.
+ * For commands without a control group: five times a second, adds up what all processes of all watched trees use, and
+ * ends all of them if they exceed a limit. The programs of a pipeline share one: the limits are of the command line.
  */
-export const watchUsage = (tree: ProcessTree, { memoryBytes, processes }: CommandLimits): UsageWatch => {
+export const createUsageWatcher = ({ memoryBytes, processes }: CommandLimits) => {
+  const trees = new Set<ProcessTree>();
   let found: ReachedLimit | undefined;
-  const timer = setInterval(() => {
-    const pids = tree.find().map(({ pid }) => pid);
-    const threads = pids.reduce((sum, pid) => sum + threadsOf(pid), 0);
-    const last = pids.at(-1);
-    const memory =
-      pids.reduce((sum, pid) => sum + memoryOf(pid), 0) + (last === undefined ? 0 : inodeBytesOf(last));
+  let timer: NodeJS.Timeout | undefined;
+  const endAll = (): void => {
+    for (const tree of trees) void tree.end(0);
+  };
+  const check = (): void => {
+    const usages = [...trees].map(usageOf);
+    const memory = usages.reduce((sum, usage) => sum + usage.memory, 0);
+    const threads = usages.reduce((sum, usage) => sum + usage.threads, 0);
     if (threads <= processes && memory <= memoryBytes) return;
     found = memory > memoryBytes ? "memory" : "processes";
     clearInterval(timer);
-    void tree.end(0);
-  }, TICK_MS);
-  timer.unref();
-  return { hit: () => found, stop: () => clearInterval(timer) };
+    endAll();
+  };
+  return (tree: ProcessTree): UsageWatch => {
+    trees.add(tree);
+    timer ??= setInterval(check, TICK_MS).unref();
+    // One that starts after the others were ended.
+    if (found !== undefined) endAll();
+    return {
+      hit: () => found,
+      stop: () => {
+        trees.delete(tree);
+        if (trees.size === 0) clearInterval(timer);
+      },
+    };
+  };
 };
