@@ -14,11 +14,18 @@ const valuesOf = (from: Argument | Option | undefined): readonly string[] =>
 const withDescription = (name: string, description: string): string =>
   description === "" ? name : `${name}\t${description}`;
 
+/** Values of arguments by their names, where no help text lists them. */
+export type ArgumentValues = Readonly<Record<string, readonly string[]>>;
+
 /**
  * What may stand in the place of the last argument, each on a line of its own with its description behind a tab. Nothing
  * where a file is expected.
  */
-export const completeArguments = (program: Command, typed: readonly string[]): readonly string[] => {
+export const completeArguments = (
+  program: Command,
+  typed: readonly string[],
+  values: ArgumentValues = {},
+): readonly string[] => {
   const before = typed.slice(0, -1);
   const command = before.reduce(
     (above, name) => above.commands.find((child) => child.name() === name) ?? above,
@@ -31,6 +38,7 @@ export const completeArguments = (program: Command, typed: readonly string[]): r
       : [
           ...command.commands.map((child) => withDescription(child.name(), child.description())),
           ...valuesOf(command.registeredArguments[0]),
+          ...(values[command.registeredArguments[0]?.name() ?? ""] ?? []),
           ...command.options
             .filter(({ hidden }) => !hidden)
             .map(({ long, flags, description }) => withDescription(long ?? flags, description)),

@@ -34,7 +34,9 @@ export const describeFailure = (thrown: unknown): { readonly text: string; reado
   const error = toLlmcError(thrown);
   const refusal = error.code === "internal_error" ? refusalBehind(thrown) : undefined;
   if (refusal !== undefined) {
-    const { code, path } = refusal;
+    const { code } = refusal;
+    // A file is written under a name of the moment beside its own.
+    const path = refusal.path?.replace(/\/\.([^/]+)\.[0-9a-f]{16}$/, "/$1");
     return {
       text: `llmc: ${path ?? "A file or folder"} cannot be used: ${SYSTEM[code]} (${code}).\n      ${WAY_OUT}\n`,
       exit: ERROR_TABLE.permission_denied.exit,

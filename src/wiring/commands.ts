@@ -217,8 +217,10 @@ const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
     ...indexActions(run),
     completion: async (shell, typed) => {
       const { completeArguments, completionScript } = await import("../cli/completion.ts");
+      const { allTools } = await import("../tools/all.ts");
+      const values = { tool: allTools.map(({ name }) => name) };
       if (typed.length === 0) run.io.data(completionScript(shell));
-      else for (const line of completeArguments(programOf(run), typed)) run.io.data(`${line}\n`);
+      else for (const line of completeArguments(programOf(run), typed, values)) run.io.data(`${line}\n`);
     },
   };
   return createProgram(actions, VERSION, run.io.data);

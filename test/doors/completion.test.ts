@@ -78,6 +78,7 @@ describe("completion, made from the commands", () => {
   });
 
   test("bash: what it offers", () => {
+    expect(offeredByBash("call", "rag_wh")).toEqual(["rag_where_used"]);
     expect(offeredByBash("con")).toEqual(["connect", "config"]);
     expect(offeredByBash("connect", "codex", "--scope", "")).toEqual(["project", "user"]);
     expect(offeredByBash("serve", "--stdio", "--ht")).toEqual(["--http"]);
