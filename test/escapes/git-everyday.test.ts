@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace, type Workspace } from "../workspace.ts";
@@ -12,6 +12,60 @@ const git = (cwd: string, ...args: readonly string[]): string =>
     ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always", ...args],
     { cwd, encoding: "utf8", stdio: "pipe" },
   );
+
+/** What tools and people write into a repository's configuration. */
+const SETTINGS = `[core]
+\thooksPath = .husky/_
+\tfsmonitor = true
+\tuntrackedCache = true
+\tautocrlf = input
+\tsshCommand = ssh -i ~/.ssh/work
+[remote "origin"]
+\turl = git@example.org:a/b.git
+\tfetch = +refs/heads/*:refs/remotes/origin/*
+\tgh-resolved = base
+\tlfsurl = https://example.org/lfs
+[branch "main"]
+\tremote = origin
+\tmerge = refs/heads/main
+\tvscode-merge-base = origin/main
+\tgithub-pr-owner-number = "a#b#1"
+\tgk-last-accessed = 2026-01-01
+[filter "lfs"]
+\tclean = git-lfs clean -- %f
+\tsmudge = git-lfs smudge -- %f
+\tprocess = git-lfs filter-process
+\trequired = true
+[lfs "https://example.org/lfs"]
+\taccess = basic
+[alias]
+\tst = status -sb
+[commit]
+\tgpgsign = true
+[gpg]
+\tformat = ssh
+[user]
+\tsigningkey = ssh-ed25519 AAAA
+[gitflow "branch"]
+\tmaster = main
+[pull]
+\trebase = true
+[merge "ours"]
+\tdriver = true
+[credential "https://example.org"]
+\thelper = !gh auth git-credential
+[http "https://example.org/"]
+\textraheader = AUTHORIZATION: basic x
+[maintenance]
+\tauto = false
+\tstrategy = incremental
+[rerere]
+\tenabled = true
+[diff]
+\talgorithm = histogram
+[color "diff"]
+\tmeta = yellow
+`;
 
 /** A repository with branches that diverge, a submodule and a linked work tree, as people have them. */
 const project = async (): Promise<Workspace> => {
@@ -36,6 +90,7 @@ const project = async (): Promise<Workspace> => {
   git(repo, "checkout", "-q", "main");
   writeFileSync(join(repo, "a.txt"), "main\n");
   git(repo, "commit", "-qam", "main");
+  appendFileSync(join(repo, ".git/config"), SETTINGS);
   return workspace;
 };
 
