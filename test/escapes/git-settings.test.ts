@@ -364,6 +364,15 @@ describe.each(tiers)("REQ-D24 FAIL-J3 repositories inside that llmc cannot follo
     expect(unguarded(root, "git status")).toContain(RAN);
   });
 
+  test("a submodule in the state folder: its filter does not run", async () => {
+    await using workspace = await withSubmodule(".llmc/sub");
+    const { root } = workspace;
+    touch(join(root, ".llmc/sub/t"));
+    expect(await seenIn(setting, root, "git status", [])).not.toContain(RAN);
+    touch(join(root, ".llmc/sub/t"));
+    expect(unguarded(root, "git status")).toContain(RAN);
+  });
+
   test("what leads nowhere, or is no pointer at all, is in nobody's way", async () => {
     await using workspace = await repository();
     const { root } = workspace;

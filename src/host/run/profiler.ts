@@ -15,7 +15,7 @@ import { type OwnState, takeOwnState, undoOwnChanges } from "./git/own-changes.t
 import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import type { OwnRepository } from "./git/repository-lease.ts";
-import { directoriesOf, hasSubmodules, type ProgramsOff, programsOff } from "./git/settings.ts";
+import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
@@ -126,7 +126,10 @@ const checkSettings = (
   refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
   // Only a sub-command that starts others goes on with a plan.
   if (forks) refusePlannedPrograms(repository);
-  const unseen = inside.filter(({ kind }) => kind === "closed" || kind === "unknown").map(({ path }) => path);
+  // A sandbox hides the state folder, which is not scanned.
+  const isUnseen = ({ kind, path }: Finding): boolean =>
+    kind === "closed" || kind === "unknown" || (kind === "state" && tier === "plain" && mayHoldGit(path));
+  const unseen = inside.filter(isUnseen).map(({ path }) => path);
   return programsOff({ ...directories, unknown: [...directories.unknown, ...unseen] });
 };
 

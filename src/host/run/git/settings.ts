@@ -84,6 +84,17 @@ export const directoriesOf = (
   };
 };
 
+/** Whether a repository may lie somewhere in a folder. */
+export const mayHoldGit = (folder: string): boolean => {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" }).some(
+      (path) => posix.basename(path) === ".git",
+    );
+  } catch {
+    return true;
+  }
+};
+
 export interface ProgramsOff {
   readonly settings: readonly (readonly [string, string])[];
   /** Why some git process might start a program that we cannot switch off; undefined if none can. */
