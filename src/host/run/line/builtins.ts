@@ -94,13 +94,29 @@ const printf = ([format, ...args]: readonly string[]): string => {
   do {
     const before = next;
     spend(readFormat.length);
-    text += readFormat.replaceAll(CONVERSION, (whole, kind, left, zero, width, letter) => {
-      if (kind === "%") return "%";
+    let at = 0;
+    // One by one: a replacement of all would hold every match before the first is paid for.
+    for (const {
+      0: whole,
+      1: kind,
+      2: left = "",
+      3: zero = "",
+      4: width = "",
+      5: letter,
+      index,
+    } of readFormat.matchAll(CONVERSION)) {
+      text += readFormat.slice(at, index);
+      at = index + whole.length;
+      if (kind === "%") {
+        text += "%";
+        continue;
+      }
       if (letter === undefined) throw badPrintf(`${whole} begins no conversion that is known here`);
       const argument = args[next++] ?? "";
       spend(Math.max(argument.length, Number(width)));
-      return convert(argument, left, zero, width, letter);
-    });
+      text += convert(argument, left, zero, width, letter);
+    }
+    text += readFormat.slice(at);
     if (next === before) break;
   } while (next < args.length);
   return text;
