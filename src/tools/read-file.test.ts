@@ -32,7 +32,9 @@ describe("read_file", () => {
     const whole = numbered(2500);
     const app = await openTestApp({ files: { "long.txt": whole } });
     const first = await app.text("read_file", { path: "long.txt" });
-    expect(first).toMatch(/\[more: offset 1000; file has \d+ bytes\]$/);
+    // About 2,000 tokens; who reads on gets more at once.
+    expect(Buffer.byteLength(first)).toBeLessThan(8300);
+    expect(first).toMatch(/\[more: offset \d+; file has \d+ bytes\]$/);
     const parts: string[] = [];
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       const result = await app.ask("read_file", { path: "long.txt", offset });
@@ -43,6 +45,15 @@ describe("read_file", () => {
     }
     expect(parts).toHaveLength(3);
     expect(parts.join("")).toBe(whole);
+  });
+
+  test("REQ-F1: a file of some 4,000 tokens comes whole, and as many lines as were asked for", async () => {
+    const app = await openTestApp({ files: { "a.txt": numbered(1200), "long.txt": numbered(2500) } });
+    expect(await app.text("read_file", { path: "a.txt", limit: 10_000 })).toContain(numbered(1200));
+    const whole = numbered(900);
+    writeFileSync(join(app.root, "b.txt"), whole);
+    expect(await app.text("read_file", { path: "b.txt" })).toContain(whole);
+    expect(await app.text("read_file", { path: "long.txt", limit: 2000 })).toContain(numbered(2000));
   });
 
   test("REQ-T1 REQ-D13: an unchanged file is not paid for twice", async () => {
@@ -75,6 +86,13 @@ describe("read_file", () => {
             : undefined;
     }
     expect(parts.join("")).toBe(whole);
+    const [, , ...goingOn] = parts.map((part) => Buffer.byteLength(part));
+    expect(Math.max(...goingOn)).toBeLessThanOrEqual(8192);
+    writeFileSync(join(app.root, "one.js"), "x".repeat(300_000));
+    const first = await app.text("read_file", { path: "one.js" });
+    expect(first).toMatch(
+      /^x{8192}\n\[more: this line goes on at offset_bytes 8192; file has 300000 bytes\]$/,
+    );
     expect(await app.text("read_file", { path: "min.js", offset: 1 })).toMatch(
       /\n\[more: this line goes on at offset_bytes 65541; file has 150012 bytes\]$/,
     );

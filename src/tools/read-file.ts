@@ -11,6 +11,8 @@ import { defineTool, type Ports } from "./tool.ts";
 const DEFAULT_LINES = 1000;
 /** Keeps one answer near 16k tokens even when lines are long. */
 const MAX_BYTES = 65_536;
+/** A file up to this size comes whole, in some 4,000 tokens; of a longer one, the first page is small. */
+const WHOLE_BYTES = 16 * 1024;
 /** Hashing a whole file stops here: what was asked for does not wait for the rest. */
 const HASH_MS = 500;
 
@@ -56,6 +58,22 @@ const readHandle = async (
       ...(slice.stale ? { stale: true } : {}),
     },
   };
+};
+
+/**
+ * Bytes of a page. Who reads on or says how many lines knows what the file is, and gets large pages; a line that goes on is
+ * hardly ever wanted whole.
+ */
+const pageBytes = async (
+  path: string,
+  { offset, offset_bytes, limit }: HandleRequest,
+  files: Ports["files"],
+  signal: AbortSignal,
+): Promise<number> => {
+  if (offset_bytes !== undefined) return HANDLE_PAGE_BYTES;
+  if (limit !== undefined || offset > 0) return MAX_BYTES;
+  const { size } = await files.stat(path, signal);
+  return size <= WHOLE_BYTES ? WHOLE_BYTES : HANDLE_PAGE_BYTES;
 };
 
 const patternOfFile = (): LlmcError =>
@@ -106,7 +124,7 @@ export const readFile = defineTool({
       offsetLines: offset,
       offsetBytes: offset_bytes,
       maxLines: limit ?? DEFAULT_LINES,
-      maxBytes: MAX_BYTES,
+      maxBytes: await pageBytes(path, { offset, offset_bytes, limit }, files, call.signal),
       surveyMs: HASH_MS,
     };
     const slice = await files.readText(path, request, call.signal);
