@@ -38,7 +38,9 @@ describe("FAIL-J6 FAIL-J9: WebSockets of clients that misbehave", () => {
     socket.pause();
     writeFileSync(join(door.root, "large.txt"), `${"x".repeat(99)}\n`.repeat(2000));
     for (let id = 0; id < 3000 && socket.readyState === socket.OPEN; id++) {
-      socket.send(JSON.stringify({ id, session_id: "s", name: "read_file", args: { path: "large.txt" } }));
+      socket.send(
+        JSON.stringify({ id, session_id: "s", name: "read_file", args: { path: "large.txt", limit: 2000 } }),
+      );
       if (id % 20 === 0) await sleep(20);
     }
     expect((await door.get("/health")).status).toBe(200);
