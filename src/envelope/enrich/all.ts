@@ -16,7 +16,7 @@ export const enrichers: readonly Enricher[] = [grep, cat, find, ls, tree, git, t
 /** Enrichers know programs without the version in their names: python3.11. */
 export const enricherFor = ([program]: Ran["argv"]): Enricher | undefined => {
   const name = baseName(program);
-  const bare = name.replace(/[-.]?\d+(?:\.\d+){0,3}$/, "");
+  const bare = name.replace(/[-.]?\d{1,9}(?:\.\d{1,9}){0,3}$/, "");
   return enrichers.find(({ programs }) => programs.includes(name) || programs.includes(bare));
 };
 

@@ -55,7 +55,7 @@ const HASH_CHARS = 9;
 export const renderCommit = ({ hash, date, author, message }: Commit, isOneAuthor: boolean): string =>
   `${hash.slice(0, HASH_CHARS)} ${date}${isOneAuthor ? "" : ` ${author}`} ${shorten(message[0] ?? "", 160)}`;
 
-const STAT_LINE = /^ (.+?) +\| +(?:(\d+)|Bin)/;
+const STAT_LINE = /^ (.*?\S) +\| +(?:(\d+)|Bin)/;
 
 /** The files of a commit, briefly, from a patch or from `--stat`, `--name-only` and the like. */
 const renderRest = (rest: readonly string[]): string[] => {

@@ -1,16 +1,17 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
 const RESULT = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;/;
-const NEXTEST = /^\s*Summary \[\s*[\d.]+s\] .*\d+ tests? run: /;
+const NEXTEST = /^\s*Summary \[\s*[\d.]+s\] .*\d tests? run: /;
 const BLOCK = /^---- (\S.{0,1000}?) stdout ----$/;
 const NEXTEST_BLOCK = /^\s*--- STD(?:OUT|ERR): +(\S.{0,1000}?) ---$/;
-const PANIC = /panicked at (?:'(.{0,2000})', )?([^\s,]{1,1000}:\d+:\d+):?$/;
+const PANIC = /^panicked at (?:'(.{0,2000})', )?([^\s,]{1,1000}:\d+:\d+):?$/;
 const COMPILE_ERROR = /^error(?:\[E\d{4}\])?: (.{1,2000})$/;
 
 const readPanic = (name: string, body: readonly string[]): TestFailure => {
-  const at = body.findIndex((line) => PANIC.test(line));
-  const panic = at < 0 ? null : PANIC.exec(body[at] ?? "");
+  const panics = body.map((line) => PANIC.exec(line.slice(Math.max(0, line.indexOf("panicked at ")))));
+  const at = panics.findIndex((each) => each !== null);
+  const panic = panics[at] ?? null;
   const location = readLocation(panic?.[2] ?? "");
   const rest = body.slice(at + 1);
   const end = rest.findIndex((line) => /^(?:stack backtrace:|note: )/.test(line));
@@ -57,8 +58,7 @@ const readCompileErrors = (lines: readonly string[]): TestFailure[] =>
   });
 
 /** `cargo test` and `cargo nextest run`; a workspace has several results, which are added up. */
-export const parseCargo: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parseCargo = parserOf((lines) => {
   const results = lines.flatMap((line) => RESULT.exec(line) ?? []);
   const totals = lines.flatMap((line) => {
     const found = RESULT.exec(line);
@@ -78,4 +78,4 @@ export const parseCargo: ParseTests = (output) => {
     failures: [...errors, ...readFailures(lines)],
     notes: totals.length > 1 ? [`${totals.length} test binaries`] : [],
   };
-};
+});

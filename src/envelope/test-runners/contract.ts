@@ -25,3 +25,14 @@ export interface TestReport {
 
 /** Undefined if this is not output of that runner. */
 export type ParseTests = (output: string) => TestReport | undefined;
+
+/** No runner writes a line of its own that is longer; what a test prints may be, and stays whole in the handle. */
+const MAX_LINE_CHARS = 2000;
+
+/** The one way to make a parser: it sees lines of bounded length, whatever a test prints. */
+export const parserOf =
+  (parse: (lines: readonly string[]) => TestReport | undefined): ParseTests =>
+  (output) =>
+    parse(
+      output.split("\n").map((line) => (line.length > MAX_LINE_CHARS ? line.slice(0, MAX_LINE_CHARS) : line)),
+    );

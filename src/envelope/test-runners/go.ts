@@ -1,4 +1,4 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, MAX_FAILURES } from "./message.ts";
 
 interface GoEvent {
@@ -111,8 +111,19 @@ const readText = (lines: readonly string[]) => {
     )
       after.push(lines[++i] ?? "");
     failures.push(readFailure(name, [...(before.get(name) ?? []), ...after]));
+    // Read once: a name that fails again and again must not cost all of its lines each time.
+    before.delete(name);
   }
   return report(tally, failures, lines);
+};
+
+/** An event whose line was cut, because its test printed too much, says nothing. */
+const readEvent = (line: string): GoEvent => {
+  try {
+    return JSON.parse(line) as GoEvent;
+  } catch {
+    return {};
+  }
 };
 
 const readEvents = (lines: readonly string[]) => {
@@ -125,12 +136,7 @@ const readEvents = (lines: readonly string[]) => {
       plain.push(line);
       continue;
     }
-    const {
-      Action: action = "",
-      Package: from = "",
-      Test: test,
-      Output: text = "",
-    } = JSON.parse(line) as GoEvent;
+    const { Action: action = "", Package: from = "", Test: test, Output: text = "" } = readEvent(line);
     const key = `${from} ${test ?? ""}`;
     if (action === "output" || action === "build-output") {
       if (test === undefined) plain.push(text.replace(/\n$/, ""));
@@ -143,14 +149,14 @@ const readEvents = (lines: readonly string[]) => {
       tally[keyOf(action.toUpperCase())]++;
       if (action === "fail" && failures.length < MAX_FAILURES)
         failures.push(readFailure(test, outputs.get(key) ?? []));
+      outputs.delete(key);
     }
   }
   return report(tally, failures, plain);
 };
 
 /** `go test`, plain, `-v` and `-json`. */
-export const parseGo: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parseGo = parserOf((lines) => {
   if (lines.some((line) => line.startsWith('{"') && line.includes('"Action":'))) return readEvents(lines);
   return lines.some((line) => PACKAGE.test(line) || END.test(line)) ? readText(lines) : undefined;
-};
+});

@@ -1,11 +1,11 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, locationIn, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
-const TOTALS = /^Tests: {2,}.*\d+ total/;
+const TOTALS = /^Tests: {2}.*\d total/;
 const FILE = /^(?:FAIL|PASS) {1,2}(\S.{0,1000}?)(?: \([\d.]+ m?s\))?$/;
 const TITLE = /^ {2}● (.{1,2000})$/;
 const LOCATION = /^\s+at (?:.{0,500}\()?([^\s()]{1,1000}:\d+:\d+)\)?$/;
-const SOURCE = /^\s*>?\s*(?:\d+)? \|/;
+const SOURCE = /^\s*(?:>\s*)?(?:\d+ )?(?<= )\|/;
 
 const isOurs = (file: string): boolean => !file.startsWith("node:") && !file.includes("node_modules/");
 
@@ -23,8 +23,7 @@ const readFailure = (file: string, title: string, body: readonly string[]): Test
 };
 
 /** jest; it writes all of it on the error stream, and many failures a second time at the end. */
-export const parseJest: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parseJest = parserOf((lines) => {
   const totals = lines.findLast((line) => TOTALS.test(line));
   const suites = lines.findLast((line) => /^Test Suites: .*total/.test(line));
   if (totals === undefined || suites === undefined) return undefined;
@@ -55,4 +54,4 @@ export const parseJest: ParseTests = (output) => {
     failures: [...failures.values()],
     notes: [`suites: ${suites.replace(/^Test Suites:\s+/, "")}`, time?.replace(/^Time:\s+/, "") ?? ""],
   };
-};
+});

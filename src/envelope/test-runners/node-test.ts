@@ -1,4 +1,4 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, locationIn, MAX_FAILURES, readLocation } from "./message.ts";
 
 /** Both reporters end with the same totals: `ℹ pass 2` and `# pass 2`. */
@@ -41,6 +41,11 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
   const start = lines.findLastIndex((line) => /^✖ failing tests:/.test(line));
   if (start < 0) return [];
   const failures: TestFailure[] = [];
+  const results = new Map<string, number>();
+  for (const [at, line] of lines.entries()) {
+    const title = TITLE.exec(line)?.[1];
+    if (title !== undefined && !results.has(title)) results.set(title, at);
+  }
   for (let i = start + 1; i < lines.length && failures.length < MAX_FAILURES; i++) {
     const at = /^test at (.{1,1000})$/.exec(lines[i] ?? "")?.[1];
     if (at === undefined) continue;
@@ -52,12 +57,11 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
     const location = readLocation(at);
     const frames = body.flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? []);
     const frame = location === undefined ? undefined : locationIn(location.file, frames);
-    const result = lines.findIndex((line) => TITLE.exec(line)?.[1] === title);
     failures.push({
       name: title,
       file: location?.file ?? null,
       line: frame?.line ?? location?.line ?? null,
-      message: causeOf(clipMessage(stack < 0 ? body : body.slice(0, stack)), lines, result),
+      message: causeOf(clipMessage(stack < 0 ? body : body.slice(0, stack)), lines, results.get(title) ?? -1),
     });
     i = end - 1;
   }
@@ -79,7 +83,8 @@ const readTapBlock = (lines: readonly string[], start: number, indent: number) =
   let current: string[] = [];
   for (let i = start; i < Math.min(lines.length, start + MAX_BLOCK_LINES); i++) {
     const text = (lines[i] ?? "").slice(indent);
-    if (text.startsWith("...")) break;
+    // A block that was never ended stops at the next result.
+    if (text.startsWith("...") || /^ {0,400}not ok /.test(lines[i] ?? "")) break;
     const [, key, value = ""] = /^(\w{1,40}):(.*)$/.exec(text) ?? [];
     if (key === undefined) current.push(text);
     else {
@@ -118,8 +123,7 @@ const readTap = (lines: readonly string[]): TestFailure[] => {
 };
 
 /** `node --test`, spec and TAP. */
-export const parseNodeTest: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parseNodeTest = parserOf((lines) => {
   const passed = totalOf(lines, "pass");
   const failed = totalOf(lines, "fail");
   if (passed === undefined || failed === undefined || totalOf(lines, "tests") === undefined) return undefined;
@@ -138,4 +142,4 @@ export const parseNodeTest: ParseTests = (output) => {
       duration === undefined ? "" : `${Math.round(duration)}ms`,
     ],
   };
-};
+});

@@ -1,4 +1,4 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, type Location, locationIn, MAX_FAILURES, numberBefore } from "./message.ts";
 
 const TOTALS =
@@ -9,6 +9,9 @@ const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
 const LOCATION =
   /^([^\s:][^:]{0,500}):(\d{1,9}):(?: ?$| in | [\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
 const NATIVE_LOCATION = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
+
+/** Names of the summary that are read: each is compared with every block. */
+const MAX_NAMED = 2 * MAX_FAILURES;
 
 interface Block {
   readonly heading: string;
@@ -46,7 +49,8 @@ const readSections = (lines: readonly string[]) => {
     if (heading !== undefined) blocks.push({ heading, lines: [] });
     else if (isDetail) blocks.at(-1)?.lines.push(line);
     const summary = isDetail ? undefined : SUMMARY.exec(line)?.[2];
-    if (summary !== undefined && (section === "short test summary info" || section === "")) {
+    const isSummary = section === "short test summary info" || section === "";
+    if (summary !== undefined && isSummary && named.length < MAX_NAMED) {
       const dash = summary.indexOf(" - ");
       const id = dash < 0 ? summary : summary.slice(0, dash);
       // Progress of -v is `path::test FAILED`, so a line that begins with the word is the summary's.
@@ -92,8 +96,7 @@ const readBlock = ({ heading, lines }: Block, left: string[]): TestFailure => {
 };
 
 /** pytest, with any kind of traceback. */
-export const parsePytest: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parsePytest = parserOf((lines) => {
   const totals = lines.findLast((line) => TOTALS.test(line));
   if (totals === undefined) return undefined;
   const { blocks, named } = readSections(lines);
@@ -121,4 +124,4 @@ export const parsePytest: ParseTests = (output) => {
       /in ([\d.]+s)/.exec(totals)?.[1] ?? "",
     ],
   };
-};
+});

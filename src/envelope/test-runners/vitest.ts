@@ -1,12 +1,12 @@
-import type { ParseTests, TestFailure } from "./contract.ts";
+import { parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, locationIn, MAX_FAILURES, numberBefore, readLocation } from "./message.ts";
 
-const TOTALS = /^\s*Tests\s+(?=.*\d)(?:\d+ \w+|no tests)/;
+const TOTALS = /^\s*Tests\s+(?:\d+ \w|no tests.*\d)/;
 const FAIL = /^\s*FAIL\s{1,4}(\S.{0,2000})$/;
 const LOCATION = /^\s*❯ (?:.{0,500}\s)?\(?([^\s()]{1,1000}:\d+:\d+)\)?$/;
 /** Rules between failures, and lines of source with their numbers. */
 const RULE = /^⎯{5,}/;
-const SOURCE = /^\s*(?:\d+)?\s*\|/;
+const SOURCE = /^\s*(?:\d+\s*)?\|/;
 
 /** Of one failure, what is read at most. */
 const MAX_BODY_LINES = 200;
@@ -49,8 +49,7 @@ const readFailures = (lines: readonly string[]): TestFailure[] => {
 };
 
 /** vitest, default and verbose reporters; failures come on the error stream. */
-export const parseVitest: ParseTests = (output) => {
-  const lines = output.split("\n").map((line) => (line.length > 4000 ? line.slice(0, 4000) : line));
+export const parseVitest = parserOf((lines) => {
   const totals = lines.findLast((line) => TOTALS.test(line));
   const files = lines.findLast((line) => /^\s*Test Files\s+\d/.test(line));
   if (files === undefined) return undefined;
@@ -70,4 +69,4 @@ export const parseVitest: ParseTests = (output) => {
     failures: readFailures(lines),
     notes: [`files: ${files.replace(/^\s*Test Files\s+/, "")}`, duration?.[1] ?? ""],
   };
-};
+});
