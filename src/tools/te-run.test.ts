@@ -111,7 +111,7 @@ describe("a client's te", () => {
       "zebra",
     );
     expect(await app.text("run_cmd", { command: "te --list-handles" })).toContain(id);
-    expect(await app.text("run_cmd", { command: "te --stats" })).toMatch(/^1 commands[\s\S]*test \/ none/);
+    expect(await app.text("run_cmd", { command: "te --stats" })).toMatch(/^1 command,[\s\S]*test \/ none/);
     expect(await app.text("run_cmd", { command: "te --help" })).toContain("te --handle ID");
     const json = JSON.parse(await app.text("run_cmd", { command: "te --json wc -l big.txt" }));
     expect(json).toMatchObject({ stdout: "4999 big.txt\n", exit_code: 0 });
