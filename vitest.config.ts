@@ -83,6 +83,7 @@ const OWN_PROCESS = [
  */
 const TIMING = [
   "src/core/call.test.ts",
+  "src/envelope/linear-time.test.ts",
   "src/host/search/ripgrep.test.ts",
   "src/host/search/search.test.ts",
   "src/host/state/locks/locks.test.ts",
