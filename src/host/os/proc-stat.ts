@@ -35,10 +35,13 @@ export const parseProcStat = (text: string): ProcStat | undefined => {
   };
 };
 
-/** Undefined if there is no such process, or no `/proc`. */
+/**
+ * Undefined if there is no such process, or no `/proc`. As UTF-8, which Node reads without a buffer per file: a look at
+ * all processes would otherwise take a megabyte, and a garbage collection after a few dozen commands.
+ */
 export const readProcStat = (pid: number): ProcStat | undefined => {
   try {
-    return parseProcStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    return parseProcStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ export interface Owner {
 
 const tryRead = (path: string): string | undefined => {
   try {
-    return readFileSync(path, "latin1");
+    return readFileSync(path, "utf8");
   } catch {
     return undefined;
   }

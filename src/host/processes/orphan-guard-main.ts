@@ -12,5 +12,5 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 // The other end was closed: by the server, with an empty list, or by its death.
 await Promise.all(
-  [...trees.values()].map((order) => killUntilGone(() => findTree(order.pid, !isAlive(order), order.mark))),
+  [...trees.values()].map((order) => killUntilGone(() => findTree(order, !isAlive(order), order.mark))),
 );

@@ -19,7 +19,7 @@ const READ: Readonly<Record<string, string>> = { x64: "0", arm64: "63" };
 export const isReadingInput = (pid: number): boolean => {
   try {
     // The number of the call and its arguments in hexadecimal, see proc(5).
-    const [call, descriptor] = readFileSync(`/proc/${pid}/syscall`, "latin1").split(" ");
+    const [call, descriptor] = readFileSync(`/proc/${pid}/syscall`, "utf8").split(" ");
     return call === READ[process.arch] && descriptor === "0x0";
   } catch {
     return false;

@@ -17,7 +17,7 @@ export const mountOf = (fd: number): string | undefined => {
 };
 
 const ownMounts = (): Set<string> =>
-  new Set(readFileSync("/proc/self/mountinfo", "latin1").match(/^\d+/gm) ?? []);
+  new Set(readFileSync("/proc/self/mountinfo", "utf8").match(/^\d+/gm) ?? []);
 
 /**
  * Whether a mount is one that this process sees. A link through `/proc/PID/root` or `/proc/PID/cwd` can reach files of

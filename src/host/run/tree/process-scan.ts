@@ -11,7 +11,7 @@ export interface ProcessKey {
 
 const readProc = (pid: number, name: string): string => {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, "latin1");
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {
     return "";
   }
@@ -42,17 +42,18 @@ const carries = (pid: number, { id, realtimeLimit }: TreeMark): boolean =>
 
 /**
  * Living processes of the tree that started with `root`: its descendants, its group and session, and those
- * that carry the mark. Never the caller, whatever the mark says.
+ * that carry the mark. Never the caller, nor what is older than the root, whatever the mark says.
  */
 export const findTree = (
-  root: number,
+  { pid: root, startedAt }: ProcessKey,
   rootHasEnded: boolean,
   mark: TreeMark | undefined,
 ): readonly ProcessKey[] => {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => readProcStat(Number(name)) ?? [])
-    .filter((stat) => stat.pid !== process.pid && stat.parent !== KERNEL_THREADS && !hasEnded(stat));
+    .filter((stat) => stat.pid !== process.pid && stat.parent !== KERNEL_THREADS && !hasEnded(stat))
+    .filter((stat) => Number(stat.startedAt) >= Number(startedAt));
   // An id stays reserved while a group or session bears it: seen again after the end, it belongs to another process.
   const isReused = rootHasEnded && all.some(({ pid }) => pid === root);
   const found = new Set<number>();

@@ -3,6 +3,7 @@ import { closeSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { readProcStat } from "../../os/proc-stat.ts";
 import { openInputPipe, openPipe } from "./pipe.ts";
 import {
   findTree,
@@ -83,6 +84,8 @@ export class ProcessTree {
   wasUnready = false;
   readonly #launch: Launch;
   readonly #report: Output | undefined;
+  /** Of the launcher, in clock ticks since boot. */
+  readonly #startedAt: string;
   #init: ProcessKey | "gone" | undefined;
   #ending: Promise<void> | undefined;
   readonly #release: Socket | undefined;
@@ -107,6 +110,7 @@ export class ProcessTree {
         detached: launch.ownSession !== true,
         stdio: [...stdio, launch.input ?? "ignore", reportEnd ?? "ignore", holdEnd ?? "ignore"],
       });
+      this.#startedAt = readProcStat(this.child.pid ?? 0)?.startedAt ?? "0";
       pipe?.reader.on("data", () => this.#readReport());
     } catch (thrown) {
       this.close();
@@ -192,7 +196,9 @@ export class ProcessTree {
   find(): readonly ProcessKey[] {
     const { pid } = this.child;
     // A command that never started has no processes; to the kernel, pid 0 means a process group.
-    return pid === undefined ? [] : findTree(pid, this.hasExited, this.#launch.mark);
+    return pid === undefined
+      ? []
+      : findTree({ pid, startedAt: this.#startedAt }, this.hasExited, this.#launch.mark);
   }
 
   /** Sent to the command's processes, not to its launcher, whose end would kill all of them at once. */

@@ -10,7 +10,7 @@ const TMPFS = 0x01021994;
 /** Memory that is a process's own, or shared memory that it has touched, in bytes; 0 where it has gone. */
 const memoryOf = (pid: number): number => {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const kib = (name: string): number =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
     return (kib("RssAnon") + kib("RssShmem")) * 1024;
@@ -21,7 +21,7 @@ const memoryOf = (pid: number): number => {
 
 const threadsOf = (pid: number): number => {
   try {
-    return Number(/^Threads:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? 1);
+    return Number(/^Threads:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 1);
   } catch {
     return 0;
   }
