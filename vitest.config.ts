@@ -160,6 +160,7 @@ export default defineConfig({
                   ...userFolders("ordinary"),
                   NODE_COMPILE_CACHE: ordinaryCache,
                   LLMC_TEST_FOREIGN_WORKSPACE: foreignWorkspace,
+                  LLMC_TEST_REPEATED: "1",
                 },
                 setupFiles: ["test/ordinary-user.ts"],
                 isolate: false,

@@ -7,6 +7,7 @@ import type { CommandOutcome, CommandRunner } from "../../src/host/run/contract.
 import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "../../src/host/run/tiers/contract.ts";
 import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
+import { isLong, isRepeated, someOf } from "../rounds.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 /** One way to hold commands, forced, as if the machine had no better one. */
@@ -60,6 +61,19 @@ export const settings: readonly Setting[] = (
   .map(({ setting }) => setting);
 
 export const sandboxes = settings.filter(({ tier }) => tier !== "plain");
+
+/** For rules about git: an old kernel differs in what the filter does, which none of them depends on. */
+export const gitSettings = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+
+/**
+ * What llmc judges before it starts a command hardly depends on the tier and the user. The strongest tier has all cases;
+ * the others, and every tier as an ordinary user, have some of them, and all in the long form.
+ */
+export const casesIn = <Case>(setting: Setting, cases: readonly Case[]): readonly Case[] => {
+  const place = settings.indexOf(setting);
+  if (isLong || (place === 0 && !isRepeated)) return cases;
+  return someOf(cases, place);
+};
 
 export interface RunOutput extends CommandOutcome {
   readonly stdout: Buffer;

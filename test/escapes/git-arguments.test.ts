@@ -2,50 +2,45 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+import { templateOf } from "./template.ts";
 
 const SECRET = "TOKEN=very-secret";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
 
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({
-    "file.txt": "one\n",
-    "sub/file.txt": "one\n",
-    ".env": `${SECRET}\n`,
-    "tools/hooks/pre-commit": "#!/bin/sh\n",
-  });
-  git(workspace.root, "init", "-q", "-b", "main", ".");
-  git(workspace.root, "add", "file.txt", "sub/file.txt", "tools");
-  git(workspace.root, "commit", "-qm", "one");
-  return workspace;
-};
+const repository = templateOf((root) => {
+  for (const folder of ["sub", "tools/hooks"]) mkdirSync(join(root, folder), { recursive: true });
+  for (const name of ["file.txt", "sub/file.txt"]) writeFileSync(join(root, name), "one\n");
+  writeFileSync(join(root, ".env"), `${SECRET}\n`);
+  writeFileSync(join(root, "tools/hooks/pre-commit"), "#!/bin/sh\n");
+  git(root, "init", "-q", "-b", "main", ".");
+  git(root, "add", "file.txt", "sub/file.txt", "tools");
+  git(root, "commit", "-qm", "one");
+});
 
-const tools = (setting: (typeof settings)[number], root: string) =>
+const tools = (setting: Setting, root: string) =>
   commandTools(setting, root, { allowlist: ["git", "rg"], powers: ["git:write"], denylist: ["**/.env"] });
 
-describe.each(tiers)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setting) => {
-  test.each([
-    "git log -1 --format=x --output=.git/config",
-    "git log -1 --format=x --output .git/hooks/pre-commit",
-    "git log -1 --format=x --outp=tools/hooks/pre-commit",
-    "git diff --output=tools/hooks/pre-commit HEAD",
-    "git shortlog --group=format:# --format=x --output=.git/config HEAD",
-    "git rev-list --output=file.txt HEAD",
-    "git -C sub show --output=../.git/info/attributes HEAD",
-    "git format-patch -1 --output=.git/x",
-    "git format-patch -1 -o.git/hooks",
-    "git merge-file .git/config file.txt sub/file.txt",
-    "git bundle create .git/config HEAD",
-    "git read-tree --index-output=.git/config HEAD",
-  ])("%s is refused, and nothing is written", async (line) => {
+describe.each(gitSettings)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setting) => {
+  test.each(
+    casesIn(setting, [
+      "git log -1 --format=x --output=.git/config",
+      "git log -1 --format=x --output .git/hooks/pre-commit",
+      "git log -1 --format=x --outp=tools/hooks/pre-commit",
+      "git diff --output=tools/hooks/pre-commit HEAD",
+      "git shortlog --group=format:# --format=x --output=.git/config HEAD",
+      "git rev-list --output=file.txt HEAD",
+      "git -C sub show --output=../.git/info/attributes HEAD",
+      "git format-patch -1 --output=.git/x",
+      "git format-patch -1 -o.git/hooks",
+      "git merge-file .git/config file.txt sub/file.txt",
+      "git bundle create .git/config HEAD",
+      "git read-tree --index-output=.git/config HEAD",
+    ]),
+  )("%s is refused, and nothing is written", async (line) => {
     await using workspace = await repository();
     const before = git(workspace.root, "status", "--porcelain");
     const config = readFileSync(join(workspace.root, ".git/config"), "utf8");
@@ -55,12 +50,14 @@ describe.each(tiers)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setti
     expect(git(workspace.root, "status", "--porcelain")).toBe(before);
   });
 
-  test.each([
-    ["rg --trace -nf.env a", "."],
-    ["rg -nnnnf.env a", "."],
-    ["git blame --contents .env file.txt", "sub"],
-    ["git -C sub blame --contents .env file.txt", "."],
-  ])("%s in %s shows no secret", async (line, cwd) => {
+  test.each(
+    casesIn(setting, [
+      ["rg --trace -nf.env a", "."],
+      ["rg -nnnnf.env a", "."],
+      ["git blame --contents .env file.txt", "sub"],
+      ["git -C sub blame --contents .env file.txt", "."],
+    ] as const),
+  )("%s in %s shows no secret", async (line, cwd) => {
     await using workspace = await repository();
     await using commands = tools(setting, workspace.root);
     await expect(commands.use("run_cmd", line, cwd)).rejects.toThrow("is on the denylist");

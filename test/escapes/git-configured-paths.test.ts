@@ -11,46 +11,45 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+import { templateOf } from "./template.ts";
 
 const SECRET = "TOKEN=very-secret";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
 
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "file.txt": "one\n", "sub/.env": `${SECRET}\n` });
-  git(workspace.root, "init", "-q", "-b", "main", ".");
-  git(workspace.root, "add", "file.txt");
-  git(workspace.root, "commit", "-qm", "one");
-  return workspace;
-};
+const repository = templateOf((root) => {
+  mkdirSync(join(root, "sub"));
+  writeFileSync(join(root, "file.txt"), "one\n");
+  writeFileSync(join(root, "sub/.env"), `${SECRET}\n`);
+  git(root, "init", "-q", "-b", "main", ".");
+  git(root, "add", "file.txt");
+  git(root, "commit", "-qm", "one");
+});
 
-const tools = (setting: (typeof settings)[number], root: string) =>
+const tools = (setting: Setting, root: string) =>
   commandTools(setting, root, { allowlist: ["git"], powers: ["git:write"], denylist: ["**/.env"] });
 
-describe.each(tiers)("FAIL-J3 FAIL-J4 files that a git configuration names in $name", (setting) => {
+describe.each(gitSettings)("FAIL-J3 FAIL-J4 files that a git configuration names in $name", (setting) => {
   const isPlain = setting.tier === "plain";
 
-  test.each([
-    ["blame.ignoreRevsFile", "sub/.env", "git blame file.txt"],
-    ["blame.ignoreRevsFile", "link", "git blame file.txt"],
-    ["blame.ignoreRevsFile", "OUTSIDE", "git blame file.txt"],
-    ["blame.ignoreRevsFile", "~root/.profile", "git blame file.txt"],
-    ["fsck.skipList", "sub/.env", "git fsck"],
-    ["mailmap.file", "sub/.env", "git log"],
-    ["core.excludesFile", "sub/.env", "git status"],
-    ["core.attributesFile", "../sub/.env", "git status"],
-    ["commit.template", "../sub/.env", "git log"],
-    ["format.signatureFile", ":(optional)sub/.env", "git log"],
-    ["some.laterKey", "OUTSIDE", "git log"],
-  ])("%s = %s shows nothing", async (key, value, line) => {
+  test.each(
+    casesIn(setting, [
+      ["blame.ignoreRevsFile", "sub/.env", "git blame file.txt"],
+      ["blame.ignoreRevsFile", "link", "git blame file.txt"],
+      ["blame.ignoreRevsFile", "OUTSIDE", "git blame file.txt"],
+      ["blame.ignoreRevsFile", "~root/.profile", "git blame file.txt"],
+      ["fsck.skipList", "sub/.env", "git fsck"],
+      ["mailmap.file", "sub/.env", "git log"],
+      ["core.excludesFile", "sub/.env", "git status"],
+      ["core.attributesFile", "../sub/.env", "git status"],
+      ["commit.template", "../sub/.env", "git log"],
+      ["format.signatureFile", ":(optional)sub/.env", "git log"],
+      ["some.laterKey", "OUTSIDE", "git log"],
+    ] as const),
+  )("%s = %s shows nothing", async (key, value, line) => {
     await using workspace = await repository();
     const outside = mkdtempSync(join(tmpdir(), "llmc-outside-"));
     try {
@@ -67,19 +66,22 @@ describe.each(tiers)("FAIL-J3 FAIL-J4 files that a git configuration names in $n
   });
 
   test.each(
-    [
-      "packed-refs",
-      "shallow",
-      "info/grafts",
-      "info/exclude",
-      "refs/heads/evil",
-      "objects/info/alternates",
-    ].flatMap(
-      (name) =>
-        [
-          [name, symlinkSync],
-          [name, linkSync],
-        ] as const,
+    casesIn(
+      setting,
+      [
+        "packed-refs",
+        "shallow",
+        "info/grafts",
+        "info/exclude",
+        "refs/heads/evil",
+        "objects/info/alternates",
+      ].flatMap(
+        (name) =>
+          [
+            [name, symlinkSync],
+            [name, linkSync],
+          ] as const,
+      ),
     ),
   )("a withheld file as .git/%s shows nothing", async (name, link) => {
     await using workspace = await repository();

@@ -13,37 +13,48 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
+import { templateOf } from "./template.ts";
 import { writesOptions } from "./write-port.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
 
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "file.txt": "one\n" });
-  git(workspace.root, "init", "-q", "-b", "main", ".");
-  git(workspace.root, "add", "file.txt");
-  git(workspace.root, "commit", "-qm", "one");
-  return workspace;
+const startRepository = (root: string): void => {
+  writeFileSync(join(root, "file.txt"), "one\n");
+  git(root, "init", "-q", "-b", "main", ".");
+  git(root, "add", "file.txt");
+  git(root, "commit", "-qm", "one");
 };
+
+const repository = templateOf(startRepository);
 
 const put = (root: string, path: string, text: string): void => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 };
 
-const tools = (setting: (typeof settings)[number], root: string, powers: readonly string[] = ["git:write"]) =>
+const tools = (setting: Setting, root: string, powers: readonly string[] = ["git:write"]) =>
   commandTools(setting, root, {
     allowlist: ["git", "python3", "cat"],
     powers,
     denylist: ["**/.env", "**/.ssh/**"],
   });
+
+/** Beside it, what a linked work tree keeps, and the first half of a repository that somebody else brought. */
+const withOthers = templateOf((root) => {
+  startRepository(root);
+  git(root, "init", "-q", "--bare", "bare.git");
+  for (const [name, text] of [
+    ["tree/admin/HEAD", "ref: refs/heads/x"],
+    ["tree/admin/commondir", "../../.git"],
+    ["half/HEAD", "ref: refs/heads/x"],
+    ["sub/x", ""],
+    ["new/x", ""],
+  ] as const)
+    put(root, name, text);
+});
 
 describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever it is called", () => {
   test.each([
@@ -70,17 +81,7 @@ describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever 
     "half/refs/heads/main",
     "half/commondir",
   ])("%s", async (path) => {
-    await using workspace = await repository();
-    git(workspace.root, "init", "-q", "--bare", "bare.git");
-    // What a linked work tree keeps, and the first half of a repository that somebody else brought.
-    for (const [name, text] of [
-      ["tree/admin/HEAD", "ref: refs/heads/x"],
-      ["tree/admin/commondir", "../../.git"],
-      ["half/HEAD", "ref: refs/heads/x"],
-      ["sub/x", ""],
-      ["new/x", ""],
-    ] as const)
-      put(workspace.root, name, text);
+    await using workspace = await withOthers();
     const writes = createFileWrites(writesOptions(workspace.root));
     const before = existsSync(join(workspace.root, path))
       ? readFileSync(join(workspace.root, path))
@@ -120,17 +121,19 @@ describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever 
 const MARK = "llmc-was-here";
 const fire = (root: string): string => `touch ${join(root, MARK)}`;
 
-describe.each(tiers)("REQ-D24 FAIL-J3 git runs no programs of a repository in $name", (setting) => {
-  test.each([
-    ["fsmonitor", ["core.fsmonitor"], "git status"],
-    ["an external diff", ["diff.external"], "git diff"],
-    ["a diff driver", ["diff.x.command", "diff.x.textconv"], "git diff"],
-    ["a clean filter", ["filter.x.clean", "filter.x.process"], "git status"],
-    ["a filter while adding", ["filter.x.clean", "filter.x.process"], "git add file.txt"],
-    ["hooks elsewhere", ["core.hooksPath"], "git commit --allow-empty -m two"],
-    ["a signing program", ["gpg.program", "commit.gpgSign"], "git commit --allow-empty -m two"],
-    ["a pager and an editor", ["core.pager", "core.editor"], "git log"],
-  ] as const)("%s", async (name, keys, line) => {
+describe.each(gitSettings)("REQ-D24 FAIL-J3 git runs no programs of a repository in $name", (setting) => {
+  test.each(
+    casesIn(setting, [
+      ["fsmonitor", ["core.fsmonitor"], "git status"],
+      ["an external diff", ["diff.external"], "git diff"],
+      ["a diff driver", ["diff.x.command", "diff.x.textconv"], "git diff"],
+      ["a clean filter", ["filter.x.clean", "filter.x.process"], "git status"],
+      ["a filter while adding", ["filter.x.clean", "filter.x.process"], "git add file.txt"],
+      ["hooks elsewhere", ["core.hooksPath"], "git commit --allow-empty -m two"],
+      ["a signing program", ["gpg.program", "commit.gpgSign"], "git commit --allow-empty -m two"],
+      ["a pager and an editor", ["core.pager", "core.editor"], "git log"],
+    ] as const),
+  )("%s", async (name, keys, line) => {
     await using workspace = await repository();
     put(workspace.root, ".git/info/attributes", "* filter=x diff=x\n");
     put(workspace.root, "hooks/pre-commit", `#!/bin/sh\n${fire(workspace.root)}\n`);
@@ -148,10 +151,12 @@ describe.each(tiers)("REQ-D24 FAIL-J3 git runs no programs of a repository in $n
     expect(existsSync(join(workspace.root, MARK)), name).toBe(false);
   });
 
-  test.each([
-    ["a filter without a name", '[filter ""]\n\tclean = FIRE\n', "* filter=\n"],
-    ["a filter whose name is not UTF-8", '[filter "\xff"]\n\tclean = FIRE\n', "* filter=\xff\n"],
-  ])("%s", async (name, config, attributes) => {
+  test.each(
+    casesIn(setting, [
+      ["a filter without a name", '[filter ""]\n\tclean = FIRE\n', "* filter=\n"],
+      ["a filter whose name is not UTF-8", '[filter "\xff"]\n\tclean = FIRE\n', "* filter=\xff\n"],
+    ] as const),
+  )("%s", async (name, config, attributes) => {
     await using workspace = await repository();
     const bytes = (text: string): Buffer => Buffer.from(text.replace("FIRE", fire(workspace.root)), "latin1");
     appendFileSync(join(workspace.root, ".git/config"), bytes(config));
@@ -191,7 +196,7 @@ describe.each(tiers)("REQ-D24 FAIL-J3 git runs no programs of a repository in $n
     expect(git(join(workspace.root, "linked"), "log", "-1", "--format=%s")).toBe("three\n");
   });
 
-  test.each(["commondir", "gitdir file", "alternates", "work tree", "include", "link"])(
+  test.each(casesIn(setting, ["commondir", "gitdir file", "alternates", "work tree", "include", "link"]))(
     "FAIL-J3 a repository that points outside is refused with the reason: %s",
     async (what) => {
       await using workspace = await repository();

@@ -3,36 +3,32 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { createWorkspace } from "../workspace.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+import { templateOf } from "./template.ts";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" });
 
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "file.txt": "one\n" });
-  git(workspace.root, "init", "-q", "-b", "main", ".");
-  git(workspace.root, "add", "file.txt");
-  git(workspace.root, "commit", "-qm", "one");
-  return workspace;
-};
+const repository = templateOf((root) => {
+  writeFileSync(join(root, "file.txt"), "one\n");
+  git(root, "init", "-q", "-b", "main", ".");
+  git(root, "add", "file.txt");
+  git(root, "commit", "-qm", "one");
+});
 
 const MARK = "llmc-was-here";
 const fire = (root: string): string => `touch ${join(root, MARK)}`;
 
-const tools = (setting: (typeof settings)[number], root: string, powers: readonly string[] = ["git:write"]) =>
+const tools = (setting: Setting, root: string, powers: readonly string[] = ["git:write"]) =>
   commandTools(setting, root, {
     allowlist: ["git", "python3", "cat"],
     powers,
     denylist: ["**/.env", "**/.ssh/**"],
   });
 
-describe.each(tiers.filter(({ tier }) => tier !== "plain"))(
+describe.each(gitSettings.filter(({ tier }) => tier !== "plain"))(
   "FAIL-J3 FAIL-J5 what a hostile program leaves behind in $name",
   (setting) => {
     const PLANT = `
@@ -52,7 +48,7 @@ os.makedirs("work/c"); os.symlink("../a/.git", "work/c/.git")
 repository("work/plain/.git", "")
 `;
 
-    test.each(["run_cmd", "linux_proc_start"] as const)(
+    test.each(casesIn(setting, ["run_cmd", "linux_proc_start"] as const))(
       "%s: new repositories that run something are set aside, plain ones stay",
       async (tool) => {
         await using workspace = await repository();
@@ -110,8 +106,8 @@ for folder, _, names in os.walk("."):
   },
 );
 
-describe.each(tiers)("FAIL-J4 secrets and git in $name", (setting) => {
-  test.each(["missing", "garbage", "forged", "a FIFO", "modified"])(
+describe.each(gitSettings)("FAIL-J4 secrets and git in $name", (setting) => {
+  test.each(casesIn(setting, ["missing", "forged", "modified", "garbage", "a FIFO"]))(
     "an index that is %s makes no secret readable",
     async (what) => {
       await using workspace = await repository();

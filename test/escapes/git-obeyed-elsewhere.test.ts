@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, sandboxes } from "./command-stand.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { writesOptions } from "./write-port.ts";
 
@@ -174,46 +174,49 @@ const useGit = (root: string): void => {
     }
 };
 
-const tools = (setting: (typeof sandboxes)[number], root: string, powers: readonly string[] = []) =>
+const tools = (setting: Setting, root: string, powers: readonly string[] = []) =>
   commandTools(setting, root, { allowlist: ["git", "python3"], powers, denylist: [] });
 
-describe.each(sandboxes)("FAIL-J3 what git obeys elsewhere stays in $name", (setting) => {
-  test.each(CASES)("$name", async ({ target, plant, isLinked }) => {
-    await withOutside(async (outside) => {
-      await using workspace = await createWorkspace({ "attack.py": ATTACK });
-      if (isLinked === true) {
-        put(outside, "file", "");
-        start(outside);
-        rmSync(workspace.root, { recursive: true });
-        git(outside, "worktree", "add", "-q", workspace.root, "-b", "linked");
-        put(workspace.root, "attack.py", ATTACK);
-      } else start(workspace.root);
-      plant(workspace.root, outside);
-      await using commands = tools(setting, workspace.root);
-      await commands.use("run_cmd", `python3 attack.py ${target}`);
-      useGit(workspace.root);
-      expect(existsSync(join(workspace.root, MARK))).toBe(false);
+describe.each(gitSettings.filter(({ tier }) => tier !== "plain"))(
+  "FAIL-J3 what git obeys elsewhere stays in $name",
+  (setting) => {
+    test.each(casesIn(setting, CASES))("$name", async ({ target, plant, isLinked }) => {
+      await withOutside(async (outside) => {
+        await using workspace = await createWorkspace({ "attack.py": ATTACK });
+        if (isLinked === true) {
+          put(outside, "file", "");
+          start(outside);
+          rmSync(workspace.root, { recursive: true });
+          git(outside, "worktree", "add", "-q", workspace.root, "-b", "linked");
+          put(workspace.root, "attack.py", ATTACK);
+        } else start(workspace.root);
+        plant(workspace.root, outside);
+        await using commands = tools(setting, workspace.root);
+        await commands.use("run_cmd", `python3 attack.py ${target}`);
+        useGit(workspace.root);
+        expect(existsSync(join(workspace.root, MARK))).toBe(false);
+      });
     });
-  });
 
-  test.each(["tools/hooks", ".git/own-hooks", ".git/hooks"])(
-    "git that may write does not write hooks in %s",
-    async (folder) => {
-      await using workspace = await createWorkspace({ "file.txt": "one\n" });
-      start(workspace.root);
-      hook(workspace.root, `${folder}/pre-commit`);
-      git(workspace.root, "config", "core.hooksPath", folder);
-      await using commands = tools(setting, workspace.root, ["git:write"]);
-      for (const name of ["pre-commit", "post-commit"])
-        await commands.use("run_cmd", `git log --output=${folder}/${name}`).catch(() => {});
-      expect(readFileSync(join(workspace.root, folder, "pre-commit"), "utf8")).toBe(PROGRAM);
-      expect(existsSync(join(workspace.root, folder, "post-commit"))).toBe(false);
-      appendFileSync(join(workspace.root, "file.txt"), "two\n");
-      expect(await commands.use("run_cmd", "git add file.txt")).toContain('"exit_code":0');
-      expect(await commands.use("run_cmd", "git commit -m two")).toContain('"exit_code":0');
-    },
-  );
-});
+    test.each(casesIn(setting, ["tools/hooks", ".git/own-hooks", ".git/hooks"]))(
+      "git that may write does not write hooks in %s",
+      async (folder) => {
+        await using workspace = await createWorkspace({ "file.txt": "one\n" });
+        start(workspace.root);
+        hook(workspace.root, `${folder}/pre-commit`);
+        git(workspace.root, "config", "core.hooksPath", folder);
+        await using commands = tools(setting, workspace.root, ["git:write"]);
+        for (const name of ["pre-commit", "post-commit"])
+          await commands.use("run_cmd", `git log --output=${folder}/${name}`).catch(() => {});
+        expect(readFileSync(join(workspace.root, folder, "pre-commit"), "utf8")).toBe(PROGRAM);
+        expect(existsSync(join(workspace.root, folder, "post-commit"))).toBe(false);
+        appendFileSync(join(workspace.root, "file.txt"), "two\n");
+        expect(await commands.use("run_cmd", "git add file.txt")).toContain('"exit_code":0');
+        expect(await commands.use("run_cmd", "git commit -m two")).toContain('"exit_code":0');
+      },
+    );
+  },
+);
 
 describe("FAIL-J3 file tools do not write what git includes", () => {
   const repository = async (plant: (root: string) => void): Promise<Workspace> => {

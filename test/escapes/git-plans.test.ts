@@ -5,13 +5,10 @@ import { describe, expect, test } from "vitest";
 import { takeOwnState, undoOwnChanges } from "../../src/host/run/git/own-changes.ts";
 import { plansProgram } from "../../src/host/run/git/plans.ts";
 import { quarantineInRoots } from "../../src/host/run/scan/new-findings.ts";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { someIfRepeated } from "../rounds.ts";
+import { casesIn, GIT, gitSettings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+import { templateOf } from "./template.ts";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=A'da !", "-c", "user.email=a@b", ...args], {
@@ -35,9 +32,8 @@ const put = (path: string, text: string): void => {
 };
 
 /** Branches of several commits that contradict each other. */
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "file.txt": "one\n" });
-  const { root } = workspace;
+const repository = templateOf((root) => {
+  writeFileSync(join(root, "file.txt"), "one\n");
   const commit = (text: string): void => {
     writeFileSync(join(root, "file.txt"), `${text}\n`);
     git(root, "commit", "-qam", `${text}: exec touch x`);
@@ -49,24 +45,25 @@ const repository = async (): Promise<Workspace> => {
   for (const text of ["a", "b", "c"]) commit(text);
   git(root, "checkout", "-q", "main");
   for (const text of ["x", "y"]) commit(text);
-  return workspace;
-};
+});
 
 const PLANS = ["rebase-merge", "rebase-apply", "sequencer"];
 
 describe("REQ-D24 FAIL-J3 what git goes on with", () => {
-  test.each<readonly [string, readonly string[]]>([
-    ["rebase-merge", ["rebase", "--autostash", "side"]],
-    ["rebase-merge", ["rebase", "-i", "--rebase-merges", "--update-refs", "--signoff", "HEAD~1"]],
-    ["rebase-merge", ["rebase", "-s", "ort", "-X", "patience", "side"]],
-    ["rebase-apply", ["rebase", "--apply", "--whitespace=fix", "-C1", "side"]],
-    [
-      "sequencer",
-      ["cherry-pick", "-x", "--signoff", "--strategy=ort", "-Xpatience", "side~2", "side~1", "side"],
-    ],
-    ["sequencer", ["revert", "--no-edit", "HEAD~1", "HEAD"]],
-    ["rebase-apply", ["am", "-3", "--directory=sub", "0001.patch"]],
-  ])("of git's own making, in %s by git %j, stays", async (folder, args) => {
+  test.each(
+    someIfRepeated<readonly [string, readonly string[]]>([
+      ["rebase-merge", ["rebase", "--autostash", "side"]],
+      ["rebase-merge", ["rebase", "-i", "--rebase-merges", "--update-refs", "--signoff", "HEAD~1"]],
+      ["rebase-merge", ["rebase", "-s", "ort", "-X", "patience", "side"]],
+      ["rebase-apply", ["rebase", "--apply", "--whitespace=fix", "-C1", "side"]],
+      [
+        "sequencer",
+        ["cherry-pick", "-x", "--signoff", "--strategy=ort", "-Xpatience", "side~2", "side~1", "side"],
+      ],
+      ["sequencer", ["revert", "--no-edit", "HEAD~1", "HEAD"]],
+      ["rebase-apply", ["am", "-3", "--directory=sub", "0001.patch"]],
+    ]),
+  )("of git's own making, in %s by git %j, stays", async (folder, args) => {
     await using workspace = await repository();
     const { root } = workspace;
     writeFileSync(join(root, "0001.patch"), git(root, "format-patch", "-1", "--stdout", "side"));
@@ -75,23 +72,25 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
     for (const name of PLANS) expect(plansProgram(join(root, ".git", name)), name).toBe(false);
   });
 
-  test.each([
-    ["rebase-merge/git-rebase-todo", "pick 1234567 x\n\texec touch x\n"],
-    ["rebase-merge/git-rebase-todo", "x\ttouch x\n"],
-    ["rebase-merge/git-rebase-todo", "something-new touch x\n"],
-    ["rebase-merge/strategy", "x/evil\n"],
-    ["rebase-merge/gpg_sign_opt", "--program=x\n"],
-    ["rebase-merge/author-script", "GIT_AUTHOR_NAME='a'; touch x\n"],
-    ["rebase-merge/author-script", "GIT_AUTHOR_NAME='a'\ntouch x\nGIT_AUTHOR_EMAIL='b'\n"],
-    ["rebase-merge/some-new-file", "x\n"],
-    ["rebase-merge/sub/git-rebase-todo", "pick 1234567 x\n"],
-    ["rebase-apply/apply-opt", " '--unsafe-paths' '-p1'\n"],
-    ["rebase-apply/strategy", "evil\n"],
-    ["sequencer/opts", "[options]\n\tstrategy = x/evil\n"],
-    ["sequencer/opts", "[options]\n\tsomething-new = x\n"],
-    ["sequencer/opts", "[include]\n\tpath = x\n"],
-    ["sequencer/todo", "exec touch x\n"],
-  ])("in %s: %j is renamed, wherever it was left", async (name, text) => {
+  test.each(
+    someIfRepeated([
+      ["rebase-merge/git-rebase-todo", "pick 1234567 x\n\texec touch x\n"],
+      ["rebase-merge/git-rebase-todo", "x\ttouch x\n"],
+      ["rebase-merge/git-rebase-todo", "something-new touch x\n"],
+      ["rebase-merge/strategy", "x/evil\n"],
+      ["rebase-merge/gpg_sign_opt", "--program=x\n"],
+      ["rebase-merge/author-script", "GIT_AUTHOR_NAME='a'; touch x\n"],
+      ["rebase-merge/author-script", "GIT_AUTHOR_NAME='a'\ntouch x\nGIT_AUTHOR_EMAIL='b'\n"],
+      ["rebase-merge/some-new-file", "x\n"],
+      ["rebase-merge/sub/git-rebase-todo", "pick 1234567 x\n"],
+      ["rebase-apply/apply-opt", " '--unsafe-paths' '-p1'\n"],
+      ["rebase-apply/strategy", "evil\n"],
+      ["sequencer/opts", "[options]\n\tstrategy = x/evil\n"],
+      ["sequencer/opts", "[options]\n\tsomething-new = x\n"],
+      ["sequencer/opts", "[include]\n\tpath = x\n"],
+      ["sequencer/todo", "exec touch x\n"],
+    ] as const),
+  )("in %s: %j is renamed, wherever it was left", async (name, text) => {
     await using workspace = await repository();
     const { root } = workspace;
     git(root, "worktree", "add", "-q", "--detach", "tree");
@@ -111,39 +110,40 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
     expect(git(join(root, "tree"), "status", "--porcelain")).toBe("");
   });
 
-  test.each(["worktrees/tree/hooks/post-commit", "refs/bare", "objects/bare", "logs/deep/bare"])(
-    "a new %s is renamed",
-    async (name) => {
-      await using workspace = await repository();
-      const { root } = workspace;
-      git(root, "worktree", "add", "-q", "--detach", "tree");
-      const own = { top: root, gitDir: join(root, ".git"), commonDir: join(root, ".git") };
-      const before = takeOwnState(own);
-      const path = join(root, ".git", name);
-      if (name.endsWith("bare")) {
-        mkdirSync(dirname(path), { recursive: true });
-        git(root, "init", "-q", "--bare", path);
-      } else put(path, "#!/bin/sh\n");
-      await undoOwnChanges({
-        repository: own,
-        before,
-        isBeyondReach: () => false,
-        quarantine: (one) => quarantineInRoots(one, [root]),
-      });
-      expect(existsSync(path)).toBe(false);
-    },
-  );
+  test.each(
+    someIfRepeated(["worktrees/tree/hooks/post-commit", "refs/bare", "objects/bare", "logs/deep/bare"]),
+  )("a new %s is renamed", async (name) => {
+    await using workspace = await repository();
+    const { root } = workspace;
+    git(root, "worktree", "add", "-q", "--detach", "tree");
+    const own = { top: root, gitDir: join(root, ".git"), commonDir: join(root, ".git") };
+    const before = takeOwnState(own);
+    const path = join(root, ".git", name);
+    if (name.endsWith("bare")) {
+      mkdirSync(dirname(path), { recursive: true });
+      git(root, "init", "-q", "--bare", path);
+    } else put(path, "#!/bin/sh\n");
+    await undoOwnChanges({
+      repository: own,
+      before,
+      isBeyondReach: () => false,
+      quarantine: (one) => quarantineInRoots(one, [root]),
+    });
+    expect(existsSync(path)).toBe(false);
+  });
 });
 
-describe.each(tiers)("REQ-D24 FAIL-J3 plans in $name", (setting) => {
+describe.each(gitSettings)("REQ-D24 FAIL-J3 plans in $name", (setting) => {
   const tools = (root: string) =>
     commandTools(setting, root, { allowlist: ["git"], powers: ["git:write"], denylist: [] });
 
-  test.each([
-    ["sequencer/opts", "[options]\n\tstrategy = x/evil\n", "git cherry-pick --continue"],
-    ["rebase-merge/strategy", "x/evil\n", "git rebase --continue"],
-    ["rebase-apply/apply-opt", " '--unsafe-paths'\n", "git am --continue"],
-  ])(
+  test.each(
+    casesIn(setting, [
+      ["sequencer/opts", "[options]\n\tstrategy = x/evil\n", "git cherry-pick --continue"],
+      ["rebase-merge/strategy", "x/evil\n", "git rebase --continue"],
+      ["rebase-apply/apply-opt", " '--unsafe-paths'\n", "git am --continue"],
+    ] as const),
+  )(
     "%s that came with the repository is not gone on with, and git still shows it",
     async (name, text, line) => {
       await using workspace = await repository();

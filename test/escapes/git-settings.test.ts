@@ -2,7 +2,6 @@ import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   renameSync,
@@ -13,15 +12,12 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isHarmlessSetting } from "../../src/policy/git-settings.ts";
-import { isLong } from "../rounds.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, type Setting, settings } from "./command-stand.ts";
+import type { Workspace } from "../workspace.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
-
-/** An old kernel differs in what the filter does, which no rule about git depends on. */
-const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+import { templateOf } from "./template.ts";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
@@ -67,20 +63,7 @@ const createTemplate = (root: string): void => {
   }
 };
 
-let template: Workspace;
-
-beforeAll(async () => {
-  template = await createWorkspace({});
-  createTemplate(template.root);
-});
-
-afterAll(() => template.remove());
-
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({});
-  cpSync(template.root, workspace.root, { recursive: true });
-  return workspace;
-};
+const repository = templateOf(createTemplate);
 
 const tools = (setting: Setting, root: string, powers: readonly string[]) =>
   commandTools(setting, root, { allowlist: ["git"], powers, denylist: ["**/.env"], network: true });
@@ -200,8 +183,8 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-describe.each(tiers)("REQ-D24 FAIL-J3 programs that a repository names in $name", (setting) => {
-  test.each(ATTACKS)("$name does not run: $line", async ({ plant, line, powers }) => {
+describe.each(gitSettings)("REQ-D24 FAIL-J3 programs that a repository names in $name", (setting) => {
+  test.each(casesIn(setting, ATTACKS))("$name does not run: $line", async ({ plant, line, powers }) => {
     await using workspace = await repository();
     plant(workspace.root);
     expect(await seenIn(setting, workspace.root, line, powers)).not.toContain(RAN);
@@ -209,13 +192,15 @@ describe.each(tiers)("REQ-D24 FAIL-J3 programs that a repository names in $name"
     expect(unguarded(workspace.root, line)).toContain(RAN);
   });
 
-  test.each([
-    ".git/config",
-    ".git/config.worktree",
-    ".git/modules/lib/config",
-    ".git/worktrees/w/config.worktree",
-    "lib/.git/config",
-  ])("a setting that nobody knows, in %s, keeps git from starting others, and is named", async (file) => {
+  test.each(
+    casesIn(setting, [
+      ".git/config",
+      ".git/config.worktree",
+      ".git/modules/lib/config",
+      ".git/worktrees/w/config.worktree",
+      "lib/.git/config",
+    ]),
+  )("a setting that nobody knows, in %s, keeps git from starting others, and is named", async (file) => {
     await using workspace = await repository();
     const { root } = workspace;
     git(root, "worktree", "add", "-q", "--detach", "w");
@@ -302,92 +287,95 @@ const withSubmodule = async (folder: string | Buffer): Promise<Workspace> => {
 const touch = (path: string | Buffer): void =>
   utimesSync(path, 1_000_000, Math.floor(Math.random() * 1_000_000));
 
-describe.each(tiers)("REQ-D24 FAIL-J3 repositories inside that llmc cannot follow, in $name", (setting) => {
-  const cases: readonly (readonly [string, (root: string) => void])[] = [
-    [
-      "a pointer with thousands of line ends",
-      (root) => {
-        renameSync(join(root, "sub/.git"), join(root, ".git/g"));
-        put(root, "sub/.git", `gitdir: ../.git/g${"\n".repeat(5000)}`);
-      },
-    ],
-    [
-      "a pointer to a name that is not UTF-8",
-      (root) => {
-        mkdirSync(join(root, "store"));
-        renameSync(
-          join(root, "sub/.git"),
-          Buffer.concat([Buffer.from(join(root, "store/")), Buffer.from([0xff])]),
-        );
-        put(root, "sub/.git", Buffer.concat([Buffer.from("gitdir: ../store/"), Buffer.from([0xff, 0x0a])]));
-      },
-    ],
-    [
-      "a pointer with a NUL",
-      (root) => {
-        renameSync(join(root, "sub/.git"), join(root, "store"));
-        put(root, "sub/.git", "gitdir: ../store\0junk\n");
-      },
-    ],
-    [
-      "a pointer that goes up from where a link leads",
-      (root) => {
-        mkdirSync(join(root, "far/away/deep"), { recursive: true });
-        renameSync(join(root, "sub/.git"), join(root, "far/away/store"));
-        git(root, "init", "-q", "--bare", "store");
-        symlinkSync("far/away/deep", join(root, "link"));
-        put(root, "sub/.git", "gitdir: ../link/../store\n");
-      },
-    ],
-  ];
+describe.each(gitSettings)(
+  "REQ-D24 FAIL-J3 repositories inside that llmc cannot follow, in $name",
+  (setting) => {
+    const cases: readonly (readonly [string, (root: string) => void])[] = [
+      [
+        "a pointer with thousands of line ends",
+        (root) => {
+          renameSync(join(root, "sub/.git"), join(root, ".git/g"));
+          put(root, "sub/.git", `gitdir: ../.git/g${"\n".repeat(5000)}`);
+        },
+      ],
+      [
+        "a pointer to a name that is not UTF-8",
+        (root) => {
+          mkdirSync(join(root, "store"));
+          renameSync(
+            join(root, "sub/.git"),
+            Buffer.concat([Buffer.from(join(root, "store/")), Buffer.from([0xff])]),
+          );
+          put(root, "sub/.git", Buffer.concat([Buffer.from("gitdir: ../store/"), Buffer.from([0xff, 0x0a])]));
+        },
+      ],
+      [
+        "a pointer with a NUL",
+        (root) => {
+          renameSync(join(root, "sub/.git"), join(root, "store"));
+          put(root, "sub/.git", "gitdir: ../store\0junk\n");
+        },
+      ],
+      [
+        "a pointer that goes up from where a link leads",
+        (root) => {
+          mkdirSync(join(root, "far/away/deep"), { recursive: true });
+          renameSync(join(root, "sub/.git"), join(root, "far/away/store"));
+          git(root, "init", "-q", "--bare", "store");
+          symlinkSync("far/away/deep", join(root, "link"));
+          put(root, "sub/.git", "gitdir: ../link/../store\n");
+        },
+      ],
+    ];
 
-  test.each(cases)("%s: its filter does not run", async (_name, move) => {
-    await using workspace = await withSubmodule("sub");
-    const { root } = workspace;
-    move(root);
-    for (const line of ["git status", "git diff"]) {
+    test.each(casesIn(setting, cases))("%s: its filter does not run", async (_name, move) => {
+      await using workspace = await withSubmodule("sub");
+      const { root } = workspace;
+      move(root);
+      for (const line of ["git status", "git diff"]) {
+        touch(join(root, "sub/t"));
+        expect(await seenIn(setting, root, line, []), line).not.toContain(RAN);
+      }
       touch(join(root, "sub/t"));
-      expect(await seenIn(setting, root, line, []), line).not.toContain(RAN);
-    }
-    touch(join(root, "sub/t"));
-    expect(unguarded(root, "git status")).toContain(RAN);
-  });
+      expect(unguarded(root, "git status")).toContain(RAN);
+    });
 
-  test("a folder whose name is not UTF-8: its filter does not run", async () => {
-    const folder = Buffer.from([0x6e, 0xff]);
-    await using workspace = await withSubmodule(folder);
-    const { root } = workspace;
-    const file = Buffer.concat([Buffer.from(`${root}/`), folder, Buffer.from("/t")]);
-    touch(file);
-    expect(await seenIn(setting, root, "git status", [])).not.toContain(RAN);
-    touch(file);
-    expect(unguarded(root, "git status")).toContain(RAN);
-  });
+    test("a folder whose name is not UTF-8: its filter does not run", async () => {
+      const folder = Buffer.from([0x6e, 0xff]);
+      await using workspace = await withSubmodule(folder);
+      const { root } = workspace;
+      const file = Buffer.concat([Buffer.from(`${root}/`), folder, Buffer.from("/t")]);
+      touch(file);
+      expect(await seenIn(setting, root, "git status", [])).not.toContain(RAN);
+      touch(file);
+      expect(unguarded(root, "git status")).toContain(RAN);
+    });
 
-  test("a submodule in the state folder: its filter does not run", async () => {
-    await using workspace = await withSubmodule(".llmc/sub");
-    const { root } = workspace;
-    touch(join(root, ".llmc/sub/t"));
-    expect(await seenIn(setting, root, "git status", [])).not.toContain(RAN);
-    touch(join(root, ".llmc/sub/t"));
-    expect(unguarded(root, "git status")).toContain(RAN);
-  });
+    test("a submodule in the state folder: its filter does not run", async () => {
+      await using workspace = await withSubmodule(".llmc/sub");
+      const { root } = workspace;
+      touch(join(root, ".llmc/sub/t"));
+      expect(await seenIn(setting, root, "git status", [])).not.toContain(RAN);
+      touch(join(root, ".llmc/sub/t"));
+      expect(unguarded(root, "git status")).toContain(RAN);
+    });
 
-  test("what leads nowhere, or is no pointer at all, is in nobody's way", async () => {
-    await using workspace = await repository();
-    const { root } = workspace;
-    put(root, "gone/.git", "gitdir: ../nowhere\n");
-    put(root, "text/.git", "some text\n");
-    mkdirSync(join(root, "dangling"));
-    symlinkSync("nowhere", join(root, "dangling/.git"));
-    expect(await seenIn(setting, root, "git log -1 --format=%s", [])).toContain('"exit_code":0');
-    if (setting.tier !== "landlock")
-      expect(await seenIn(setting, root, "git merge --no-edit side", ["git:write"])).toContain(
-        '"exit_code":0',
-      );
-    expect(existsSync(join(root, "side.txt"))).toBe(setting.tier !== "landlock");
-  });
-});
+    test("what leads nowhere, or is no pointer at all, is in nobody's way", async () => {
+      await using workspace = await repository();
+      const { root } = workspace;
+      put(root, "gone/.git", "gitdir: ../nowhere\n");
+      put(root, "text/.git", "some text\n");
+      mkdirSync(join(root, "dangling"));
+      symlinkSync("nowhere", join(root, "dangling/.git"));
+      expect(await seenIn(setting, root, "git log -1 --format=%s", [])).toContain('"exit_code":0');
+      if (setting.tier !== "landlock")
+        expect(await seenIn(setting, root, "git merge --no-edit side", ["git:write"])).toContain(
+          '"exit_code":0',
+        );
+      expect(existsSync(join(root, "side.txt"))).toBe(setting.tier !== "landlock");
+    });
+  },
+);
 
 test("REQ-D24 of the settings of this machine's git, none that names a program counts as harmless", () => {
   const keys = git("/", "help", "--config-for-completion").trim().split("\n");

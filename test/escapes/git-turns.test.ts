@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, type Setting, settings } from "./command-stand.ts";
+import { isLong, isRepeated } from "../rounds.ts";
+import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
+import { templateOf } from "./template.ts";
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
@@ -30,9 +31,8 @@ done
 exit 1
 `;
 
-const repository = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "file.txt": "one\n" });
-  const { root } = workspace;
+const repository = templateOf((root) => {
+  writeFileSync(join(root, "file.txt"), "one\n");
   git(root, "init", "-q", "-b", "main", ".");
   git(root, "add", "file.txt");
   git(root, "commit", "-qm", "one");
@@ -45,8 +45,7 @@ const repository = async (): Promise<Workspace> => {
   writeFileSync(join(root, "git-merge-x/b"), plantFor("b", 16), { mode: 0o755 });
   for (const name of ["hooks", "branches", "remotes"])
     rmSync(join(root, ".git", name), { recursive: true, force: true });
-  return workspace;
-};
+});
 
 const tools = (
   setting: Setting,
@@ -62,10 +61,10 @@ const tools = (
   });
 
 /** Landlock does not run git that writes and starts others. */
-const forking = settings.filter(({ tier }) => tier !== "landlock");
+const forking = gitSettings.filter(({ tier }) => tier !== "landlock");
 
 describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (setting) => {
-  test.each(["run_cmd", "linux_proc_start"] as const)(
+  test.each(casesIn(setting, ["run_cmd", "linux_proc_start"] as const))(
     "%s: of two at the same time, neither keeps or brings back what the other planted",
     async (tool) => {
       await using workspace = await repository();
@@ -86,11 +85,14 @@ describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (sett
   );
 });
 
-describe.each(settings)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
+/** A lock is the same for every user. */
+const waiting = isRepeated && !isLong ? gitSettings.slice(0, 1) : gitSettings;
+
+describe.each(waiting)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
   test("another process that holds the repository is waited for, at most until the deadline; reading goes on", async () => {
     await using workspace = await repository();
     const { root } = workspace;
-    const holder = spawn("flock", ["-x", join(root, ".git"), "sh", "-c", "echo held; sleep 3"], {
+    const holder = spawn("flock", ["-x", join(root, ".git"), "sh", "-c", "echo held; sleep 2"], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     await once(holder.stdout, "data");
