@@ -60,6 +60,36 @@ describe("FAIL-J6 FAIL-J9: WebSockets of clients that misbehave", () => {
     expect((await door.get("/health")).status).toBe(200);
   });
 
+  test("pings that nobody reads the answers of end the connection and take no memory", async () => {
+    await using door = await startHttpDoor({ args: [...UNLIMITED] });
+    const { socket, closed } = await openSocket(door);
+    const before = residentBytes(door);
+    socket.pause();
+    for (let i = 0; i < 400_000 && socket.readyState === socket.OPEN; i++) {
+      socket.ping();
+      if (i % 5000 === 0) await sleep(5);
+    }
+    expect((await door.get("/health")).status).toBe(200);
+    expect(residentBytes(door) - before).toBeLessThan(50 * MIB);
+    socket.resume();
+    expect([1006, 1008]).toContain(await closed);
+  });
+
+  test.each(["ping", "pong"] as const)("a flood of %ss is a violation, a few are not", async (kind) => {
+    await using door = await openHttpDoor({ args: [...UNLIMITED] });
+    const { socket, closed } = await openSocket(door);
+    const answers: string[] = [];
+    socket.on("pong", (data) => answers.push(String(data)));
+    for (let i = 0; i < 20; i++) socket[kind](`${i}`);
+    const asked = new Promise((resolve) => socket.once("message", resolve));
+    socket.send(JSON.stringify({ id: 1, session_id: "s", name: "health", args: {} }));
+    await asked;
+    expect(answers).toEqual(kind === "ping" ? Array.from({ length: 20 }, (_, i) => `${i}`) : []);
+    for (let i = 0; i < 2000; i++) socket[kind]();
+    expect(await closed).toBe(1008);
+    expect(answers.length).toBeLessThanOrEqual(600);
+  });
+
   test("a client that reads gets every answer, however large they are together", async () => {
     await using door = await openHttpDoor({ args: [...UNLIMITED] });
     const { socket } = await openSocket(door);

@@ -13,6 +13,7 @@ import { originOf } from "../requests/origin.ts";
 import { payloadOf } from "../requests/payload.ts";
 import { toolBody } from "./bodies.ts";
 import { identityOf, type RouteContext } from "./context.ts";
+import { serveControlFrames } from "./web-socket-control.ts";
 
 interface SocketParts {
   readonly server: Server;
@@ -20,8 +21,6 @@ interface SocketParts {
 }
 
 const PATH = "/ws";
-/** A client that does not answer two pings is considered gone. */
-const PING_MS = 30_000;
 /** WebSockets that one token may have open. */
 const MAX_SOCKETS_PER_TOKEN = 64;
 /** RFC 6455, 7.4.1. */
@@ -30,7 +29,7 @@ const POLICY_VIOLATION = 1008;
 const MAX_CALLS = 64;
 /** How long a client has to answer a close frame. */
 const CLOSE_MS = 500;
-/** With more unsent bytes than this, progress is left out. */
+/** With more unsent bytes than this, progress and answers to pings are left out. */
 const BACKLOG_BYTES = 1_048_576;
 /** With more unsent bytes than this, the client is not reading: its connection ends, so that answers do not pile up. */
 const MAX_BACKLOG_BYTES = 4 * BACKLOG_BYTES;
@@ -177,27 +176,16 @@ const receive = async (context: RouteContext, session: Session, data: RawData): 
   }
 };
 
-/** Ends the connection if its client stops answering pings; returns the function that stops the pings. */
-const startHeartbeat = (socket: WebSocket): (() => void) => {
-  let isAlive = true;
-  socket.on("pong", () => {
-    isAlive = true;
-  });
-  const timer = setInterval(() => {
-    if (!isAlive) return socket.terminate();
-    isAlive = false;
-    socket.ping();
-  }, PING_MS);
-  return () => clearInterval(timer);
-};
-
 /**
  * Serves one connection: `{id, session_id, name, args}` comes in, `{id, event, data}` goes out, with the events of a
  * streamed `/tool`. `{id, cancel: true}` ends a call; so does the end of the connection.
  */
 const serveSocket = (context: RouteContext, session: Session): void => {
   const { socket, identity } = session;
-  const stopHeartbeat = startHeartbeat(socket);
+  const stopPings = serveControlFrames(socket, {
+    backlogBytes: BACKLOG_BYTES,
+    onFlood: () => endSession(session, POLICY_VIOLATION, "too many pings and pongs"),
+  });
   const forget = context.connections.add({
     identity,
     end: () => endSession(session, POLICY_VIOLATION, "the token was revoked or changed"),
@@ -207,7 +195,7 @@ const serveSocket = (context: RouteContext, session: Session): void => {
   socket.on("error", () => {});
   socket.on("close", () => {
     forget();
-    stopHeartbeat();
+    stopPings();
     abortCalls(session);
   });
 };
@@ -218,6 +206,8 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
     noServer: true,
     maxPayload: parts.maxRequestBytes,
     perMessageDeflate: false,
+    // The library would answer every ping, also those of a client that reads none of the answers.
+    autoPong: false,
   });
 
   /** Connections by principal. */
