@@ -16,6 +16,8 @@ export type PowerOptions = Partial<Record<Power, string>>;
 export interface ProgramRule extends OptionShape {
   /** Changing files is part of its plain work; the others write only with a power, and get no writable folder. */
   readonly writes?: true;
+  /** It runs any code, or the repository's own, by design: no variable gives it more than it has. */
+  readonly runsCode?: true;
   /** Needed to start it at all. */
   readonly always?: readonly Power[];
   /** The options that need each power. */
@@ -91,6 +93,7 @@ const AWK: ProgramRule = {
 
 const PYTEST: ProgramRule = {
   writes: true,
+  runsCode: true,
   // Test runs execute the repository's code by design, so options that load code (-p, conftest) add nothing.
   values: "cokmpWr",
   paths: {
@@ -115,7 +118,7 @@ const PIP: ProgramRule = {
 
 export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, ProgramRule>([
   ...each(HARMLESS, {}),
-  ...each(ALL_POWER, { writes: true }),
+  ...each(ALL_POWER, { writes: true, runsCode: true }),
   ...each(WRITERS, { writes: true }),
   ...each(LAUNCHERS, { always: ["run"] }),
   ...each(PAGERS, { always: ["run"] }),
@@ -274,10 +277,11 @@ export const PROGRAMS: ReadonlyMap<string, ProgramRule> = new Map<string, Progra
     "cargo",
     {
       writes: true,
+      runsCode: true,
       subcommands: { needs: { network: "install publish login logout yank owner search add update fetch" } },
     },
   ],
-  ["go", { writes: true, subcommands: { needs: { network: "get install" } } }],
+  ["go", { writes: true, runsCode: true, subcommands: { needs: { network: "get install" } } }],
 
   ["dd", { patterns: [["write", /^of=/]] }],
   ["zip", { always: ["write"], powers: { run: "-T --test -TT --unzip-command" } }],

@@ -28,7 +28,7 @@ export type CommandJudgement =
       readonly argv: readonly [string, ...string[]];
       /** Whether it may change files at all; one that may not gets every folder read-only. */
       readonly writes: boolean;
-      /** Whether it may be given any variable: it runs code of the workspace anyway, or has no rule. */
+      /** Whether it may be given any variable: it runs code anyway, or has no rule. */
       readonly takesVariables: boolean;
       /**
        * Whether it is git, and then whether it needs other programs, may run those that a repository names, and the only
@@ -99,6 +99,18 @@ export const usualPowers = (name: string): readonly Power[] => {
 };
 
 const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
+
+const takesAnyVariable = (name: string): boolean => {
+  const rule = findRule(name);
+  return rule === undefined ? !isGit(name) : rule.runsCode === true;
+};
+
+/** For a variable that some program may obey: no list of harmless ones could be complete. */
+export const refuseVariable = (name: string, variable: string): Refusal => ({
+  allowed: false,
+  reason: `${name} may not be given the variable ${variable}: a variable may make it run other programs.`,
+  hint: `Leave it out, or let the operator grant it: llmc allow ${name}:run (mcp.tools.command_powers). Programs that run code anyway (node, python3, make) get variables.`,
+});
 
 const programNeeds = (name: string, args: readonly string[], isInside: IsInside): Need[] => {
   const rule = findRule(name);
@@ -182,7 +194,7 @@ export const judgeCommand = (facts: CommandFacts): CommandJudgement => {
     allowed: true,
     argv: hardenArgv(argv, names, has),
     writes: !isKnown || isWriter || needs.some(({ power }) => power !== "read" && power !== "network"),
-    takesVariables: !isKnown || has("run"),
+    takesVariables: has("run") || [...names].every(takesAnyVariable),
     git: names.has("git")
       ? { forks: has("run") || startsPrograms(args), mayRun: has("run"), protocols: gitProtocols(has) }
       : undefined,

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
-import { commandDenied, judgeCommand } from "../../policy/commands.ts";
+import { commandDenied, judgeCommand, refuseVariable } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
@@ -20,7 +20,7 @@ export interface CommandCall {
   /** As the caller wrote it; by default, the workspace. */
   readonly cwd: string | undefined;
   readonly timeoutSeconds: number | undefined;
-  /** Variables that the caller set. A program that is judged by its arguments gets only those that cannot direct it. */
+  /** Variables that the caller set. A program that is judged by its arguments is refused those that could direct it. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
   readonly session?: CommandSession | undefined;
@@ -91,22 +91,21 @@ const sessionEnv = (session: CommandSession | undefined): Readonly<Record<string
 const PLAIN_VARIABLE = /^(LANG|LC_\w+|TZ|COLUMNS|LINES|CI|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE)$/;
 
 /** A locale or a time zone by its name, never a file. */
-const PLAIN_VALUE = /^\w[\w@.+-]*(\/[\w+-]+)*$/;
+const PLAIN_VALUE = /^(\w[\w@.+-]*(\/[\w+-]+)*)?$/;
 
-const plainVariables = (env: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(env).filter(([name, value]) => PLAIN_VARIABLE.test(name) && PLAIN_VALUE.test(value)),
-  );
+/** The first variable that could direct a program; a program that ran without it would do something else than asked. */
+const directingVariable = (env: Readonly<Record<string, string>>): string | undefined =>
+  Object.keys(env).find((name) => !PLAIN_VARIABLE.test(name) || !PLAIN_VALUE.test(env[name] ?? ""));
 
 export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);
   const profileOf = createProfiler(options);
 
   return {
-    pass: async ({ command: requestedArgv, cwd = ".", timeoutSeconds, env, session }, signal, work) => {
+    pass: async ({ command: requestedArgv, cwd = ".", timeoutSeconds, env = {}, session }, signal, work) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
-      if (env !== undefined) checkVariables(env);
+      checkVariables(env);
       const explain = (thrown: unknown): never => {
         const isRefusal = thrown instanceof LlmcError && thrown.code === "forbidden";
         throw isRefusal ? withHint(thrown, options.programHint?.(posix.basename(requestedArgv[0]))) : thrown;
@@ -140,6 +139,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           isInside: (path) => insideRoots(posix.resolve(located.realPath, path), roots),
         });
         if (!judged.allowed) return explain(commandDenied(judged));
+        const directing = judged.takesVariables ? undefined : directingVariable(env);
+        if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const { profile, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
           await profileOf(judged, rest, located.realPath, tier);
@@ -151,7 +152,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           argv,
           cwd: located.realPath,
           timeoutMs,
-          env: { ...(judged.takesVariables ? env : plainVariables(env)), ...sessionEnv(session) },
+          env: { ...env, ...sessionEnv(session) },
           toolChainEnv: toolChainEnvironment(startPath, toolChains),
           git:
             judged.git === undefined

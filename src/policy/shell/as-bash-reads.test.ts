@@ -54,7 +54,8 @@ const programText = (random: Random, redirection: () => string): string => {
   for (let at = chance(50) ? 0 : 1 + next(2); at > 0; at--)
     args.splice(next(args.length + 1), 0, redirection());
   const before = chance(10) ? [redirection()] : [];
-  const assignment = chance(10) ? [pick("V=1", "W='x y'", "V=")] : [];
+  // In front of export it is refused: bash does not keep it there.
+  const assignment = chance(10) && !program.startsWith("export") ? [pick("V=1", "W='x y'", "V=")] : [];
   return [...assignment, ...before, program, ...args].join(" ");
 };
 

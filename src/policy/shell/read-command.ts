@@ -17,7 +17,7 @@ const readAssignment = ({ raw, word }: WordToken): Assignment | undefined => {
   if (subscript !== undefined) throw refuseNamed("array", raw);
   if (operator !== "=") throw refuseConstruct("appending to a variable", raw, "Write the whole value.");
   const value = first.text.slice(prefix.length);
-  return { name, value: value === "" ? rest : [{ ...first, text: value }, ...rest] };
+  return { name, value: value === "" ? rest : [{ ...first, text: value }, ...rest], isExported: false };
 };
 
 const ACCESS: Readonly<Record<string, "read" | "write" | "append">> = {
@@ -56,21 +56,25 @@ const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
   return operator.startsWith("&") ? [toFile, { kind: "copy", fd: STDERR, of: STDOUT }] : [toFile];
 };
 
-const hasTilde = (word: ShellWord): boolean =>
-  word.some((part) => part.kind === "text" && !part.isQuoted && part.text.includes("~"));
+const hasUnquoted = (word: ShellWord, letter: string): boolean =>
+  word.some((part) => part.kind === "text" && !part.isQuoted && part.text.includes(letter));
 
 /** Bash expands a `~` behind `=` and `:` where a word has the form of an assignment, wherever it stands. */
 const refuseInnerTilde = ({ raw, word }: WordToken, isAssignment: boolean): void => {
   const isMeant = isAssignment ? raw.includes(":~") : ASSIGNMENT.test(raw) && /[=:]~/.test(raw);
-  if (isMeant && hasTilde(word)) throw refuseConstruct("~ behind = or :", raw, "Write the path.");
+  if (isMeant && hasUnquoted(word, "~")) throw refuseConstruct("~ behind = or :", raw, "Write the path.");
 };
 
-/** `export NAME=value` is the same as `NAME=value` here: every assigned variable reaches the programs after it. */
-const readExport = (wordTokens: readonly WordToken[]): readonly Assignment[] => {
+/** Bash expands braces here, unlike in `NAME=value`, and sets variables in front of `export` for the whole line. */
+const readExport = (
+  wordTokens: readonly WordToken[],
+  before: readonly Assignment[],
+): readonly Assignment[] => {
   const assignments = wordTokens.map(readAssignment).filter((one) => one !== undefined);
-  if (assignments.length === 0 || assignments.length < wordTokens.length)
+  const hasBrace = wordTokens.some(({ word }) => hasUnquoted(word, "{"));
+  if (before.length > 0 || hasBrace || assignments.length === 0 || assignments.length < wordTokens.length)
     throw refuseNamed("declaration", ["export", ...wordTokens.map(({ raw }) => raw)].join(" "));
-  return assignments;
+  return assignments.map((one) => ({ ...one, isExported: true }));
 };
 
 /** A single command; groups, pipelines and lists are the business of read-line.ts. */
@@ -89,7 +93,7 @@ export const readCommand = (tokens: readonly (WordToken | RedirectionToken)[]): 
   for (const word of wordTokens.slice(assignments.length)) refuseInnerTilde(word, false);
   const [program, ...rest] = wordTokens.slice(assignments.length);
   if (program?.raw === "export")
-    return { assignments: [...assignments, ...readExport(rest)], args: [], redirections };
+    return { assignments: readExport(rest, assignments), args: [], redirections };
   const args = program === undefined ? [] : [program.word, ...rest.map(({ word }) => word)];
   return { assignments, args, redirections };
 };

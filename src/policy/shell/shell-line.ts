@@ -26,6 +26,8 @@ export type Redirection =
 export interface Assignment {
   readonly name: string;
   readonly value: ShellWord;
+  /** Behind `export`: it reaches the programs of the rest of the line. */
+  readonly isExported: boolean;
 }
 
 export interface ShellCommand {

@@ -10,7 +10,7 @@ import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contrac
 import { judgeLine } from "./judge-line.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
 import { runPipeline } from "./run-pipeline.ts";
-import type { ShellState } from "./shell-state.ts";
+import { environmentOf, firstState, type ShellState } from "./shell-state.ts";
 import { builtinOf, isProgram, type LineExecution, type LineRunnerParts, stageOf } from "./stage.ts";
 
 /** What a shell answers for a program that it may not run. */
@@ -62,8 +62,6 @@ const runLine = async (
   }
   return state;
 };
-
-const firstState = (cwd: string): ShellState => ({ cwd, previousCwd: undefined, variables: {}, lastExit: 0 });
 
 const outcomeOf = ({
   last,
@@ -150,8 +148,10 @@ const findSingle = async (
       const isMerged = ({ kind, ...rest }: Redirection): boolean =>
         kind === "copy" && "of" in rest && rest.of === 1;
       if (at < line.length - 1 || !command.redirections.every(isMerged)) throw refuseSeveral();
-      return { command: stage.argv, cwd: stage.state.cwd, env: stage.state.variables };
+      return { command: stage.argv, cwd: stage.state.cwd, env: environmentOf(stage.state) };
     }
+    // Nothing is run here that could fill a file, and none may be left as if it had been.
+    if (command.redirections.length > 0) throw refuseSeveral();
     const [, ...args] = stage.argv;
     const result = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
     if (result !== undefined && (result.exitCode !== 0 || result.stdout !== ""))

@@ -174,5 +174,7 @@ const stateAfter = (
 ): ShellState => {
   if (only === undefined || more.length > 0 || builtin === undefined) return before;
   // Variables in front of a command are its own.
-  return only.argv.length === 0 ? builtin.state : { ...builtin.state, variables: before.variables };
+  return only.argv.length === 0
+    ? builtin.state
+    : { ...builtin.state, variables: before.variables, exported: before.exported };
 };

@@ -4,7 +4,7 @@ import { LlmcError } from "../../../base/error.ts";
 import { expandToText, expandWord, globSegments, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkArgumentCount } from "../../../policy/shell/plain-line.ts";
-import type { Assignment, ShellWord } from "../../../policy/shell/shell-line.ts";
+import type { ShellCommand, ShellWord } from "../../../policy/shell/shell-line.ts";
 import type { Access } from "../../reach/access.ts";
 import { checkVariables } from "../tiers/environment.ts";
 import type { Expansion } from "./contract.ts";
@@ -16,6 +16,8 @@ export interface ShellState {
   readonly cwd: string;
   readonly previousCwd: string | undefined;
   readonly variables: Readonly<Record<string, string>>;
+  /** The names of those that programs get. */
+  readonly exported: ReadonlySet<string>;
   readonly lastExit: number;
 }
 
@@ -72,16 +74,33 @@ export const argumentsOf = async (
   return found;
 };
 
-/** Later values may use earlier ones. */
+/** What every command has in its environment, so that a new value reaches it without `export`. */
+const IN_ENVIRONMENT = ["LANG", "TERM", "NO_COLOR"];
+
+export const firstState = (cwd: string): ShellState => ({
+  cwd,
+  previousCwd: undefined,
+  variables: {},
+  exported: new Set(IN_ENVIRONMENT),
+  lastExit: 0,
+});
+
+/** The variables that a program gets. */
+export const environmentOf = ({ variables, exported }: ShellState): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(variables).filter(([name]) => exported.has(name)));
+
+/** Later values may use earlier ones. In front of a program, all of them are in its environment. */
 export const assign = (
   before: ShellState,
-  assignments: readonly Assignment[],
+  { assignments, args }: Pick<ShellCommand, "assignments" | "args">,
   budget: Pick<Expansion, "budget">,
 ): ShellState => {
   if (assignments.length === 0) return before;
   const variables = { ...before.variables };
-  const state = { ...before, variables };
-  for (const { name, value } of assignments) {
+  const exported = new Set(before.exported);
+  const state = { ...before, variables, exported };
+  for (const { name, value, isExported } of assignments) {
+    if (isExported || args.length > 0) exported.add(name);
     // The name is checked first: a refused variable is often assigned from itself, which has no value here.
     checkVariables({ [name]: "" });
     const text = textOf(value, state, budget);

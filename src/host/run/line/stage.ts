@@ -8,7 +8,7 @@ import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
-import { argumentsOf, assign, type ShellState } from "./shell-state.ts";
+import { argumentsOf, assign, environmentOf, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
 export interface LineRunnerParts extends FilePorts {
@@ -58,7 +58,7 @@ export const stageOf = async (
 ): Promise<Stage> => {
   const argv = await argumentsOf(command.args, state, execution);
   if (argv[0] !== undefined) refuseShellCommand(argv[0], execution.isListed(argv[0]));
-  const inner = assign(state, command.assignments, execution);
+  const inner = assign(state, command, execution);
   return { argv, command, state: inner, outer: argv.length === 0 ? inner : state };
 };
 
@@ -76,7 +76,7 @@ export const passGate = <T>(
 ): Promise<T> => {
   const { timeoutSeconds, session } = execution.call;
   return execution.gate.pass(
-    { command: argv, cwd: state.cwd, env: state.variables, timeoutSeconds, session },
+    { command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session },
     execution.signal,
     work,
   );

@@ -221,7 +221,10 @@ type Deliver = (stream: "stdout" | "stderr", chunk: Buffer) => void;
 
 const writeInto = (descriptor: number, text: string, descriptors: Descriptors): void => {
   const bytes = Buffer.from(text);
-  if (fstatSync(descriptor).isFile()) {
+  const stats = fstatSync(descriptor);
+  // The only device that a line can name is the null device.
+  if (stats.isCharacterDevice()) return;
+  if (stats.isFile()) {
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
     return;
   }

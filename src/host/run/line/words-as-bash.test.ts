@@ -10,7 +10,7 @@ import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts
 import { readShellLine } from "../../../policy/shell/read-line.ts";
 import { createAccess } from "../../reach/access.ts";
 import { createReach } from "../../reach/reach.ts";
-import { argumentsOf, type ShellState } from "./shell-state.ts";
+import { argumentsOf, firstState, type ShellState } from "./shell-state.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "llmc-words-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -104,7 +104,7 @@ const inBash = (lines: readonly string[]): readonly string[] => {
 };
 
 const access = createAccess(createReach({ workspace: folder, roots: () => ["."], denylist: () => [] }));
-const STATE: ShellState = { cwd: folder, previousCwd: undefined, variables: VARIABLES, lastExit: 0 };
+const STATE: ShellState = { ...firstState(folder), variables: VARIABLES };
 
 /** The same as we would run it, or undefined where the line is refused. */
 const read = async (line: string): Promise<string | undefined> => {
