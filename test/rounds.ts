@@ -1,7 +1,10 @@
 export const isLong = process.env["LLMC_TEST_LONG"] !== undefined;
 
 /** Whether root has tried the same already, and an ordinary user tries it again. */
-export const isRepeated = process.env["LLMC_TEST_REPEATED"] !== undefined;
+const isRepeated = process.env["LLMC_TEST_REPEATED"] !== undefined;
+
+/** Whether what does not depend on the user is tried here. */
+export const isFull = isLong || !isRepeated;
 
 const REPEATED_ONE_IN = 4;
 
@@ -13,7 +16,7 @@ export const someOf = <Case>(cases: readonly Case[], first = 0): readonly Case[]
 
 /** Cases that do not depend on the user: all of them once, and all for both users in the long form. */
 export const someIfRepeated = <Case>(cases: readonly Case[]): readonly Case[] =>
-  isRepeated && !isLong ? someOf(cases) : cases;
+  isFull ? cases : someOf(cases);
 
 /** Rounds of a long test: its full form in `npm run test:long`, a short one in `npm test`. */
 export const rounds = (short: number, long: number): number => (isLong ? long : short);

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { rounds } from "../rounds.ts";
 import { createWorkspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { GIT, ofThisKernel } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 const POWERS = { powers: ["python3:run"], denylist: ["**/.env"], startup: [".vscode/"] };
@@ -13,7 +14,7 @@ const openDescriptors = (): readonly string[] => readdirSync("/proc/self/fd");
 
 const SETTLED_MS = 10_000;
 
-describe.each(settings)("REQ-D23 command lines in $name", (setting) => {
+describe.each(ofThisKernel)("REQ-D23 command lines in $name", (setting) => {
   test("FAIL-J1 FAIL-J3 an input redirection opens nothing for writing", async () => {
     await using workspace = await createWorkspace({
       "a.txt": "hi\n",
@@ -58,7 +59,7 @@ for change in (lambda: os.truncate(0, 0), lambda: os.fchmod(0, 0o755), lambda: o
         () => "refused",
       );
     const long = `A=${"a".repeat(1000)}; B=${"$A".repeat(10)}; C=${"$B".repeat(10)}; echo $C$C |& wc -c`;
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < rounds(1, 3); round++) {
       const answers = await Promise.all([
         line("cd /etc | cat"),
         line("cd /etc | cp a.txt planted.txt"),
@@ -77,7 +78,7 @@ for change in (lambda: os.truncate(0, 0), lambda: os.fchmod(0, 0o755), lambda: o
 
 describe("REQ-D23 FAIL-J6 command lines are bounded", () => {
   test("bytes stay bytes, large output is refused, and no temporary file is left", async () => {
-    const [setting] = settings;
+    const [setting] = ofThisKernel;
     if (setting === undefined) throw new Error("no tier");
     await using workspace = await createWorkspace({ "z.txt": "z" });
     writeFileSync(join(workspace.root, "bin.dat"), Buffer.from([0xff, 0xfe, 0x00, 0x80, 0x61]));

@@ -7,7 +7,7 @@ import type { CommandOutcome, CommandRunner } from "../../src/host/run/contract.
 import { createCommandRunner } from "../../src/host/run/runner.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "../../src/host/run/tiers/contract.ts";
 import type { CommandGroups } from "../../src/host/run/tree/cgroup.ts";
-import { isLong, isRepeated, someOf } from "../rounds.ts";
+import { isFull, isLong, someOf } from "../rounds.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 
 /** One way to hold commands, forced, as if the machine had no better one. */
@@ -62,8 +62,8 @@ export const settings: readonly Setting[] = (
 
 export const sandboxes = settings.filter(({ tier }) => tier !== "plain");
 
-/** For rules about git: an old kernel differs in what the filter does, which none of them depends on. */
-export const gitSettings = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
+/** An old kernel differs in what the filter of Landlock does: rules about git, limits and lines do not depend on it. */
+export const ofThisKernel = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 /**
  * What llmc judges before it starts a command hardly depends on the tier and the user. The strongest tier has all cases;
@@ -71,7 +71,7 @@ export const gitSettings = settings.filter(({ maxLandlockAbi }) => maxLandlockAb
  */
 export const casesIn = <Case>(setting: Setting, cases: readonly Case[]): readonly Case[] => {
   const place = settings.indexOf(setting);
-  if (isLong || (place === 0 && !isRepeated)) return cases;
+  if (isLong || (place === 0 && isFull)) return cases;
   return someOf(cases, place);
 };
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openTestApp, TEST_CALLER } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
+import { isFull } from "../rounds.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 const RAW = "\u001b]0;owned\u0007\u001b[2Jgone\rback \u009b31m\u001b[32mgreen\u001b[0m\n";
@@ -80,7 +81,7 @@ describe("FAIL-J12: llmc call", () => {
     return spawnSync(program as string, args as string[], { env: cleanEnv(), encoding: "utf8", cwd: "/" })
       .stdout;
   };
-  test("shows them on a terminal, and gives them as they are to a pipe", () => {
+  test.runIf(isFull)("shows them on a terminal, and gives them as they are to a pipe", () => {
     const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-controls-")));
     writeFileSync(join(root, "evil.txt"), RAW);
     try {
@@ -126,7 +127,7 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     expect(text).not.toMatch(CONTROLS);
   });
 
-  test("a process of its own shows them as well, on both streams", async () => {
+  test.runIf(isFull)("a process of its own shows them as well, on both streams", async () => {
     for (const command of ["doctor", "\u001b[2J"]) {
       const text = await open(startLlmc).run(command);
       expect(text).not.toBe("");
@@ -134,7 +135,7 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     }
   });
 
-  test("data for programs is what it is", async () => {
+  test.runIf(isFull)("data for programs is what it is", async () => {
     const { root, run } = open(startLlmc);
     const { workspace } = JSON.parse(await run("trust", "--yes", "--json")) as { workspace: string };
     expect(workspace).toBe(root);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -24,7 +24,7 @@ const repository = templateOf((root) => {
 const tools = (setting: Setting, root: string) =>
   commandTools(setting, root, { allowlist: ["git", "rg"], powers: ["git:write"], denylist: ["**/.env"] });
 
-describe.each(gitSettings)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setting) => {
+describe.each(ofThisKernel)("REQ-D24 FAIL-J3 FAIL-J4 arguments of git in $name", (setting) => {
   test.each(
     casesIn(setting, [
       "git log -1 --format=x --output=.git/config",

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -32,7 +32,7 @@ const repository = templateOf((root) => {
 const tools = (setting: Setting, root: string) =>
   commandTools(setting, root, { allowlist: ["git"], powers: ["git:write"], denylist: ["**/.env"] });
 
-describe.each(gitSettings)("FAIL-J3 FAIL-J4 files that a git configuration names in $name", (setting) => {
+describe.each(ofThisKernel)("FAIL-J3 FAIL-J4 files that a git configuration names in $name", (setting) => {
   const isPlain = setting.tier === "plain";
 
   test.each(

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 import { writesOptions } from "./write-port.ts";
@@ -121,7 +121,7 @@ describe("REQ-D24 FAIL-J3 file tools write nothing in a git directory, whatever 
 const MARK = "llmc-was-here";
 const fire = (root: string): string => `touch ${join(root, MARK)}`;
 
-describe.each(gitSettings)("REQ-D24 FAIL-J3 git runs no programs of a repository in $name", (setting) => {
+describe.each(ofThisKernel)("REQ-D24 FAIL-J3 git runs no programs of a repository in $name", (setting) => {
   test.each(
     casesIn(setting, [
       ["fsmonitor", ["core.fsmonitor"], "git status"],

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -28,7 +28,7 @@ const tools = (setting: Setting, root: string, powers: readonly string[] = ["git
     denylist: ["**/.env", "**/.ssh/**"],
   });
 
-describe.each(gitSettings.filter(({ tier }) => tier !== "plain"))(
+describe.each(ofThisKernel.filter(({ tier }) => tier !== "plain"))(
   "FAIL-J3 FAIL-J5 what a hostile program leaves behind in $name",
   (setting) => {
     const PLANT = `
@@ -106,7 +106,7 @@ for folder, _, names in os.walk("."):
   },
 );
 
-describe.each(gitSettings)("FAIL-J4 secrets and git in $name", (setting) => {
+describe.each(ofThisKernel)("FAIL-J4 secrets and git in $name", (setting) => {
   test.each(casesIn(setting, ["missing", "forged", "modified", "garbage", "a FIFO"]))(
     "an index that is %s makes no secret readable",
     async (what) => {

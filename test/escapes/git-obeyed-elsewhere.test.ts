@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { writesOptions } from "./write-port.ts";
 
@@ -177,7 +177,7 @@ const useGit = (root: string): void => {
 const tools = (setting: Setting, root: string, powers: readonly string[] = []) =>
   commandTools(setting, root, { allowlist: ["git", "python3"], powers, denylist: [] });
 
-describe.each(gitSettings.filter(({ tier }) => tier !== "plain"))(
+describe.each(ofThisKernel.filter(({ tier }) => tier !== "plain"))(
   "FAIL-J3 what git obeys elsewhere stays in $name",
   (setting) => {
     test.each(casesIn(setting, CASES))("$name", async ({ target, plant, isLinked }) => {

@@ -6,7 +6,7 @@ import { takeOwnState, undoOwnChanges } from "../../src/host/run/git/own-changes
 import { plansProgram } from "../../src/host/run/git/plans.ts";
 import { quarantineInRoots } from "../../src/host/run/scan/new-findings.ts";
 import { someIfRepeated } from "../rounds.ts";
-import { casesIn, GIT, gitSettings } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -133,7 +133,7 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
   });
 });
 
-describe.each(gitSettings)("REQ-D24 FAIL-J3 plans in $name", (setting) => {
+describe.each(ofThisKernel)("REQ-D24 FAIL-J3 plans in $name", (setting) => {
   const tools = (root: string) =>
     commandTools(setting, root, { allowlist: ["git"], powers: ["git:write"], denylist: [] });
 

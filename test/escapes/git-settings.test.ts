@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isHarmlessSetting } from "../../src/policy/git-settings.ts";
 import type { Workspace } from "../workspace.ts";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -183,7 +183,7 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-describe.each(gitSettings)("REQ-D24 FAIL-J3 programs that a repository names in $name", (setting) => {
+describe.each(ofThisKernel)("REQ-D24 FAIL-J3 programs that a repository names in $name", (setting) => {
   test.each(casesIn(setting, ATTACKS))("$name does not run: $line", async ({ plant, line, powers }) => {
     await using workspace = await repository();
     plant(workspace.root);
@@ -287,7 +287,7 @@ const withSubmodule = async (folder: string | Buffer): Promise<Workspace> => {
 const touch = (path: string | Buffer): void =>
   utimesSync(path, 1_000_000, Math.floor(Math.random() * 1_000_000));
 
-describe.each(gitSettings)(
+describe.each(ofThisKernel)(
   "REQ-D24 FAIL-J3 repositories inside that llmc cannot follow, in $name",
   (setting) => {
     const cases: readonly (readonly [string, (root: string) => void])[] = [

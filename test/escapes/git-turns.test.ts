@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { isLong, isRepeated } from "../rounds.ts";
-import { casesIn, GIT, gitSettings, type Setting } from "./command-stand.ts";
+import { isFull } from "../rounds.ts";
+import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
 
@@ -61,7 +61,7 @@ const tools = (
   });
 
 /** Landlock does not run git that writes and starts others. */
-const forking = gitSettings.filter(({ tier }) => tier !== "landlock");
+const forking = ofThisKernel.filter(({ tier }) => tier !== "landlock");
 
 describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (setting) => {
   test.each(casesIn(setting, ["run_cmd", "linux_proc_start"] as const))(
@@ -86,7 +86,7 @@ describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (sett
 });
 
 /** A lock is the same for every user. */
-const waiting = isRepeated && !isLong ? gitSettings.slice(0, 1) : gitSettings;
+const waiting = isFull ? ofThisKernel : ofThisKernel.slice(0, 1);
 
 describe.each(waiting)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
   test("another process that holds the repository is waited for, at most until the deadline; reading goes on", async () => {

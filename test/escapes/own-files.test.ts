@@ -23,7 +23,7 @@ import { readOwnFile } from "../../src/host/own-files/read-own-file.ts";
 import { createWorkspaceFiles, type WorkspaceFiles } from "../../src/host/own-files/workspace-files.ts";
 import { createTrackedFinder } from "../../src/host/run/git/tracked.ts";
 import { openTestApp } from "../app.ts";
-import { rounds } from "../rounds.ts";
+import { rounds, someIfRepeated } from "../rounds.ts";
 import { createWorkspace } from "../workspace.ts";
 
 let base: string;
@@ -108,7 +108,7 @@ describe("FAIL-J6: what the server reads for itself", () => {
     expect(readOwnFile("/proc/self/mounts", { maxBytes: 1_000_000 }).length).toBeGreaterThan(10);
   });
 
-  test.each(TRAPS)(
+  test.each(someIfRepeated(TRAPS))(
     "as llmc.toml, %s stops the start with an error that names the file",
     async (_what, plant, code) => {
       await using place = await createWorkspace();
@@ -121,7 +121,7 @@ describe("FAIL-J6: what the server reads for itself", () => {
     },
   );
 
-  test.each(TRAPS.filter(([what]) => what !== "a folder"))(
+  test.each(someIfRepeated(TRAPS.filter(([what]) => what !== "a folder")))(
     "as a sidecar and an agent guide, %s is refused at once and the server goes on",
     async (_what, plant) => {
       await using place = await createWorkspace({

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
 import { cleanEnv, createWorkspace } from "../workspace.ts";
-import { processesWith, settings } from "./command-stand.ts";
+import { casesIn, processesWith, settings } from "./command-stand.ts";
 import { flooding, hostile, OWNER, processesIn } from "./process-stand.ts";
 
 let lastTag = 0;
@@ -22,13 +22,14 @@ const untilNone = async (tag: string): Promise<readonly number[]> => {
 
 const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined);
 
-describe.each(tiers)("a process in $name", ({ tier }) => {
+describe.each(tiers)("a process in $name", (setting) => {
+  const { tier } = setting;
   test("FAIL-C5: daemons, deafness and floods are gone after stop and kill, round after round", async () => {
     await using workspace = await createWorkspace();
     const { processes, close } = processesIn(tier, workspace.root);
     const resident: number[] = [];
     let before = 0;
-    const many = rounds(4, 100);
+    const many = rounds(3, 100);
     for (let round = 0; round < many; round++) {
       const tag = newTag();
       const pty = round % 2 === 1;
@@ -83,7 +84,7 @@ describe.each(tiers)("a process in $name", ({ tier }) => {
 
   test("FAIL-D7: a server that is killed takes its processes with it", async () => {
     await using workspace = await createWorkspace();
-    for (const kind of ["pipe", "pty"]) {
+    for (const kind of casesIn(setting, ["pipe", "pty"])) {
       const tag = newTag();
       const script = join(import.meta.dirname, "process-victim.ts");
       const victim = spawn(process.execPath, [script, tier, workspace.root, tag, kind], {

@@ -5,9 +5,11 @@ import { describe, expect, test } from "vitest";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import { REACH, type ReachId } from "../../src/policy/reach.ts";
 import { allTools } from "../../src/tools/all.ts";
-import { createWorkspace, type Workspace } from "../workspace.ts";
-import { GIT, settings } from "./command-stand.ts";
+import { someIfRepeated } from "../rounds.ts";
+import type { Workspace } from "../workspace.ts";
+import { casesIn, GIT, settings } from "./command-stand.ts";
 import { commandTools, type ToolName } from "./command-tools.ts";
+import { templateOf } from "./template.ts";
 import { writesOptions } from "./write-port.ts";
 
 /** For every entry of the table: a path that is there, and one that would come into being. */
@@ -45,21 +47,21 @@ const RULES = {
   denylist: () => ["**/.env"],
 };
 
-const plant = async (): Promise<Workspace> => {
-  const workspace = await createWorkspace({ "src/a.txt": "text\n", "conf/other": "" });
-  execFileSync(GIT, ["init", "-q", "."], { cwd: workspace.root });
-  for (const id of IDS) {
-    const path = join(workspace.root, TARGETS[id].existing);
-    mkdirSync(dirname(path), { recursive: true });
-    if (!existsSync(path)) writeFileSync(path, "before\n");
-  }
+const plant = templateOf((root) => {
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    if (!existsSync(join(root, path))) writeFileSync(join(root, path), text);
+  };
+  execFileSync(GIT, ["init", "-q", "."], { cwd: root });
+  put("src/a.txt", "text\n");
+  put("conf/other", "");
+  for (const id of IDS) put(TARGETS[id].existing, "before\n");
   for (const folder of BESIDE_SECRETS) {
     // Git directories are not looked through: nothing there is the user's own file.
-    if (!folder.startsWith(".git/")) await workspace.write(`${folder}/.env`, SECRET);
-    await workspace.write(`${folder}/code.ts`, "before\n");
+    if (!folder.startsWith(".git/")) put(`${folder}/.env`, SECRET);
+    put(`${folder}/code.ts`, "before\n");
   }
-  return workspace;
-};
+});
 
 const contentOf = ({ root }: Workspace, path: string): string | undefined =>
   lstatSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
@@ -116,7 +118,7 @@ test("REQ-D16 FAIL-J13 every tool that writes or executes, and every entry of th
 
 describe("REQ-D16 REQ-D24 FAIL-J3 file tools × entries", () => {
   for (const [tool, { change, create }] of Object.entries(FILE_TOOLS)) {
-    test.each(IDS)(`${tool} × %s`, async (id) => {
+    test.each(someIfRepeated(IDS))(`${tool} × %s`, async (id) => {
       await using workspace = await plant();
       const writes = createFileWrites(writesOptions(workspace.root, RULES));
       const { existing, fresh } = TARGETS[id];
@@ -177,7 +179,7 @@ const COMMANDS = [...new Set(Object.values(COMMAND_TOOLS))].filter(
 );
 
 describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in $name", (setting) => {
-  test.each(COMMANDS)("%s", async (tool) => {
+  test.each(casesIn(setting, COMMANDS))("%s", async (tool) => {
     await using workspace = await plant();
     await workspace.write("hostile.py", HOSTILE);
     await workspace.write("targets.json", JSON.stringify(Object.values(TARGETS)));
@@ -223,7 +225,7 @@ describe.each(settings)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J3 commands × entries in 
 });
 
 describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they read as the file tools, and write no more than commands", () => {
-  test.each(IDS)("%s", async (id) => {
+  test.each(someIfRepeated(IDS))("%s", async (id) => {
     const [setting] = settings;
     if (setting === undefined) throw new Error("no tier");
     await using workspace = await plant();

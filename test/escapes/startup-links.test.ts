@@ -3,12 +3,12 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { hostSections } from "../../src/host/options.ts";
 import { createWorkspace } from "../workspace.ts";
-import { sandboxes, settings } from "./command-stand.ts";
+import { casesIn, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 const startup = hostSections[0].options.startup_globs.default;
 
-const tools = (setting: (typeof settings)[number], root: string) =>
+const tools = (setting: Setting, root: string) =>
   commandTools(setting, root, { allowlist: ["python3"], powers: [], denylist: [], startup });
 
 const link = (root: string, path: string, target: string): void => {
@@ -19,14 +19,16 @@ const link = (root: string, path: string, target: string): void => {
 const isThere = (root: string, path: string): boolean =>
   lstatSync(join(root, path), { throwIfNoEntry: false }) !== undefined;
 
-describe.each(settings)("FAIL-J1 a new link that leads to start-up files in $name", (setting) => {
-  test.each([
-    [".cargo", "config.toml"],
-    [".github", "workflows/ci.yml"],
-    [".config", "fish/config.fish"],
-    [".config", "git/config"],
-    [".vscode", "tasks.json"],
-  ])("%s is renamed", async (name, inner) => {
+describe.each(ofThisKernel)("FAIL-J1 a new link that leads to start-up files in $name", (setting) => {
+  test.each(
+    casesIn(setting, [
+      [".cargo", "config.toml"],
+      [".github", "workflows/ci.yml"],
+      [".config", "fish/config.fish"],
+      [".config", "git/config"],
+      [".vscode", "tasks.json"],
+    ] as const),
+  )("%s is renamed", async (name, inner) => {
     await using workspace = await createWorkspace({
       "sub/x": "",
       "plant.py": `
@@ -67,16 +69,18 @@ except OSError: pass
   });
 });
 
-describe.each(sandboxes)("FAIL-J3 what a start-up link leads to stays in $name", (setting) => {
-  test.each([
-    ["a file", ".envrc", "conf/envrc", "conf/envrc"],
-    ["a folder", ".vscode", "conf/vsc", "conf/vsc/tasks.json"],
-    ["a link in a start-up folder", ".vscode/tasks.json", "../conf/tasks.json", "conf/tasks.json"],
-    ["a folder above start-up files", ".cargo", "conf/cargo", "conf/cargo/config.toml"],
-  ])("%s", async (_, name, target, file) => {
-    await using workspace = await createWorkspace({
-      [file]: "before\n",
-      "attack.py": `
+describe.each(ofThisKernel.filter(({ tier }) => tier !== "plain"))(
+  "FAIL-J3 what a start-up link leads to stays in $name",
+  (setting) => {
+    test.each([
+      ["a file", ".envrc", "conf/envrc", "conf/envrc"],
+      ["a folder", ".vscode", "conf/vsc", "conf/vsc/tasks.json"],
+      ["a link in a start-up folder", ".vscode/tasks.json", "../conf/tasks.json", "conf/tasks.json"],
+      ["a folder above start-up files", ".cargo", "conf/cargo", "conf/cargo/config.toml"],
+    ])("%s", async (_, name, target, file) => {
+      await using workspace = await createWorkspace({
+        [file]: "before\n",
+        "attack.py": `
 import os
 def attempt(work):
     try: work()
@@ -87,22 +91,23 @@ attempt(lambda: os.unlink("${file}"))
 attempt(lambda: os.rename("conf", "moved"))
 attempt(lambda: open("${dirname(file)}/new", "w").close())
 `,
+      });
+      link(workspace.root, name, target);
+      await using commands = tools(setting, workspace.root);
+      await commands.use("run_cmd", "python3 attack.py");
+      expect(readFileSync(join(workspace.root, file), "utf8")).toBe("before\n");
+      expect(isThere(workspace.root, name)).toBe(true);
+      if (dirname(file) !== "conf")
+        expect(existsSync(join(workspace.root, dirname(file), "new"))).toBe(false);
     });
-    link(workspace.root, name, target);
-    await using commands = tools(setting, workspace.root);
-    await commands.use("run_cmd", "python3 attack.py");
-    expect(readFileSync(join(workspace.root, file), "utf8")).toBe("before\n");
-    expect(isThere(workspace.root, name)).toBe(true);
-    if (dirname(file) !== "conf") expect(existsSync(join(workspace.root, dirname(file), "new"))).toBe(false);
-  });
 
-  test("one that leads over another link, or to nothing yet, brings nothing new", async () => {
-    await using workspace = await createWorkspace({
-      "real/envrc": "before\n",
-      "conf/x": "",
-      "later/x": "",
-      "a/x": "",
-      "attack.py": `
+    test("one that leads over another link, or to nothing yet, brings nothing new", async () => {
+      await using workspace = await createWorkspace({
+        "real/envrc": "before\n",
+        "conf/x": "",
+        "later/x": "",
+        "a/x": "",
+        "attack.py": `
 import os
 def attempt(work):
     try: work()
@@ -111,15 +116,18 @@ attempt(lambda: os.unlink("conf/envrc"))
 attempt(lambda: open("conf/envrc", "w").write("after"))
 attempt(lambda: open("later/envrc", "w").write("after"))
 `,
+      });
+      link(workspace.root, "conf/envrc", "../real/envrc");
+      link(workspace.root, ".envrc", "conf/envrc");
+      link(workspace.root, "a/.envrc", "../later/envrc");
+      await using commands = tools(setting, workspace.root);
+      await commands.use("run_cmd", "python3 attack.py");
+      const seen = [".envrc", "a/.envrc"].map((path) =>
+        existsSync(join(workspace.root, path))
+          ? readFileSync(join(workspace.root, path), "utf8")
+          : "before\n",
+      );
+      expect(seen).toEqual(["before\n", "before\n"]);
     });
-    link(workspace.root, "conf/envrc", "../real/envrc");
-    link(workspace.root, ".envrc", "conf/envrc");
-    link(workspace.root, "a/.envrc", "../later/envrc");
-    await using commands = tools(setting, workspace.root);
-    await commands.use("run_cmd", "python3 attack.py");
-    const seen = [".envrc", "a/.envrc"].map((path) =>
-      existsSync(join(workspace.root, path)) ? readFileSync(join(workspace.root, path), "utf8") : "before\n",
-    );
-    expect(seen).toEqual(["before\n", "before\n"]);
-  });
-});
+  },
+);
