@@ -24,10 +24,15 @@ chmodSync(home, 0o755);
 const foreignWorkspace = join(home, "foreign");
 mkdirSync(join(foreignWorkspace, ".llmc"), { recursive: true });
 
+/** What `git init` copies: folders, without the dozen examples of hooks, which hundreds of repositories would copy. */
+const gitTemplate = join(home, "git-template");
+for (const name of ["branches", "hooks", "info"]) mkdirSync(join(gitTemplate, name), { recursive: true });
+
 const userFolders = (name: string): Record<string, string> => ({
   HOME: join(home, name),
   XDG_CONFIG_HOME: join(home, name, "config"),
   XDG_STATE_HOME: join(home, name, "state"),
+  GIT_TEMPLATE_DIR: gitTemplate,
 });
 
 const ORDINARY_USER = 65_534;
