@@ -217,7 +217,7 @@ const run = async (
       shownTokens,
       left,
       deadlineNote: launched.timedOut ? describeDeadline(call.timeoutSeconds, settings) : undefined,
-      networkNote: settings.hasNetwork || exitCode === 0 ? undefined : networkNote(launched, output),
+      networkNote: settings.hasNetwork ? undefined : networkNote(launched, output),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

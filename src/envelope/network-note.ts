@@ -1,3 +1,5 @@
+import { constants } from "node:os";
+import { usualPowers } from "../policy/commands.ts";
 import type { Launched } from "./launch.ts";
 import type { Output } from "./output.ts";
 
@@ -26,9 +28,18 @@ const isFetching = ({ programs, sole }: Launched): boolean => {
   return programs.length === 1 && args.some((arg) => FETCHING[name]?.test(arg) === true);
 };
 
-/** Why a command without a network failed, if it seems to have looked for one. */
+/** Ended by a signal because the next program of the pipe had read enough. */
+const STOPPED_READING = 128 + constants.signals.SIGPIPE;
+
+/** Why a line without a network failed, wholly or in part, if one of its programs seems to have looked for one. */
 export const networkNote = (launched: Launched, output: Output): string | undefined => {
+  const failed = launched.programs.filter(({ exitCode }) => exitCode !== 0 && exitCode !== STOPPED_READING);
+  if (failed.length === 0) return undefined;
   const written = `${output.stderr().slice(-READ_CHARS)}\n${output.stdout(false).slice(-READ_CHARS)}`;
-  if (!UNREACHABLE.test(written) && !(launched.timedOut && isFetching(launched))) return undefined;
+  const looked =
+    UNREACHABLE.test(written) ||
+    failed.some(({ name }) => usualPowers(name).includes("network")) ||
+    (launched.timedOut && isFetching(launched));
+  if (!looked) return undefined;
   return "the network is off, and each command has a loopback of its own, so servers of other commands and processes are out of reach; mcp.tools.allow_outbound_network = true opens both";
 };

@@ -201,9 +201,13 @@ describe("run_cmd", () => {
   test("REQ-X10: a command that fails for want of a network is told so, and a package manager at once", async () => {
     const server = "require('net').connect(3999, '127.0.0.1')";
     const app = await openTestApp({
-      files: { "ask.js": server, "package.json": "{}" },
+      files: {
+        "ask.js": server,
+        "package.json": "{}",
+        "ask.log": "connect ECONNREFUSED 127.0.0.1:3999\n".repeat(50_000),
+      },
       overrides: {
-        "mcp.tools.run_cmd_allowlist": "node,npm",
+        "mcp.tools.run_cmd_allowlist": "node,npm,tail,cat,head",
         "mcp.tools.command_powers": "node:run,npm:run",
       },
     });
@@ -216,8 +220,27 @@ describe("run_cmd", () => {
     const startedAt = performance.now();
     expect(await app.text("run_cmd", { command: "npm install left-pad" })).toMatch(note);
     expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(await app.text("run_cmd", { command: "npm install left-pad 2>&1 | tail -5" })).toMatch(note);
     expect(await app.text("run_cmd", { command: "node missing.js" })).not.toMatch(note);
+    expect(await app.text("run_cmd", { command: "node ask.js 2>&1 | tail -20" })).toMatch(note);
+    expect(await app.text("run_cmd", { command: "node ask.js || echo failed" })).toMatch(note);
+    expect(await app.text("run_cmd", { command: "cat ask.log" })).not.toMatch(note);
+    expect(await app.text("run_cmd", { command: "cat ask.log | head -1" })).not.toMatch(note);
   }, 60_000);
+
+  test.each([
+    "curl -s http://localhost:3999/health",
+    "curl -s http://localhost:3999/health | head -3",
+    "curl -s http://localhost:3999/health || true",
+  ])("REQ-X10: a network program that says nothing: %s", async (command) => {
+    const app = await openTestApp({
+      overrides: { "mcp.tools.run_cmd_allowlist": "curl,head", "mcp.tools.command_powers": "curl:network" },
+    });
+    expect(await app.text("run_cmd", { command })).toMatch(/the network is off/);
+    expect(await app.text("run_cmd", { command: "curl --version | head -1" })).not.toMatch(
+      /the network is off/,
+    );
+  });
 
   test("REQ-T1 REQ-D13: programs get the real output, the model the short form; meta.hint says how to read on", async () => {
     const lines = Array.from(
