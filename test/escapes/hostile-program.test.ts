@@ -108,7 +108,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
     );
     for (const cwd of [
       workspace.root,
-      ...tempting.filter((folder) => !folder.endsWith("/.git")).slice(0, rounds(15, 200)),
+      ...tempting.filter((folder) => !folder.endsWith("/.git")).slice(0, rounds(40, 200)),
     ]) {
       for (const args of [["status"], ["st"]])
         spawnSync(GIT, args, { cwd, env: { ...cleanEnv(), GIT_CONFIG_NOSYSTEM: "1" }, timeout: 5000 });
@@ -127,7 +127,7 @@ describe.each(tiers)("REQ-D16 REQ-D24 FAIL-J1 FAIL-J13 a hostile program in $nam
       await ask("run_cmd", { command: "grep -r horse ." }),
     ];
     const files = all.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true);
-    for (const path of files.slice(0, rounds(80, 500))) answers.push(await ask("read_file", { path }));
+    for (const path of files.slice(0, rounds(200, 500))) answers.push(await ask("read_file", { path }));
     expect(
       answers.filter((answer) => answer.includes(SECRET)),
       `seed ${seed}`,
