@@ -1,4 +1,4 @@
-import { LlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { renderDiff } from "./connect/diff.ts";
 import {
   applyConnection,
@@ -17,10 +17,12 @@ interface ConnectOptions {
   readonly print: boolean;
   /** Write without asking. */
   readonly yes: boolean;
+  /** What commands may run, in lines for a person. */
+  readonly describePrograms: () => Promise<string>;
 }
 
 export const runConnect = async (
-  { request, remove, print, yes }: ConnectOptions,
+  { request, remove, print, yes, describePrograms }: ConnectOptions,
   disk: ConnectDisk,
   io: Io,
 ): Promise<void> => {
@@ -55,4 +57,7 @@ export const runConnect = async (
   io.out(
     `${done}${backup === undefined ? "" : ` The old file is kept as ${backup}.`}\nRestart the client, or reload its MCP servers.\n`,
   );
+  if (remove) return;
+  // The client is connected, whatever is wrong with the configuration of the commands.
+  io.out(await describePrograms().catch((thrown: unknown) => `note: ${toLlmcError(thrown).message}\n`));
 };

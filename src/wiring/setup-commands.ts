@@ -64,7 +64,8 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
       import("../cli/connect-command.ts"),
       import("./program-launch.ts"),
     ]);
-    const { root, configPath } = await requestOf(run, options);
+    const app = await requestOf(run, options);
+    const { root, configPath } = app;
     const request = {
       client,
       workspace: root,
@@ -81,7 +82,13 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
       ...(options.name === undefined ? {} : { name: options.name }),
     };
     await runConnect(
-      { request, remove: options.remove ?? false, print: options.print ?? false, yes: options.yes ?? false },
+      {
+        request,
+        remove: options.remove ?? false,
+        print: options.print ?? false,
+        yes: options.yes ?? false,
+        describePrograms: async () => (await import("./init-presets.ts")).describePrograms(app),
+      },
       createDisk(),
       run.io,
     );

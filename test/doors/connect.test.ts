@@ -136,6 +136,24 @@ describe("REQ-P3: the written entry starts a server on the project", () => {
 });
 
 describe("REQ-P3: where and how", () => {
+  test("says what commands may run, and how to allow what the project needs", async () => {
+    const home = tempWorkspace();
+    const connect = async (project: string, ...more: string[]): Promise<string> =>
+      (await run(project, home, ["connect", "claude-code", "--yes", ...more])).out;
+    const plain = tempWorkspace();
+    expect(await connect(plain)).toMatch(
+      /servers\.\nCommands may run ls, cat, .*\bgit\b.*; llmc allow PROGRAM adds others\.\n$/,
+    );
+    expect(await connect(plain, "--remove")).not.toContain("Commands");
+    expect(await connect(tempWorkspace({ "package.json": "{}" }))).toMatch(
+      /others\.\nThis looks like a project for node: llmc allow node npm lets commands run its programs\.\n$/,
+    );
+    const off = tempWorkspace({ "llmc.toml": "[mcp.tools]\nenable_run_cmd = false\n" });
+    expect(await connect(off)).toContain("Commands are switched off");
+    const broken = tempWorkspace({ "llmc.toml": "[mcp.tools\n" });
+    expect(await connect(broken)).toMatch(/Wrote .*\n.*servers\.\nnote: .*llmc\.toml/);
+  });
+
   test("never llmc's own folder by default", async () => {
     const own = dirname(dirname(launcher));
     const home = tempWorkspace();
