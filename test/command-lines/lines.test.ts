@@ -108,4 +108,18 @@ describe("REQ-D23 command lines as agents write them", () => {
     },
     180_000,
   );
+
+  test("the message of a commit may come from a here-document, in a substitution or as input", async () => {
+    const app = await openTestApp({
+      config: '[mcp]\nmode = "classic"\n[mcp.tools]\ncommand_powers = ["git:write"]\n',
+    });
+    makeProject(app.root);
+    const message = 'fix: it\'s the "parser" ($x)\n\n- one `thing`\n';
+    const shown = { structured: { data: { stdout: `${message}\n`, exit_code: 0 } } };
+    for (const commit of [
+      `git commit --allow-empty -q -m "$(cat <<'EOF'\n${message}EOF\n)"`,
+      `git commit --allow-empty -q -F - <<'EOF'\n${message}EOF`,
+    ])
+      expect(await app.ask("run_cmd", { command: `${commit}\ngit log -1 --format=%B` })).toMatchObject(shown);
+  });
 });

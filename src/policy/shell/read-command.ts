@@ -8,12 +8,17 @@ const STDERR = 2;
 
 const ASSIGNMENT = /^([A-Za-z_]\w*)(\[[^\]]*\])?(\+?=)/;
 
+/** Variables with a meaning or a value of their own in bash, which they have not here. */
+const SHELL_VARIABLE =
+  /^(?:_|PWD|OLDPWD|CDPATH|E?UID|PPID|GROUPS|S?RANDOM|SECONDS|LINENO|EPOCH\w+|BASH\w*|GLOBIGNORE|EXECIGNORE|FUNCNAME|DIRSTACK|PIPESTATUS|HISTCMD|POSIXLY_CORRECT)$/;
+
 /** `NAME=value`; undefined for another word. */
 const readAssignment = ({ raw, word }: WordToken): Assignment | undefined => {
   const [prefix = "", name = "", subscript, operator] = ASSIGNMENT.exec(raw) ?? [];
   const [first, ...rest] = word;
   if (prefix === "" || first?.kind !== "text" || first.isQuoted || !first.text.startsWith(prefix))
     return undefined;
+  if (SHELL_VARIABLE.test(name)) throw refuseConstruct(`the variable ${name}`, raw, "Choose another name.");
   if (subscript !== undefined) throw refuseNamed("array", raw);
   if (operator !== "=") throw refuseConstruct("appending to a variable", raw, "Write the whole value.");
   const value = first.text.slice(prefix.length);
@@ -31,7 +36,13 @@ const ACCESS: Readonly<Record<string, "read" | "write" | "append">> = {
 
 const input = (content: ShellWord): readonly Redirection[] => [{ kind: "input", content }];
 
+const refuseSplit = ({ raw, word }: WordToken): void => {
+  if (word.some((part) => part.kind === "text" && part.isSplit))
+    throw refuseConstruct("command substitution", raw, "Put double quotes around it: \"$(cat <<'EOF' …)\".");
+};
+
 const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
+  refuseSplit(token.target);
   const { operator, target, body } = token;
   const source = `${token.fd ?? ""}${operator} ${target.raw}`;
   const fd = token.fd ?? (operator.startsWith("<") ? STDIN : STDOUT);
@@ -94,6 +105,7 @@ export const readCommand = (tokens: readonly (WordToken | RedirectionToken)[]): 
   const [program, ...rest] = wordTokens.slice(assignments.length);
   if (program?.raw === "export")
     return { assignments: readExport(rest, assignments), args: [], redirections };
+  for (const word of wordTokens.slice(assignments.length)) refuseSplit(word);
   const args = program === undefined ? [] : [program.word, ...rest.map(({ word }) => word)];
   return { assignments, args, redirections };
 };

@@ -1,3 +1,4 @@
+import { readConstantSubstitution } from "./here-document.ts";
 import { refuseNamed, refuseSyntax } from "./refusals.ts";
 import type { ShellWord, WordPart } from "./shell-line.ts";
 
@@ -50,6 +51,13 @@ interface Piece {
   readonly length: number;
 }
 
+/** Outside of quotes it would be split at blanks and match names, except as the value of a variable. */
+const readSubstitution = (rest: string, isInQuotes: boolean): Piece => {
+  const { text: value, length } = readConstantSubstitution(rest);
+  const isSplit = !isInQuotes && /^$|[\s*?[\\]/.test(value);
+  return { parts: [{ kind: "text", text: value, isQuoted: true, isSubstituted: true, isSplit }], length };
+};
+
 /** What begins with `$` or a backquote, in or outside of double quotes. */
 const readExpansion = (rest: string, isQuoted: boolean): Piece => {
   const [whole, bare, braced] = /^\$(?:([A-Za-z_]\w*|\?)|\{([A-Za-z_]\w*)\})/.exec(rest) ?? [];
@@ -60,7 +68,8 @@ const readExpansion = (rest: string, isQuoted: boolean): Piece => {
     const isBare = bare !== undefined && bare !== "?";
     return { parts: [{ kind: "variable", name, isQuoted, isBare }], length: whole.length };
   }
-  if (/^(?:`|\$\((?!\())/.test(rest)) throw refuseNamed("command_substitution", rest);
+  if (rest.startsWith("`")) throw refuseNamed("command_substitution", rest);
+  if (/^\$\((?!\()/.test(rest)) return readSubstitution(rest, isQuoted);
   if (/^\$(?:\(\(|\[)/.test(rest)) throw refuseNamed("arithmetic", rest);
   if (rest.startsWith("${")) throw refuseNamed("expansion", rest);
   if (/^\$[\d@*#!$-]/.test(rest)) throw refuseNamed("special_parameter", rest);
@@ -119,7 +128,7 @@ const refuseLoneDollar = (word: ShellWord, raw: string): void => {
 
 /** `{name}>file` gives a descriptor a name, and digits that a line end parts from `>` are a descriptor. */
 const refuseDescriptor = (raw: string, next: string | undefined): void => {
-  if (/^(?:\{\w+\}|(?:\d|\\\n)*\\\n)$/.test(raw) && /[<>]/.test(next ?? ""))
+  if (/^(?:\{\w+\}|(?:\d|\\\n)*\\\n(?:\d|\\\n)*)$/.test(raw) && /[<>]/.test(next ?? ""))
     throw refuseSyntax(raw, "stands directly before a redirection; put a blank between them");
 };
 

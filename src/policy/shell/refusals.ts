@@ -1,4 +1,4 @@
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, withHint } from "../../base/error.ts";
 
 const SHOWN = 60;
 
@@ -82,6 +82,13 @@ export const refuseNamed = (construct: keyof typeof CONSTRUCTS, source: string):
   const { name, wayOut } = CONSTRUCTS[construct];
   return refuseConstruct(name, source, wayOut);
 };
+
+/** Most substitutions of agents hold the message of a commit, for which there is a way without one. */
+export const explainSubstitution = (error: LlmcError, before: string): LlmcError =>
+  error.details?.["construct"] === CONSTRUCTS.command_substitution.name &&
+  /\bgit\s(?:[^\n;&|]*\s)?commit\s[^\n;&|]*$/.test(before)
+    ? withHint(error, "Give the message as input: git commit -F - <<'EOF', its lines, and EOF")
+    : error;
 
 export const refuseReserved = (word: string, source: string): void => {
   const construct = RESERVED.get(word);

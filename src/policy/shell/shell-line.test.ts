@@ -76,6 +76,21 @@ describe("REQ-D23: what needs a shell is refused by its name", () => {
     ["[[ -f x ]] && ls", /a test in double brackets/],
     ["ls $(pwd)", /command substitution/],
     ["ls `pwd`", /command substitution/],
+    ['ls "$(cat <<A; ls\nx\nA\n)"', /command substitution/],
+    ['ls "$(cat <<A\nx\nA\nls)"', /command substitution/],
+    ['ls "$(cat x <<A\nx\nA\n)"', /command substitution/],
+    ['ls "$(cat <<A\n$x\nA\n)"', /a here-document with expansions/],
+    ["ls $(cat <<A\nx y\nA\n)", /command substitution/],
+    ["ls x=$(cat <<A\n*\nA\n)", /command substitution/],
+    ["ls $(cat <<A\n\nA\n)", /command substitution/],
+    ["ls > $(cat <<A\nx y\nA\n)", /command substitution/],
+    ['cat <<B "$(cat <<A\nx\nA\n)"\ny\nB', /command substitution/],
+    ["X=1 export Y=$X", /declare and its kin/],
+    ["export X={a,b}", /declare and its kin/],
+    ["PWD=/x; echo $PWD", /the variable PWD/],
+    ["_=5; echo $_", /the variable _/],
+    ["UID=5 ls", /the variable UID/],
+    ["CDPATH=x cd y", /the variable CDPATH/],
     ['echo "a $(pwd)"', /command substitution/],
     ["echo $((1 + 1))", /arithmetic/],
     ["((a = 1))", /arithmetic/],
@@ -112,6 +127,12 @@ describe("REQ-D23: what needs a shell is refused by its name", () => {
     "{ ls; ",
     "()",
     "ls >",
+    "ls > #x",
+    "ls >#x",
+    "ls a 0\\\n1>f",
+    "cat <<EO\\\nF\n$x\nEOF",
+    "cat <<\\\n-EOF\n\tx\n\tEOF",
+    'ls "$(cat <<A\nx',
     "echo 'a",
     'echo "a',
     "cat <<EOF\na\n",
@@ -137,5 +158,36 @@ describe("REQ-D23: here-documents and comments", () => {
 
   test("a # within a word is a letter", async () => {
     expect(await argvOf("echo a#b '#c' \\#d # e")).toEqual(["echo", "a#b", "#c", "#d"]);
+  });
+});
+
+describe("REQ-D23: a substitution that is only a way to write text", () => {
+  test.each([
+    '"$(cat <<\'EOF\'\nfix: it\'s "so" $x `y` \\ (z)\n\n- one)\n\n\nEOF\n)" end',
+    '"$(cat <<EOF\nit\'s (ok) "q"\nEOF\n)"',
+    "\"a $(cat <<-'E'\n\t\tb\n\tE\n  )c $A\"",
+    '"$( cat<<"E" \n)"\nE\n\n)"',
+    '"$(cat <<\\E\n$x\nE\n)"',
+    "\"$(cat <<'E'\nE\n)\" \"$(cat <<'E'\n  ~ {a,b} *\nE\n)\"",
+    "$(cat <<'E'\nabc\nE\n)d",
+    "--m=$(cat <<'E'\nab~{c,d}\nE\n)",
+  ])("%j", async (words) => {
+    const bash = execFileSync("bash", ["-c", `A='one two'; printf '%s\\0' ${words}`], { encoding: "utf8" });
+    expect((await argvOf(`printf ${words}`)).slice(1)).toEqual(bash.split("\0").slice(0, -1));
+  });
+
+  test("is the value of a variable, too, without quotes around it", async () => {
+    const [first, second] = await read("M=$(cat <<'E'\na  b *\n\nE\n); export N=$(cat <<'E'\n~\nE\n)");
+    const text = (value: string) => [{ kind: "text", text: value, isQuoted: true }];
+    expect(first?.body).toMatchObject({
+      commands: [{ assignments: [{ name: "M", value: text("a  b *") }] }],
+    });
+    expect(second?.body).toMatchObject({ commands: [{ assignments: [{ name: "N", value: text("~") }] }] });
+  });
+
+  test("the refusal of another one in a commit shows the way without", async () => {
+    const hint = (line: string) => read(line).catch((thrown: { hint?: string }) => thrown.hint);
+    expect(await hint('git add . && git -C x commit -a -m "$(date)"')).toContain("git commit -F - <<'EOF'");
+    expect(await hint('git commit -m x; ls "$(date)"')).not.toContain("commit");
   });
 });

@@ -1,6 +1,14 @@
 /** A piece of a word. Only unquoted text is subject to braces, `~` and globs, only unquoted values to splitting. */
 export type WordPart =
-  | { readonly kind: "text"; readonly text: string; readonly isQuoted: boolean }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly isQuoted: boolean;
+      /** Written as a command substitution. */
+      readonly isSubstituted?: boolean;
+      /** And bash would make several words of it, or none, except in an assignment. */
+      readonly isSplit?: boolean;
+    }
   | {
       readonly kind: "variable";
       readonly name: string;

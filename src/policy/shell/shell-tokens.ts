@@ -1,6 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
+import { readHereDocument } from "./here-document.ts";
 import { readWord } from "./read-word.ts";
-import { refuseConstruct, refuseNamed, refuseSyntax } from "./refusals.ts";
+import { explainSubstitution, refuseNamed, refuseSyntax } from "./refusals.ts";
 import type { ShellWord } from "./shell-line.ts";
 
 export interface WordToken {
@@ -35,28 +36,12 @@ const REDIRECTION = /^(\d*)(<<<|<<-|<<|<>|<&|<|>>|>\||>&|>|&>>|&>)/;
 
 const BLANKS = /^(?:[ \t]|\\\n)+/;
 
-/** The lines up to the end mark, and the length of all of it. */
-const readBody = (rest: string, { operator, target }: RedirectionToken): { body: string; length: number } => {
-  const mark = target.word.map((part) => (part.kind === "text" ? part.text : `$${part.name}`)).join("");
-  const lines: string[] = [];
-  let length = 0;
-  for (const line of rest.split("\n")) {
-    length += line.length + 1;
-    const stripped = operator === "<<-" ? line.replace(/^\t+/, "") : line;
-    if (stripped === mark) {
-      const isQuoted = /['"\\]/.test(target.raw);
-      if (!isQuoted && lines.some((one) => /[$`\\]/.test(one)))
-        throw refuseConstruct(
-          "a here-document with expansions",
-          rest,
-          "Put quotes around its end mark: <<'EOF'.",
-        );
-      return { body: lines.map((one) => `${one}\n`).join(""), length: Math.min(length, rest.length) };
-    }
-    lines.push(stripped);
-  }
-  throw refuseSyntax(`${operator}${target.raw}`, "is a here-document without its end mark");
-};
+const readBody = (rest: string, { operator, target }: RedirectionToken) =>
+  readHereDocument(rest, {
+    mark: target.word.map((part) => (part.kind === "text" ? part.text : `$${part.name}`)).join(""),
+    isIndented: operator === "<<-",
+    isQuoted: /['"\\]/.test(target.raw),
+  });
 
 interface Lexer {
   readonly source: string;
@@ -74,6 +59,8 @@ const nextWord = (lexer: Lexer): WordToken | undefined => {
   const { parts, length } = readWord(lexer.source.slice(lexer.at));
   if (length === 0) return undefined;
   const raw = lexer.source.slice(lexer.at, lexer.at + length);
+  if (lexer.waiting.length > 0 && parts.some((part) => part.kind === "text" && part.isSubstituted))
+    throw refuseNamed("command_substitution", raw);
   lexer.at += length;
   return { kind: "word", raw, word: parts };
 };
@@ -81,12 +68,18 @@ const nextWord = (lexer: Lexer): WordToken | undefined => {
 const nextRedirection = (lexer: Lexer, whole: string, digits: string, operator: string): RedirectionToken => {
   const rest = lexer.source.slice(lexer.at);
   if (/^[<>]\(/.test(rest)) throw refuseNamed("process_substitution", rest);
+  const start = lexer.at;
   lexer.at += whole.length;
-  const target = nextWord(lexer);
+  skip(lexer, BLANKS);
+  const isComment = lexer.source[lexer.at] === "#";
+  const target = isComment ? undefined : nextWord(lexer);
   if (target === undefined) throw refuseSyntax(rest, "lacks the target of a redirection");
+  const isHere = operator === "<<" || operator === "<<-";
+  if (isHere && /\\\n|[$`]\(/.test(lexer.source.slice(start, lexer.at)))
+    throw refuseSyntax(rest, "has an end mark that is not one plain word");
   const fd = digits === "" ? undefined : Number(digits);
   const token: RedirectionToken = { kind: "redirection", operator, fd, target, body: undefined };
-  if (operator === "<<" || operator === "<<-") lexer.waiting.push(token);
+  if (isHere) lexer.waiting.push(token);
   return token;
 };
 
@@ -130,7 +123,7 @@ export const shellTokens = (source: string): readonly ShellToken[] => {
       if (token.kind === "end") return tokens;
     } catch (error) {
       if (!(error instanceof LlmcError)) throw error;
-      return [...tokens, { kind: "refused", error }];
+      return [...tokens, { kind: "refused", error: explainSubstitution(error, source.slice(0, lexer.at)) }];
     }
   }
 };
