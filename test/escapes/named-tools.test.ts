@@ -14,6 +14,8 @@ const REFUSED: readonly (readonly [string, Readonly<Record<string, unknown>>])[]
     "jobs",
     "which ls",
     "type ls",
+    "nohup ls",
+    "time ls",
     "[[ -f a ]] && ls",
     "for f in *; do ls; done",
     "if ls; then ls; fi",

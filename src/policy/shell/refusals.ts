@@ -54,10 +54,12 @@ const RESERVED: ReadonlyMap<string, Construct> = new Map([
 
 /** Commands that a shell carries out on itself. */
 const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
-  ...["eval", "source", ".", "exec", "command", "builtin"].map(
+  ...["eval", "source", ".", "exec", "builtin"].map(
     (name) => [name, "Write the commands themselves."] as const,
   ),
-  ...["alias", "unalias", "set", "shopt", "trap", "umask", "ulimit", "hash"].map(
+  ["set", "Leave it out, and join commands with && where one that fails should end the line."],
+  ...["pushd", "popd", "dirs"].map((name) => [name, "Use cd: cd DIR && …; cd - goes back."] as const),
+  ...["alias", "unalias", "shopt", "trap", "umask", "ulimit"].map(
     (name) => [name, "Leave it out: every line starts with a clean state."] as const,
   ),
   ...["read", "mapfile", "readarray", "getopts", "shift", "let"].map(
@@ -66,15 +68,39 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ...["wait", "jobs", "fg", "bg", "disown"].map(
     (name) => [name, "Leave it out: a call waits for its command."] as const,
   ),
-  ...["type", "which"].map(
-    (name) => [name, "Run the program itself; a refusal says which programs may be run."] as const,
+  ...["type", "which", "command", "hash"].map(
+    (name) =>
+      [
+        name,
+        "Run the program with --version: it answers, or the refusal says whether it is missing or not allowed.",
+      ] as const,
   ),
 ]);
 
-/** Throws for a command that only a shell has; `which` exists as a program, too, and goes by the list. */
+/** Programs that people put in front of others by habit, and that would change nothing that matters here. */
+const PREFIXES: ReadonlyMap<string, string> = new Map([
+  ...["sudo", "doas"].map(
+    (name) =>
+      [name, "Leave it out: commands run as the user who runs llmc, and cannot become another."] as const,
+  ),
+  [
+    "nohup",
+    "Leave it out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start.",
+  ],
+  ["time", "Leave it out: duration_ms in the structured answer is the time that the line took."],
+]);
+
+/** Throws for a command that only a shell has or that is needless; `which` is also a program, and goes by the list. */
 export const refuseShellCommand = (name: string, isListed: boolean): void => {
+  if (isListed) return;
   const wayOut = SHELL_COMMANDS.get(name);
-  if (wayOut !== undefined && !isListed) throw refuseConstruct(name, name, wayOut);
+  if (wayOut !== undefined) throw refuseConstruct(name, name, wayOut);
+  const without = PREFIXES.get(name);
+  if (without !== undefined)
+    throw new LlmcError("invalid_args", `${name} is not used in front of commands here.`, {
+      hint: without,
+      details: { field: "command", construct: name },
+    });
 };
 
 /** The line is fine for a shell, but it is not something that llmc can run without one. */

@@ -122,11 +122,22 @@ const printf = ([format, ...args]: readonly string[]): string => {
   return text;
 };
 
+/** As in bash, a status has eight bits, and arguments that it does not understand end the line all the same. */
+const exit = ([status, ...more]: readonly string[], state: ShellState): BuiltinResult => {
+  const ended = { ...state, hasExited: true } as const;
+  if (status === undefined) return resultOf(ended, "", state.lastExit);
+  if (!/^[-+]?\d{1,15}$/.test(status))
+    return { exitCode: 2, stdout: "", stderr: `exit: ${status}: numeric argument required\n`, state: ended };
+  if (more.length > 0) return { exitCode: 1, stdout: "", stderr: "exit: too many arguments\n", state: ended };
+  return resultOf(ended, "", ((Number(status) % 256) + 256) % 256);
+};
+
 /** What a shell does itself. They start nothing, so no list has to allow them. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   ["true", (_args, state) => resultOf(state, "")],
   [":", (_args, state) => resultOf(state, "")],
   ["false", (_args, state) => resultOf(state, "", 1)],
+  ["exit", exit],
   ["pwd", (_args, state) => resultOf(state, `${state.cwd}\n`)],
   ["echo", (args, state) => resultOf(state, echo(args))],
   ["printf", (args, state) => resultOf(state, printf(args))],

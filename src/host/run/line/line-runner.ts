@@ -17,7 +17,7 @@ import { builtinOf, isProgram, type LineExecution, type LineRunnerParts, stageOf
 const CANNOT_RUN = 126;
 
 const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellState): ShellState => {
-  if (!part.isNegated || execution.timedOut) return state;
+  if (!part.isNegated || execution.timedOut || state.hasExited) return state;
   const lastExit = state.lastExit === 0 ? 1 : 0;
   execution.last = { exitCode: lastExit, signal: undefined };
   return { ...state, lastExit };
@@ -56,7 +56,7 @@ const runLine = async (
 ): Promise<ShellState> => {
   let state = before;
   for (const { when, body } of line) {
-    if (execution.timedOut) break;
+    if (execution.timedOut || state.hasExited) break;
     if (when !== "always" && (state.lastExit === 0) !== (when === "success")) continue;
     state = negate(execution, body, await runPart(execution, body, state));
   }
@@ -154,7 +154,7 @@ const findSingle = async (
     if (command.redirections.length > 0) throw refuseSeveral();
     const [, ...args] = stage.argv;
     const result = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
-    if (result !== undefined && (result.exitCode !== 0 || result.stdout !== ""))
+    if (result !== undefined && (result.exitCode !== 0 || result.stdout !== "" || result.state.hasExited))
       throw refuseSeveral(result.stderr);
     state = result?.state ?? stage.state;
   }

@@ -19,6 +19,8 @@ export interface ShellState {
   /** The names of those that programs get. */
   readonly exported: ReadonlySet<string>;
   readonly lastExit: number;
+  /** `exit` was run: nothing of this line, or of this subshell, follows. */
+  readonly hasExited?: true;
 }
 
 const contextOf = ({ cwd, variables, lastExit }: ShellState, budget: ExpansionBudget) => ({
