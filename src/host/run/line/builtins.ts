@@ -63,12 +63,20 @@ const echo = (args: readonly string[]): string => {
 
 const CONVERSION = /%(%|(-?)(0?)(\d{0,3})([sdb]))|%/g;
 
+/** Bash reads 010 and 0x10 as other numbers, and goes on behind an error; 64 bits hold all of these. */
+const PLAIN_INTEGER = /^(?:0|-?[1-9]\d{0,17})$/;
+
 const convert = (argument: string, left: string, zero: string, width: string, letter: string): string => {
   const text = letter === "b" ? readEscapes(argument) : argument;
-  const shown = letter === "d" ? String(Number.parseInt(text === "" ? "0" : text, 10)) : text;
-  if (shown === "NaN") throw badPrintf("%d takes a number");
+  const shown = letter === "d" && text === "" ? "0" : text;
+  if (letter === "d" && !PLAIN_INTEGER.test(shown)) throw badPrintf("%d takes a decimal number here");
+  // Bash counts bytes.
+  if (width !== "" && /[^\0-\x7f]/.test(shown))
+    throw badPrintf("a width and letters beyond ASCII do not go together");
   if (left !== "") return shown.padEnd(Number(width));
-  return shown.padStart(Number(width), zero !== "" && letter === "d" ? "0" : " ");
+  if (zero === "" || letter !== "d") return shown.padStart(Number(width));
+  const sign = shown.startsWith("-") ? "-" : "";
+  return sign + shown.slice(sign.length).padStart(Number(width) - sign.length, "0");
 };
 
 const badPrintf = (why: string): LlmcError =>
@@ -132,13 +140,22 @@ const exit = ([status, ...more]: readonly string[], state: ShellState): BuiltinR
   return resultOf(ended, "", ((Number(status) % 256) + 256) % 256);
 };
 
+const pwd = (args: readonly string[], { cwd }: ShellState): string => {
+  if (args.some((arg) => arg.startsWith("-") && arg !== "-L"))
+    throw new LlmcError("invalid_args", "pwd takes no option here.", {
+      hint: "realpath . shows the folder without links.",
+      details: { field: "command" },
+    });
+  return `${cwd}\n`;
+};
+
 /** What a shell does itself. They start nothing, so no list has to allow them. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   ["true", (_args, state) => resultOf(state, "")],
   [":", (_args, state) => resultOf(state, "")],
   ["false", (_args, state) => resultOf(state, "", 1)],
   ["exit", exit],
-  ["pwd", (_args, state) => resultOf(state, `${state.cwd}\n`)],
+  ["pwd", (args, state) => resultOf(state, pwd(args, state))],
   ["echo", (args, state) => resultOf(state, echo(args))],
   ["printf", (args, state) => resultOf(state, printf(args))],
   [
@@ -159,7 +176,7 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
       const next = await changeDirectory(state, args, access, signal);
       return typeof next === "string"
         ? { exitCode: 1, stdout: "", stderr: `${next}\n`, state }
-        : resultOf(next, "");
+        : resultOf(next, args.at(-1) === "-" ? `${next.cwd}\n` : "");
     },
   ],
 ]);

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { posix } from "node:path";
-import { LlmcError } from "../../../base/error.ts";
+import { LlmcError, toLlmcError } from "../../../base/error.ts";
 import { expandToText, expandWord, globSegments, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkArgumentCount } from "../../../policy/shell/plain-line.ts";
@@ -9,6 +9,7 @@ import type { Access } from "../../reach/access.ts";
 import { checkVariables } from "../tiers/environment.ts";
 import type { Expansion } from "./contract.ts";
 import { matchNames } from "./match-names.ts";
+import { folderAt, isAbsent } from "./physical-path.ts";
 
 /** What one part of a line leaves behind for the next. */
 export interface ShellState {
@@ -112,6 +113,21 @@ export const assign = (
   return state;
 };
 
+/** As written, but each `..` must be behind a folder that is there. */
+const logicalPath = async (
+  cwd: string,
+  target: string,
+  access: Access,
+  signal: AbortSignal | undefined,
+): Promise<string> => {
+  let current = target.startsWith("/") ? "/" : cwd;
+  for (const name of target.split("/")) {
+    if (name === "..") await folderAt(access, current, signal);
+    current = posix.join(current, name);
+  }
+  return posix.resolve(current);
+};
+
 /** The state after `cd`, or what a shell would say against it. */
 export const changeDirectory = async (
   state: ShellState,
@@ -120,19 +136,20 @@ export const changeDirectory = async (
   signal: AbortSignal | undefined,
 ): Promise<ShellState | string> => {
   const [target, ...more] = args[0] === "--" ? args.slice(1) : args;
-  if (target === undefined || more.length > 0)
+  if (target === undefined || more.length > 0 || /^-./.test(target))
     throw new LlmcError("invalid_args", "cd takes exactly one directory here.", {
       hint: "Name the directory: cd src && ls.",
       details: { field: "command" },
     });
-  const cwd = target === "-" ? state.previousCwd : posix.resolve(state.cwd, target);
-  if (cwd === undefined) return "cd: OLDPWD not set";
+  const goal = target === "-" ? state.previousCwd : target;
+  if (goal === undefined) return "cd: OLDPWD not set";
   try {
-    const isFolder = await access(cwd, signal, ({ stats }) => stats.isDirectory());
-    return isFolder ? { ...state, cwd, previousCwd: state.cwd } : `cd: ${target}: Not a directory`;
+    const cwd = await logicalPath(state.cwd, goal, access, signal);
+    await folderAt(access, cwd, signal);
+    return { ...state, cwd, previousCwd: state.cwd };
   } catch (thrown) {
-    if (thrown instanceof LlmcError && thrown.code === "file_not_found")
-      return `cd: ${target}: No such file or directory`;
-    throw thrown;
+    if (!isAbsent(thrown)) throw thrown;
+    const isFile = toLlmcError(thrown).code === "not_a_directory";
+    return `cd: ${target}: ${isFile ? "Not a directory" : "No such file or directory"}`;
   }
 };

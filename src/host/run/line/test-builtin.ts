@@ -1,6 +1,6 @@
-import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
 import type { Access } from "../../reach/access.ts";
+import { isAbsent, physicalPath } from "./physical-path.ts";
 
 interface FileStatus {
   readonly isDirectory: () => boolean;
@@ -45,7 +45,7 @@ const badTest = (what: string): LlmcError =>
   });
 
 const toInteger = (text: string): bigint => {
-  if (!/^\s*[-+]?\d{1,30}\s*$/.test(text)) throw badTest("a comparison of numbers has something else");
+  if (!/^\s*[-+]?\d{1,18}\s*$/.test(text)) throw badTest("a comparison of numbers has something else");
   return BigInt(text.trim().replace(/^\+/, ""));
 };
 
@@ -55,29 +55,42 @@ interface Reader {
   readonly status: (path: string) => Promise<FileStatus | undefined>;
 }
 
+/** Comparisons of bash that are not known here: they would be read as something else. */
+const OTHER_COMPARISONS = new Set(["<", ">", "=~", "-nt", "-ot", "-ef"]);
+
+const compareWith = (operator: string): ((left: string, right: string) => boolean) | undefined => {
+  if (OTHER_COMPARISONS.has(operator)) throw badTest("it has a comparison that is not known here");
+  return COMPARISONS.get(operator);
+};
+
+const testOne = async (operator: string, operand: string, status: Reader["status"]): Promise<boolean> => {
+  const textTest = TEXT_TESTS.get(operator);
+  if (textTest !== undefined) return textTest(operand);
+  const fileTest = FILE_TESTS.get(operator);
+  if (fileTest === undefined) throw badTest("it has an operator that is not known here");
+  const found = await status(operand);
+  return found !== undefined && fileTest(found);
+};
+
 const readPrimary = async (reader: Reader): Promise<boolean> => {
   const [first, second, third] = reader.args.slice(reader.at);
   if (first === undefined) throw badTest("something is missing at its end");
-  const comparison = second === undefined ? undefined : COMPARISONS.get(second);
+  const comparison = second === undefined || third === undefined ? undefined : compareWith(second);
   if (comparison !== undefined && third !== undefined) {
     reader.at += 3;
     return comparison(first, third);
   }
   if (second === undefined || second === "-a" || second === "-o") {
+    if (/^(?:-.|[!()])$/.test(first)) throw badTest(`${first} may be an operator or a text`);
     reader.at++;
     return first !== "";
   }
   reader.at += 2;
-  const textTest = TEXT_TESTS.get(first);
-  if (textTest !== undefined) return textTest(second);
-  const fileTest = FILE_TESTS.get(first);
-  if (fileTest === undefined) throw badTest("it has an operator that is not known here");
-  const status = await reader.status(second);
-  return status !== undefined && fileTest(status);
+  return testOne(first, second, reader.status);
 };
 
 const readNot = async (reader: Reader): Promise<boolean> => {
-  if (reader.args[reader.at] !== "!" || reader.at + 1 >= reader.args.length) return readPrimary(reader);
+  if (reader.args[reader.at] !== "!") return readPrimary(reader);
   reader.at++;
   return !(await readNot(reader));
 };
@@ -100,21 +113,47 @@ const readOr = async (reader: Reader): Promise<boolean> => {
   return result;
 };
 
+const readWhole = async (args: readonly string[], status: Reader["status"]): Promise<boolean> => {
+  const reader: Reader = { args, at: 0, status };
+  const result = await readOr(reader);
+  if (reader.at < args.length) throw badTest("two conditions stand side by side");
+  return result;
+};
+
+/** POSIX goes by the number of arguments up to four, whatever they look like; only more are read as an expression. */
+const evaluate = async (args: readonly string[], status: Reader["status"]): Promise<boolean> => {
+  const [first = "", second = "", third = ""] = args;
+  const isNegated = first === "!";
+  if (args.length < 2) return first !== "";
+  if (args.length === 2) return isNegated ? second === "" : testOne(first, second, status);
+  if (args.length === 3) {
+    const comparison = compareWith(second);
+    if (comparison !== undefined) return comparison(first, third);
+    if (second === "-a") return first !== "" && third !== "";
+    if (second === "-o") return first !== "" || third !== "";
+  }
+  if (args.length <= 4 && isNegated) return !(await evaluate(args.slice(1), status));
+  return readWhole(args, status);
+};
+
 /** `test` and `[ … ]`: a file is asked for its status within the roots, and nothing is started. */
-export const evaluateTest = async (
+export const evaluateTest = (
   args: readonly string[],
   cwd: string,
   access: Access,
   signal: AbortSignal | undefined,
 ): Promise<boolean> => {
-  if (args.length === 0) return false;
-  const status = (path: string): Promise<FileStatus | undefined> =>
-    access(posix.resolve(cwd, path), signal, ({ stats }): FileStatus => stats).catch((thrown: unknown) => {
-      if (thrown instanceof LlmcError && thrown.code === "file_not_found") return undefined;
+  const status = async (path: string): Promise<FileStatus | undefined> => {
+    if (path === "") return undefined;
+    try {
+      const physical = await physicalPath(access, cwd, path, signal);
+      const stats = await access(physical, signal, (located): FileStatus => located.stats);
+      // A name that ends with a slash means a folder.
+      return /\/\.?$/.test(path) && !stats.isDirectory() ? undefined : stats;
+    } catch (thrown) {
+      if (isAbsent(thrown)) return undefined;
       throw thrown;
-    });
-  const reader: Reader = { args, at: 0, status };
-  const result = await readOr(reader);
-  if (reader.at < args.length) throw badTest("two conditions stand side by side");
-  return result;
+    }
+  };
+  return evaluate(args, status);
 };
