@@ -23,7 +23,7 @@ export interface PathParts {
   readonly config: () => Loaded["config"];
   readonly state: Database;
   readonly locks: Locks;
-  readonly runner: Pick<CommandRunner, "tier" | "runTogether">;
+  readonly runner: Pick<CommandRunner, "tier" | "runTogether" | "inTurn">;
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,6 +28,18 @@ def plant():
         put(folder + "/HEAD", "ref: refs/heads/main\\n")
     put(".envrc", "touch fired\\n", "work/name-" + sys.argv[1])
     put(".husky/pre-commit", "touch fired\\n")
+    put("team.gitconfig", "[core]\\n\\tfsmonitor = touch fired; false\\n")
+    try: os.symlink("linked", ".zed")
+    except OSError as error: print(error.errno)
+
+def bring_back():
+    for folder in [".", "sub", "bare"]:
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            if ".refused-" not in name: continue
+            try: os.rename(folder + "/" + name, folder + "/" + name.split(".refused-")[0])
+            except OSError as error: print(name, error.errno)
+    try: os.link("work/name-first", ".envrc")
+    except OSError as error: print(error.errno)
 
 def until(condition):
     end = time.time() + 30
@@ -35,25 +48,35 @@ def until(condition):
 if sys.argv[1] == "first": plant()
 put("work/ready-" + sys.argv[1], "")
 until(lambda: os.path.exists("work/go-" + sys.argv[1]))
-if sys.argv[1] == "second": plant()
+if sys.argv[1] == "second" and sys.argv[2] == "again": plant()
+if sys.argv[1] == "second" and sys.argv[2] == "back": bring_back()
 `;
 
-const PLANTED = ["sub/.git/HEAD", "bare/HEAD", ".envrc", ".husky"];
+const PLANTED = ["sub/.git/HEAD", "bare/HEAD", ".envrc", ".husky", ".zed", "team.gitconfig"];
 
 const ways = tiers.flatMap((setting) => [
-  { ...setting, setting, servers: "one server" },
-  { ...setting, setting, servers: "two servers" },
+  ...["again", "back"].map((how) => ({ name: setting.name, setting, servers: "one server", how })),
+  // Without a sandbox nothing holds what another server's command made.
+  ...(setting.tier === "plain" ? ["again"] : ["again", "back"]).map((how) => ({
+    name: setting.name,
+    setting,
+    servers: "two servers",
+    how,
+  })),
 ]);
 
-describe.each(ways)("FAIL-J1 FAIL-J3 two commands at once in $name, of $servers", ({ setting, servers }) => {
+describe.each(ways)("FAIL-J1 FAIL-J3 two commands at once in $name, of $servers, $how", (way) => {
+  const { setting, servers, how } = way;
   test("what the first one made and lost, the second one cannot leave behind", async () => {
     await using workspace = await createWorkspace({ "plant.py": PLANT, "work/x": "" });
+    execFileSync("git", ["init", "-q", workspace.root]);
+    execFileSync("git", ["config", "include.path", "../team.gitconfig"], { cwd: workspace.root });
     const at = (path: string): string => join(workspace.root, path);
     const options = {
       allowlist: ["python3"],
       powers: [],
       denylist: [],
-      startup: ["**/.envrc", "**/.husky", "**/.husky/**"],
+      startup: ["**/.envrc", "**/.husky", "**/.husky/**", "**/.zed", "**/.zed/**"],
     };
     await using one = commandTools(setting, workspace.root, options);
     await using other = commandTools(setting, workspace.root, options);
@@ -63,9 +86,9 @@ describe.each(ways)("FAIL-J1 FAIL-J3 two commands at once in $name, of $servers"
     const isReady = async (name: string): Promise<void> => {
       while (!existsSync(at(`work/ready-${name}`))) await sleep(10);
     };
-    const first = one.use("run_cmd", "python3 plant.py first");
+    const first = one.use("run_cmd", "python3 plant.py first -");
     await isReady("first");
-    const second = another.use("run_cmd", "python3 plant.py second");
+    const second = another.use("run_cmd", `python3 plant.py second ${how}`);
     await isReady("second");
     writeFileSync(at("work/go-first"), "");
     await first;

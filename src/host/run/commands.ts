@@ -142,24 +142,28 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const directing = judged.takesVariables ? undefined : directingVariable(env);
         if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
-        const { profile, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
+        const { profile, end, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
           await profileOf(judged, rest, located.realPath, tier);
-        if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
-        const ceilings = roots.map((root) => posix.dirname(root));
-        const argv =
-          tier === "plain" ? withoutNames(name, judged.argv, [...secrets, ...profile.hidden]) : judged.argv;
-        const request = {
-          argv,
-          cwd: located.realPath,
-          timeoutMs,
-          env: { ...env, ...sessionEnv(session) },
-          toolChainEnv: toolChainEnvironment(startPath, toolChains),
-          git:
-            judged.git === undefined
-              ? undefined
-              : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
-        };
-        return work({ request, profile, quarantineNew, ownRepository });
+        try {
+          if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
+          const ceilings = roots.map((root) => posix.dirname(root));
+          const argv =
+            tier === "plain" ? withoutNames(name, judged.argv, [...secrets, ...profile.hidden]) : judged.argv;
+          const request = {
+            argv,
+            cwd: located.realPath,
+            timeoutMs,
+            env: { ...env, ...sessionEnv(session) },
+            toolChainEnv: toolChainEnvironment(startPath, toolChains),
+            git:
+              judged.git === undefined
+                ? undefined
+                : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
+          };
+          return await work({ request, profile, quarantineNew, ownRepository });
+        } finally {
+          end();
+        }
       });
     },
   };

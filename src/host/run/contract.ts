@@ -40,12 +40,17 @@ export interface JudgedCommand {
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */
 export interface CommandRunner {
   /** The programs of a pipeline, at the same time. If one cannot be started, the others are ended. */
-  runTogether(
-    commands: readonly JudgedCommand[],
+  runTogether(commands: readonly JudgedCommand[], signal?: AbortSignal): Promise<readonly CommandOutcome[]>;
+  /**
+   * Waits until one more call may run commands, then does the work: judging them and running them. What is judged before
+   * the wait may have changed after it.
+   */
+  inTurn<T>(
+    work: () => Promise<T>,
     signal?: AbortSignal,
     /** Whose commands they are: principals take turns. */
     principal?: string,
-  ): Promise<readonly CommandOutcome[]>;
+  ): Promise<T>;
   /** The tier that is in force, found out once by trying. */
   tier(): Promise<Tier>;
 }

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import type { JudgedCommand } from "./contract.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
-import { watchMissing } from "./scan/protected-names.ts";
+import { type MissingNames, watchProtected } from "./scan/protected-names.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
@@ -25,6 +26,8 @@ export interface RunResources {
   groups: CommandGroups | undefined;
   /** Control groups that are being removed. */
   readonly removals: Set<Promise<void>>;
+  /** Protected names that were missing when a command started that is still running. */
+  readonly missing: MissingNames;
 }
 
 /** A prepared run with all its resources. Close it when all of its processes have ended. */
@@ -53,11 +56,17 @@ export interface RunBounds {
   readonly group: CommandGroup | undefined;
   /** Where there is no group. */
   readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
+  /** Whether its caller waits for the end of the commands; otherwise they may run for hours. */
+  readonly isAwaited: boolean;
   close(): void;
 }
 
 /** Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. */
-export const openBounds = (resources: RunResources, commands: readonly JudgedCommand[]): RunBounds => {
+export const openBounds = (
+  resources: RunResources,
+  commands: readonly JudgedCommand[],
+  isAwaited: boolean,
+): RunBounds => {
   const profiles = commands.map(({ profile }) => profile);
   const limits = profiles.find((profile) => profile.limits !== undefined)?.limits;
   resources.groups ??= createCommandGroups();
@@ -68,6 +77,7 @@ export const openBounds = (resources: RunResources, commands: readonly JudgedCom
       : undefined;
   return {
     group,
+    isAwaited,
     watch: limits === undefined || group !== undefined ? undefined : createUsageWatcher(limits),
     close: () => {
       if (group === undefined) return;
@@ -102,20 +112,28 @@ const launchIn = (
   return plainLaunch(request, profile, files, mark);
 };
 
+/** A terminal's launcher starts the program as another process, which the filter forbids. */
+const refuseTerminal = (): LlmcError =>
+  new LlmcError("forbidden", "This command may start no other program, so it cannot have a terminal.", {
+    hint: "Start it without pty.",
+  });
+
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
   { request, profile: wanted, quarantineNew }: JudgedCommand,
-  { group, watch }: RunBounds,
+  bounds: RunBounds,
 ): Promise<PreparedRun> => {
+  const { group, watch } = bounds;
+  if (request.terminal === true && wanted.noFork === true) throw refuseTerminal();
   const store = await openStore(resources);
   const profile = completeProfile(wanted, store.base, watch !== undefined);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
   const gitUse = request.git && (profile.writable.length > 0 ? "writes" : "reads");
-  const [files, prefix, missing] = await Promise.all([
+  const [files, prefix, guarded] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
-    watchMissing(profile),
+    watchProtected(profile, resources.missing, bounds.isAwaited),
   ]);
   return {
     launch: () => {
@@ -128,7 +146,7 @@ export const prepareRun = async (
     },
     quarantine: async (phase) => {
       // Both are done even if one of them fails, and one after the other: they may find the same name.
-      const [made] = await Promise.allSettled([missing.quarantine()]);
+      const [made] = await Promise.allSettled([guarded.quarantine()]);
       const [found] = await Promise.allSettled([quarantineNew?.(phase) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;

@@ -19,7 +19,7 @@ import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
+import { newSince, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
@@ -67,6 +67,8 @@ type Git = NonNullable<Allowed["git"]>;
 
 interface Prepared {
   readonly profile: SandboxProfile;
+  /** Call it when the command has ended, or was started to run on by itself. */
+  readonly end: () => void;
   readonly quarantineNew: JudgedCommand["quarantineNew"];
   readonly ownRepository: JudgedCommand["ownRepository"];
   readonly secrets: readonly string[];
@@ -217,6 +219,8 @@ export const createProfiler = (options: ProfilerOptions) => {
   const scan = createWorkspaceScan(source);
   const otherNames = createOtherNames();
   const findTracked = createTrackedFinder();
+  /** What was there before each command that is running. */
+  const running = new Set<ReturnType<typeof newSince>>();
 
   const scanRoots = async (roots: readonly string[]): Promise<Scanned> => {
     const scanned = await scan.current();
@@ -254,7 +258,11 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const toolChains = opened.folders;
     const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
-    if (!writes) return { ...prepared, quarantineNew: undefined, ownRepository: undefined };
+    if (!writes) return { ...prepared, end: () => {}, quarantineNew: undefined, ownRepository: undefined };
+    // What a command that runs beside this one has made is not there to stay.
+    const before = found.filter((finding) => ![...running].some((isNew) => isNew(finding)));
+    const isNew = newSince(before);
+    running.add(isNew);
     const isBeyondReach = createReachCheck(tier, profile);
     const written = located?.repository;
     const ownRun = written === undefined ? undefined : prepareUndo(written, tier, profile, roots);
@@ -264,7 +272,8 @@ export const createProfiler = (options: ProfilerOptions) => {
         () =>
           quarantineNewFindings({
             scan,
-            before: found,
+            before,
+            isNew,
             obeyedNames,
             roots,
             own: privateDirs,
@@ -274,6 +283,6 @@ export const createProfiler = (options: ProfilerOptions) => {
             isBeyondReach,
           }),
       ]);
-    return { ...prepared, quarantineNew, ownRepository: ownRun?.own };
+    return { ...prepared, end: () => void running.delete(isNew), quarantineNew, ownRepository: ownRun?.own };
   };
 };

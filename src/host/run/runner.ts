@@ -80,7 +80,7 @@ const startIn = async (
   /** Of a command that is waited for: what it shares with those that run beside it. */
   shared?: RunBounds,
 ): Promise<StartedCommand> => {
-  const bounds = shared ?? openBounds(state, [command]);
+  const bounds = shared ?? openBounds(state, [command], false);
   const closeBounds = (): void => {
     if (shared === undefined) bounds.close();
   };
@@ -160,7 +160,7 @@ const runAllIn = async (
   commands: readonly JudgedCommand[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommandOutcome[]> => {
-  const bounds = openBounds(state, commands);
+  const bounds = openBounds(state, commands, true);
   const failed = new AbortController();
   const ended = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
   let first: { readonly thrown: unknown } | undefined;
@@ -246,19 +246,21 @@ export const createCommandRunner = (
     store: undefined,
     groups: options.groups,
     removals: new Set(),
+    missing: new Map(),
     best: undefined,
     retryAt: Number.POSITIVE_INFINITY,
     awaited: new Set(),
   };
   return {
     tier: () => tierInForce(state),
-    runTogether: async (commands, signal, principal) => {
+    inTurn: (work, signal, principal) => queue.run(work, signal, principal),
+    runTogether: async (commands, signal) => {
       stopIfAborted(signal);
       await Promise.all(commands.map(({ request }) => checkRequest(request)));
       const tier = await tierInForce(state);
       const { ready, release } = await holdOwn(commands, signal);
       try {
-        return await queue.run(() => runAllIn(state, tier, ready, signal), signal, principal);
+        return await runAllIn(state, tier, ready, signal);
       } finally {
         release();
       }

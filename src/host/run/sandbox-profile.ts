@@ -172,6 +172,12 @@ export const buildProfile = (
   const guarded = [
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
   ].filter(inRoots);
+  const replaceable = [
+    ...reach.reachRules.obeyedPaths.config,
+    ...reach.reachRules.obeyedPaths.startup,
+    ...startup,
+    ...gitDirs,
+  ];
   const own = request.git?.repository;
   const writableAgain =
     own === undefined
@@ -180,7 +186,14 @@ export const buildProfile = (
           guarded.some((other) => other !== path && insideRoots(path, [other])),
         );
   if (guarded.length <= MAX_READ_ONLY)
-    return { ...shared, writable: roots, readableRoots: opened, protectedInside: guarded, writableAgain };
+    return {
+      ...shared,
+      writable: roots,
+      readableRoots: opened,
+      protectedInside: guarded,
+      replaceable,
+      writableAgain,
+    };
 
   // Rather than guard hundreds of names, only the project around the working directory is writable.
   const project = projectOf(request.cwd, roots, findings);
@@ -191,6 +204,7 @@ export const buildProfile = (
     writable: [project],
     readableRoots: [...roots, ...opened],
     protectedInside: inProject,
+    replaceable,
     writableAgain,
   };
 };

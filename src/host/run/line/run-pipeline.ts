@@ -87,8 +87,15 @@ const runPrograms = async (
   const programs = open.flatMap(({ stage, streams }) => (isProgram(stage) ? [{ stage, streams }] : []));
   if (programs.length === 0) return [];
   const stages = programs.map(({ stage }) => stage);
-  return passAll(execution, stages, [], (judged) => {
-    const timeoutMs = Math.max(1, execution.endsAt - performance.now());
+  const { callerSignal, call, runner } = execution;
+  const askedAt = performance.now();
+  const judgeAndRun = () => {
+    // Time in the queue does not count.
+    const endsAt = execution.endsAt + performance.now() - askedAt;
+    return passAll(execution, stages, [], (judged) => runJudged(judged, endsAt));
+  };
+  const runJudged = (judged: readonly JudgedCommand[], endsAt: number) => {
+    const timeoutMs = Math.max(1, endsAt - performance.now());
     const commands = programs.map(({ streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
@@ -98,9 +105,9 @@ const runPrograms = async (
         request: { ...command.request, timeoutMs, onOutput: execution.call.onOutput, openStreams },
       };
     });
-    const { callerSignal, call, runner } = execution;
-    return runner.runTogether(commands, callerSignal, call.session?.principal);
-  });
+    return runner.runTogether(commands, callerSignal);
+  };
+  return runner.inTurn(judgeAndRun, callerSignal, call.session?.principal);
 };
 
 /** What a built-in command says and where it leads; nothing else may write while it does. */

@@ -13,7 +13,7 @@ import type { FilePorts } from "./streams.ts";
 
 export interface LineRunnerParts extends FilePorts {
   readonly gate: CommandGate;
-  readonly runner: Pick<CommandRunner, "runTogether">;
+  readonly runner: Pick<CommandRunner, "runTogether" | "inTurn">;
   /** Whether the operator allows a program of that name. */
   readonly isListed: (program: string) => boolean;
   /** A caller's path made absolute. */

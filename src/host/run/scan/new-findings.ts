@@ -44,6 +44,9 @@ const filesBelow = (path: string, max: number): readonly string[] | undefined =>
 const NOT_WHOLE =
   "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found";
 
+const NESTED_TOO_DEEPLY =
+  "not checked completely: what was renamed contains more of the same, nested too deeply";
+
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
 
@@ -62,9 +65,12 @@ const isAddedWorkTree = ({ path }: Finding, { before, isGit }: NewFindingsOption
 /** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
 export type RunPhase = "running" | "short run ended" | "long run ended";
 
+type IsNew = (finding: Finding) => boolean;
+
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   readonly before: readonly Finding[];
+  readonly isNew: IsNew;
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
@@ -81,13 +87,11 @@ interface NewFindingsOptions {
   readonly isBeyondReach: (path: string) => boolean;
 }
 
-type IsNew = (finding: Finding) => boolean;
-
 /**
- * Known is the very file that was there, not its path: another command, of this server or of another one, may have made
- * it, and it was renamed when that command ended. From then on the path is as good as new.
+ * Known is the very file that was there, not its path: a command of another server may have made it, and it was renamed
+ * when that command ended. From then on the path is as good as new.
  */
-const newSince = (before: readonly Finding[]): IsNew => {
+export const newSince = (before: readonly Finding[]): IsNew => {
   const unmoved = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
   const moved = ({ kind, identity }: Finding): string => `${kind} ${identity}`;
   const known = new Set(before.map(unmoved));
@@ -160,11 +164,8 @@ const quarantineFinding = async (
 };
 
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
-const quarantinePlanted = async (
-  isNew: IsNew,
-  options: NewFindingsOptions,
-): Promise<readonly Quarantined[]> => {
-  const { scan, roots, phase } = options;
+const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
+  const { scan, roots, phase, isNew } = options;
   const moved: Quarantined[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
@@ -180,9 +181,9 @@ const quarantinePlanted = async (
       if (quarantined !== undefined) moved.push(quarantined);
     }
     if (planted.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
-    if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) break;
+    if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) return moved;
   }
-  return moved;
+  return [...moved, ...roots.map((path) => ({ path, movedTo: NESTED_TOO_DEEPLY }))];
 };
 
 /** Renames obeyed names that lead elsewhere than before. */
@@ -206,13 +207,10 @@ const quarantineRedirected = async ({
 };
 
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
-const unclearStartups = async (
-  isNew: IsNew,
-  options: NewFindingsOptions,
-): Promise<readonly Quarantined[]> => {
+const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (options.phase !== "long run ended" || options.isGit) return [];
   return (await options.scan.current())
-    .filter((finding) => finding.kind === "startup" && isNew(finding))
+    .filter((finding) => finding.kind === "startup" && options.isNew(finding))
     .filter(({ path }) => !wasWrittenByOthers(path, options))
     .map(({ path }) => ({ path: path.toWellFormed(), movedTo: "still there: a new start-up file" }));
 };
@@ -225,10 +223,9 @@ const unclearStartups = async (
  */
 export const quarantineNewFindings = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   const { scan, roots, phase } = options;
-  const isNew = newSince(options.before);
-  const planted = await quarantinePlanted(isNew, options);
+  const planted = await quarantinePlanted(options);
   const redirected = await quarantineRedirected(options);
-  const unclear = await unclearStartups(isNew, options);
+  const unclear = await unclearStartups(options);
   const unseen =
     phase === "running" || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
   return [...planted, ...redirected, ...unclear, ...unseen];

@@ -3,9 +3,11 @@ import { constants } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
+import { insideRoots } from "../../../policy/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { O_PATH } from "../../reach/o-path.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
+import { identify } from "./identity.ts";
 
 /** A new file that would be obeyed, and the name under which nothing reads it. */
 export interface Quarantined {
@@ -146,35 +148,70 @@ const makeBelow = (root: string, path: string): Promise<void> =>
     mkdir(`/proc/self/fd/${folder.fd}/${basename(path)}`, { mode: 0o700 }),
   );
 
-/** Protected names that a sandbox cannot cover because nothing is there yet. */
-export interface MissingNames {
-  /** Renames those that were created. Call it when all processes of the command have ended. */
-  quarantine(): Promise<readonly Quarantined[]>;
+/** How many running commands found a protected name missing when they started. */
+export type MissingNames = Map<string, number>;
+
+interface Guarded {
+  readonly root: string;
+  readonly path: string;
+  /** Undefined where nothing was there. */
+  readonly identity: string | undefined;
 }
+
+const remember = (missing: MissingNames, guarded: readonly Guarded[], step: 1 | -1): void => {
+  for (const { path, identity } of guarded) {
+    if (identity !== undefined) continue;
+    const count = (missing.get(path) ?? 0) + step;
+    if (count > 0) missing.set(path, count);
+    else missing.delete(path);
+  }
+};
+
+/** Creates a hidden folder, so that it can be covered. */
+const makeHidden = async (root: string, path: string): Promise<boolean> =>
+  (await exists(dirname(path))) &&
+  (await makeBelow(root, path).then(
+    () => true,
+    () => false,
+  ));
 
 /**
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
- * it is renamed, but never deleted, because the user may have written it.
+ * or is another one than before, it is renamed, but never deleted, because the user may have written it. What a command
+ * that runs beside this one found missing counts as missing: that command may have made it, and lose it when it ends.
  */
-export const watchMissing = async (profile: SandboxProfile): Promise<MissingNames> => {
-  const missing: { readonly root: string; readonly path: string }[] = [];
-  for (const path of new Set([...profile.hidden, ...profile.protectedInside])) {
+export const watchProtected = async (
+  profile: SandboxProfile,
+  missing: MissingNames,
+  isAwaited: boolean,
+): Promise<{
+  /** Renames those that are new. Call it when all processes of the command have ended. */
+  quarantine(): Promise<readonly Quarantined[]>;
+}> => {
+  const guarded: Guarded[] = [];
+  const { hidden, protectedInside, replaceable = [] } = profile;
+  for (const path of new Set([...hidden, ...protectedInside])) {
     const root = profile.writable.find((folder) => isInside(path, folder));
-    if (root === undefined || path === root || (await exists(path))) continue;
-    const isMade =
-      profile.hidden.includes(path) &&
-      (await exists(dirname(path))) &&
-      (await makeBelow(root, path).then(
-        () => true,
-        () => false,
-      ));
-    if (!isMade && basename(path) !== "") missing.push({ root, path });
+    if (root === undefined || path === root || basename(path) === "") continue;
+    const isHidden = hidden.includes(path);
+    const identity = missing.has(path) && !isHidden ? undefined : identify(path)?.identity;
+    const isCovered = isHidden && (identity !== undefined || (await makeHidden(root, path)));
+    const mayChange = identity !== undefined && insideRoots(path, replaceable);
+    if (!isCovered && !mayChange) guarded.push({ root, path, identity });
   }
+  // Beside a command that runs for hours, people make such files themselves.
+  const noted = isAwaited ? guarded : [];
+  remember(missing, noted, 1);
   return {
     quarantine: async () => {
-      const moved = await Promise.all(missing.map(({ root, path }) => quarantine(root, path)));
-      return moved.filter((one) => one !== undefined);
+      try {
+        const changed = guarded.filter(({ path, identity }) => identify(path)?.identity !== identity);
+        const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
+        return moved.filter((one) => one !== undefined);
+      } finally {
+        remember(missing, noted, -1);
+      }
     },
   };
 };

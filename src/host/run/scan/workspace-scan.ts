@@ -1,25 +1,20 @@
-import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import { looksLikeGitDirectory } from "../../../policy/reach.ts";
-import { systemPath } from "../../reach/byte-path.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
+import { type Identity, identify } from "./identity.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
-export interface Finding {
+export interface Finding extends Identity {
   readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
   /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is checked again after the run. */
   readonly isLink: boolean;
-  /** Names the very file or folder, wherever it is moved. */
-  readonly identity: string;
-  /** It is a file with several names, which cannot be told from one that was only given another name. */
-  readonly hasOtherNames: boolean;
 }
 
 /** How long a command waits for the first scan of the whole workspace. */
@@ -54,28 +49,20 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
   }
 };
 
-const identify = (path: string): Pick<Finding, "identity" | "hasOtherNames"> => {
-  try {
-    const stats = lstatSync(systemPath(path));
-    const identity = `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;
-    return { identity, hasOtherNames: stats.isFile() && stats.nlink > 1 };
-  } catch {
-    // The file is gone or cannot be accessed, so its identity is unknown.
-    return { identity: path, hasOtherNames: false };
-  }
-};
+/** What has gone by now is known by its path. */
+const identityAt = (path: string): Identity => identify(path) ?? { identity: path, hasOtherNames: false };
 
 export const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
   kind,
   path,
   isLink,
-  ...identify(path),
+  ...identityAt(path),
 });
 
 /** A folder that its HEAD makes a git directory. It is that very repository only as long as it has the same HEAD. */
 const bareRepository = (path: string): Finding => ({
   ...findingOf("git", path),
-  ...identify(posix.join(path, "HEAD")),
+  ...identityAt(posix.join(path, "HEAD")),
 });
 
 const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>

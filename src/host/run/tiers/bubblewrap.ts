@@ -118,15 +118,9 @@ const mountsFor = (
 export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
   writable.some((root) => isInside(TEMP, root));
 
-/** The filter of system calls that fits; a terminal's launcher starts the program as another process. */
-const filterFor = (
-  { network, noFork }: SandboxProfile,
-  { terminal }: CommandRequest,
-  { filters }: SandboxFiles,
-): string | undefined => {
-  const kind = noFork === true && terminal !== true ? "alone" : "free";
-  return filters[network ? "network" : "closed"][kind];
-};
+/** The filter of system calls that fits. */
+const filterFor = ({ network, noFork }: SandboxProfile, { filters }: SandboxFiles): string | undefined =>
+  filters[network ? "network" : "closed"][noFork === true ? "alone" : "free"];
 
 const bubblewrapArgs = (
   request: CommandRequest,
@@ -155,7 +149,7 @@ const bubblewrapArgs = (
       "--remount-ro",
       path,
     ]),
-    ...(filterFor(profile, request, files) === undefined ? [] : ["--seccomp", "3"]),
+    ...(filterFor(profile, files) === undefined ? [] : ["--seccomp", "3"]),
     "--json-status-fd",
     "4",
     "--block-fd",
@@ -186,7 +180,7 @@ export const bubblewrapLaunch = (
   const env = sharesTemp(profile)
     ? commandEnvironment(files.home, TEMP, request, profile.network)
     : commandEnvironment(HOME, TEMP, request, profile.network);
-  const filter = filterFor(profile, request, files);
+  const filter = filterFor(profile, files);
   const mounts = mountsFor(request, profile, files);
   const roots = [...profile.writable, ...(profile.readableRoots ?? [])];
   // At the same mount point the later mount wins, so only the last one is visible.

@@ -37,6 +37,8 @@ export interface SandboxProfile {
   readonly readableRoots?: readonly string[];
   /** Real paths inside the writable ones that stay read-only: what is obeyed or executed. */
   readonly protectedInside: readonly string[];
+  /** Of those, what others may replace meanwhile: changes wait for trust, or are judged in another way. */
+  readonly replaceable?: readonly string[];
   /** Real paths inside those that are writable all the same: the repository that git works on, inside another. */
   readonly writableAgain?: readonly string[];
   /** Folders that look empty: state. */

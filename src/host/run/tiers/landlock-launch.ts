@@ -89,7 +89,7 @@ const launch = (spec: LandlockSpec): never => {
   const { network, noFork = false, limits } = spec.profile;
   const filter = seccompProgram({
     network: network ? "shared" : "none",
-    noFork: noFork && !spec.terminal,
+    noFork,
     landlock: { pid: process.pid, isRoot, abi },
   });
   if (filter === undefined) throw new KernelRefusal("seccomp", 0);
