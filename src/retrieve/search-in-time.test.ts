@@ -31,7 +31,7 @@ describe("REQ-R11 FAIL-D6: a search answers before its deadline", () => {
 
   test("with what is indexed so far, however long the settings let it wait", async () => {
     const files = Object.fromEntries(
-      Array.from({ length: 1500 }, (_, i) => [`f${i}.ts`, `export const flamingo${i} = () => ${i};\n`]),
+      Array.from({ length: 6000 }, (_, i) => [`f${i}.ts`, `export const flamingo${i} = () => ${i};\n`]),
     );
     await using indexed = createIndexed(files, { waitMs: 600_000 });
     const startedMs = performance.now();

@@ -21,6 +21,9 @@ run_cmd_allowlist = ["cat"]
 command_sandbox = "off"
 `;
 
+/** What differs neither by tier nor by user is not repeated. */
+const testOnce = isFull ? test : () => {};
+
 describe("FAIL-J12: control characters of a command's output", () => {
   test.each([
     ["run_cmd", { command: "cat evil.txt" }],
@@ -81,7 +84,7 @@ describe("FAIL-J12: llmc call", () => {
     return spawnSync(program as string, args as string[], { env: cleanEnv(), encoding: "utf8", cwd: "/" })
       .stdout;
   };
-  test.runIf(isFull)("shows them on a terminal, and gives them as they are to a pipe", () => {
+  test("shows them on a terminal, and gives them as they are to a pipe", () => {
     const root = realpathSync(mkdtempSync(join(tmpdir(), "llmc-controls-")));
     writeFileSync(join(root, "evil.txt"), RAW);
     try {
@@ -127,7 +130,7 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     expect(text).not.toMatch(CONTROLS);
   });
 
-  test.runIf(isFull)("a process of its own shows them as well, on both streams", async () => {
+  testOnce("a process of its own shows them as well, on both streams", async () => {
     for (const command of ["doctor", "\u001b[2J"]) {
       const text = await open(startLlmc).run(command);
       expect(text).not.toBe("");
@@ -135,7 +138,7 @@ describe("FAIL-J12: a workspace whose own name has control characters", () => {
     }
   });
 
-  test.runIf(isFull)("data for programs is what it is", async () => {
+  testOnce("data for programs is what it is", async () => {
     const { root, run } = open(startLlmc);
     const { workspace } = JSON.parse(await run("trust", "--yes", "--json")) as { workspace: string };
     expect(workspace).toBe(root);

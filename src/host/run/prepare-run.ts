@@ -125,7 +125,7 @@ export const prepareRun = async (
   bounds: RunBounds,
 ): Promise<PreparedRun> => {
   const { group, watch } = bounds;
-  if (request.terminal === true && wanted.noFork === true) throw refuseTerminal();
+  if (request.terminal === true && wanted.noFork === true && tier !== "plain") throw refuseTerminal();
   const store = await openStore(resources);
   const profile = completeProfile(wanted, store.base, watch !== undefined);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
