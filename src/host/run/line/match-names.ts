@@ -42,6 +42,12 @@ interface Search extends Expansion {
   readonly cwd: string;
 }
 
+/** Without it, files that are found at once would let no timer fire, the line's own among them. */
+const takeTurn = async (signal: AbortSignal | undefined): Promise<void> => {
+  await yieldToOthers();
+  stopIfAborted(signal);
+};
+
 /** Names that a folder holds and a segment matches; where more segments follow, only what may hold something. */
 const namesIn = async (
   { access, cwd, signal }: Search,
@@ -50,6 +56,7 @@ const namesIn = async (
   isLast: boolean,
 ): Promise<readonly string[]> => {
   const matches = matchesOf(segment);
+  await takeTurn(signal);
   const path = await physicalPath(access, cwd, folder === "" ? "." : folder, signal).catch(orNothing);
   if (path === undefined) return [];
   const entries =
@@ -58,10 +65,7 @@ const namesIn = async (
     )) ?? [];
   const names: string[] = [];
   for (const [at, entry] of entries.entries()) {
-    if (at % NAMES_AT_ONCE === NAMES_AT_ONCE - 1) {
-      await yieldToOthers();
-      stopIfAborted(signal);
-    }
+    if (at % NAMES_AT_ONCE === NAMES_AT_ONCE - 1) await takeTurn(signal);
     const { name } = entry;
     const isMeant = isLast || entry.isDirectory() || entry.isSymbolicLink();
     // The server's own files are closed to everybody, so `.*` does not mean them.
@@ -71,6 +75,7 @@ const namesIn = async (
 };
 
 const exists = async ({ access, cwd, signal }: Search, path: string): Promise<boolean> => {
+  await takeTurn(signal);
   const isFolderWanted = path.endsWith("/");
   const check = async (): Promise<boolean> =>
     access(
