@@ -1,69 +1,91 @@
-import {
-  addCall,
-  addDrop,
-  addEnvelope,
-  addModelCall,
-  addRequest,
-  createFigures,
-  summarize,
-} from "./figures.ts";
+import type { createPrometheus } from "./prometheus.ts";
 import type { CallRecord } from "./records.ts";
 
-interface ModelUsage {
-  readonly inputTokens: number | undefined;
-  readonly outputTokens: number | undefined;
+interface ToolCalls {
+  count: number;
+  readonly errors: Record<string, number>;
+  /** The last `RECENT` durations, for exact percentiles. */
+  readonly recentMs: number[];
 }
 
-export interface Metrics {
-  recordCall(record: CallRecord, charactersIn: number, charactersOut: number): void;
-  /** A command that went through the Tool Envelope. */
-  recordEnvelope(mode: string, durationMs: number): void;
-  countAuthFailure(): void;
-  /** An HTTP request that was answered, by its route (never by its URL, which callers choose). */
-  recordRequest(route: string, status: number, durationMs: number): void;
-  /** A request that a limit refused. */
-  countDrop(reason: string): void;
-  /** A model that answered: tokens as its provider counts them, undefined if it does not report them. */
-  recordModel(model: string, usage: ModelUsage, costUsd: number | undefined): void;
-  /** Exact token counts, known while the token audit is on. */
-  countTokens(input: number, output: number): void;
-  /** Prometheus text format, and its content type. */
-  expose(): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** For get_metrics: counts, errors and latencies by tool. */
-  snapshot(): Promise<Readonly<Record<string, unknown>>>;
-}
+const RECENT = 1024;
 
-/** Counts in plain numbers; prom-client is loaded with the first scrape. */
-export const createMetrics = (now: () => number): Metrics => {
+const summarize = ({ count, errors, recentMs }: ToolCalls) => {
+  const sorted = recentMs.toSorted((a, b) => a - b);
+  const ms = (p: number) => Math.round((sorted[Math.floor(sorted.length * p)] ?? 0) * 100) / 100;
+  return { calls: count, errors: { ...errors }, p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99) };
+};
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Counts for `get_metrics` and, once they are served, for Prometheus. */
+export const createMetrics = (now: () => number) => {
   const startedAt = now();
-  const figures = createFigures();
-  const { characters, tokens } = figures;
-  let exposition: Promise<Metrics["expose"]> | undefined;
+  const tools = new Map<string, ToolCalls>();
+  const characters = { in: 0, out: 0 };
+  let prometheus: ReturnType<typeof createPrometheus> | undefined;
   return {
-    recordCall: ({ tool, durationMs, errorCode }, charactersIn, charactersOut) => {
-      addCall(figures, tool, errorCode ?? "ok", durationMs);
+    /** Counts for Prometheus from now on. Only the HTTP door does: the others need not load prom-client. */
+    servePrometheus: async () => {
+      prometheus = (await import("./prometheus.ts")).createPrometheus();
+      const { registry } = prometheus;
+      return async () => ({ contentType: registry.contentType, body: await registry.metrics() });
+    },
+
+    recordCall: (
+      { tool, durationMs, errorCode }: CallRecord,
+      charactersIn: number,
+      charactersOut: number,
+    ): void => {
+      const calls = tools.get(tool) ?? { count: 0, errors: {}, recentMs: [] };
+      tools.set(tool, calls);
+      calls.recentMs[calls.count++ % RECENT] = durationMs;
+      if (errorCode !== undefined) calls.errors[errorCode] = (calls.errors[errorCode] ?? 0) + 1;
       characters.in += charactersIn;
       characters.out += charactersOut;
+      prometheus?.calls.inc({ tool, code: errorCode ?? "ok" });
+      prometheus?.callSeconds.observe({ tool }, durationMs / 1000);
+      prometheus?.characters.inc({ direction: "in" }, charactersIn);
+      prometheus?.characters.inc({ direction: "out" }, charactersOut);
     },
-    recordEnvelope: (mode, durationMs) => addEnvelope(figures, mode, durationMs),
-    countAuthFailure: () => {
-      figures.authFailures++;
+
+    /** A command that went through the Tool Envelope. */
+    recordEnvelope: (mode: string, durationMs: number): void =>
+      prometheus?.envelopeSeconds.observe({ mode }, durationMs / 1000),
+
+    countAuthFailure: (): void => prometheus?.authFailures.inc(),
+
+    /** An HTTP request that was answered, by its route (never by its URL, which callers choose). */
+    recordRequest: (route: string, status: number, durationMs: number): void => {
+      prometheus?.requests.inc({ route, status });
+      prometheus?.requestSeconds.observe({ route }, durationMs / 1000);
     },
-    recordRequest: (route, status, durationMs) => addRequest(figures, route, status, durationMs),
-    countDrop: (reason) => addDrop(figures, reason),
-    recordModel: (model, { inputTokens = 0, outputTokens = 0 }, costUsd = 0) =>
-      addModelCall(figures, model, { in: inputTokens, out: outputTokens, costUsd }),
-    countTokens: (input, output) => {
-      tokens.in += input;
-      tokens.out += output;
+
+    /** A request that a limit refused. */
+    countDrop: (reason: string): void => prometheus?.drops.inc({ reason }),
+
+    /** A model that answered: tokens as its provider counts them, undefined if it does not report them. */
+    recordModel: (
+      model: string,
+      usage: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined },
+      costUsd: number | undefined,
+    ): void => {
+      prometheus?.modelCalls.inc({ model });
+      prometheus?.modelCost.inc({ model }, costUsd ?? 0);
+      prometheus?.modelTokens.inc({ model, direction: "in" }, usage.inputTokens ?? 0);
+      prometheus?.modelTokens.inc({ model, direction: "out" }, usage.outputTokens ?? 0);
     },
-    expose: async () => {
-      exposition ??= import("./prometheus.ts").then(({ createExposition }) => createExposition(figures));
-      return (await exposition)();
+
+    /** Exact token counts, known while the token audit is on. */
+    countTokens: (input: number, output: number): void => {
+      prometheus?.tokens.inc({ direction: "in" }, input);
+      prometheus?.tokens.inc({ direction: "out" }, output);
     },
-    snapshot: async () => ({
+
+    /** For get_metrics: counts, errors and latencies by tool. */
+    snapshot: async (): Promise<Readonly<Record<string, unknown>>> => ({
       uptime_s: Math.round((now() - startedAt) / 1000),
-      tools: Object.fromEntries([...figures.tools].map(([tool, own]) => [tool, summarize(own)])),
+      tools: Object.fromEntries([...tools].map(([tool, calls]) => [tool, summarize(calls)])),
       characters: { ...characters },
     }),
   };

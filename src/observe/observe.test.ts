@@ -117,10 +117,11 @@ describe("logs", () => {
 describe("metrics", () => {
   test("REQ-O1: histograms by tool, errors by code, in Prometheus format", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
+    const scrape = await app.metrics.servePrometheus();
     await app.text("read_file", { path: "a.txt" });
     await app.errorCode("read_file", { path: "nope" });
     await app.errorCode("no_such_tool_at_all");
-    const { contentType, body } = await app.metrics.expose();
+    const { contentType, body } = await scrape();
     expect(contentType).toContain("text/plain");
     expect(body).toContain('llmc_calls_total{tool="read_file",code="ok"} 1');
     expect(body).toContain('llmc_calls_total{tool="read_file",code="file_not_found"} 1');
@@ -132,8 +133,9 @@ describe("metrics", () => {
   test("REQ-O1: the switches turn them off", async () => {
     for (const key of ["mcp.observability.metrics_enabled", "mcp.observability.enabled"]) {
       const app = await openTestApp({ overrides: { [key]: "false" } });
+      const scrape = await app.metrics.servePrometheus();
       await app.text("list_dir", {});
-      expect((await app.metrics.expose()).body).not.toContain('llmc_calls_total{tool="list_dir"');
+      expect((await scrape()).body).not.toContain('llmc_calls_total{tool="list_dir"');
     }
   });
 });
@@ -146,6 +148,7 @@ describe("the token audit", () => {
       files: { "a.txt": "The quick brown fox <|endoftext|>\n" },
       overrides: on,
     });
+    const scrape = await app.metrics.servePrometheus();
     const args = { path: "a.txt" };
     const said = await app.text("read_file", args);
     await app.errorCode("read_file", { path: "nope" });
@@ -165,7 +168,7 @@ describe("the token audit", () => {
       String(count(said)),
     ]);
     expect(second?.endsWith(",file_not_found,")).toBe(true);
-    expect((await app.metrics.expose()).body).toContain(`llmc_call_tokens_total{direction="in"}`);
+    expect((await scrape()).body).toContain(`llmc_call_tokens_total{direction="in"}`);
   });
 
   test("REQ-O3: names of clients cannot break the file or become formulas", async () => {

@@ -154,9 +154,9 @@ describe("a client's te", () => {
 
   test("REQ-O1: commands are counted by mode", async () => {
     const app = await open();
+    const scrape = await app.metrics.servePrometheus();
     await app.text("run_cmd", { command: "grep zebra big.txt" });
-    const { body } = await app.metrics.expose();
-    expect(body).toContain('llmc_te_duration_seconds_count{mode="enriched"} 1');
+    expect((await scrape()).body).toContain('llmc_te_duration_seconds_count{mode="enriched"} 1');
   });
 });
 

@@ -212,7 +212,7 @@ export const serveHttp = async ({
       (await app.engines()).retrieval.bootload({ sessionId, taskId }, signal),
     agent: createAgentPort(app, request.env),
     tokens: tokens.current,
-    metrics: metrics.expose,
+    metrics: await metrics.servePrometheus(),
     rates,
     newId,
     now,
