@@ -2,11 +2,13 @@ import { posix } from "node:path";
 import type { Actor } from "../../policy/reach.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
+import type { OwnWrites } from "../reach/own-writes.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { Locks } from "../state/locks/locks.ts";
 import { appendToFile } from "./append-file.ts";
 import { applyChanges } from "./apply-changes.ts";
-import type { FileWrites } from "./contract.ts";
+import { sha256Of } from "./bytes.ts";
+import type { FileWrites, Written } from "./contract.ts";
 import { planCopy } from "./copy-file.ts";
 import { createWriteJournal, type JournalLocation } from "./journal.ts";
 import { makeDirectories } from "./make-directories.ts";
@@ -28,6 +30,8 @@ export interface FileWritesOptions {
   readonly maxTextBytes?: number;
 }
 
+const EMPTY_SHA256 = sha256Of(Buffer.alloc(0));
+
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const locationOf =
@@ -42,10 +46,17 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
     journal: createWriteJournal(locationOf(options), createOwners(process.pid)),
     maxTextBytes: options.maxTextBytes ?? MAX_TEXT_BYTES,
   };
-  const note = (shown: string): void => reach.ownWrites?.note(posix.resolve(reach.workspace, shown));
-  const noted = async <T extends { readonly path: string }>(writing: Promise<T>): Promise<T> => {
+  const note = (shown: string, content: Parameters<OwnWrites["note"]>[1]): void =>
+    reach.ownWrites?.note(posix.resolve(reach.workspace, shown), content);
+  const noteAll = (all: readonly Written[]): void => {
+    // A file that was removed, or that had this very text before, is nobody's work.
+    for (const { path, sha256, created, bytesWritten } of all)
+      if (created || bytesWritten > 0 || sha256 === EMPTY_SHA256)
+        note(path, sha256 === "" ? "folder" : { sha256 });
+  };
+  const noted = async (writing: Promise<Written>): Promise<Written> => {
     const written = await writing;
-    note(written.path);
+    noteAll([written]);
     return written;
   };
   return {
@@ -57,21 +68,25 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
       noted(updateFile(context, path, change, conditions, signal)),
     applyAll: async (changes, how, signal) => {
       const all = await applyChanges(context, changes, how, signal);
-      for (const { path } of all) note(path);
+      if (!how.dryRun) noteAll(all);
       return all;
     },
     move: async (source, target, signal) => {
       const moved = await moveThing(context, source, target, signal);
-      note(moved.target);
+      note(moved.target, "moved");
       return moved;
     },
     copy: async (source, target, how, signal) => {
       const { changes, ...copied } = await planCopy(context, source, target, how, signal);
-      for (const { path } of await applyChanges(context, changes, { dryRun: false }, signal)) note(path);
+      noteAll(await applyChanges(context, changes, { dryRun: false }, signal));
       return copied;
     },
     remove: (path, how, signal) => removeThing(context, path, how, signal),
-    makeDirs: (path, how, signal) => noted(makeDirectories(context, path, how, signal)),
+    makeDirs: async (path, how, signal) => {
+      const made = await makeDirectories(context, path, how, signal);
+      if (made.created) note(made.path, "folder");
+      return made;
+    },
   };
 };
 

@@ -16,26 +16,24 @@ const findTracked = createTrackedFinder();
 /** A start-up folder with more files is not compared with what git keeps. */
 const MAX_STARTUP_FILES = 200;
 
-const listFiles = (path: string, max: number): readonly string[] | undefined => {
-  const files: string[] = [];
+const listLeaves = (path: string, max: number): readonly string[] | undefined => {
+  const leaves: string[] = [];
   const paths = [path];
   for (const next of paths) {
     const stats = lstatSync(next, { throwIfNoEntry: false });
-    if (stats?.isDirectory() === true) paths.push(...readdirSync(next).map((name) => posix.join(next, name)));
-    else if (stats?.isFile() === true) files.push(next);
-    else return undefined;
+    if (stats === undefined) return undefined;
+    const names = stats.isDirectory() ? readdirSync(next) : [];
+    if (names.length === 0) leaves.push(next);
+    paths.push(...names.map((name) => posix.join(next, name)));
     if (paths.length > max) return undefined;
   }
-  return files;
+  return leaves;
 };
 
-/**
- * The files at or below a path; undefined if there are too many, if there is anything else, or if one cannot be
- * accessed.
- */
-const filesBelow = (path: string, max: number): readonly string[] | undefined => {
+/** The files and empty folders at or below a path; undefined if there are too many, or if one cannot be accessed. */
+const leavesBelow = (path: string, max: number): readonly string[] | undefined => {
   try {
-    return listFiles(path, max);
+    return listLeaves(path, max);
   } catch {
     return undefined;
   }
@@ -101,16 +99,19 @@ export const newSince = (before: readonly Finding[]): IsNew => {
 };
 
 /**
- * Whether it was written by a file tool or by the user, or is identical to the version in git, which means that a
- * checkout created it.
+ * Whether each of its files was written by a file tool or by the user, or is identical to the version in git, which
+ * means that a checkout created it.
  */
 const wasWrittenByOthers = (
   path: string,
   { ownWrites, isBeyondReach, roots, before }: NewFindingsOptions,
 ): boolean => {
-  if (ownWrites?.covers(path) === true || isBeyondReach(path)) return true;
-  const files = filesBelow(path, MAX_STARTUP_FILES);
-  if (files === undefined || files.length === 0) return false;
+  if (isBeyondReach(path)) return true;
+  const leaves = leavesBelow(path, MAX_STARTUP_FILES);
+  if (leaves === undefined) return false;
+  const files = leaves.filter((leaf) => ownWrites?.has(leaf) !== true);
+  if (files.length === 0) return true;
+  if (!files.every((file) => lstatSync(file, { throwIfNoEntry: false })?.isFile() === true)) return false;
   // The command could not write to these; a repository that it made itself says whatever it likes.
   const repositories = before.filter(({ kind, isLink }) => kind === "git" && !isLink);
   const known = new Set(repositories.flatMap((one) => gitDirOf(one.path) ?? []));
@@ -200,7 +201,7 @@ const quarantineRedirected = async ({
   const checked = obeyedNames.filter(({ kind }) => kind !== "startup" || checksStartup);
   const moved: Quarantined[] = [];
   for (const name of findRedirected(checked, roots)) {
-    const quarantined = ownWrites?.covers(name) === true ? undefined : await quarantineInRoots(name, roots);
+    const quarantined = ownWrites?.has(name) === true ? undefined : await quarantineInRoots(name, roots);
     if (quarantined !== undefined) moved.push(quarantined);
   }
   return moved;
