@@ -27,9 +27,9 @@ const STARTUP_GLOBS: readonly string[] = [
 
 /** Every name in the roots is matched against these, and a workspace's own file may add some: matching must stay fast. */
 const SIMPLE_GLOB = {
-  pattern: /^(?!.*\()(?!.*(?:\*[^*/]+){4})(?!(?:.*\*\*){4})[^\0]{1,200}$/s,
+  pattern: /^(?!.*\()(?!.*\{[^,{}]*\})(?!.*(?:\*[^*/]+){4})(?!(?:.*\*\*){4})[^\0]{1,200}$/s,
   expected:
-    "expected a glob of at most 200 characters with at most three * in a name, three ** and no brackets ( )",
+    "expected a glob of at most 200 characters with at most three * in a name, three ** and no ( ) or {a..z}",
 };
 
 export const hostSections = [

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import picomatch from "picomatch";
+import { expandBraces, parseName, parsePath } from "./globs.ts";
 import { insideRoots } from "./paths.ts";
 
 /** Whether the content of a real path is withheld. `bases` are the directories that relative globs may start from. */
@@ -20,7 +20,8 @@ const SPARED_BY_NAME_PARTS = new Set(
 const ENV_TEMPLATES = new Set([".env.example", ".env.sample", ".env.template"]);
 
 interface Rule {
-  readonly source: string;
+  /** What its braces stand for, in small letters. */
+  readonly globs: readonly string[];
   /** The glob is matched against the final name only, at any depth. */
   readonly byName: boolean;
   /** The last part is a name with wildcards, so what it catches may be an accident. */
@@ -35,34 +36,52 @@ const spellOut = (glob: string): string => {
   return /^[^/]+\/$/.test(bare) ? `**/${bare}**` : `${bare}**`;
 };
 
+/** A bracket that is not closed stands for itself. */
+const expand = (glob: string): readonly string[] => {
+  try {
+    return expandBraces(glob.toLowerCase()).filter((one) => parsePath(one, glob));
+  } catch {
+    return [glob.toLowerCase().replace(/[[\]{}]/g, "\\$&")];
+  }
+};
+
 const parseGlob = (written: string): Rule => {
   const glob = spellOut(written);
   const lastPart = glob.slice(glob.lastIndexOf("/") + 1);
-  const byName = glob === lastPart || glob === `**/${lastPart}`;
-  // `s`: a newline in a name must not hide what follows. `!` does not negate, because that could only expose withheld
-  // files.
-  const options = { dot: true, flags: "is", nonegate: true, windows: false };
+  const byName = lastPart !== "**" && (glob === lastPart || glob === `**/${lastPart}`);
   return {
-    source: picomatch.makeRe(byName ? lastPart : glob, options).source,
-    byName: byName && lastPart !== "**",
+    globs: expand(byName ? lastPart : glob),
+    byName,
     loose: lastPart !== "**" && /[*?[{(]/.test(lastPart),
     word: /^\*\p{Letter}+\*$/u.test(lastPart),
   };
 };
 
-const anyOf = (rules: readonly Rule[]): ((text: string) => boolean) => {
-  if (rules.length === 0) return () => false;
-  const pattern = new RegExp(rules.map((rule) => `(?:${rule.source})`).join("|"), "is");
-  return (text) => pattern.test(text);
+const anyOf = (globs: readonly string[]): ((path: string) => boolean) => {
+  const matchers = globs.map((glob) => parsePath(glob, glob));
+  return (path) => {
+    const parts = path.toLowerCase().split("/");
+    return matchers.some((matches) => matches(parts));
+  };
 };
 
 const compileRules = (rules: readonly Rule[]): Denylist => {
-  const matchesName = anyOf(rules.filter((rule) => rule.byName));
-  const matchesPath = anyOf(rules.filter((rule) => !rule.byName));
-  return (realPath, bases) =>
-    matchesName(posix.basename(realPath)) ||
-    matchesPath(realPath) ||
-    bases.some((base) => insideRoots(realPath, [base]) && matchesPath(posix.relative(base, realPath)));
+  const globsOf = (byName: boolean): readonly string[] =>
+    rules.filter((rule) => rule.byName === byName).flatMap(({ globs }) => globs);
+  const names = globsOf(true).map((glob) => parseName(glob, glob));
+  const matchesPath = anyOf(globsOf(false));
+  // The others match a whole path where they match a part of it.
+  const relative = globsOf(false).filter((glob) => !glob.startsWith("**/"));
+  const matchesBelow = anyOf(relative);
+  return (realPath, bases) => {
+    const name = posix.basename(realPath).toLowerCase();
+    return (
+      names.some((matches) => matches(name)) ||
+      matchesPath(realPath) ||
+      (relative.length > 0 &&
+        bases.some((base) => insideRoots(realPath, [base]) && matchesBelow(posix.relative(base, realPath))))
+    );
+  };
 };
 
 /** Compiles once; matching ignores case and includes dotfiles. */
@@ -82,9 +101,6 @@ export const compileDenylist = (globs: readonly string[]): Denylist => {
   };
 };
 
-const isBalanced = (glob: string): boolean =>
-  glob.split("{").length === glob.split("}").length && glob.split("[").length === glob.split("]").length;
-
 /**
  * Globs of the folders that lie above what globs match: of `.cargo/config`, that is `.cargo`. A link of such a name
  * brings along what it leads to, under names that were never in the folders that are looked through. A glob whose
@@ -96,5 +112,5 @@ export const leadingFolders = (globs: readonly string[]): readonly string[] => {
     return parts.slice(1).map((_, at) => parts.slice(0, at + 1));
   });
   const named = folders.filter((parts) => parts.some((part) => !/^\**$/.test(part)));
-  return [...new Set(named.map((parts) => parts.join("/")))].filter(isBalanced);
+  return [...new Set(named.map((parts) => parts.join("/")))];
 };

@@ -118,7 +118,7 @@ const splitBraces = (glob: string): { before: string; parts: string[]; after: st
   return undefined;
 };
 
-const expandBraces = (glob: string): string[] => {
+export const expandBraces = (glob: string): string[] => {
   const done: string[] = [];
   const waiting = [glob];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -130,7 +130,7 @@ const expandBraces = (glob: string): string[] => {
   return done;
 };
 
-const parsePath = (path: string, glob: string): ((parts: readonly string[]) => boolean) => {
+export const parsePath = (path: string, glob: string): ((parts: readonly string[]) => boolean) => {
   const steps = path.split("/").map((name): Step<readonly string[]> => {
     if (name === "**") return STAR;
     const matches = parseName(name, glob);

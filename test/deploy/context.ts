@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import picomatch from "picomatch";
+import { parsePath } from "../../src/policy/globs.ts";
 
 export const REPOSITORY = join(import.meta.dirname, "../..");
 
@@ -14,8 +14,9 @@ export const createContextFilter = (ignoreFile: string): ((path: string) => bool
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
       const pattern = line.replace(/^!/, "").replace(/\/$/, "");
-      const fits = picomatch([pattern, `${pattern}/**`], { dot: true });
+      // With everything below, as the last part stands for any number of folders.
+      const fits = parsePath(`${pattern}/**`, pattern);
       return { keeps: line.startsWith("!"), fits };
     });
-  return (path) => rules.findLast(({ fits }) => fits(path))?.keeps ?? true;
+  return (path) => rules.findLast(({ fits }) => fits(path.split("/")))?.keeps ?? true;
 };

@@ -126,7 +126,6 @@ export const TABLE: WallTable = {
   },
   packages: {
     base: [],
-    policy: ["picomatch"],
     observe: [
       "pino",
       "prom-client",
