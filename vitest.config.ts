@@ -59,7 +59,7 @@ const SAME_FOR_ALL: readonly RegExp[] = [
   /\/(http-(?!revocation|bounds)|search-traps)/,
   // Judgements from what files, arguments and configurations say. That they are enforced for an ordinary user, in every
   // tier, is shown by reach-matrix, git-leftovers, user-startup, unseen-folders, hard-link and hostile-program.
-  /\/git-(arguments|configured-paths|directories|obeyed-elsewhere)\./,
+  /\/git-(arguments|configured-paths|directories|held-paths|obeyed-elsewhere)\./,
   /\/(startup-links|command-secrets|command-line-bombs|multiplied-input)\./,
   // A race with the kernel's mounts, whose outcome does not depend on who asks for them.
   /\/mount-race\./,

@@ -19,7 +19,7 @@ interface GitArguments {
   readonly rest: readonly string[];
 }
 
-const splitGit = (args: readonly string[]): GitArguments => {
+export const splitGit = (args: readonly string[]): GitArguments => {
   let at = 0;
   while (args[at]?.startsWith("-")) at += GIT_GLOBAL_VALUES.has(args[at] ?? "") ? 2 : 1;
   return { globals: args.slice(0, at), subcommand: args[at], rest: args.slice(at + 1) };

@@ -142,13 +142,16 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const directing = judged.takesVariables ? undefined : directingVariable(env);
         if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
+        const prepared = await profileOf(judged, rest, located.realPath, tier);
         const { profile, end, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
-          await profileOf(judged, rest, located.realPath, tier);
+          prepared;
         try {
           if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
           const ceilings = roots.map((root) => posix.dirname(root));
           const argv =
-            tier === "plain" ? withoutNames(name, judged.argv, [...secrets, ...profile.hidden]) : judged.argv;
+            tier === "plain"
+              ? withoutNames(name, prepared.argv, [...secrets, ...profile.hidden])
+              : prepared.argv;
           const request = {
             argv,
             cwd: located.realPath,

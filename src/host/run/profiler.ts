@@ -3,6 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
+import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { exists } from "../git/files.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
@@ -10,6 +11,7 @@ import type { CallerReach, Reach } from "../reach/reach.ts";
 import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { heldPaths } from "./git/held-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { type OwnState, takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
@@ -72,6 +74,8 @@ interface Prepared {
   readonly quarantineNew: JudgedCommand["quarantineNew"];
   readonly ownRepository: JudgedCommand["ownRepository"];
   readonly secrets: readonly string[];
+  /** The arguments of the program, without what git could not change. */
+  readonly argv: readonly [string, ...string[]];
   readonly gitSettings: readonly (readonly [string, string])[];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
   /** Folders of tool chains that the operator opened. */
@@ -232,7 +236,7 @@ export const createProfiler = (options: ProfilerOptions) => {
   };
 
   return async (
-    { writes, git }: Allowed,
+    { argv: judgedArgv, writes, git }: Allowed,
     args: readonly string[],
     cwd: string,
     tier: Tier,
@@ -257,15 +261,22 @@ export const createProfiler = (options: ProfilerOptions) => {
       obeyedNames,
     );
     const toolChains = opened.folders;
-    const prepared = { profile, secrets, gitSettings: settings, repository, toolChains };
+    const own = located?.repository;
+    const [program, ...judgedArgs] = judgedArgv;
+    const argv: Prepared["argv"] = [
+      program,
+      ...(own === undefined
+        ? judgedArgs
+        : withoutHeldPaths(judgedArgs, () => heldPaths(own, profile, roots, findTracked))),
+    ];
+    const prepared = { profile, argv, secrets, gitSettings: settings, repository, toolChains };
     if (!writes) return { ...prepared, end: () => {}, quarantineNew: undefined, ownRepository: undefined };
     // What a command that runs beside this one has made is not there to stay.
     const before = found.filter((finding) => ![...running].some((isNew) => isNew(finding)));
     const isNew = newSince(before);
     running.add(isNew);
     const isBeyondReach = createReachCheck(tier, profile);
-    const written = located?.repository;
-    const ownRun = written === undefined ? undefined : prepareUndo(written, tier, profile, roots);
+    const ownRun = own === undefined ? undefined : prepareUndo(own, tier, profile, roots);
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo()) ?? [])),

@@ -1,0 +1,30 @@
+import { posix } from "node:path";
+import type { HeldPaths } from "../../../policy/git-held-paths.ts";
+import { insideRoots } from "../../../policy/paths.ts";
+import { exists } from "../../git/files.ts";
+import type { SandboxProfile } from "../tiers/contract.ts";
+import type { GitRepository } from "./repository.ts";
+import type { createTrackedFinder } from "./tracked.ts";
+
+/** What the sandbox mounts in the work tree: git would fail to replace or remove it after it has done the rest. */
+export const heldPaths = (
+  { top, gitDir, commonDir }: GitRepository,
+  { hidden, withheld = [], protectedInside }: SandboxProfile,
+  roots: readonly string[],
+  findTracked: ReturnType<typeof createTrackedFinder>,
+): HeldPaths => {
+  const paths = [...new Set([...protectedInside, ...hidden, ...withheld])].filter(
+    (path) =>
+      path !== top && insideRoots(path, [top]) && !insideRoots(path, [gitDir, commonDir]) && exists(path),
+  );
+  const nameOf = (path: string): string => posix.relative(top, path);
+  const find = () => findTracked(paths, roots);
+  return {
+    names: paths.map(nameOf),
+    tracked: () => {
+      const { kept, changed } = find();
+      return [...changed, ...kept].map(nameOf)[0];
+    },
+    changed: () => [...find().changed].map(nameOf)[0],
+  };
+};

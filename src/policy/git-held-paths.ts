@@ -1,0 +1,87 @@
+import { LlmcError } from "../base/error.ts";
+import { splitGit } from "./command-git.ts";
+import { parseArguments } from "./command-options.ts";
+
+/** Paths that git cannot change or remove: mounts of the sandbox, by their names from the top of the work tree. */
+export interface HeldPaths {
+  readonly names: readonly string[];
+  /** One of them that git keeps; asked only where the answer matters. */
+  readonly tracked: () => string | undefined;
+  /** One of them that git keeps, and whose content is another now. */
+  readonly changed: () => string | undefined;
+}
+
+const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
+  new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop half way.`, { hint: wayOut });
+
+const pathspecs = (names: readonly string[]): readonly string[] =>
+  names.map((name) => `:(top,exclude,literal)${name}`);
+
+const STASH_OPTIONS = {
+  flags:
+    "akpqSu --all --keep-index --no-keep-index --patch --quiet --staged --include-untracked --no-include-untracked",
+  values: "m",
+  longValues: "--message --pathspec-from-file",
+};
+
+/** A stash removes what it has put away, and stops half way where it cannot. */
+const stashWithout = (rest: readonly string[], held: HeldPaths): readonly string[] => {
+  const [mode = ""] = rest;
+  const isShort = mode === "" || mode.startsWith("-");
+  if (!isShort && mode !== "push" && mode !== "save") return rest;
+  const args = isShort ? rest : rest.slice(1);
+  const { options, operands } = parseArguments(args, STASH_OPTIONS);
+  const isEnded = args.includes("--");
+  // Git refuses these itself: behind options alone, paths need `--`.
+  if (isShort && operands.length > 0 && !isEnded) return rest;
+  const has = (...names: readonly string[]): boolean =>
+    options.some(({ name }) =>
+      names.some((one) => name === one || (name.length > 3 && one.startsWith(name))),
+    );
+  const takesOthers = has("-u", "--include-untracked", "-a", "--all");
+  const tracked = held.tracked();
+  if (!takesOthers && tracked === undefined) return rest;
+  if (tracked !== undefined && has("-S", "--staged", "--pathspec-from-file"))
+    throw refuseHeld(
+      tracked,
+      "git stash would put it away",
+      `Name what to put away: git stash push -- . ':(top,exclude)${tracked}'`,
+    );
+  const excluded = pathspecs(held.names);
+  if (mode === "save") {
+    const message = operands.length === 0 ? [] : ["-m", operands.join(" ")];
+    return ["push", ...options.map(({ name }) => name), ...message, "--", ":(top)", ...excluded];
+  }
+  const all = operands.length > 0 ? [] : [...(isEnded ? [] : ["--"]), ":(top)"];
+  return ["push", ...args, ...all, ...excluded];
+};
+
+/** As a pattern of an ignore file, from the top of the work tree. */
+const asPattern = (name: string): string => `/${name.replaceAll(/[*?[\]\\!# ]/g, "\\$&")}`;
+
+const cleanWithout = (rest: readonly string[], { names }: HeldPaths): readonly string[] => [
+  ...names.map((name) => `--exclude=${asPattern(name)}`),
+  ...rest,
+];
+
+/**
+ * The arguments of a git command that leaves out what it cannot change, so that it is done with the rest; refused
+ * where it cannot be told to.
+ */
+export const withoutHeldPaths = (args: readonly string[], find: () => HeldPaths): readonly string[] => {
+  const { globals, subcommand = "", rest } = splitGit(args);
+  if (!["stash", "clean", "reset"].includes(subcommand)) return args;
+  const held = find();
+  if (held.names.length === 0) return args;
+  const before = [...globals, subcommand];
+  if (subcommand === "stash") return [...before, ...stashWithout(rest, held)];
+  if (subcommand === "clean") return [...before, ...cleanWithout(rest, held)];
+  const changed = rest.some((arg) => /^--ha/.test(arg)) ? held.changed() : undefined;
+  if (changed !== undefined)
+    throw refuseHeld(
+      changed,
+      "git reset --hard would bring it back",
+      `Use git reset, and then git restore -- . ':(top,exclude)${changed}'`,
+    );
+  return args;
+};

@@ -1,0 +1,116 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createWorkspace, type Workspace } from "../workspace.ts";
+import { GIT, settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync(GIT, ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+    cwd,
+    encoding: "utf8",
+    stdio: "pipe",
+  });
+
+const TOML = "[mcp.tools]\n";
+
+/** A repository at the top of the workspace, with a change, a new file and one that is only there. */
+const project = async (): Promise<Workspace> => {
+  const workspace = await createWorkspace({ a: "1\n", "llmc.toml": TOML, ".gitignore": "kept\n" });
+  const { root } = workspace;
+  git(root, "init", "-q", "-b", "main");
+  git(root, "add", "a", ".gitignore");
+  git(root, "commit", "-q", "-m", "one");
+  writeFileSync(join(root, "a"), "2\n");
+  writeFileSync(join(root, "new"), "new\n");
+  mkdirSync(join(root, "d"));
+  writeFileSync(join(root, "d/loose"), "loose\n");
+  writeFileSync(join(root, "kept"), "ignored\n");
+  return workspace;
+};
+
+/** What differs from the last commit; git pop without --index brings changes back that are not staged. */
+const stateOf = (root: string): string =>
+  [
+    git(root, "diff", "HEAD"),
+    git(root, "status", "--porcelain", "--ignored", "-uall")
+      .replaceAll(/^M /gm, " M")
+      .replaceAll(/.. \.llmc\/.*\n/g, ""),
+    git(root, "stash", "list"),
+  ].join("\n");
+
+const PREPARE: Readonly<Record<string, (root: string) => void>> = {
+  untracked: (root) => void git(root, "add", "new"),
+  staged: (root) => void git(root, "add", "new", "llmc.toml"),
+  committed: (root) => {
+    git(root, "add", "llmc.toml");
+    git(root, "commit", "-q", "-m", "toml");
+    git(root, "add", "new");
+  },
+  changed: (root) => {
+    writeFileSync(join(root, "llmc.toml"), "# before\n");
+    git(root, "add", "llmc.toml");
+    git(root, "commit", "-q", "-m", "toml");
+    writeFileSync(join(root, "llmc.toml"), TOML);
+    git(root, "add", "new");
+  },
+};
+
+const forTools = (setting: (typeof settings)[number], root: string) =>
+  commandTools(setting, root, {
+    allowlist: ["git"],
+    powers: ["git:write"],
+    denylist: ["**/.env"],
+    obeyedPaths: () => ({ config: ["llmc.toml"], modules: [], models: [], startup: [] }),
+  });
+
+const WAYS = ["", " -u", " push -a -m 'a b'", " save -u a b", " push a new"];
+
+describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D24 in $name", (setting) => {
+  test.each(Object.keys(PREPARE))("git stash and pop leave all as it was; llmc.toml %s", async (state) => {
+    await using workspace = await project();
+    const { root } = workspace;
+    await using commands = forTools(setting, root);
+    PREPARE[state]?.(root);
+    const before = stateOf(root);
+    for (const how of WAYS) {
+      expect(await commands.use("run_cmd", `git stash${how}`), how).toContain('"exit_code":0');
+      expect(readFileSync(join(root, "a"), "utf8")).toBe("1\n");
+      expect(readFileSync(join(root, "llmc.toml"), "utf8")).toBe(TOML);
+      expect(await commands.use("run_cmd", "git stash pop"), how).toContain('"exit_code":0');
+      expect(stateOf(root), how).toBe(before);
+    }
+  });
+
+  test.each(["-fd", "-fdx", "-fd ."])("git clean %s removes the rest", async (options) => {
+    await using workspace = await project();
+    const { root } = workspace;
+    await using commands = forTools(setting, root);
+    writeFileSync(join(root, ".env"), "S=1\n");
+    expect(await commands.use("run_cmd", `git clean ${options}`)).toContain('"exit_code":0');
+    const left = git(root, "status", "--porcelain", "--ignored", "-uall");
+    expect(left.replaceAll(/.. \.llmc\/.*\n/g, "")).toBe(
+      ` M a\n?? .env\n?? llmc.toml\n${options.includes("x") ? "" : "!! kept\n"}`,
+    );
+  });
+
+  test("git reset --hard and git stash --staged are refused before anything changes", async () => {
+    await using workspace = await project();
+    const { root } = workspace;
+    await using commands = forTools(setting, root);
+    PREPARE["changed"]?.(root);
+    const before = stateOf(root);
+    await expect(commands.use("run_cmd", "git reset --hard")).rejects.toThrow("No command changes llmc.toml");
+    await expect(commands.use("run_cmd", "git stash --staged")).rejects.toMatchObject({
+      hint: expect.stringContaining("git stash push -- . ':(top,exclude)llmc.toml'"),
+    });
+    expect(stateOf(root)).toBe(before);
+    expect(await commands.use("run_cmd", "git reset")).toContain('"exit_code":0');
+    expect(await commands.use("run_cmd", "git restore -- . ':(top,exclude)llmc.toml'")).toContain(
+      '"exit_code":0',
+    );
+    rmSync(join(root, "new"));
+    expect(git(root, "status", "--porcelain", "-uno")).toBe(" M llmc.toml\n");
+  });
+});
