@@ -114,11 +114,15 @@ describe("the envelope", () => {
     expect(openEnded.document.enrichment.tokens_estimate).toBeLessThanOrEqual(2100);
   });
 
-  test("REQ-X3: raw is the output as it is", async () => {
-    const { envelope, rows } = open();
-    const { document } = await envelope.run({ command: ["seq", "1", "5000"], raw: true }, SESSION);
+  test("REQ-X3 FAIL-C5: raw is the output as it is, a page of it, with a handle for the rest", async () => {
+    const { envelope, rows, kept } = open();
+    const { document, output } = await envelope.run({ command: ["seq", "1", "5000"], raw: true }, SESSION);
     expect(document.mode).toBe("raw");
-    expect(document.stdout.split("\n")).toHaveLength(5001);
+    expect(document.stdout).toMatch(/^1\n2\n3\n[\d\n]+\n$/);
+    expect(document.enrichment).toMatchObject({ truncated: true, handle: "h_1" });
+    expect(document.enrichment.tokens_estimate).toBeLessThanOrEqual(2100);
+    expect(output).toEqual({ stdout: document.stdout, stderr: "", truncated: true });
+    expect(kept[0]).toHaveLength(5000);
     expect(rows()[0]).toMatchObject({ mode: "raw", command: "seq" });
   });
 

@@ -29,7 +29,6 @@ export interface EnvelopeParts {
 
 /** Size of an answer while the envelope is switched off and nothing is summarized. */
 const UNSUMMARIZED_TOKENS = 5000;
-const RAW_AT_ONCE = 25;
 
 interface ShownOutput {
   readonly shown: Shown;
@@ -115,15 +114,12 @@ const tolerate = async <T>(
   }
 };
 
-const allowanceOf = (parts: EnvelopeParts, session: Session, { command, raw = false }: EnvelopeCall) => {
+const allowanceOf = (parts: EnvelopeParts, session: Session, { command }: EnvelopeCall) => {
   const settings = parts.settings();
   const { enabled } = settings;
   const firstPageTokens = firstAnswerTokens(command, settings.firstPageTokens);
   const sessionTokenBudget = budgetOf(settings, session.budgetProfile);
-  // Reserved while it runs: a few raw commands at once must not lock the session out of its own budget.
-  const share = sessionTokenBudget === 0 ? PLAIN_TOKENS : sessionTokenBudget / RAW_AT_ONCE;
-  const rawTokens = Math.min(PLAIN_TOKENS, Math.max(firstPageTokens, Math.floor(share)));
-  const usualTokens = raw ? rawTokens : enabled ? firstPageTokens : UNSUMMARIZED_TOKENS;
+  const usualTokens = enabled ? firstPageTokens : UNSUMMARIZED_TOKENS;
   return allow(session, {
     usage: enabled ? parts.usage : undefined,
     budgetTokens: sessionTokenBudget,

@@ -21,7 +21,7 @@ const takeBeginning = (text: string, maxChars: number): string => {
   return lineEnd > maxChars / 2 ? cut.slice(0, lineEnd) : cut.replace(/[\uD800-\uDBFF]$/, "");
 };
 
-/** What was written, as it is. Whoever asks for the raw output gets as much of it as is shown. */
+/** What was written, as it is. Whoever asks for the raw output gets the page that is shown. */
 export const realOutput = (output: Output, shown: Shown): RealOutput => {
   if (shown.mode === "raw") return { stdout: shown.stdout, stderr: shown.stderr, truncated: shown.truncated };
   const [stdout, stderr] = [output.stdout(false), output.stderr()];

@@ -55,11 +55,17 @@ describe("te_run", () => {
     );
   });
 
-  test("REQ-X3: raw gives the output as it is", async () => {
+  test("REQ-X3 FAIL-C5: raw gives the output as it is, a page of it", async () => {
     const app = await open();
-    const { mode, stdout } = await documentOf(app, { command: "cat big.txt", raw: true });
+    const { mode, stdout, enrichment } = await documentOf(app, { command: "cat big.txt", raw: true });
     expect(mode).toBe("raw");
-    expect(stdout).toBe(BIG["big.txt"]);
+    expect(BIG["big.txt"].startsWith(stdout)).toBe(true);
+    expect(enrichment.truncated).toBe(true);
+    expect(enrichment.tokens_estimate).toBeLessThanOrEqual(2100);
+    const handle = `handle:${enrichment.handle}`;
+    expect(await app.text("read_file", { path: handle, offset: 4999, limit: 1 })).toContain(
+      "line 4999 zebra",
+    );
   });
 
   test("exactly one of command and args, and the field is named", async () => {

@@ -11,7 +11,6 @@ import type { CallerReach, Reach } from "../reach/reach.ts";
 import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
-import { heldPaths } from "./git/held-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { type OwnState, takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
@@ -19,6 +18,7 @@ import { checkRepository, findRepository, type GitRepository } from "./git/repos
 import type { OwnRepository } from "./git/repository-lease.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
+import { heldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { newSince, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
-import type { HeldPaths } from "../../../policy/git-held-paths.ts";
-import { insideRoots } from "../../../policy/paths.ts";
-import { exists } from "../../git/files.ts";
-import type { SandboxProfile } from "../tiers/contract.ts";
-import type { GitRepository } from "./repository.ts";
-import type { createTrackedFinder } from "./tracked.ts";
+import type { HeldPaths } from "../../policy/git-held-paths.ts";
+import { insideRoots } from "../../policy/paths.ts";
+import { exists } from "../git/files.ts";
+import type { GitRepository } from "./git/repository.ts";
+import type { createTrackedFinder } from "./git/tracked.ts";
+import type { SandboxProfile } from "./tiers/contract.ts";
 
 /** What the sandbox mounts in the work tree: git would fail to replace or remove it after it has done the rest. */
 export const heldPaths = (
