@@ -29,7 +29,16 @@ const WRITES = [
   "cat a.txt &> sub/b.txt",
   "true && echo x 2> new.txt",
 ];
-const READS = ["cat < a.txt", "cat *.txt", "ls sub/*", "cd sub && cat < b.txt"];
+const READS = [
+  "cat < a.txt",
+  "cat *.txt",
+  "ls sub/*",
+  "cd sub && cat < b.txt",
+  "[ -e a.txt ] && cat a.txt",
+  "test -s a.txt && cat a.txt",
+  "[ ! -d nowhere ] && cat a.txt",
+  "cd sub && cat b.txt",
+];
 
 describe("REQ-D25 REQ-D23 FAIL-J7 redirections and globs need the caller's own scopes", () => {
   test.each(TOOLS)("%s", async (tool) => {
@@ -50,11 +59,21 @@ describe("REQ-D25 REQ-D23 FAIL-J7 redirections and globs need the caller's own s
     expect(readFileSync(join(app.root, "sub/b.txt"), "utf8")).toBe(FILES["sub/b.txt"]);
     expect(await attempt(app, tool, "cat *.txt", "read,execute")).toBe("done");
     expect(await attempt(app, tool, "cat a.txt", "execute")).toBe("done");
+    expect(await attempt(app, tool, "[ a = a ] && cat a.txt", "execute")).toBe("done");
     if (tool === "linux_proc_start") return;
     for (const command of READS)
       expect(await attempt(app, tool, command, "read,execute"), command).toBe("done");
     for (const command of WRITES)
       expect(await attempt(app, tool, command, "write,execute"), command).toBe("done");
+  });
+
+  test("FAIL-J4 what is withheld is not readable for test either", async () => {
+    const app = await openTestApp({ config: CONFIG, files: { ...FILES, ".env": "KEY=1\n" } });
+    const answers = async (line: string): Promise<string> => attempt(app, "run_cmd", line, "read,execute");
+    expect(
+      await answers("[ -e .env ] && ! [ -r .env ] && [ -r a.txt ] && [ -r sub ] && ! [ -x a.txt ]"),
+    ).toBe("done");
+    expect(await answers("[ -r .env ]")).not.toBe("done");
   });
 
   test("a start-up file is written by a file tool, never by a redirection", async () => {

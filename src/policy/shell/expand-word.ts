@@ -154,6 +154,9 @@ export const literalOf = ({ pieces }: Field): string => pieces.map(({ text }) =>
 
 const SPECIAL = /[*?[]/;
 
+/** Whether a segment matches other names than its own. */
+export const hasPattern = (segment: string): boolean => /(^|[^\\])(\\\\)*[*?[]/.test(segment);
+
 /** A bracket without its partner stands for itself; of those with one, only plain letters and ranges are understood. */
 const readBrackets = (segment: string): string =>
   segment.replaceAll(/\\[\s\S]|\[(?:[!^]?\]?(?:\\[\s\S]|[^\]\\])*\])?/g, (found) => {
@@ -172,11 +175,12 @@ export const globSegments = ({ pieces }: Field): readonly string[] | undefined =
   if (!pieces.some(({ text, isQuoted }) => !isQuoted && SPECIAL.test(text))) return undefined;
   if (pieces.some(({ text, isQuoted }) => !isQuoted && text.includes("\\")))
     throw refuseConstruct("a backslash in the value of a pattern", literalOf({ pieces }), "Write the names.");
-  return pieces
+  const segments = pieces
     .map(({ text, isQuoted }) =>
       isQuoted ? text.replaceAll(/[^\w/]/g, "\\$&") : text.replaceAll(/\*+/g, "*"),
     )
     .join("")
     .split("/")
     .map(readBrackets);
+  return segments.some(hasPattern) ? segments : undefined;
 };

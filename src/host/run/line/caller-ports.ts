@@ -6,36 +6,21 @@ const requireScope = (scope: string, what: string, granted: ReadonlySet<string>)
   const decision = decideCall({ name: what, needs: [scope], granted });
   if (decision.allowed) return;
   throw new LlmcError("forbidden", decision.reason, {
-    hint: "The operator grants scopes in mcp.auth.tokens.",
+    hint: "The operator grants scopes in mcp.auth.tokens. A program can be run in another directory without cd: name it as cwd.",
   });
 };
 
 /**
- * The file ports of one line. Redirections and globs are the caller's own reads and writes: the scope that lets it run
- * programs grants none of them.
+ * The file ports of one line. Redirections, globs and built-in commands such as `test` and `cd` are the caller's own reads
+ * and writes: the scope that lets it run programs grants none of them, not even whether a file is there.
  */
 export const callerPorts = ({ access, writes }: FilePorts, may: ReadonlySet<string>): FilePorts => {
-  const requireRead = (): void =>
-    requireScope("read", "the names and contents of files in a command line", may);
   const requireWrite = (): void => requireScope("write", "a redirection to a file", may);
   return {
-    access: (path, signal, use) =>
-      access(path, signal, (located, reach) =>
-        use(
-          {
-            ...located,
-            openContent: async () => {
-              requireRead();
-              return located.openContent();
-            },
-            list: async () => {
-              requireRead();
-              return located.list();
-            },
-          },
-          reach,
-        ),
-      ),
+    access: async (...asked) => {
+      requireScope("read", "the names and contents of files in a command line", may);
+      return access(...asked);
+    },
     writes: {
       applyAll: async (...change) => {
         requireWrite();

@@ -3,11 +3,9 @@ import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { parseName } from "../../../policy/globs.ts";
 import { STATE_DIR, TEMP_NAME } from "../../../policy/paths.ts";
-import { type Field, globSegments, literalOf } from "../../../policy/shell/expand-word.ts";
+import { type Field, globSegments, hasPattern, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { Expansion } from "./contract.ts";
 import { physicalPath } from "./physical-path.ts";
-
-const hasPattern = (segment: string): boolean => /(^|[^\\])(\\\\)*[*?[]/.test(segment);
 
 const unescaped = (segment: string): string => segment.replaceAll(/\\(.)/gs, "$1");
 

@@ -1,12 +1,16 @@
+import { accessSync, constants } from "node:fs";
 import { LlmcError } from "../../../base/error.ts";
 import type { Access } from "../../reach/access.ts";
+import type { Located } from "../../reach/located.ts";
+import type { Reach } from "../../reach/reach.ts";
 import { isAbsent, physicalPath } from "./physical-path.ts";
 
 interface FileStatus {
   readonly isDirectory: () => boolean;
   readonly isFile: () => boolean;
-  readonly size: number | bigint;
-  readonly mode: number | bigint;
+  readonly size: number;
+  readonly isReadable: boolean;
+  readonly isExecutable: boolean;
 }
 
 const FILE_TESTS: ReadonlyMap<string, (status: FileStatus) => boolean> = new Map<
@@ -14,11 +18,11 @@ const FILE_TESTS: ReadonlyMap<string, (status: FileStatus) => boolean> = new Map
   (status: FileStatus) => boolean
 >([
   ["-e", () => true],
-  ["-r", () => true],
+  ["-r", (status) => status.isReadable],
   ["-f", (status) => status.isFile()],
   ["-d", (status) => status.isDirectory()],
   ["-s", (status) => status.size > 0],
-  ["-x", (status) => (Number(status.mode) & 0o111) !== 0],
+  ["-x", (status) => status.isExecutable],
 ]);
 
 const TEXT_TESTS: ReadonlyMap<string, (text: string) => boolean> = new Map([
@@ -136,6 +140,24 @@ const evaluate = async (args: readonly string[], status: Reader["status"]): Prom
   return readWhole(args, status);
 };
 
+const allows = (path: string, right: number): boolean => {
+  try {
+    accessSync(path, right);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What is withheld from tools and commands is as good as unreadable for whoever asks before they read. */
+const statusOf = ({ stats, realPath, at }: Located, { isWithheld }: Reach): FileStatus => ({
+  isDirectory: () => stats.isDirectory(),
+  isFile: () => stats.isFile(),
+  size: stats.size,
+  isReadable: !(stats.isFile() && isWithheld(realPath, stats)) && allows(at, constants.R_OK),
+  isExecutable: allows(at, constants.X_OK),
+});
+
 /** `test` and `[ … ]`: a file is asked for its status within the roots, and nothing is started. */
 export const evaluateTest = (
   args: readonly string[],
@@ -147,9 +169,9 @@ export const evaluateTest = (
     if (path === "") return undefined;
     try {
       const physical = await physicalPath(access, cwd, path, signal);
-      const stats = await access(physical, signal, (located): FileStatus => located.stats);
+      const found = await access(physical, signal, statusOf);
       // A name that ends with a slash means a folder.
-      return /\/\.?$/.test(path) && !stats.isDirectory() ? undefined : stats;
+      return /\/\.?$/.test(path) && !found.isDirectory() ? undefined : found;
     } catch (thrown) {
       if (isAbsent(thrown)) return undefined;
       throw thrown;
