@@ -41,6 +41,8 @@ export type FileChange =
       readonly bytes: Buffer;
       readonly mode: number;
       readonly overwrite: boolean;
+      /** Its directory must be there, and none is made. */
+      readonly inExisting?: boolean;
     }
   | { readonly kind: "directory"; readonly path: string }
   | { readonly kind: "delete"; readonly path: string; readonly check: (text: string) => void }

@@ -15,6 +15,7 @@ import {
   findExistingParent,
   findTarget,
   type Lockable,
+  noDirectory,
   type WriteTarget,
 } from "./write-target.ts";
 
@@ -86,6 +87,10 @@ const findPut = async (change: FileChange & { kind: "put" }, reach: WriteReach):
     if (change.overwrite && error instanceof LlmcError && error.code === "already_exists") return undefined;
     throw error;
   });
+  if (change.inExisting === true && fresh !== undefined && fresh.missing.length > 1) {
+    fresh.close();
+    throw noDirectory(change.path);
+  }
   return { change, fresh, old: fresh === undefined ? await findOld(change, reach) : undefined };
 };
 

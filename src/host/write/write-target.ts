@@ -74,7 +74,7 @@ const resolvePath = (requestedPath: string, { rules }: WriteReach): string => {
   return path;
 };
 
-const noDirectory = (requestedPath: string, { hint }: LlmcError, cause: unknown): LlmcError =>
+export const noDirectory = (requestedPath: string, hint?: string, cause?: unknown): LlmcError =>
   new LlmcError("file_not_found", `The directory of ${quoteForMessage(requestedPath)} does not exist.`, {
     hint: hint?.includes("id you mean") ? `${hint} Otherwise make it first.` : "Make it first.",
     cause,
@@ -84,7 +84,7 @@ const openDirectory = async (requestedPath: string, path: string, reach: WriteRe
   const judge = (realPath: string): void => reach.refuseOutside(requestedPath, realPath);
   const dir = await reach.locate(path, judge).catch(async (error: unknown) => {
     const explained = await explainFailure(error, requestedPath, path, reach);
-    throw explained.code === "file_not_found" ? noDirectory(requestedPath, explained, error) : explained;
+    throw explained.code === "file_not_found" ? noDirectory(requestedPath, explained.hint, error) : explained;
   });
   if (dir.stats.isDirectory()) return dir;
   dir.close();

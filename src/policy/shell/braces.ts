@@ -1,4 +1,5 @@
 import type { ExpansionBudget } from "./expansion-budget.ts";
+import { refuseConstruct } from "./refusals.ts";
 
 /** The alternatives between a brace and its partner, and where the partner is; undefined without one. */
 const splitGroup = (
@@ -49,6 +50,9 @@ const expandRange = (range: string, { spend }: ExpansionBudget): string[] | unde
   }
   const [, first = "", last = "", stride = "1"] = LETTERS.exec(range) ?? [];
   if (first === "") return undefined;
+  // Between the capital and the small letters there are quotes, which bash reads as such.
+  if (/[a-z]/.test(first) !== /[a-z]/.test(last))
+    throw refuseConstruct("a range from capital to small letters", `{${range}}`, "Write two: {A..Z} {a..z}.");
   for (const code of count(first.charCodeAt(0), last.charCodeAt(0), Number(stride)))
     add(String.fromCharCode(code));
   return made;

@@ -25,15 +25,27 @@ const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellSt
 
 const isBusy = (thrown: unknown): boolean => toLlmcError(thrown).code === "busy";
 
-/** What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. */
-const failLater = (execution: LineExecution, thrown: unknown, state: ShellState): ShellState => {
+/**
+ * What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. A
+ * file of a redirection that is not there makes one command fail, as in a shell, and the rest of the line goes on.
+ */
+const failLater = (
+  execution: LineExecution,
+  thrown: unknown,
+  state: ShellState,
+  { commands }: Pipeline,
+): ShellState => {
   stopIfAborted(isBusy(thrown) ? execution.callerSignal : execution.signal);
-  if (execution.programs.length === 0) throw thrown;
-  const { message, hint } = toLlmcError(thrown);
+  const { code, message, hint } = toLlmcError(thrown);
+  const [{ redirections }, ...more] = commands;
+  // Of several, a shell would have opened some, and said so in one of them.
+  const isAbsentFile = code === "file_not_found" && more.length === 0 && redirections.length === 1;
+  if (execution.programs.length === 0 && (execution.isAlone || !isAbsentFile)) throw thrown;
   const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
   execution.call.onOutput?.("stderr", Buffer.from(text));
-  execution.last = { exitCode: CANNOT_RUN, signal: undefined };
-  return { ...state, lastExit: CANNOT_RUN };
+  const lastExit = isAbsentFile ? 1 : CANNOT_RUN;
+  execution.last = { exitCode: lastExit, signal: undefined };
+  return { ...state, lastExit };
 };
 
 const runPart = async (
@@ -43,7 +55,7 @@ const runPart = async (
 ): Promise<ShellState> => {
   if (part.kind === "pipeline")
     return runPipeline(execution, part, state).catch((thrown: unknown) =>
-      failLater(execution, thrown, state),
+      failLater(execution, thrown, state, part),
     );
   const after = await runLine(execution, part.line, state);
   return part.isSubshell ? { ...state, lastExit: after.lastExit } : after;
@@ -109,6 +121,7 @@ const startExecution = (
     callerSignal,
     signal: callerSignal === undefined ? deadline : AbortSignal.any([callerSignal, deadline]),
     budget: createExpansionBudget(),
+    isAlone: true,
     programs: [],
     quarantined: [],
     speakers: [],
@@ -173,7 +186,8 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
     const state = firstState(parts.resolve(cwd ?? "."));
     await untilDeadline(execution, async () => {
       // A single pipeline is judged whole before any of it starts.
-      if (line.length > 1 || line[0]?.body.kind === "group") await judgeLine(execution, line, state);
+      execution.isAlone = line.length === 1 && line[0]?.body.kind === "pipeline";
+      if (!execution.isAlone) await judgeLine(execution, line, state);
       execution.budget = createExpansionBudget();
       await runLine(execution, line, state);
     });

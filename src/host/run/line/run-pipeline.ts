@@ -20,6 +20,7 @@ import {
   MAX_FILE_BYTES,
   openRedirections,
   type PendingFile,
+  refuseSharedFiles,
   writePending,
 } from "./streams.ts";
 
@@ -47,6 +48,7 @@ const openStages = async (
     open.push({ stage, streams: made.streams });
     files.push(...made.files);
   }
+  refuseSharedFiles(files);
   const used = open.flatMap(({ stage, streams: { input, output, errors } }) =>
     isProgram(stage) ? [input, output, errors] : [output, errors],
   );

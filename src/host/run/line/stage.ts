@@ -29,6 +29,8 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   readonly callerSignal: AbortSignal | undefined;
   /** The line is expanded twice: to be judged, and to be run. */
   budget: ExpansionBudget;
+  /** The line is one pipeline. */
+  isAlone: boolean;
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
   /** Programs whose output is the line's own, and texts of built-in commands. */

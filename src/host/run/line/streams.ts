@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { LlmcError } from "../../../base/error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
+import { refuseConstruct } from "../../../policy/shell/refusals.ts";
 import type { Redirection } from "../../../policy/shell/shell-line.ts";
 import type { Access } from "../../reach/access.ts";
 import type { FileWrites } from "../../write/contract.ts";
@@ -47,6 +48,7 @@ export class Descriptors {
 /** Output that waits in a file without a name until the program has ended. */
 export interface PendingFile {
   readonly path: string;
+  readonly realPath: string;
   readonly isAppended: boolean;
   readonly descriptor: number;
 }
@@ -66,14 +68,33 @@ const targetOf = async (
 };
 
 const change = (path: string, bytes: Buffer) =>
-  ({ kind: "put", path, bytes, mode: NEW_FILE_MODE, overwrite: true }) as const;
+  ({ kind: "put", path, bytes, mode: NEW_FILE_MODE, overwrite: true, inExisting: true }) as const;
 
+/** The real path of the file that would be written. */
 const checkWritable = async (
   { writes }: FilePorts,
   path: string,
   signal: AbortSignal | undefined,
-): Promise<void> => {
-  await writes.applyAll([change(path, Buffer.alloc(0))], { dryRun: true }, signal);
+): Promise<string> => {
+  const [planned] = await writes.applyAll([change(path, Buffer.alloc(0))], { dryRun: true }, signal);
+  return planned?.path ?? path;
+};
+
+/** An earlier part of the line may make it. */
+const orMadeBefore = (thrown: unknown): void => {
+  if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
+};
+
+/** Each would write over the other's output, in an order that nobody can tell. */
+export const refuseSharedFiles = (files: readonly PendingFile[]): void => {
+  const paths = files.map(({ realPath }) => realPath);
+  const twice = files.find(({ realPath }, at) => paths.indexOf(realPath) < at);
+  if (twice !== undefined)
+    throw refuseConstruct(
+      "writing to one file by two redirections",
+      `> ${twice.path}`,
+      "Send both streams of a program to it with > FILE 2>&1.",
+    );
 };
 
 const openForReading = (
@@ -122,12 +143,8 @@ export const checkRedirections = async (
     if (redirection.kind !== "file") continue;
     const path = await targetOf(redirection, state, ports);
     if (path === NULL_DEVICE) continue;
-    if (redirection.access !== "read") await checkWritable(ports, path, signal);
-    else
-      await openForReading(ports, path, signal).then(closeSync, (thrown: unknown) => {
-        // An earlier part of the line may make it.
-        if (!(thrown instanceof LlmcError && thrown.code === "file_not_found")) throw thrown;
-      });
+    if (redirection.access !== "read") await checkWritable(ports, path, signal).catch(orMadeBefore);
+    else await openForReading(ports, path, signal).then(closeSync, orMadeBefore);
   }
 };
 
@@ -174,10 +191,11 @@ export const openRedirections = async (
     } else if (redirection.access === "read") {
       streams.input = feed(await openForReading(ports, path, signal), descriptors);
     } else {
-      await checkWritable(ports, path, signal);
+      const realPath = await checkWritable(ports, path, signal);
       const descriptor = descriptors.add(openNameless());
       files.push({
         path,
+        realPath,
         isAppended: redirection.access === "append",
         // The program takes the first; this one reads what it wrote.
         descriptor: descriptors.add(openSync(`/dev/fd/${descriptor}`, constants.O_RDONLY)),
