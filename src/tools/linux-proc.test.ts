@@ -238,11 +238,31 @@ describe("processes", () => {
     expect(await app.text("linux_proc_send", { proc_id, input: "you", wait_ms: 3000 })).toContain("hi you");
     expect(await app.text("linux_proc_start", { command: "sleep 30", wait_ms: 500 })).not.toContain("waits");
     const asking = await shown(app, "linux_proc_start", {
-      command: "sh -c 'printf \"Name: \"; sleep 30'",
+      command: "sh -c 'printf \"Name: \"; read name'",
       wait_ms: 5000,
     });
     expect(asking).toMatchObject({ output: "Name: ", waits_for_input: true });
+    const busy = await shown(app, "linux_proc_start", {
+      command: "sh -c 'printf \"Waiting: \"; sleep 30'",
+      wait_ms: 5000,
+    });
+    expect(busy).toMatchObject({ output: "Waiting: ", waits_for_input: false });
     expect(await app.text("linux_proc_read", { proc_id: asking.proc_id, from: 0 })).toBe("Name: ");
+  });
+
+  test("REQ-T9: a prompt that was answered is no sign that a program waits", async () => {
+    const app = await open();
+    const { proc_id, output } = await shown(app, "linux_proc_start", {
+      command: "python3 -qi",
+      wait_ms: 10_000,
+    });
+    await readUntil(app, proc_id, />>> $/, output);
+    const input = "import time; time.sleep(30)";
+    expect(await app.text("linux_proc_send", { proc_id, input, wait_ms: 500 })).toBe(
+      "[running; no new output]",
+    );
+    const stopped = await app.text("linux_proc_send", { proc_id, key: "^C", wait_ms: 5000 });
+    expect(stopped).toContain("KeyboardInterrupt");
   });
 
   test("REQ-T9: send honours wait_ms in a terminal: the echo is no answer, and a prompt ends the wait", async () => {
@@ -265,7 +285,7 @@ describe("processes", () => {
     expect(quick.output).toBe("1\n>>> ");
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     const late = await shown(app, "linux_proc_send", { proc_id, input: "time.sleep(30)", wait_ms: 300 });
-    expect(late).toMatchObject({ output: "", state: "running" });
+    expect(late).toMatchObject({ output: "", state: "running", waits_for_input: false });
   });
 
   test("REQ-T9 REQ-D28: an idle process is ended, and a later read says why", async () => {

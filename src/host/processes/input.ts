@@ -37,8 +37,16 @@ const keyBytes = (key: string): string | undefined => {
   return NAMED_KEYS[key] ?? ([...key].length === 1 ? key : undefined);
 };
 
+/** As people write it: ctrl-c, Ctrl+C, C-c, ^C. */
+const nameOf = (key: string): string => {
+  if (key.length === 1) return key;
+  const control = /^(?:(?:ctrl|control|c)[-+]|\^)(.)$/i.exec(key)?.[1];
+  const name = (control === undefined ? key : `ctrl-${control}`).toLowerCase();
+  return { return: "enter", escape: "esc" }[name] ?? name;
+};
+
 const keyAction = (key: string, pty: boolean): InputAction => {
-  const name = key.length === 1 ? key : key.toLowerCase();
+  const name = nameOf(key);
   const bytes = keyBytes(name);
   if (bytes === undefined)
     throw refuse(

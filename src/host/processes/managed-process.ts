@@ -6,7 +6,7 @@ import type { Quarantined } from "../run/scan/protected-names.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { createOutputRing } from "./output-ring.ts";
-import { endsWithPrompt, isReadingInput } from "./prompt.ts";
+import { endsWithPrompt, readsInput } from "./prompt.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
 import { createThrottle } from "./throttle.ts";
 
@@ -54,6 +54,8 @@ export class ManagedProcess {
   readonly #throttle: ReturnType<typeof createThrottle>;
   readonly #listeners = new Set<() => void>();
   #cursor = 0;
+  /** Where its output ended when it was last given input. */
+  #sentAt = 0;
   /** It has asked for input before, so that an answer without a prompt is taken for incomplete. */
   #hasPrompted = false;
   #isInspecting = false;
@@ -192,14 +194,26 @@ export class ManagedProcess {
     });
   }
 
-  /** Whether it says so or not: one of its processes sleeps until it gets input. */
+  /** It sleeps in a read, or it has printed a prompt and does nothing that has another end. */
   get waitsForInput(): boolean {
     if (!this.isRunning) return false;
-    return this.#isAtPrompt || this.tree.find().some(({ pid }) => isReadingInput(pid));
+    const { tree } = this;
+    // The sandbox's own process waits for the others, and has the same standard input.
+    const launcher = tree.hasNamespace ? tree.child.pid : undefined;
+    const answers = tree.find().flatMap(({ pid }) => (pid === launcher ? [] : readsInput(pid)));
+    return (
+      answers.includes("yes") || (this.#isAtPrompt && (answers.length === 0 || answers.includes("perhaps")))
+    );
   }
 
+  /** A prompt before the last input was answered by it. */
   get #isAtPrompt(): boolean {
-    return endsWithPrompt(this.#textFrom(Math.max(this.#ring.begin, this.#ring.end - PROMPT_BYTES)).text);
+    const from = Math.max(this.#ring.begin, this.#ring.end - PROMPT_BYTES, this.#sentAt);
+    return endsWithPrompt(this.#textFrom(from).text);
+  }
+
+  noteInput(): void {
+    this.#sentAt = this.#ring.end;
   }
 
   #textFrom(position: number): { readonly text: string; readonly length: number } {

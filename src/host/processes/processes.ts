@@ -135,6 +135,7 @@ const sendInput = (one: ManagedProcess, request: Parameters<Processes["send"]>[1
   const actions = inputActions(request, one.pty);
   if (!one.isRunning)
     throw new LlmcError("unavailable", "The process has ended.", { hint: "linux_proc_read tells how." });
+  one.noteInput();
   for (const action of actions) {
     if (action.kind === "signal") one.tree.send(action.signal);
     else if (action.kind === "eof") one.channel.endInput();

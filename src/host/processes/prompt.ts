@@ -12,16 +12,31 @@ export const endsWithPrompt = (text: string): boolean => {
   return line.trim() !== "" && line.length <= MAX_PROMPT && PROMPT.test(line);
 };
 
-/** Number of `read` in the kernel's table of system calls. */
-const READ: Readonly<Record<string, string>> = { x64: "0", arm64: "63" };
+interface Calls {
+  readonly read: string;
+  /** Calls that wait for any of several descriptors, and which argument says how many. */
+  readonly waits: Readonly<Record<string, 1 | 2 | undefined>>;
+}
 
-/** Whether a process sleeps in a read of its standard input. False where the system does not tell. */
-export const isReadingInput = (pid: number): boolean => {
+/** Numbers in the kernel's tables of system calls: poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
+const CALLS: Readonly<Record<string, Calls>> = {
+  x64: { read: "0", waits: { 7: 2, 23: 1, 232: undefined, 270: 1, 271: 2, 281: undefined, 441: undefined } },
+  arm64: { read: "63", waits: { 22: undefined, 72: 1, 73: 2, 441: undefined } },
+};
+
+/** Whether a process sleeps until its standard input has something: `perhaps` where it waits for that or for something else. */
+export const readsInput = (pid: number): "yes" | "perhaps" | "no" => {
+  const calls = CALLS[process.arch];
+  if (calls === undefined) return "perhaps";
   try {
     // The number of the call and its arguments in hexadecimal, see proc(5).
-    const [call, descriptor] = readFileSync(`/proc/${pid}/syscall`, "utf8").split(" ");
-    return call === READ[process.arch] && descriptor === "0x0";
+    const [call = "", ...args] = readFileSync(`/proc/${pid}/syscall`, "utf8").split(" ");
+    if (call === calls.read) return args[0] === "0x0" ? "yes" : "no";
+    if (!Object.hasOwn(calls.waits, call)) return "no";
+    const count = calls.waits[call];
+    // Waiting for no descriptor at all is a way to sleep.
+    return count !== undefined && args[count - 1] === "0x0" ? "no" : "perhaps";
   } catch {
-    return false;
+    return "perhaps";
   }
 };
