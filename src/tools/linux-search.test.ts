@@ -1,7 +1,8 @@
-import { symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, TEST_CALLER, tempWorkspace } from "../../test/app.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 
 const classic = { overrides: { "mcp.mode": "classic" } };
 const FILES = {
@@ -65,6 +66,25 @@ describe("linux_search_content", () => {
         handle: null,
       },
     });
+  });
+
+  test("REQ-F6: a page of real code has about 2,000 tokens, with the total and a handle to all", async () => {
+    const names = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".ts"));
+    const files = Object.fromEntries(
+      names.map((name) => [name, readFileSync(join(import.meta.dirname, name), "utf8")]),
+    );
+    const app = await openTestApp({ ...classic, files });
+    const countTokens = await tokenCounter();
+    for (const pattern of ["const", "describe", "z\\.string"]) {
+      const page = await app.text("linux_search_content", { pattern });
+      expect(countTokens(page), pattern).toBeGreaterThan(1300);
+      expect(countTokens(page), pattern).toBeLessThan(2200);
+      const [, shown, total, handle = ""] =
+        /\[(\d+) of (\d+) hits in \d+ files; all: handle:(h_\w+)\]$/.exec(page) ?? [];
+      expect(Number(shown)).toBeLessThan(Number(total));
+      const rest = await app.text("linux_handle_read", { handle, offset_lines: Number(shown), max_lines: 5 });
+      expect(rest).toMatch(/:\d|^\d/m);
+    }
   });
 
   test("FAIL-B1 FAIL-B2 FAIL-B6: options as patterns, invalid patterns, a root that leads outside", async () => {

@@ -9,6 +9,7 @@ import { createUnread, type Unread } from "../read/unread.ts";
 import { contentArgs, createFileFilter, isMultiline } from "./args.ts";
 import { findBelow } from "./check.ts";
 import type { ContentAnswer, ContentQuery } from "./contract.ts";
+import { fitPage } from "./fit-page.ts";
 import { createMatchParser } from "./match-records.ts";
 import { createRecordParser } from "./records.ts";
 import { explainComplaint } from "./refusal.ts";
@@ -175,15 +176,15 @@ export const searchContent = async (
   if (totalHits === 0) await refuseIfFailed(end, query.pattern, root, run.timeoutMs);
   stopIfAborted(signal);
   const shownRoot = shown("");
-  const storing =
-    totalHits > query.maxResults
-      ? putLines(parts.putHits, shownRoot, storedLines(sorted, { ...texts, total: totalHits, exists }))
-      : undefined;
+  const store = () =>
+    putLines(parts.putHits, shownRoot, storedLines(sorted, { ...texts, total: totalHits, exists }));
+  const storing = totalHits > query.maxResults ? store() : undefined;
   // Both need the root, so both are awaited even if one of them fails.
-  const hits = await snippets
+  const found = await snippets
     .page(sorted, query.maxResults, createColumnFinder(query, root, run))
     .finally(() => storing);
-  const handle = await storing;
+  const hits = fitPage(found);
+  const handle = await (storing ?? (hits.length < found.length ? store() : undefined));
   stopIfAborted(signal);
   const left = unread.finish();
   const exact = isExact(end, left) && !isCut;
