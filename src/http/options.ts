@@ -133,9 +133,16 @@ export const httpSections = [
     header_timeout_seconds: whole(10, 1, 3600, "more", "Time for the headers of a request to arrive.", {
       restart: true,
     }),
-    body_timeout_seconds: whole(30, 1, 3600, "more", "Time for a whole request to arrive.", {
-      restart: true,
-    }),
+    body_timeout_seconds: whole(
+      30,
+      1,
+      3600,
+      "more",
+      "Time for a whole request to arrive, and for a client to take some more of an answer that waits for it.",
+      {
+        restart: true,
+      },
+    ),
     idle_timeout_seconds: whole(
       60,
       1,

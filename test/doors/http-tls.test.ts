@@ -1,43 +1,11 @@
-import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PeerCertificate, type TLSSocket, connect as tlsConnect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasOpenssl, makePair } from "../key-pairs.ts";
 import { type OwnDoor, openHttpDoor, UNLIMITED } from "./http-door.ts";
-
-const hasOpenssl = (() => {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** A self-signed pair for localhost, whose common name tells one from another. */
-const makePair = (folder: string, name: string): void => {
-  execFileSync(
-    "openssl",
-    [
-      ...[
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-      ],
-      ...["-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-      ...["-keyout", join(folder, `${name}.key`), "-out", join(folder, `${name}.crt`)],
-    ],
-    { stdio: "ignore" },
-  );
-};
 
 describe.skipIf(!hasOpenssl)("REQ-H6: HTTPS", () => {
   let folder: string;

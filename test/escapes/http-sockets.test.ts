@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -77,6 +79,30 @@ describe("FAIL-E3: connections that misbehave", () => {
     // Those that keep a request open are not the ones that lose their place.
     expect(await isServed()).toBe(true);
     for (const { socket } of idle) socket.destroy();
+  });
+
+  test("refused handshakes of clients that never hang up hold nothing, and others are served", async () => {
+    const handshake = [
+      "GET /ws HTTP/1.1",
+      "Host: localhost",
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+      "",
+      "",
+    ].join("\r\n");
+    const held: Socket[] = [];
+    for (let i = 0; i < 110; i++) {
+      const socket = connect({ port: door.port, host: "127.0.0.1", allowHalfOpen: true });
+      socket.on("error", () => {});
+      held.push(socket);
+      socket.write(handshake);
+      const [answer] = await once(socket, "data");
+      expect(statusOf(String(answer))).toBe(401);
+    }
+    expect(await isServed()).toBe(true);
+    for (const socket of held) socket.destroy();
   });
 
   test.each([

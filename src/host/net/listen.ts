@@ -1,14 +1,9 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { LlmcError } from "../../base/error.ts";
 import type { KeyPair } from "../os/key-pair.ts";
+import { type Connections, createConnections } from "./connections.ts";
 
 interface ListenOptions {
   readonly host: string;
@@ -18,8 +13,9 @@ interface ListenOptions {
 interface ServerLimits {
   readonly maxHeaderBytes: number;
   readonly maxConnections: number;
-  /** For the headers of a request, and for all of it, to arrive. */
+  /** For the headers of a request to arrive. */
   readonly headersTimeoutMs: number;
+  /** For all of a request to arrive, and for the peer to take some more of an answer. */
   readonly requestTimeoutMs: number;
   /** For a connection between requests. */
   readonly idleTimeoutMs: number;
@@ -29,58 +25,7 @@ interface ServerLimits {
 const CHECK_MS = 1000;
 const HANDSHAKE_MS = 10_000;
 
-/** Idle connections of a listener, in the order in which they became idle. */
-const idleOf = new WeakMap<Server, Set<Socket>>();
-
-/**
- * Bounds the connections. When all are taken, the one that has been idle longest makes room: whoever opens thousands
- * and says nothing loses them to those who speak. One that sends its headers drop by drop counts as idle.
- */
-const boundConnections = (server: Server, maxConnections: number): void => {
-  /** Requests under way by connection. */
-  const open = new Map<Socket, number>();
-  const idle = new Set<Socket>();
-  idleOf.set(server, idle);
-
-  const change = (socket: Socket, by: 1 | -1): void => {
-    const before = open.get(socket);
-    if (before === undefined) return;
-    open.set(socket, before + by);
-    if (before + by > 0) idle.delete(socket);
-    else idle.add(socket);
-  };
-  const forget = (socket: Socket): void => {
-    open.delete(socket);
-    idle.delete(socket);
-  };
-  const makeRoom = (): boolean => {
-    const [oldest] = idle;
-    if (oldest === undefined) return false;
-    forget(oldest);
-    oldest.destroy();
-    return true;
-  };
-
-  // Before a TLS handshake as well: the bound is on what the kernel holds for us.
-  server.on("connection", (socket: Socket) => {
-    if (open.size >= maxConnections && !makeRoom()) {
-      socket.destroy();
-      return;
-    }
-    open.set(socket, 0);
-    idle.add(socket);
-    socket.once("close", () => forget(socket));
-  });
-  const beneath = (socket: Socket): Socket =>
-    "_parent" in socket && socket._parent !== null ? (socket._parent as Socket) : socket;
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    const socket = beneath(request.socket);
-    change(socket, 1);
-    response.on("close", () => change(socket, -1));
-  });
-  // What follows an upgrade has a heartbeat of its own.
-  server.on("upgrade", (request: IncomingMessage) => change(beneath(request.socket), 1));
-};
+const connectionsOf = new WeakMap<Server, Connections>();
 
 export const createHttpServer = (
   handler: RequestListener,
@@ -96,14 +41,20 @@ export const createHttpServer = (
     // Some clients offer HTTP/2 with every request; they are answered as they asked, in HTTP/1.1.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
+  const connections = createConnections({
+    maxConnections: limits.maxConnections,
+    unreadTimeoutMs: limits.requestTimeoutMs,
+  });
+  const bounded = connections.bound(handler);
   const server =
     keyPair === undefined
-      ? createServer(options, handler)
+      ? createServer(options, bounded)
       : createTlsServer(
           { ...options, ...keyPair, minVersion: "TLSv1.2", handshakeTimeout: HANDSHAKE_MS },
-          handler,
+          bounded,
         );
-  boundConnections(server, limits.maxConnections);
+  connections.follow(server);
+  connectionsOf.set(server, connections);
   return server;
 };
 
@@ -137,9 +88,7 @@ export const listen = (server: Server, options: ListenOptions): Promise<number> 
 export const closeServer = (server: Server, graceMs: number): Promise<void> =>
   new Promise((resolve) => {
     // Node's own sweep leaves out connections that have not sent anything yet.
-    const closeIdle = (): void => {
-      for (const socket of idleOf.get(server) ?? []) socket.destroy();
-    };
+    const closeIdle = (): void => connectionsOf.get(server)?.endIdle();
     const timer = setTimeout(() => server.closeAllConnections(), graceMs);
     // A connection becomes idle when its last answer or stream ends, which may be after this.
     const sweep = setInterval(closeIdle, 50);

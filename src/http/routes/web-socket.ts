@@ -253,7 +253,8 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
             serveSocket(context, { socket, headers: request.headers, identity, calls: new Map() }),
           );
         },
-        (thrown) => stream.end(renderRawError(thrown, context.newId())),
+        // Whoever was refused may not keep the connection: Node leaves it to us, even if the peer never hangs up.
+        (thrown) => stream.end(renderRawError(thrown, context.newId()), () => stream.destroy()),
       )
       .finally(() => inFlight.end(false));
   });
