@@ -118,7 +118,7 @@ export const renderCommand = (
       ? []
       : [
           showControls(
-            `renamed, because commands do not create what git, editors, shells or CI obey (file tools may write start-up files): ${meta.set_aside.join(", ")}`,
+            `renamed, because commands do not create what git, editors, shells or CI obey (file tools may write start-up files; if the user made one meanwhile, mv brings it back): ${meta.set_aside.join(", ")}`,
           ),
         ]),
     ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),

@@ -4,8 +4,9 @@ import { isInside } from "../base/paths.ts";
 import type { AllowedProgram, AllowPlan } from "../cli/allow-command.ts";
 import { type Addition, addToLists } from "../config/add-to-list.ts";
 import type { Loaded } from "../config/load.ts";
-import { createDisk } from "../host/own-files/disk.ts";
+import type { Disk } from "../host/own-files/disk.ts";
 import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
+import { createOperatorDisk } from "../host/trust/operator-writes.ts";
 import { meaningOf, usualPowers } from "../policy/commands.ts";
 import { POWERS, type Power } from "../policy/powers.ts";
 import type { AppRequest } from "./app.ts";
@@ -139,7 +140,7 @@ const changesFor = (
 const userOf = ({ root, folders, env }: Request) => ({ home: folders.home, workspace: root, env });
 
 /** A workspace could make us write to any file of the user by a link, and what is written there counts elsewhere. */
-const refuseLink = async (file: string, disk: ReturnType<typeof createDisk>): Promise<void> => {
+const refuseLink = async (file: string, disk: Disk): Promise<void> => {
   const real = await disk.resolveFile(file);
   if (real === undefined || real.path === join(disk.realOrFuture(dirname(file)), basename(file))) return;
   throw new LlmcError("invalid_args", `${file} is a link to ${real.path}; nothing was written.`, {
@@ -153,7 +154,7 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
   const user = userOf(request);
   const wanted = await findWanted(names, (name) => findUserProgram(name, user));
   const { programs, additions } = changesFor(request, loaded, wanted);
-  const disk = createDisk();
+  const disk = createOperatorDisk(request.folders.state, request.root);
   const file = loaded.file ?? join(request.root, "llmc.toml");
   await refuseLink(file, disk);
   const before = await disk.readText(file);

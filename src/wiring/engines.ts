@@ -9,6 +9,7 @@ import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts"
 import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
+import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
@@ -138,7 +139,7 @@ export const createEngines = async (parts: EngineParts) => {
     runner,
     obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
-    ownWrites: createOwnWrites(),
+    ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),
     trustHint: parts.trustHint,
     now,
   });

@@ -23,12 +23,18 @@ interface EnvelopeWiring {
 }
 
 const launchThrough =
-  ({ lines, root }: EnvelopeWiring): Launch =>
+  ({ lines, root, log }: EnvelopeWiring): Launch =>
   async (call, signal) => {
     const outcome = await lines.run({ ...call, may: call.session.may }, signal);
     const quarantined = outcome.quarantined.map(
       ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
     );
+    // The user may have made such a file while the command ran, and does not see the answer.
+    if (quarantined.length > 0)
+      log.warn(
+        { renamed: quarantined },
+        "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
+      );
     return { ...outcome, quarantined };
   };
 

@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
-import { createDisk } from "../host/own-files/disk.ts";
+import { createOperatorDisk } from "../host/trust/operator-writes.ts";
 import type { ActionsOf } from "./invocation.ts";
 import { loadFor } from "./load.ts";
 import { LAUNCHER } from "./program-launch.ts";
@@ -38,7 +38,7 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
     const { runInit } = await import("../cli/config-command.ts");
     const request = await requestOf(run, options);
     const file = request.configPath ?? join(request.root, CONFIG_FILE);
-    const written = await runInit(file, createDisk(), run.io, {
+    const written = await runInit(file, createOperatorDisk(request.folders.state, request.root), run.io, {
       all: options.all ?? false,
       print: options.print ?? false,
       extend: async (template) =>
@@ -89,7 +89,7 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
         yes: options.yes ?? false,
         describePrograms: async () => (await import("./init-presets.ts")).describePrograms(app),
       },
-      createDisk(),
+      createOperatorDisk(app.folders.state, root),
       run.io,
     );
   },

@@ -251,6 +251,7 @@ describe("REQ-D16 REQ-D23 FAIL-J3 redirections × entries: they read as the file
     ])
       expect(await attempt(line), line).toBe(write.includes("commands") ? "done" : "refused");
     if (!write.includes("commands")) expect(contentOf(workspace, existing)).toBe(before);
+    mkdirSync(dirname(join(workspace.root, fresh)), { recursive: true });
     expect(await attempt(`cat src/a.txt 2> ${fresh}`)).toBe(create.includes("commands") ? "done" : "refused");
     expect(existsSync(join(workspace.root, fresh))).toBe(create.includes("commands"));
     expect(await attempt(`cat < ${existing}`)).toBe(read.includes("tools") ? "done" : "refused");

@@ -31,7 +31,11 @@ const lastLines = (text: string, lines: number): string => {
 };
 
 const quarantineNote = (quarantined: readonly Quarantined[]): string =>
-  quarantined.map(({ path, movedTo }) => `[protected: ${path} -> ${movedTo}]\n`).join("");
+  quarantined
+    .map(
+      ({ path, movedTo }) => `[protected: ${path} -> ${movedTo}; if the user made it, mv brings it back]\n`,
+    )
+    .join("");
 
 /** One process of a client: its tree, its streams, and what is kept of its output. */
 export class ManagedProcess {

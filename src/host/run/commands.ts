@@ -143,8 +143,8 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const prepared = await profileOf(judged, rest, located.realPath, tier);
-        const { profile, end, quarantineNew, ownRepository, secrets, gitSettings, repository, toolChains } =
-          prepared;
+        const { profile, end, secrets, gitSettings, repository, toolChains } = prepared;
+        const { quarantineNew, wasMadeByOthers, ownRepository } = prepared;
         try {
           if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
           const ceilings = roots.map((root) => posix.dirname(root));
@@ -163,7 +163,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
                 ? undefined
                 : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
           };
-          return await work({ request, profile, quarantineNew, ownRepository });
+          return await work({ request, profile, quarantineNew, wasMadeByOthers, ownRepository });
         } finally {
           end();
         }

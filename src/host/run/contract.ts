@@ -33,6 +33,8 @@ export interface JudgedCommand {
   readonly profile: SandboxProfile;
   /** Renames new files that would be obeyed; left out where the command can write nothing. */
   readonly quarantineNew?: ((phase: RunPhase) => Promise<readonly Quarantined[]>) | undefined;
+  /** Whether llmc or its user made what is at a path now, rather than the command. */
+  readonly wasMadeByOthers?: ((path: string) => boolean) | undefined;
   /** The git directory that it may write, which is held while it runs. */
   readonly ownRepository?: OwnRepository | undefined;
 }

@@ -121,7 +121,7 @@ const refuseTerminal = (): LlmcError =>
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
-  { request, profile: wanted, quarantineNew }: JudgedCommand,
+  { request, profile: wanted, quarantineNew, wasMadeByOthers = () => false }: JudgedCommand,
   bounds: RunBounds,
 ): Promise<PreparedRun> => {
   const { group, watch } = bounds;
@@ -133,7 +133,7 @@ export const prepareRun = async (
   const [files, prefix, guarded] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
-    watchProtected(profile, resources.missing, bounds.isAwaited),
+    watchProtected(profile, resources.missing, bounds.isAwaited, wasMadeByOthers),
   ]);
   return {
     launch: () => {

@@ -12,10 +12,9 @@ import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./ar
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
-import { type OwnState, takeOwnState, undoOwnChanges } from "./git/own-changes.ts";
+import { createOwnRun } from "./git/own-run.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
-import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
-import type { OwnRepository } from "./git/repository-lease.ts";
+import { checkRepository, findRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { heldPaths } from "./held-paths.ts";
@@ -24,7 +23,6 @@ import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { newSince, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
 import { obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
-import type { Quarantined } from "./scan/protected-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { createReachCheck } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -67,12 +65,10 @@ const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined }
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 type Git = NonNullable<Allowed["git"]>;
 
-interface Prepared {
+interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "wasMadeByOthers" | "ownRepository"> {
   readonly profile: SandboxProfile;
   /** Call it when the command has ended, or was started to run on by itself. */
   readonly end: () => void;
-  readonly quarantineNew: JudgedCommand["quarantineNew"];
-  readonly ownRepository: JudgedCommand["ownRepository"];
   readonly secrets: readonly string[];
   /** The arguments of the program, without what git could not change. */
   readonly argv: readonly [string, ...string[]];
@@ -187,36 +183,6 @@ const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Pro
   return found;
 };
 
-/** After git has written: undoes what it changed in its own directory besides data. */
-const prepareUndo = (
-  repository: GitRepository,
-  tier: Tier,
-  { protectedInside }: SandboxProfile,
-  roots: readonly string[],
-): { readonly own: OwnRepository; readonly undo: () => Promise<readonly Quarantined[]> } => {
-  let before: OwnState | undefined;
-  let mounted: readonly string[] = [];
-  return {
-    own: {
-      commonDir: repository.commonDir,
-      begin: () => {
-        before = takeOwnState(repository);
-        mounted = tier === "bubblewrap" ? protectedInside.filter(exists) : [];
-      },
-    },
-    undo: async () =>
-      before === undefined
-        ? []
-        : undoOwnChanges({
-            repository,
-            before,
-            // Mounts held these, so that only the user can have changed them; nothing can be mounted on what is not there.
-            isBeyondReach: (path) => insideRoots(path, mounted),
-            quarantine: (path) => quarantineInRoots(path, roots),
-          }),
-  };
-};
-
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
@@ -260,7 +226,6 @@ export const createProfiler = (options: ProfilerOptions) => {
       found,
       obeyedNames,
     );
-    const toolChains = opened.folders;
     const own = located?.repository;
     const [program, ...judgedArgs] = judgedArgv;
     const argv: Prepared["argv"] = [
@@ -269,14 +234,22 @@ export const createProfiler = (options: ProfilerOptions) => {
         ? judgedArgs
         : withoutHeldPaths(judgedArgs, () => heldPaths(own, profile, roots, findTracked))),
     ];
-    const prepared = { profile, argv, secrets, gitSettings: settings, repository, toolChains };
-    if (!writes) return { ...prepared, end: () => {}, quarantineNew: undefined, ownRepository: undefined };
+    const prepared = {
+      profile,
+      argv,
+      secrets,
+      gitSettings: settings,
+      repository,
+      toolChains: opened.folders,
+    };
+    if (!writes) return { ...prepared, end: () => {} };
     // What a command that runs beside this one has made is not there to stay.
     const before = found.filter((finding) => ![...running].some((isNew) => isNew(finding)));
     const isNew = newSince(before);
     running.add(isNew);
     const isBeyondReach = createReachCheck(tier, profile);
-    const ownRun = own === undefined ? undefined : prepareUndo(own, tier, profile, roots);
+    const mounted = () => (tier === "bubblewrap" ? profile.protectedInside.filter(exists) : []);
+    const ownRun = own && createOwnRun(own, mounted, (path) => quarantineInRoots(path, roots));
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo()) ?? [])),
@@ -294,6 +267,8 @@ export const createProfiler = (options: ProfilerOptions) => {
             isBeyondReach,
           }),
       ]);
-    return { ...prepared, end: () => void running.delete(isNew), quarantineNew, ownRepository: ownRun?.own };
+    const end = () => void running.delete(isNew);
+    const wasMadeByOthers = (path: string) => source.ownWrites?.has(path) === true || isBeyondReach(path);
+    return { ...prepared, end, quarantineNew, wasMadeByOthers, ownRepository: ownRun?.own };
   };
 };

@@ -178,13 +178,15 @@ const makeHidden = async (root: string, path: string): Promise<boolean> =>
 /**
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
- * or is another one than before, it is renamed, but never deleted, because the user may have written it. What a command
+ * or is another one than before, it is renamed, but never deleted, because the user may have written it; what llmc wrote
+ * for its operator meanwhile, or the sandbox kept the command from making, stays. What a command
  * that runs beside this one found missing counts as missing: that command may have made it, and lose it when it ends.
  */
 export const watchProtected = async (
   profile: SandboxProfile,
   missing: MissingNames,
   isAwaited: boolean,
+  wasMadeByOthers: (path: string) => boolean,
 ): Promise<{
   /** Renames those that are new. Call it when all processes of the command have ended. */
   quarantine(): Promise<readonly Quarantined[]>;
@@ -206,7 +208,9 @@ export const watchProtected = async (
   return {
     quarantine: async () => {
       try {
-        const changed = guarded.filter(({ path, identity }) => identify(path)?.identity !== identity);
+        const changed = guarded.filter(
+          ({ path, identity }) => identify(path)?.identity !== identity && !wasMadeByOthers(path),
+        );
         const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
         return moved.filter((one) => one !== undefined);
       } finally {
