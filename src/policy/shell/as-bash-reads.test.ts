@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
 import { readShellLine } from "./read-line.ts";
-import type { Redirection, ShellCommand, ShellLine, ShellWord } from "./shell-line.ts";
+import {
+  type Group,
+  isPipedGroup,
+  type PipelinePart,
+  type Redirection,
+  type ShellCommand,
+  type ShellLine,
+  type ShellWord,
+} from "./shell-line.ts";
 
 const createRandom = (seed: number) => {
   let state = seed;
@@ -77,13 +85,16 @@ const lineText = (random: Random, redirection: () => string): string => {
   return text;
 };
 
-/** A group in a line; never in a pipeline and never redirected, which is refused by its name. */
+/** A group in a line, also in a pipeline and with redirections. */
 const groupText = (random: Random, redirection: () => string): string => {
   const line = (): string => lineText(random, redirection);
-  const before = random.chance(50) ? `${line()} ${random.pick("&&", "||", ";")} ` : "";
+  const operator = (): string => random.pick("&&", "||", ";", "|", "|", "|&");
+  const before = random.chance(50) ? `${line()} ${operator()} ` : "";
   const [open, close] = random.chance(50) ? ["( ", " )"] : ["{ ", "\n}"];
-  const after = random.chance(50) ? ` ${random.pick("&&", "||", ";")} ${line()}` : "";
-  return `${before}${open}${line()}${close}${after}`;
+  // Input for a group is refused.
+  const redirected = random.chance(30) ? ` ${redirection().replace(/^< in$/, "2>&1")}` : "";
+  const after = random.chance(50) ? ` ${operator()} ${line().replace(/^(! )+/, "")}` : "";
+  return `${before}${open}${line()}${close}${redirected}${after}`;
 };
 
 const quoted = (word: ShellWord): string =>
@@ -105,15 +116,21 @@ const printCommand = ({ assignments, args, redirections }: ShellCommand): string
   return [...set, ...values, ...words, ...redirections.map(printRedirection)].join(" ") || ":";
 };
 
+const printGroup = ({ isSubshell, line }: Pick<Group, "isSubshell" | "line">): string => {
+  const [open, close] = isSubshell ? ["(", ")"] : ["{", "}"];
+  return `${open} status=0\n${printLine(line)}\n${isSubshell ? "exit $status" : "set_status $status"}\n${close}`;
+};
+
+const printPart = (part: PipelinePart): string =>
+  isPipedGroup(part)
+    ? `${printGroup(part)} ${part.redirections.map(printRedirection).join(" ")}`
+    : `{ ${printCommand(part)}\n}`;
+
 /** Our reading as a script that leaves bash nothing to bind: one command in each pair of braces. */
 const printLine = (line: ShellLine): string =>
   line
     .map(({ when, body }) => {
-      const [open, close] = body.kind === "group" && body.isSubshell ? ["(", ")"] : ["{", "}"];
-      const script =
-        body.kind === "group"
-          ? `${open} status=0\n${printLine(body.line)}\n${body.isSubshell ? "exit $status" : "set_status $status"}\n${close}`
-          : body.commands.map((one) => `{ ${printCommand(one)}\n}`).join(" | ");
+      const script = body.kind === "group" ? printGroup(body) : body.commands.map(printPart).join(" | ");
       const step = `${body.isNegated ? "! " : ""}${script}\nstatus=$?`;
       if (when === "always") return step;
       return `if [ $status ${when === "success" ? "=" : "!="} 0 ]; then\n${step}\nfi`;
@@ -166,7 +183,7 @@ const readOrExplain = (text: string): string => {
 test("REQ-D23 random lines are bound as bash binds them", () => {
   const random = createRandom(20261116);
   const texts = Array.from({ length: rounds(200, 20_000) }, () =>
-    (random.chance(15) ? groupText : lineText)(random, createRedirections(random)),
+    (random.chance(35) ? groupText : lineText)(random, createRedirections(random)),
   );
   const readings = texts.map((text) => `status=0\n${readOrExplain(text)}\nexit $status`);
   const bash = runAll(texts.map((text) => `set -a\n${text}\n`));

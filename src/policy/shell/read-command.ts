@@ -41,7 +41,7 @@ const refuseSplit = ({ raw, word }: WordToken): void => {
     throw refuseConstruct("command substitution", raw, "Put double quotes around it: \"$(cat <<'EOF' …)\".");
 };
 
-const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
+export const readRedirection = (token: RedirectionToken): readonly Redirection[] => {
   refuseSplit(token.target);
   const { operator, target, body } = token;
   const source = `${token.fd ?? ""}${operator} ${target.raw}`;

@@ -1,7 +1,17 @@
 import { LlmcError } from "../../base/error.ts";
-import { readCommand } from "./read-command.ts";
+import { readCommand, readRedirection } from "./read-command.ts";
 import { refuseBackground, refuseConstruct, refuseNamed, refuseReserved, refuseSyntax } from "./refusals.ts";
-import type { Group, Pipeline, Redirection, ShellCommand, ShellLine, ShellStep } from "./shell-line.ts";
+import {
+  type Group,
+  isPipedGroup,
+  type PipedGroup,
+  type Pipeline,
+  type PipelinePart,
+  type Redirection,
+  type ShellCommand,
+  type ShellLine,
+  type ShellStep,
+} from "./shell-line.ts";
 import { type RedirectionToken, type ShellToken, shellTokens, type WordToken } from "./shell-tokens.ts";
 
 /** Each of them is judged, with the workspace as it is, before anything runs. */
@@ -61,7 +71,7 @@ const unexpectedToken = (parser: Parser): LlmcError => {
   return refuseSyntax(text, "is out of place, or a command is missing before it");
 };
 
-const parseGroup = (parser: Parser): Group | undefined => {
+const parseGroup = (parser: Parser): Pick<PipedGroup, "isSubshell" | "line"> | undefined => {
   const isSubshell = takes(parser, "(") !== undefined;
   if (!isSubshell && !takesWord(parser, "{")) return undefined;
   if (isSubshell && takes(parser, "(") !== undefined) throw refuseNamed("arithmetic", parser.source);
@@ -70,7 +80,7 @@ const parseGroup = (parser: Parser): Group | undefined => {
   parser.depth--;
   const isClosed = isSubshell ? takes(parser, ")") !== undefined : takesWord(parser, "}");
   if (!isClosed) throw refuseSyntax(parser.source, `has a group without its ${isSubshell ? ")" : "}"}`);
-  return { kind: "group", isSubshell, isNegated: false, line };
+  return { isSubshell, line };
 };
 
 const parseCommand = (parser: Parser): ShellCommand => {
@@ -93,40 +103,47 @@ const parseCommand = (parser: Parser): ShellCommand => {
   return readCommand(tokens);
 };
 
-const refusePipedGroup = (parser: Parser, isBehindPipe: boolean): void => {
-  if (peek(parser).kind === "redirection")
-    throw refuseConstruct("redirecting a group", parser.source, "Put the redirection behind each command.");
-  if (isBehindPipe || takes(parser, "|", "|&") !== undefined)
-    throw refuseConstruct(
-      "a group in a pipeline",
-      parser.source,
-      "Run the group on its own and write to a file.",
-    );
+/** What stands behind `)` or `}`. */
+const parseGroupRedirections = (parser: Parser): readonly Redirection[] => {
+  const tokens: RedirectionToken[] = [];
+  for (let token = peek(parser); token.kind === "redirection"; token = peek(parser)) {
+    tokens.push(token);
+    parser.at++;
+  }
+  const redirections = tokens.flatMap(readRedirection);
+  // Programs get a pipe instead of the file, and would not share a place in it.
+  if (redirections.some((one) => one.kind === "file" && one.access === "read"))
+    throw refuseConstruct("input for a group", parser.source, "Put < FILE behind the command that reads it.");
+  return redirections;
 };
 
 const STDERR_TO_STDOUT: Redirection = { kind: "copy", fd: 2, of: 1 };
 
+const parsePart = (parser: Parser): PipelinePart => {
+  const group = parseGroup(parser);
+  return group === undefined
+    ? parseCommand(parser)
+    : { ...group, redirections: parseGroupRedirections(parser) };
+};
+
 const parsePipeline = (parser: Parser): Pipeline | Group => {
   let isNegated = false;
   while (takesWord(parser, "!")) isNegated = !isNegated;
-  const commands: ShellCommand[] = [];
+  const commands: PipelinePart[] = [];
   for (;;) {
-    const group = parseGroup(parser);
-    if (group !== undefined) {
-      refusePipedGroup(parser, commands.length > 0);
-      return { ...group, isNegated };
-    }
-    const command = parseCommand(parser);
+    const part = parsePart(parser);
     const pipe = takes(parser, "|", "|&");
-    commands.push(
-      pipe === "|&" ? { ...command, redirections: [...command.redirections, STDERR_TO_STDOUT] } : command,
-    );
+    commands.push(pipe === "|&" ? { ...part, redirections: [...part.redirections, STDERR_TO_STDOUT] } : part);
     if (pipe === undefined) break;
     skipLineEnds(parser);
   }
   checkCount(commands.length, MAX_PIPED, "programs in one pipeline");
   const [first, ...rest] = commands;
   if (first === undefined) throw unexpectedToken(parser);
+  if (isPipedGroup(first) && rest.length === 0 && first.redirections.length === 0) {
+    const { isSubshell, line } = first;
+    return { kind: "group", isSubshell, isNegated, line };
+  }
   return { kind: "pipeline", isNegated, commands: [first, ...rest] };
 };
 
@@ -163,11 +180,12 @@ const isAtEnd = (token: ShellToken): boolean =>
   (token.kind === "operator" && token.text === ")") ||
   (token.kind === "word" && token.raw === "}");
 
-const countCommands = (line: ShellLine): number =>
-  line.reduce(
-    (sum, { body }) => sum + (body.kind === "group" ? countCommands(body.line) : body.commands.length),
-    0,
+const countCommands = (line: ShellLine): number => {
+  const parts = line.flatMap(({ body }): readonly (Group | PipelinePart)[] =>
+    body.kind === "group" ? [body] : body.commands,
   );
+  return parts.reduce((sum, part) => sum + ("line" in part ? countCommands(part.line) : 1), 0);
+};
 
 /**
  * The steps of a shell line that can be run without a shell, bound as bash binds them; whatever needs a shell is

@@ -45,13 +45,24 @@ export interface ShellCommand {
   readonly redirections: readonly Redirection[];
 }
 
+/** A group as a part of a pipeline, or with redirections. */
+export interface PipedGroup {
+  readonly isSubshell: boolean;
+  readonly line: ShellLine;
+  readonly redirections: readonly Redirection[];
+}
+
+export type PipelinePart = ShellCommand | PipedGroup;
+
+export const isPipedGroup = (part: PipelinePart): part is PipedGroup => "line" in part;
+
 export interface Pipeline {
   readonly kind: "pipeline";
   readonly isNegated: boolean;
-  readonly commands: readonly [ShellCommand, ...ShellCommand[]];
+  readonly commands: readonly [PipelinePart, ...PipelinePart[]];
 }
 
-/** `( … )`, whose `cd` and assignments end with it, or `{ …; }`. */
+/** `( … )`, whose `cd` and assignments end with it, or `{ …; }`, on its own. */
 export interface Group {
   readonly kind: "group";
   readonly isSubshell: boolean;

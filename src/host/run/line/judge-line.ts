@@ -1,5 +1,5 @@
 import { toLlmcError } from "../../../base/error.ts";
-import type { Pipeline, ShellLine } from "../../../policy/shell/shell-line.ts";
+import { isPipedGroup, type Pipeline, type ShellLine } from "../../../policy/shell/shell-line.ts";
 import type { ShellState } from "./shell-state.ts";
 import { builtinOf, isProgram, type LineExecution, passGate, stageOf } from "./stage.ts";
 import { checkRedirections } from "./streams.ts";
@@ -16,6 +16,12 @@ const judgePipeline = async (
   state: ShellState,
 ): Promise<ShellState> => {
   for (const command of commands) {
+    if (isPipedGroup(command)) {
+      await checkRedirections(command.redirections, state, execution);
+      const after = await judgeLine(execution, command.line, state);
+      if (commands.length === 1 && !command.isSubshell) return after;
+      continue;
+    }
     const stage = await stageOf(execution, command, state);
     await checkRedirections(command.redirections, stage.outer, execution);
     if (isProgram(stage))

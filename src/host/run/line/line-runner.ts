@@ -1,79 +1,16 @@
-import { toLlmcError } from "../../../base/error.ts";
-import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
-import type { Group, Pipeline, Redirection, ShellLine } from "../../../policy/shell/shell-line.ts";
+import { isPipedGroup, type Redirection, type ShellLine } from "../../../policy/shell/shell-line.ts";
 import { deadlineMs } from "../commands.ts";
 import { callerPorts } from "./caller-ports.ts";
 import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contract.ts";
 import { judgeLine } from "./judge-line.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
-import { runPipeline } from "./run-pipeline.ts";
+import { isBusy, runLine } from "./run-line.ts";
+import { NO_GROUP } from "./run-pipeline.ts";
 import { environmentOf, firstState, type ShellState } from "./shell-state.ts";
 import { builtinOf, isProgram, type LineExecution, type LineRunnerParts, stageOf } from "./stage.ts";
-
-/** What a shell answers for a program that it may not run. */
-const CANNOT_RUN = 126;
-
-const negate = (execution: LineExecution, part: Pipeline | Group, state: ShellState): ShellState => {
-  if (!part.isNegated || execution.timedOut || state.hasExited) return state;
-  const lastExit = state.lastExit === 0 ? 1 : 0;
-  execution.last = { exitCode: lastExit, signal: undefined };
-  return { ...state, lastExit };
-};
-
-const isBusy = (thrown: unknown): boolean => toLlmcError(thrown).code === "busy";
-
-/**
- * What is refused after a part of the line has run is said like a program's failure, so that its output is not lost. A
- * file of a redirection that is not there makes one command fail, as in a shell, and the rest of the line goes on.
- */
-const failLater = (
-  execution: LineExecution,
-  thrown: unknown,
-  state: ShellState,
-  { commands }: Pipeline,
-): ShellState => {
-  stopIfAborted(isBusy(thrown) ? execution.callerSignal : execution.signal);
-  const { code, message, hint } = toLlmcError(thrown);
-  const [{ redirections }, ...more] = commands;
-  // Of several, a shell would have opened some, and said so in one of them.
-  const isAbsentFile = code === "file_not_found" && more.length === 0 && redirections.length === 1;
-  if (execution.programs.length === 0 && (execution.isAlone || !isAbsentFile)) throw thrown;
-  const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
-  execution.call.onOutput?.("stderr", Buffer.from(text));
-  const lastExit = isAbsentFile ? 1 : CANNOT_RUN;
-  execution.last = { exitCode: lastExit, signal: undefined };
-  return { ...state, lastExit };
-};
-
-const runPart = async (
-  execution: LineExecution,
-  part: Pipeline | Group,
-  state: ShellState,
-): Promise<ShellState> => {
-  if (part.kind === "pipeline")
-    return runPipeline(execution, part, state).catch((thrown: unknown) =>
-      failLater(execution, thrown, state, part),
-    );
-  const after = await runLine(execution, part.line, state);
-  return part.isSubshell ? { ...state, lastExit: after.lastExit } : after;
-};
-
-const runLine = async (
-  execution: LineExecution,
-  line: ShellLine,
-  before: ShellState,
-): Promise<ShellState> => {
-  let state = before;
-  for (const { when, body } of line) {
-    if (execution.timedOut || state.hasExited) break;
-    if (when !== "always" && (state.lastExit === 0) !== (when === "success")) continue;
-    state = negate(execution, body, await runPart(execution, body, state));
-  }
-  return state;
-};
 
 const outcomeOf = ({
   last,
@@ -154,7 +91,13 @@ const findSingle = async (
   let state = before;
   for (const [at, { body: part, when }] of line.entries()) {
     const [command, ...more] = part.kind === "pipeline" ? part.commands : [];
-    if (command === undefined || more.length > 0 || part.isNegated || when === "failure")
+    if (
+      command === undefined ||
+      isPipedGroup(command) ||
+      more.length > 0 ||
+      part.isNegated ||
+      when === "failure"
+    )
       throw refuseSeveral();
     const stage = await stageOf(execution, command, state);
     if (isProgram(stage)) {
@@ -186,10 +129,12 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
     const state = firstState(parts.resolve(cwd ?? "."));
     await untilDeadline(execution, async () => {
       // A single pipeline is judged whole before any of it starts.
-      execution.isAlone = line.length === 1 && line[0]?.body.kind === "pipeline";
+      const [first, ...more] = line;
+      execution.isAlone =
+        more.length === 0 && first?.body.kind === "pipeline" && !first.body.commands.some(isPipedGroup);
       if (!execution.isAlone) await judgeLine(execution, line, state);
       execution.budget = createExpansionBudget();
-      await runLine(execution, line, state);
+      await runLine(execution, line, state, NO_GROUP);
     });
     return outcomeOf(execution);
   },

@@ -1,4 +1,4 @@
-import type { Pipeline } from "../../../policy/shell/shell-line.ts";
+import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
 import { type CommandOutcome, exitStatus, type JudgedCommand } from "../contract.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
@@ -18,6 +18,7 @@ import {
   Descriptors,
   deliver,
   MAX_FILE_BYTES,
+  openAgain,
   openRedirections,
   type PendingFile,
   refuseSharedFiles,
@@ -29,9 +30,21 @@ interface OpenStage {
   readonly streams: TreeStreams;
 }
 
+/** What a group gives to the commands in it; its descriptors stay open. */
+export interface Surroundings {
+  readonly streams: TreeStreams;
+  readonly files: readonly PendingFile[];
+}
+
+export const NO_GROUP: Surroundings = {
+  streams: { input: "ignore", output: "stdout", errors: "stderr" },
+  files: [],
+};
+
 const openStages = async (
   execution: LineExecution,
   stages: readonly Stage[],
+  { streams: around, files: outer }: Surroundings,
   descriptors: Descriptors,
 ): Promise<{ readonly open: readonly OpenStage[]; readonly files: readonly PendingFile[] }> => {
   const pipes = stages.slice(1).map(() => openPipeEnds().map((end) => descriptors.add(end)));
@@ -39,16 +52,16 @@ const openStages = async (
   const files: PendingFile[] = [];
   for (const [at, stage] of stages.entries()) {
     const first: TreeStreams = {
-      input: pipes[at - 1]?.[0] ?? "ignore",
-      output: pipes[at]?.[1] ?? "stdout",
-      errors: "stderr",
+      input: pipes[at - 1]?.[0] ?? openAgain(around.input, "read", descriptors),
+      output: pipes[at]?.[1] ?? openAgain(around.output, "append", descriptors),
+      errors: openAgain(around.errors, "append", descriptors),
     };
     const { redirections } = stage.command;
     const made = await openRedirections(redirections, first, stage.outer, descriptors, execution);
     open.push({ stage, streams: made.streams });
     files.push(...made.files);
   }
-  refuseSharedFiles(files);
+  refuseSharedFiles([...outer, ...files]);
   const used = open.flatMap(({ stage, streams: { input, output, errors } }) =>
     isProgram(stage) ? [input, output, errors] : [output, errors],
   );
@@ -119,9 +132,14 @@ const runBuiltin = async (
   descriptors: Descriptors,
 ): Promise<{ readonly exitCode: number; readonly state: ShellState }> => {
   const builtin = builtinOf(stage);
-  if (builtin === undefined) return { exitCode: 0, state: stage.state };
   const [, ...args] = stage.argv;
-  const result = await builtin(args, stage.state, execution.access, execution.signal);
+  // Assignments alone say nothing; a pipe behind them ends all the same.
+  const result = (await builtin?.(args, stage.state, execution.access, execution.signal)) ?? {
+    exitCode: 0,
+    stdout: "",
+    stderr: "",
+    state: stage.state,
+  };
   if (result.stdout !== "" && streams.output === "stdout") execution.speakers.push("builtin");
   deliver(result, streams, descriptors, execution.call.onOutput);
   return result;
@@ -145,16 +163,18 @@ const recordOutcomes = (
   }
 };
 
+/** Runs commands that are connected by pipes, all at the same time. */
 export const runPipeline = async (
   execution: LineExecution,
-  pipeline: Pipeline,
+  commands: readonly ShellCommand[],
   before: ShellState,
+  surroundings: Surroundings,
 ): Promise<ShellState> => {
   const stages: Stage[] = [];
-  for (const command of pipeline.commands) stages.push(await stageOf(execution, command, before));
+  for (const command of commands) stages.push(await stageOf(execution, command, before));
   const descriptors = new Descriptors();
   try {
-    const { open, files } = await openStages(execution, stages, descriptors);
+    const { open, files } = await openStages(execution, stages, surroundings, descriptors);
     // Built-in commands come first: one that is refused must not leave programs behind that use what is closed here.
     const builtins: Awaited<ReturnType<typeof runBuiltin>>[] = [];
     for (const one of open)

@@ -115,12 +115,23 @@ const openForReading = (
  * The content through a pipe. A program must not get a descriptor of the file itself: through `/proc/self/fd` it could
  * open it again for writing, past every mount of its sandbox.
  */
-const feed = (file: number, descriptors: Descriptors): number => {
+export const feed = (file: number, descriptors: Descriptors): number => {
   const [readEnd, writeEnd] = openPipeEnds();
   const writer = new Socket({ fd: writeEnd, readable: false, writable: true });
   // A program may end without having read everything.
   pipeline(createReadStream("", { fd: file }), writer, () => {});
   return descriptors.add(readEnd);
+};
+
+/** The same pipe, device or file by a descriptor of its own, for one command of a group. */
+export const openAgain = <Other extends string>(
+  descriptor: number | Other,
+  access: "read" | "append",
+  descriptors: Descriptors,
+): number | Other => {
+  if (typeof descriptor !== "number") return descriptor;
+  const flags = access === "read" ? constants.O_RDONLY : constants.O_WRONLY | constants.O_APPEND;
+  return descriptors.add(openSync(`/dev/fd/${descriptor}`, flags));
 };
 
 /** A file without a name from whose beginning a program reads. */

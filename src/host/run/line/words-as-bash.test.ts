@@ -8,6 +8,7 @@ import { isLong, rounds } from "../../../../test/rounds.ts";
 import { LlmcError } from "../../../base/error.ts";
 import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
+import { isPipedGroup } from "../../../policy/shell/shell-line.ts";
 import { createAccess } from "../../reach/access.ts";
 import { createReach } from "../../reach/reach.ts";
 import { argumentsOf, firstState, type ShellState } from "./shell-state.ts";
@@ -113,6 +114,7 @@ const read = async (line: string): Promise<string | undefined> => {
     for (const { body } of readShellLine(line)) {
       if (body.kind !== "pipeline" || body.commands.length > 1) return undefined;
       const [command] = body.commands;
+      if (isPipedGroup(command)) return undefined;
       const expansion = { access, budget: createExpansionBudget(), signal: undefined };
       const [program, ...args] = await argumentsOf(command.args, STATE, expansion);
       if (program === "p") said += `${args.length === 0 ? "<>" : args.map((one) => `<${one}>`).join("")}\n`;
