@@ -138,6 +138,17 @@ describe("the pipe", () => {
     expect(await app.text("sleeper", { ms: 1 })).toContain("false");
   });
 
+  test("REQ-D25 FAIL-J9: principals take turns, and none of them fills the queue of another", async () => {
+    const app = await open({ "mcp.max_concurrent_requests": "1", "mcp.limits.max_queued_requests": "2" });
+    const order: string[] = [];
+    const ask = async (principal: string): Promise<void> => {
+      const { kind } = await app.ask("sleeper", { ms: 1 }, { caller: { ...TEST_CALLER, principal } });
+      order.push(`${principal} ${kind}`);
+    };
+    await Promise.all([...["a", "a", "a", "a", "b"].map(ask)]);
+    expect(order).toEqual(["a error", "a ok", "a ok", "b ok", "a ok"]);
+  });
+
   test("FAIL-D3 FAIL-D10: a refusal names the field and never echoes the input", async () => {
     const app = await open();
     const huge = "x".repeat(2_000_000);

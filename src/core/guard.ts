@@ -20,6 +20,8 @@ export interface Origin {
   /** The endpoint or method that the request came by; left out: the transport says it all. */
   readonly route?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Does the work in the place that the door has taken for it, for as long as the work lasts; left out, it has none. */
+  readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
@@ -54,6 +56,7 @@ interface GuardParts {
   readonly now: () => number;
 }
 
+const anywhere: NonNullable<Origin["hold"]> = (work) => work();
 const silently = async (): Promise<void> => {};
 const never = (): boolean => false;
 const nothing = (): undefined => undefined;
@@ -77,22 +80,25 @@ const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
 /** Queue, deadline and record of any piece of work that a client asked for. */
 export const createGuard = ({ queue, observer, now }: GuardParts) => {
   /** Runs the work once the queue admits it, within its deadline. */
-  const run = async <T>(
+  const run = <T>(
     origin: Origin,
     timeoutMs: number,
     work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
-    const deadline = startDeadline(timeoutMs, origin.signal);
-    try {
-      if (!queue.tryEnter()) await queue.wait(deadline.signal);
+    const { hold = anywhere, caller } = origin;
+    return hold(async () => {
+      const deadline = startDeadline(timeoutMs, origin.signal);
       try {
-        return await deadline.race(work(contextOf(origin, deadline.signal)));
+        if (!queue.tryEnter(caller.principal)) await queue.wait(deadline.signal, caller.principal);
+        try {
+          return await deadline.race(work(contextOf(origin, deadline.signal)));
+        } finally {
+          queue.release(caller.principal);
+        }
       } finally {
-        queue.release();
+        deadline.end();
       }
-    } finally {
-      deadline.end();
-    }
+    });
   };
 
   /** Opens the record of one piece of work; the returned function closes it. */

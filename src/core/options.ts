@@ -85,7 +85,7 @@ export const coreSections = [
       0,
       100_000,
       "more",
-      "Maximum number of calls that wait to run; any further call is refused as busy.",
+      "Maximum number of calls of one principal that wait to run; any further call is refused as busy.",
     ),
     max_output_bytes: whole(
       262_144,

@@ -38,6 +38,10 @@ const labelOf = ({ extra, clientId }: AuthInfo): string => {
   return `token-${typeof name === "string" ? name : clientId}`;
 };
 
+/** A call in a session goes on when its client leaves, and keeps the place among the calls of its token. */
+const holdOf = (authInfo: AuthInfo | undefined): Origin["hold"] =>
+  authInfo?.extra?.["hold"] as Origin["hold"];
+
 const callerOf = (
   core: Core,
   connection: Connection,
@@ -124,6 +128,7 @@ export const originOf = (
   correlationId: correlationIdOf(context, connection),
   route: connection.transport === "http" ? "/mcp" : context.mcpReq.method,
   signal: context.mcpReq.signal,
+  hold: holdOf(context.http?.authInfo),
   traceparent: traceparentOf(context),
   answers: context.mcpReq.inputResponses,
   progress: progressOf(context),

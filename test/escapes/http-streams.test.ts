@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ANN, BOB, initialize, openSocket, openTokenDoor, ping } from "../doors/two-tokens.ts";
+import { ANN, BOB, initialize, openSocket, openTokenDoor, ping, postMcp } from "../doors/two-tokens.ts";
+import { toolModule } from "../workspace.ts";
 
 const SSE = { accept: "text/event-stream" };
 
@@ -16,6 +17,29 @@ describe("FAIL-J8 FAIL-J9 one token leaves room for the others", () => {
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(await answer.text()).toContain("Batches are not supported");
     expect(await ping(door, BOB, session)).toBe(200);
+  });
+
+  test("REQ-H3 calls whose client has left keep their places until they end", async () => {
+    const limits = "[mcp.limits]\nconcurrency_per_token = 2\nqueue_per_token = 0\n";
+    await using door = await openTokenDoor(`[mcp.tools]\ncustom_modules = "mods"\n${limits}`, {
+      "mods/m.mjs": toolModule(`
+        tool("wait", (args, ports, { signal }) =>
+          new Promise((resolve) => signal.addEventListener("abort", () => resolve("ended"))));
+      `),
+    });
+    const headers = { "mcp-session-id": await initialize(door, BOB) };
+    const call = (name: string, id: number, signal?: AbortSignal) =>
+      postMcp(door, BOB, { id, method: "tools/call", params: { name, arguments: {} } }, headers, signal);
+    for (const id of [11, 12]) {
+      const client = new AbortController();
+      expect((await call("wait", id, client.signal)).status).toBe(200);
+      client.abort();
+    }
+    // An answer to ann comes after the server has seen bob leave.
+    expect(await door.ask(ANN, "health")).toMatchObject({ data: { ok: true } });
+    expect((await call("health", 13)).status).toBe(429);
+    await postMcp(door, BOB, { method: "notifications/cancelled", params: { requestId: 11 } }, headers);
+    await expect.poll(async () => (await call("health", 14)).status).toBe(200);
   });
 
   test("REQ-D25 open streams are bounded, and another token's are not affected", async () => {

@@ -54,6 +54,24 @@ describe("REQ-H3: the concurrency limit of a token", () => {
     expect(await limiter.run("a", never, async () => "free")).toBe("free");
   });
 
+  test("what was begun in a place keeps it, and nothing begins in a place that was given back", async () => {
+    const limiter = createConcurrencyLimiter(
+      () => ({ maxRunning: 1, maxWaiting: 0, maxWaitMs: 10_000 }),
+      () => {},
+    );
+    const gate = gated();
+    let begun: Promise<void> | undefined;
+    const hold = await limiter.run("a", never, async (held) => {
+      begun = held(() => gate.promise);
+      return held;
+    });
+    await expect(limiter.run("a", never, async () => {})).rejects.toMatchObject({ code: "rate_limited" });
+    gate.open();
+    await begun;
+    expect(await limiter.run("a", never, async () => "free")).toBe("free");
+    await expect(hold(async () => {})).rejects.toMatchObject({ code: "cancelled" });
+  });
+
   test("nobody waits longer than a call may take", async () => {
     const limiter = createConcurrencyLimiter(
       () => ({ maxRunning: 1, maxWaiting: 1, maxWaitMs: 5 }),

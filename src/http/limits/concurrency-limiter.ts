@@ -9,6 +9,27 @@ export interface ConcurrencyLimits {
   readonly maxWaitMs: number;
 }
 
+/** Does work in a place that was taken before, and keeps the place until this work has ended as well. */
+export type Hold = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** A place that is given back when everything that began in it has ended; then nothing more can begin in it. */
+const holdUntilEnded = (giveBack: () => void): Hold => {
+  let underWay = 0;
+  let isGivenBack = false;
+  return async (work) => {
+    if (isGivenBack) throw new LlmcError("cancelled", "The client has disconnected.");
+    underWay++;
+    try {
+      return await work();
+    } finally {
+      if (--underWay === 0) {
+        isGivenBack = true;
+        giveBack();
+      }
+    }
+  };
+};
+
 /** One queue for each token, so that one token cannot use up the whole server. */
 export const createConcurrencyLimiter = (
   limits: () => ConcurrencyLimits,
@@ -46,20 +67,17 @@ export const createConcurrencyLimiter = (
   };
 
   return {
-    /** Does the work as soon as the token has a free slot. */
+    /** Does the work as soon as the token has a free slot. What it begins and does not wait for, it holds the slot for. */
     run: async <T>(
       tokenName: string,
       signal: AbortSignal,
-      work: () => Promise<T>,
+      work: (hold: Hold) => Promise<T>,
       correlationId = "",
     ): Promise<T> => {
       const queue = queueOf(tokenName);
       if (!queue.tryEnter()) await wait(tokenName, queue, signal, correlationId);
-      try {
-        return await work();
-      } finally {
-        queue.release();
-      }
+      const hold = holdUntilEnded(() => queue.release());
+      return hold(() => work(hold));
     },
   };
 };

@@ -1,6 +1,7 @@
 import { type FetchLikeMcpHandler, toNodeHandler } from "@modelcontextprotocol/node";
 import type { FastifyRequest } from "fastify";
 import { LlmcError } from "../../base/error.ts";
+import type { Hold } from "../limits/concurrency-limiter.ts";
 import { identityOf, type RouteContext } from "./context.ts";
 
 /** Requests that do work and then end; all others answer at once or stay open for notifications. */
@@ -39,13 +40,13 @@ export const addMcpRoute = (
         throw new LlmcError("rate_limited", "Too many streams are open with this token.", {
           hint: "Close one of them, or use one for several subscriptions.",
         });
-      const work = (): Promise<void> => {
+      const work = (hold?: Hold): Promise<void> => {
         reply.hijack();
         reply.raw.setHeader("x-correlation-id", request.id);
         // The handler reads the id from the request, so that both sides log the same one.
         raw.headers["x-correlation-id"] = request.id;
         // The secret itself is not passed on.
-        const auth = { token: "", clientId: principal, scopes: [...scopes], extra: { name } };
+        const auth = { token: "", clientId: principal, scopes: [...scopes], extra: { name, hold } };
         const known = Object.assign(raw, { auth });
         return handle(known as Parameters<typeof handle>[0], reply.raw, body);
       };
