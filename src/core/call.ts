@@ -1,15 +1,66 @@
-import { type LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
+import { LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
-import { boundContent } from "./bound.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
-import { withListedTools } from "./listed-hint.ts";
 import { canonicalName } from "./modes.ts";
 import { requireScopes } from "./require-scopes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
+
+/** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
+const boundText = (
+  text: string,
+  maxBytes: number,
+): { readonly text: string; readonly truncated: boolean } => {
+  // A UTF-16 unit is at most three bytes of UTF-8: most texts need no counting at all.
+  if (text.length * 3 <= maxBytes) return { text, truncated: false };
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxBytes) return { text, truncated: false };
+  const cut = Buffer.from(text)
+    .subarray(0, maxBytes)
+    .toString("utf8")
+    .replace(/\uFFFD$/, "");
+  const lastLine = cut.lastIndexOf("\n");
+  const kept = lastLine > maxBytes / 2 ? cut.slice(0, lastLine) : cut;
+  return {
+    text: `${kept}\n[cut: ${Buffer.byteLength(kept)} of ${bytes} bytes; ask for a smaller part]`,
+    truncated: true,
+  };
+};
+
+const boundContent = (
+  rendered: string | readonly ContentBlock[],
+  maxBytes: number,
+): { readonly content: readonly ContentBlock[]; readonly truncated: boolean } => {
+  const blocks: readonly ContentBlock[] =
+    typeof rendered === "string" ? [{ type: "text", text: rendered }] : rendered;
+  let truncated = false;
+  const content = blocks.map((block): ContentBlock => {
+    if (block.type !== "text") return block;
+    const bounded = boundText(block.text, maxBytes);
+    truncated ||= bounded.truncated;
+    return bounded.truncated ? { type: "text", text: bounded.text } : block;
+  });
+  return { content, truncated };
+};
+
+/**
+ * The same error with a hint that the caller can follow: sentences that name a tool which the mode does not list are
+ * left out. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
+ */
+const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcError => {
+  const { code, message, hint, details, retryable, cause } = error;
+  if (hint === undefined || unlisted.size === 0) return error;
+  const sentences = hint.split(/(?<=[.?!]) /);
+  const kept = sentences.filter(
+    (sentence) => !(sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word)),
+  );
+  if (kept.length === sentences.length) return error;
+  const left = kept.length === 0 ? {} : { hint: kept.join(" ") };
+  return new LlmcError(code, message, { ...left, details, retryable, cause });
+};
 
 export interface CallRequest extends Origin {
   readonly tool: string;

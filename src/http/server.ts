@@ -14,7 +14,6 @@ import { createAuthorizer, type RefusalReason } from "./middleware/authorize.ts"
 import type { Proxies } from "./middleware/client-address.ts";
 import { createErrorHandler, renderParserError, unsupported } from "./requests/errors.ts";
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
-import { targetOf } from "./requests/target.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
@@ -23,6 +22,25 @@ import { addMcpRoute } from "./routes/mcp.ts";
 import { addRagRoutes, type BootloadPort } from "./routes/rag.ts";
 import { addToolRoute } from "./routes/tool.ts";
 import { addWebSocket } from "./routes/web-socket.ts";
+
+interface Target {
+  url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+const ABSOLUTE = /^https?:\/\//i;
+
+/**
+ * The path of a request. A target in absolute form names its own host, which replaces the Host header (RFC 9112, 3.2.2),
+ * so that the check of the host and the routes see the same target.
+ */
+const targetOf = (request: Target): string => {
+  const { url = "/", headers } = request;
+  if (!ABSOLUTE.test(url) || !URL.canParse(url)) return url;
+  const { host, pathname, search } = new URL(url);
+  headers.host = host;
+  return pathname + search;
+};
 
 export interface HttpParts {
   readonly core: Core;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LlmcError } from "../base/error.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
-import { type AgentSettings, createAgent } from "./agent.ts";
-import { agentMessages } from "./agent-prompt.ts";
+import { type AgentSettings, agentMessages, createAgent } from "./agent.ts";
 import type { GenerateRequest, Generation, Models } from "./contract.ts";
 
 const ROLES = { Beatrice: "", Otto: "", Rem: "", Grace: "" };

@@ -11,8 +11,7 @@ import {
   sendJson,
 } from "../../test/model-server.ts";
 import type { GenerateRequest, Model } from "./contract.ts";
-import { createModels, type ModelSettings } from "./models.ts";
-import { priceOf } from "./prices.ts";
+import { createModels, type ModelSettings, priceOf } from "./models.ts";
 
 const KEY = "sk-this-is-the-key-that-nobody-may-see";
 

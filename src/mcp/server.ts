@@ -1,5 +1,7 @@
 import {
   type CallToolResult,
+  type CompleteRequest,
+  type CompleteResult,
   ProtocolError,
   ProtocolErrorCode,
   ResourceNotFoundError,
@@ -12,10 +14,29 @@ import type { CallResult } from "../core/call.ts";
 import { QuestionsAsked } from "../core/contract.ts";
 import type { Core, ListKind } from "../core/core.ts";
 import type { Origin } from "../core/guard.ts";
-import { complete } from "./completion.ts";
 import { type Connection, originOf } from "./origin.ts";
 import { askClient, type StateCodec, stateFor } from "./questions.ts";
 import { TidyServer } from "./tidy-server.ts";
+
+/** The limit of the protocol. */
+const MAX_VALUES = 100;
+
+/** Suggestions for the arguments of prompts and the variables of resource templates; custom modules provide them. */
+const complete = async (
+  core: Core,
+  { ref, argument }: CompleteRequest["params"],
+  from: Origin,
+): Promise<CompleteResult> => {
+  const of = ref.type === "ref/prompt" ? { prompt: ref.name } : { template: ref.uri };
+  const values = await core.suggest(of, argument.name, argument.value, from);
+  return {
+    completion: {
+      values: values.slice(0, MAX_VALUES),
+      total: values.length,
+      hasMore: values.length > MAX_VALUES,
+    },
+  };
+};
 
 export interface McpParts {
   readonly core: Core;

@@ -11,7 +11,7 @@ import type { CommandRunner, JudgedCommand } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
 import { checkVariables } from "./tiers/environment.ts";
-import { toolChainEnvironment } from "./tiers/tool-chain-environment.ts";
+import { toolChainEnvironment } from "./tiers/tool-chain.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
 export interface CommandCall {

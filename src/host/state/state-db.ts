@@ -4,9 +4,9 @@ import { createDatabase, type Database } from "./database/database.ts";
 import { MARK_TABLE } from "./database/marked-database.ts";
 import type { DatabaseKind, DatabaseOptions } from "./database/open-database.ts";
 import { isDamaged } from "./database/sqlite-failure.ts";
-import { HANDLE_TABLES } from "./handles/schema.ts";
-import { LOCK_TABLES } from "./locks/schema.ts";
-import { USAGE_TABLES } from "./usage/schema.ts";
+import { HANDLE_TABLES } from "./handles/store.ts";
+import { LOCK_TABLES } from "./locks/table.ts";
+import { USAGE_TABLES } from "./usage/usage.ts";
 
 /** Of the tables. Earlier ones were never released: such a database is made again. */
 const VERSION = 6;

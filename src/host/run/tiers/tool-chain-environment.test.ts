@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SYSTEM_PATH } from "../../os/system-programs.ts";
-import { toolChainEnvironment } from "./tool-chain-environment.ts";
+import { toolChainEnvironment } from "./tool-chain.ts";
 
 const SYSTEM = SYSTEM_PATH.join(":");
 

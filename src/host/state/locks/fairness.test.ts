@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createFairness } from "./fairness.ts";
+import { createFairness } from "./locks.ts";
 
 it("stays away from a key that others wait for after a long series, and only then", () => {
   const fairness = createFairness();
