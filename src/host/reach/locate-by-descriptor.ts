@@ -4,14 +4,13 @@ import {
   closeSync,
   constants,
   fstatSync,
-  lstat,
-  open,
   openSync,
   readdir,
   readdirSync,
   readlinkSync,
 } from "node:fs";
 import { promisify } from "node:util";
+import { lstatAsync, openAsync } from "./descriptor.ts";
 import type { Locate, Located } from "./located.ts";
 import { createMountCheck, hasDistantMounts, mountOf } from "./mounts.ts";
 import { O_PATH } from "./o-path.ts";
@@ -23,8 +22,6 @@ const DELETED = " (deleted)";
 
 // What may wait for a disk or a network runs in the thread pool, at some 40 µs a piece. What the kernel answers from
 // memory, as it does on a descriptor that it has just looked up, is asked at once.
-const openAsync = promisify(open);
-const lstatAsync = promisify(lstat);
 const readdirAsync = promisify(readdir);
 
 const leadsTo = async (path: string, fd: number): Promise<boolean> => {

@@ -5,7 +5,6 @@ import {
   type Dirent,
   fstat,
   lstatSync,
-  open,
   readdirSync,
   realpathSync,
   type Stats,
@@ -13,6 +12,7 @@ import {
 } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
+import { openAsync } from "./descriptor.ts";
 import type { Locate, Located } from "./located.ts";
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -24,7 +24,6 @@ const AGREEMENTS = 8;
 // Atomic rewrites replace a file under its name; a path that changes under every try is given up as missing.
 const MAX_TRIES = 32;
 
-const openAsync = promisify(open);
 const fstatAsync = promisify(fstat);
 const statAsync = promisify(stat);
 

@@ -1,6 +1,6 @@
-import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { ellipsize } from "../../base/text.ts";
-import { createTranscoder, readChunk, sniff } from "./text-slice.ts";
+import { NEWLINE, nextCharacter } from "../../base/utf8.ts";
+import { readText } from "./text-slice.ts";
 
 /** Lines of a file, counted from 1, both ends included. */
 export interface LineRange {
@@ -10,8 +10,6 @@ export interface LineRange {
   readonly focus?: { readonly line: number; readonly byte: number };
 }
 
-const CHUNK_BYTES = 64 * 1024;
-const NEWLINE = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
 /** Characters of a line that are shown; more of a minified file helps nobody. */
@@ -49,16 +47,10 @@ const createLineWindow = (focusByte: number | undefined) => {
       const beginning = shorten(head.toString("utf8"));
       if (from === undefined || seen <= MAX_LINE_CHARS || window.length === 0) return beginning;
       // A character that the window starts within is left out.
-      const around = window.subarray(nextCharacterStart(window)).toString("utf8");
+      const around = window.subarray(nextCharacter(window, 0)).toString("utf8");
       return `…${shorten(around)}`;
     },
   };
-};
-
-const nextCharacterStart = (utf8: Buffer): number => {
-  let at = 0;
-  while (at < utf8.length && ((utf8[at] ?? 0) & 0xc0) === 0x80) at++;
-  return at;
 };
 
 /** The numbers that are wanted, in order and once each: ranges may overlap. */
@@ -117,25 +109,12 @@ export const readLineRanges = async (
 ): Promise<readonly (readonly string[])[] | "binary"> => {
   const focusOf = new Map(ranges.flatMap(({ focus }) => (focus ? [[focus.line, focus.byte] as const] : [])));
   const picker = createLinePicker(wantedLines(ranges), focusOf);
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, sizeBytes + 1));
-  let transcode: ReturnType<typeof createTranscoder> | undefined;
-  for (let position = 0; ; ) {
-    const count = await readChunk(fd, buffer, position);
-    stopIfAborted(signal);
-    position += count;
-    const isAtEnd = count === 0 || (count < buffer.length && position >= sizeBytes);
-    const chunk = buffer.subarray(0, count);
-    if (transcode === undefined) {
-      const form = sniff(chunk);
-      if (form === "binary") return "binary";
-      transcode = createTranscoder(form);
-    }
-    if (!picker.push(transcode(chunk, isAtEnd))) break;
-    if (isAtEnd) {
-      picker.finish();
-      break;
-    }
-  }
+  const take = (utf8: Buffer, isAtEnd: boolean) => {
+    const wantsMore = picker.push(utf8);
+    if (wantsMore && isAtEnd) picker.finish();
+    return wantsMore ? "again" : "enough";
+  };
+  if (!(await readText(fd, sizeBytes, take, signal))) return "binary";
   return ranges.map(({ firstLine, lastLine }) => {
     const lines: string[] = [];
     for (let n = firstLine; n <= lastLine; n++) {

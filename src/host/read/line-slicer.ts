@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { countLines, countNewlines, NEWLINE, nextCharacter } from "../../base/utf8.ts";
 
 export interface SliceBounds {
   readonly offsetLines: number;
@@ -6,6 +7,8 @@ export interface SliceBounds {
   readonly offsetBytes?: number | undefined;
   readonly maxLines: number;
   readonly maxBytes: number;
+  /** Ends at the bytes and not with a line; a character belongs to the slice that it starts in. */
+  readonly isExact?: boolean | undefined;
 }
 
 export interface LineSlice {
@@ -29,18 +32,7 @@ interface LineSlicer {
   finish(ended: boolean): LineSlice;
 }
 
-const NEWLINE = 0x0a;
 const NOTHING = Buffer.alloc(0);
-
-const countNewlines = (bytes: Buffer): number => {
-  let count = 0;
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++;
-  return count;
-};
-
-/** A final newline does not start another line. */
-const countLines = (bytes: Buffer): number =>
-  countNewlines(bytes) + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0);
 
 const lengthByLead = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
 
@@ -67,13 +59,16 @@ export const createLineSlicer = ({
   offsetBytes = 0,
   maxLines,
   maxBytes,
+  isExact = false,
 }: SliceBounds): LineSlicer => {
   let bytesToSkip = offsetBytes;
+  let isSkipping = offsetBytes > 0;
   let linesBefore = 0;
   let startByte = 0;
   let skipLeft = offsetLines;
   let linesLeft = maxLines;
-  let bytesLeft = maxBytes;
+  // A character has four bytes at most.
+  let bytesLeft = isExact ? maxBytes + 3 : maxBytes;
   let newlinesBeforeRest = 0;
   let lastByte = NEWLINE;
   let rest: Buffer = NOTHING;
@@ -91,10 +86,12 @@ export const createLineSlicer = ({
 
   /** What comes after the bytes that are skipped; a character that they end within is skipped too. */
   const skipBytes = (utf8: Buffer): Buffer => {
-    if (bytesToSkip === 0) return utf8;
-    let end = Math.min(bytesToSkip, utf8.length);
-    bytesToSkip -= end;
-    while (bytesToSkip === 0 && ((utf8[end] ?? 0) & 0xc0) === 0x80) end++;
+    if (!isSkipping) return utf8;
+    const wanted = Math.min(bytesToSkip, utf8.length);
+    bytesToSkip -= wanted;
+    const end = bytesToSkip === 0 ? nextCharacter(utf8, wanted) : wanted;
+    // The rest of that character may come with the next piece.
+    isSkipping = end === utf8.length;
     const newlines = countNewlines(utf8.subarray(0, end));
     linesBefore += newlines;
     newlinesBeforeRest += newlines;
@@ -106,7 +103,7 @@ export const createLineSlicer = ({
     push: (all) => {
       lastByte = all.at(-1) ?? lastByte;
       const utf8 = skipBytes(all);
-      if (bytesToSkip > 0) return "skipping";
+      if (isSkipping) return "skipping";
       const skipped = endOfLines(utf8, skipLeft);
       skipLeft -= skipped.found;
       startByte += skipped.end;
@@ -123,13 +120,16 @@ export const createLineSlicer = ({
     },
 
     finish: (ended) => {
-      const more = !ended || rest.length > 0;
-      const all = taken.length === 1 ? (taken[0] ?? NOTHING) : Buffer.concat(taken);
-      const isCutByBytes = more && linesLeft > 0;
+      const found = taken.length === 1 ? (taken[0] ?? NOTHING) : Buffer.concat(taken);
+      const all = isExact
+        ? found.subarray(0, nextCharacter(found, offsetBytes + maxBytes - startByte))
+        : found;
+      const more = !ended || rest.length > 0 || all.length < found.length;
+      const isCutByBytes = more && linesLeft > 0 && !isExact;
       let bytes = isCutByBytes ? cutToLines(all) : all;
       let text = bytes.toString("utf8");
       // What is not UTF-8 grows when it is replaced.
-      const hasGrown = !isUtf8(bytes) && Buffer.byteLength(text) > maxBytes;
+      const hasGrown = !isExact && !isUtf8(bytes) && Buffer.byteLength(text) > maxBytes;
       if (hasGrown) {
         // A byte becomes three at most.
         bytes = cutToLines(all.subarray(0, Math.floor(maxBytes / 3)));

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { readAt } from "../reach/descriptor.ts";
 import type { LineSlice } from "./line-slicer.ts";
-import { isWide, readChunk, readTextSlice, sliceBytes } from "./text-slice.ts";
+import { isWide, readTextSlice, sliceBytes } from "./text-slice.ts";
 import { findTail, surveyContent } from "./text-survey.ts";
 
 export interface ReadRequest {
@@ -10,6 +11,7 @@ export interface ReadRequest {
   readonly offsetBytes?: number | undefined;
   readonly maxLines: number;
   readonly maxBytes: number;
+  readonly isExact?: boolean | undefined;
   /** The last lines instead of those after the offset. */
   readonly tailLines?: number | undefined;
   /** Hash and count the whole file too, for at most as many milliseconds. */
@@ -59,7 +61,7 @@ const readWhole = async (
 ): Promise<Buffer | undefined> => {
   // One byte over the size: a read that leaves it empty has seen the end.
   const buffer = Buffer.allocUnsafe(sizeBytes + 1);
-  const count = await readChunk(fd, buffer, 0);
+  const count = await readAt(fd, buffer, 0);
   stopIfAborted(signal);
   return count === sizeBytes ? buffer.subarray(0, count) : undefined;
 };

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { read } from "node:fs";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { countNewlines, NEWLINE } from "../../base/utf8.ts";
+import { readAt } from "../reach/descriptor.ts";
 
 const BLOCK_BYTES = 1024 * 1024;
 const SMALL_BLOCK_BYTES = 8 * 1024;
-const NEWLINE = 0x0a;
 
 /** What is known of a whole file after one pass over it. */
 export interface Survey {
@@ -13,12 +13,8 @@ export interface Survey {
   readonly totalLines: number;
 }
 
-const readBlock = (fd: number, buffer: Buffer, position: number): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    read(fd, buffer, 0, buffer.length, position, (error, count) =>
-      error ? reject(error) : resolve(buffer.subarray(0, count)),
-    );
-  });
+const readBlock = async (fd: number, buffer: Buffer, position: number): Promise<Buffer> =>
+  buffer.subarray(0, await readAt(fd, buffer, position));
 
 /** Hashes and counts a file in bounded memory; undefined when that takes longer than the budget. */
 export const surveyContent = async (
@@ -39,7 +35,7 @@ export const surveyContent = async (
     if (block.length === 0) break;
     if (performance.now() > deadline) return undefined;
     hash.update(block);
-    for (let at = block.indexOf(NEWLINE); at >= 0; at = block.indexOf(NEWLINE, at + 1)) newlines++;
+    newlines += countNewlines(block);
     last = block.at(-1) ?? last;
     position += block.length;
     if (block.length < buffer.length && position >= sizeBytes) break;

@@ -27,10 +27,6 @@ export interface SearchParts {
   readonly timeoutMs: () => number;
 }
 
-// Of a page, read while ripgrep goes on. With few hits all of them are on it; with many most of what was found first
-// is not, since it is ordered by path, and reading it takes time from ripgrep.
-const PREFETCHED = 1 / 4;
-
 /** Of a path below the root; an empty one is the root. */
 export const createRealPath =
   ({ realPath }: Located) =>
@@ -148,9 +144,6 @@ export const searchContent = async (
   const tally = createTally({
     pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),
     isCounted,
-    onFile: (file, hitsSoFar) => {
-      if (hitsSoFar <= query.maxResults * PREFETCHED) snippets.prefetch(file);
-    },
   });
 
   const run = { rgPath: await parts.rgPath(), timeoutMs: parts.timeoutMs(), signal };

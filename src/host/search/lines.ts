@@ -10,7 +10,8 @@ import type { Files } from "../read/files.ts";
 const NEEDS_QUOTES = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]|^["[{]/;
 const GONE = "[no longer there]";
 
-const quotePath = (path: string): string => (NEEDS_QUOTES.test(path) ? JSON.stringify(path) : path);
+/** A file that was found by its name, as a line of a handle. */
+export const quotePath = (path: string): string => (NEEDS_QUOTES.test(path) ? JSON.stringify(path) : path);
 const unquotePath = (quoted: string): string =>
   quoted.startsWith('"') ? String(JSON.parse(quoted)) : quoted;
 
@@ -26,32 +27,8 @@ export interface StoredHit {
   readonly version?: string;
 }
 
-/** A line of a handle: a hit. */
-export const hitLine = (hit: StoredHit): string => JSON.stringify(hit);
-
-/** A line of a handle: a file that was found by its name. */
-export const nameLine = (path: string): string => quotePath(path);
-
 /** The last line of a handle says what was left out. */
 export const missingLine = (count: number, what: string): string => `[${count} more ${what} are not stored]`;
-
-// Handing over each line by itself costs more than storing it.
-const BLOCK_CHARS = 8 * 1024;
-
-/** The same text in larger pieces. */
-export const inBlocks = function* (lines: Iterable<string>): Generator<string> {
-  let block: string[] = [];
-  let chars = 0;
-  for (const line of lines) {
-    block.push(line);
-    chars += line.length + 1;
-    if (chars < BLOCK_CHARS) continue;
-    yield block.join("\n");
-    block = [];
-    chars = 0;
-  }
-  if (block.length > 0) yield block.join("\n");
-};
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   "path_denied",
@@ -65,7 +42,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 /** The file no longer exists, was never inside the roots, or may not be shown: the hit is dropped without a message. */
 export const isRefusal = (error: unknown): boolean => error instanceof LlmcError && REFUSALS.has(error.code);
 
-const orGone = async <T>(work: Promise<T>): Promise<T | undefined> => {
+export const orGone = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
     return await work;
   } catch (error) {

@@ -10,7 +10,7 @@ import { findBelow } from "./check.ts";
 import { createRealPath, isExact, putLines, refuseIfFailed, type SearchParts } from "./content.ts";
 import type { NameAnswer, NameQuery } from "./contract.ts";
 import { findHiddenNames, isWholeName, NO_HIDDEN } from "./hidden-names.ts";
-import { inBlocks, missingLine, nameLine } from "./lines.ts";
+import { missingLine, quotePath } from "./lines.ts";
 import { compareRanked, createNameRanker, type RankedName } from "./rank-names.ts";
 import { createNameParser } from "./records.ts";
 import { runRipgrep } from "./ripgrep.ts";
@@ -67,7 +67,7 @@ const nameLines = function* (
   shown: (path: string) => string,
   exists: (raw: Buffer) => boolean,
 ): Generator<string> {
-  for (const { path, raw } of sorted) if (raw === undefined || exists(raw)) yield nameLine(shown(path));
+  for (const { path, raw } of sorted) if (raw === undefined || exists(raw)) yield quotePath(shown(path));
   if (sorted.length < total) yield missingLine(total - sorted.length, "files");
 };
 
@@ -141,7 +141,7 @@ export const searchNames = async (
     .map(({ path }) => shown(path));
   const handle =
     total > query.maxResults
-      ? await putLines(parts.putHits, answerRoot, inBlocks(nameLines(sorted, total, shown, exists)))
+      ? await putLines(parts.putHits, answerRoot, nameLines(sorted, total, shown, exists))
       : undefined;
   stopIfAborted(signal);
   const left = unread.finish();

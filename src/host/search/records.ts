@@ -1,11 +1,7 @@
 const NEWLINE = 0x0a;
 const ZERO = 0x30;
 const NINE = 0x39;
-const BRACKET = 0x5b;
 const NOTHING = Buffer.alloc(0);
-
-// What ripgrep writes instead of a line that is over --max-columns. Knowing where its end must be saves the search.
-const REMARK = "[Omitted long matching line]";
 
 export interface RecordReader {
   /** A file with hits; its path as ripgrep writes it, in memory that is used again after the call. */
@@ -49,11 +45,8 @@ export const createRecordParser = (reader: RecordReader, hasColumns = false): ((
       for (byte = bytes[++after] ?? 0; byte >= ZERO && byte <= NINE; byte = bytes[++after] ?? 0)
         column = column * 10 + byte - ZERO;
     }
-    const guess = after + 1 + REMARK.length;
-    const isRemark =
-      isHit && bytes[guess] === NEWLINE && bytes[after + 1] === BRACKET && bytes[after + 2] === 0x4f;
     // "PATH: WARNING: stopped searching binary file…", where the path may have newlines of its own.
-    const end = isRemark ? guess : bytes.indexOf(NEWLINE, isHit ? after : at + pathBytes);
+    const end = bytes.indexOf(NEWLINE, isHit ? after : at + pathBytes);
     if (end < 0) return undefined;
     if (isHit) reader.hit(line, column);
     return end + 1;

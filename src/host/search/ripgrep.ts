@@ -120,16 +120,6 @@ const refuseMissing = (rgPath: string): void => {
   }
 };
 
-/** The system reports an inaccessible working directory with the same error as a missing program. */
-const explainStart = (error: Error, rgPath: string): Error => {
-  try {
-    accessSync(rgPath, constants.X_OK);
-    return "code" in error && error.code === "ENOEXEC" ? unavailable(error) : error;
-  } catch {
-    return unavailable(error);
-  }
-};
-
 /** Until the first check: most searches end before it. */
 const FIRST_CHECK_MS = 150;
 const CHECK_MS = 250;
@@ -238,7 +228,7 @@ const follow = (
     failures.take(text);
     if (stderr.length < MAX_STDERR_CHARS) stderr += text.slice(0, MAX_STDERR_CHARS - stderr.length);
   });
-  child.once("error", (error) => fail(explainStart(error, run.rgPath)));
+  child.once("error", (error) => fail(systemErrorCode(error) === "ENOEXEC" ? unavailable(error) : error));
   child.once("close", finish);
 };
 
@@ -253,8 +243,8 @@ export const runRipgrep = async (run: RipgrepRun): Promise<RipgrepEnd> => {
   stopIfAborted(run.signal);
   if (run.ignoreRoot !== undefined) refuseUnreadableAbove(run.ignoreRoot);
   const { file, args } = await endingWithUs(run.rgPath, run.args);
-  // The wrapper would report a missing program in its own words.
-  if (file !== run.rgPath) refuseMissing(run.rgPath);
+  // Otherwise the wrapper reports it in its own words, and the system like an inaccessible working directory.
+  refuseMissing(run.rgPath);
   stopIfAborted(run.signal);
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {

@@ -43,10 +43,6 @@ const READS = { maxRunning: 8, maxWaiting: Number.POSITIVE_INFINITY };
 export const createSnippets = (source: SnippetSource) => {
   const { files, contextLines, linesAfter, signal } = source;
   const queue = createBoundedQueue(() => READS);
-  const begun = new Map<
-    FileHits,
-    { readonly count: number; readonly hits: Promise<readonly ContentHit[]> }
-  >();
 
   const read = async (
     file: FileHits,
@@ -81,22 +77,7 @@ export const createSnippets = (source: SnippetSource) => {
     }
   };
 
-  const start = (file: FileHits, count: number): Promise<readonly ContentHit[]> => {
-    const known = begun.get(file);
-    if (known !== undefined && known.count >= count) return known.hits;
-    const lines = file.lines.slice(0, count);
-    const hits = queue.run(() => read(file, lines));
-    // It may never be asked for; whoever asks gets the failure.
-    hits.catch(() => {});
-    begun.set(file, { count, hits });
-    return hits;
-  };
-
   return {
-    /** Begins to read: it is likely to be asked for. */
-    prefetch: (file: FileHits): void => {
-      void start(file, file.lines.length);
-    },
     /** The first hits of these files, in their order. `findColumns` is asked for the files whose long lines are cut. */
     page: async (
       sorted: readonly FileHits[],
@@ -107,12 +88,9 @@ export const createSnippets = (source: SnippetSource) => {
       let left = maxResults;
       for (const file of sorted) {
         if (left <= 0) break;
-        const count = Math.min(left, file.lines.length);
-        left -= count;
-        const last = file.lines[count - 1] ?? 0;
-        reads.push(
-          start(file, count).then((hits) => ({ file, hits: hits.filter(({ line }) => line <= last) })),
-        );
+        const lines = file.lines.slice(0, left);
+        left -= lines.length;
+        reads.push(queue.run(async () => ({ file, hits: await read(file, lines) })));
       }
       const page = await Promise.all(reads);
       const cut = page.filter(({ file, hits }) => file.raw === undefined && hits.some(isCut));

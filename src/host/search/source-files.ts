@@ -9,7 +9,7 @@ import { sniff } from "../read/text-slice.ts";
 import { createUnread, type Unread } from "../read/unread.ts";
 import { nameArgs } from "./args.ts";
 import { refuseIfFailed } from "./content.ts";
-import { isRefusal } from "./lines.ts";
+import { orGone } from "./lines.ts";
 import { createNameParser } from "./records.ts";
 import { findRipgrep, runRipgrep } from "./ripgrep.ts";
 
@@ -97,15 +97,6 @@ const decode = (bytes: Buffer): string | undefined => {
 
 const below = (dir: string, path: string): string => (dir === "." ? path : `${dir}/${path}`);
 
-const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work;
-  } catch (error) {
-    if (isRefusal(error)) return undefined;
-    throw error;
-  }
-};
-
 const isPermission = (error: unknown): boolean =>
   error instanceof LlmcError && error.code === "permission_denied";
 
@@ -181,14 +172,13 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
             throw error;
           },
         );
-        isCut = (await orUndefined(listing)) === true || isCut;
+        isCut = (await orGone(listing)) === true || isCut;
       }
       const files = [...known.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
       return { files, isCut, unread: unread.finish() };
     },
 
-    kindOf: (path, signal) =>
-      orUndefined(access(path, signal, ({ stats }) => (stats.isFile() ? "file" : "dir"))),
+    kindOf: (path, signal) => orGone(access(path, signal, ({ stats }) => (stats.isFile() ? "file" : "dir"))),
 
     read: async (path, maxBytes, signal, unlessStamp) => {
       const read = access(path, signal, async (located, { rules, isWithheld }): Promise<SourceRead> => {
@@ -210,7 +200,7 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
         if (text === undefined) return { kind: "binary", ...seen };
         return { kind: "text", ...seen, hash: hash("sha256", bytes, "base64url"), text };
       });
-      return (await orUndefined(read)) ?? { kind: "none" };
+      return (await orGone(read)) ?? { kind: "none" };
     },
   };
 };

@@ -1,6 +1,6 @@
 import type { Files } from "../read/files.ts";
 import { versionOf } from "../state/handles/file.ts";
-import { hitLine, isRefusal, missingLine } from "./lines.ts";
+import { isRefusal, missingLine, type StoredHit } from "./lines.ts";
 import type { FileHits } from "./snippets.ts";
 
 /** Reading the texts of all hits stops here; the hits after that are stored as references. */
@@ -19,6 +19,8 @@ const ownRanges = (lines: readonly number[], contextLines: number, linesAfter: n
     return { firstLine, lastLine };
   });
 };
+
+const storedHit = (hit: StoredHit): string => JSON.stringify(hit);
 
 export interface StoredSource {
   readonly files: Pick<Files, "readLines">;
@@ -41,14 +43,14 @@ const storedHits = async (
   if (lines.length === 0) return [];
   const shownFile = shown(path);
   const version = isLate ? undefined : versionOf(realPath(path));
-  if (version === undefined) return lines.map((line) => hitLine({ path: shownFile, line }));
+  if (version === undefined) return lines.map((line) => storedHit({ path: shownFile, line }));
   const ranges = ownRanges(lines, contextLines, linesAfter);
   try {
     const found = await files.readLines(realPath(path), ranges, signal);
     return lines.map((line, i) => {
       const first = ranges[i]?.firstLine ?? line;
       const snippet = (found.ranges[i] ?? []).join("\n");
-      return hitLine({ path: shownFile, line, first, snippet, version });
+      return storedHit({ path: shownFile, line, first, snippet, version });
     });
   } catch (error) {
     if (isRefusal(error)) return [];

@@ -21,12 +21,10 @@ export interface TallyOptions {
   readonly pathOf: (bytes: Buffer) => Buffer;
   /** On a path below the root: whether its hits count. */
   readonly isCounted: (path: string) => boolean;
-  /** Called when all hits of a file have arrived, with the total number of hits so far. */
-  readonly onFile: (file: FileHits, hitsSoFar: number) => void;
 }
 
 /** Counts hits as they come and holds the first of them. */
-export const createTally = ({ pathOf, isCounted, onFile }: TallyOptions): Tally => {
+export const createTally = ({ pathOf, isCounted }: TallyOptions): Tally => {
   const best = createBest(MAX_HELD_HITS, comparePaths, (file: FileHits) => file.lines.length);
   let hits = 0;
   let files = 0;
@@ -36,7 +34,6 @@ export const createTally = ({ pathOf, isCounted, onFile }: TallyOptions): Tally 
   const close = (): void => {
     if (current === undefined) return;
     best.add(current);
-    onFile(current, hits);
     current = undefined;
   };
 

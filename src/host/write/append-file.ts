@@ -1,27 +1,15 @@
 import type { Hash } from "node:crypto";
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  fsync,
-  ftruncateSync,
-  open,
-  writeSync,
-} from "node:fs";
-import { promisify } from "node:util";
+import { type BigIntStats, closeSync, constants, fstatSync, ftruncateSync, writeSync } from "node:fs";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { shownPath } from "../../policy/paths.ts";
+import { fsyncAsync, openAsync } from "../reach/descriptor.ts";
 import type { Lease } from "../state/locks/locks.ts";
 import { readThrough, sha256Of, startHash } from "./bytes.ts";
-import { encodeRaw, parseExpectation, sniffForm } from "./content.ts";
+import { encodeRaw, formOf, parseExpectation } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
 import { RETRY, refuseUnwritable, underLock, type WriteContext } from "./write-context.ts";
 import { differs, findFile, install, replacedMeanwhile } from "./write-file.ts";
 import { requireUnmoved, statOf, type WriteTarget } from "./write-target.ts";
-
-const openAsync = promisify(open);
-const fsyncAsync = promisify(fsync);
 
 // Never waits: not for the reader of a pipe that came in the file's place.
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -89,7 +77,7 @@ const appendTo = async (
     if (expected !== undefined && !hashed.hash.copy().digest("hex").startsWith(expected))
       throw differs(requestedPath);
     const head = hashed.head.subarray(0, Math.min(hashed.size, hashed.head.length));
-    const bytes = typeof added === "string" ? encodeRaw(added, sniffForm(head) ?? "utf-8") : added;
+    const bytes = typeof added === "string" ? encodeRaw(added, formOf(head)) : added;
     stopIfAborted(signal);
     const isDone = lease.commit(() => {
       requireUnmoved(dir, requestedPath);

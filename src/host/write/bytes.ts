@@ -1,16 +1,9 @@
 import { createHash, type Hash } from "node:crypto";
-import { read, write } from "node:fs";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
+import { readAt } from "../reach/descriptor.ts";
 
 // Large enough that the trip to the thread pool does not count, small enough for many calls at once.
 const CHUNK_BYTES = 256 * 1024;
-
-const readAt = (fd: number, buffer: Buffer, offset: number, position: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    read(fd, buffer, offset, buffer.length - offset, position, (error, count) =>
-      error ? reject(error) : resolve(count),
-    );
-  });
 
 /** From a position to the end, chunk by chunk; gives the position of the end. A chunk is good until the next one. */
 export const readThrough = async (
@@ -22,7 +15,7 @@ export const readThrough = async (
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   for (let position = from; ; ) {
     stopIfAborted(signal);
-    const count = await readAt(fd, buffer, 0, position);
+    const count = await readAt(fd, buffer, position);
     if (count === 0) return position;
     await take(buffer.subarray(0, count));
     position += count;
@@ -42,16 +35,6 @@ export const readWhole = async (
     const count = await readAt(fd, buffer, length, length);
     length += count;
     if (count === 0 || length > sizeBytes) return buffer.subarray(0, length);
-  }
-};
-
-export const writeAll = async (fd: number, bytes: Buffer): Promise<void> => {
-  for (let done = 0; done < bytes.length; ) {
-    done += await new Promise<number>((resolve, reject) => {
-      write(fd, bytes, done, bytes.length - done, null, (error, count) =>
-        error ? reject(error) : resolve(count),
-      );
-    });
   }
 };
 

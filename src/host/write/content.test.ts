@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rounds } from "../../../test/rounds.ts";
 import { LlmcError } from "../../base/error.ts";
-import { decodeText, encodeText, parseExpectation, sniffForm } from "./content.ts";
+import { sniff } from "../read/text-slice.ts";
+import { decodeText, encodeText, parseExpectation } from "./content.ts";
 
 const bytes = (...values: number[]): Buffer => Buffer.from(values);
 const TEXT = "eins\r\nzwei 💡\nkein Ende";
@@ -43,7 +44,7 @@ describe("FAIL-A14 text of a file", () => {
       fc.property(fc.string({ unit: "binary" }), fc.constantFrom(...FORMS), (text, [form]) => {
         const file = encodeText({ text, form });
         // A text can look like another form, or like none.
-        return sniffForm(file) !== form || decodeText(file, "x").text === text;
+        return sniff(file) !== form || decodeText(file, "x").text === text;
       }),
     );
     fc.assert(

@@ -1,29 +1,12 @@
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-
-/** How a text file is stored; a rewrite keeps it. */
-export type TextForm = "utf-8" | "utf-8 with BOM" | "utf-16le" | "utf-16be";
-
-// As the reads do it: what they call binary is not edited as text.
-const SNIFF_BYTES = 8 * 1024;
+import { sniff, type TextForm } from "../read/text-slice.ts";
 
 const BOMS: Readonly<Record<TextForm, Buffer>> = {
   "utf-8": Buffer.alloc(0),
   "utf-8 with BOM": Buffer.from([0xef, 0xbb, 0xbf]),
   "utf-16le": Buffer.from([0xff, 0xfe]),
   "utf-16be": Buffer.from([0xfe, 0xff]),
-};
-
-const startsWith = (head: Buffer, start: Buffer): boolean => head.subarray(0, start.length).equals(start);
-
-/** By the first bytes. A binary file has no form. */
-export const sniffForm = (head: Buffer): TextForm | undefined => {
-  if (startsWith(head, BOMS["utf-8 with BOM"])) return "utf-8 with BOM";
-  // Two NULs after it would mean UTF-32, which is not supported.
-  if (startsWith(head, BOMS["utf-16le"]) && !startsWith(head, Buffer.from([0xff, 0xfe, 0, 0])))
-    return "utf-16le";
-  if (startsWith(head, BOMS["utf-16be"])) return "utf-16be";
-  return head.subarray(0, SNIFF_BYTES).includes(0) ? undefined : "utf-8";
 };
 
 const notText = (requestedPath: string): LlmcError =>
@@ -38,8 +21,8 @@ export interface DecodedText {
 }
 
 export const decodeText = (bytes: Buffer, requestedPath: string): DecodedText => {
-  const form = sniffForm(bytes);
-  if (form === undefined) throw notText(requestedPath);
+  const form = sniff(bytes);
+  if (form === "binary") throw notText(requestedPath);
   const encoding = form === "utf-8 with BOM" ? "utf-8" : form;
   try {
     // ignoreBOM keeps a second mark, which then is a character of the text.
@@ -48,6 +31,12 @@ export const decodeText = (bytes: Buffer, requestedPath: string): DecodedText =>
   } catch {
     throw notText(requestedPath);
   }
+};
+
+/** What text is appended in, by the first bytes. */
+export const formOf = (head: Buffer): TextForm => {
+  const form = sniff(head);
+  return form === "binary" ? "utf-8" : form;
 };
 
 /** The bytes of a text alone, as a file of that form holds them. */

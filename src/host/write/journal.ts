@@ -3,21 +3,18 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsync,
   ftruncateSync,
-  open,
   openSync,
   renameSync,
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import type { Owner, Owners } from "../os/process-owner.ts";
 import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
 import type { SecretKey } from "../own-files/secret-key.ts";
 import { openStateFolder, withStateFolder } from "../own-files/state-folder.ts";
-import { writeAll } from "./bytes.ts";
+import { fsyncAsync, openAsync, writeAll } from "../reach/descriptor.ts";
 import type { Step } from "./steps.ts";
 
 /** One temporary file, noted before it exists. */
@@ -60,9 +57,6 @@ const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | con
 
 // Some 400 notes: what recovery has to look at after a kill.
 const MAX_LOG_BYTES = 64 * 1024;
-
-const openAsync = promisify(open);
-const fsyncAsync = promisify(fsync);
 
 const unusable = (error: unknown): LlmcError =>
   new LlmcError(

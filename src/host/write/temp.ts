@@ -1,28 +1,16 @@
 import { randomBytes } from "node:crypto";
-import {
-  type BigIntStats,
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  fsync,
-  open,
-  openSync,
-} from "node:fs";
+import { type BigIntStats, closeSync, fchmodSync, fchownSync, fstatSync, openSync } from "node:fs";
 import { posix } from "node:path";
-import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { NEW_FILE } from "../own-files/replace-file.ts";
+import { fsyncAsync, openAsync } from "../reach/descriptor.ts";
 import type { Located } from "../reach/located.ts";
 import { changedMeanwhile } from "./failure.ts";
 import type { WriteJournal } from "./journal.ts";
 import { removeIfThere } from "./steps.ts";
 import { requireUnmoved, statOf } from "./write-target.ts";
-
-const openAsync = promisify(open);
-const fsyncAsync = promisify(fsync);
 
 /** A new file, whole and synced, under a name that nobody could guess, beside the one it is to become. */
 export interface Temp {

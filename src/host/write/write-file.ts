@@ -1,12 +1,12 @@
-import { type BigIntStats, closeSync, constants, fstatSync, open, renameSync } from "node:fs";
-import { promisify } from "node:util";
+import { type BigIntStats, closeSync, constants, fstatSync, renameSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { shownPath } from "../../policy/paths.ts";
+import { openAsync, writeAll } from "../reach/descriptor.ts";
 import type { Lease } from "../state/locks/locks.ts";
-import { readThrough, readWhole, sha256Of, startHash, writeAll } from "./bytes.ts";
+import { readThrough, readWhole, sha256Of, startHash } from "./bytes.ts";
 import { type DecodedText, decodeText, encodeRaw, encodeText, parseExpectation } from "./content.ts";
 import type { Preconditions, TextChange, Written } from "./contract.ts";
 import { isDirectory, shaMismatch } from "./failure.ts";
@@ -24,7 +24,6 @@ import {
   type WriteTarget,
 } from "./write-target.ts";
 
-const openAsync = promisify(open);
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads the file that was located and no other: if it has been replaced before or after, it is located again. */

@@ -1,18 +1,15 @@
-import { type BigIntStats, fsync, lstat, lstatSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, lstatSync, realpathSync, statSync } from "node:fs";
 import { posix } from "node:path";
-import { promisify } from "node:util";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { judgeWritten, pathDenied, resolveRequestedPath } from "../../policy/paths.ts";
 import { writeDenied } from "../../policy/reach.ts";
+import { fsyncAsync, lstatAsync } from "../reach/descriptor.ts";
 import { explainFailure } from "../reach/explain-failure.ts";
 import type { Located } from "../reach/located.ts";
 import { changedMeanwhile, notADirectory } from "./failure.ts";
 import type { WriteReach } from "./write-reach.ts";
-
-const lstatAsync = promisify(lstat);
-const fsyncAsync = promisify(fsync);
 
 /** Something held until `close`, and the names it is locked by. */
 export interface Lockable {

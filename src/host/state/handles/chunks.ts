@@ -1,6 +1,6 @@
-export const CHUNK_BYTES = 64 * 1024;
+import { countNewlines, NEWLINE, nextCharacter } from "../../../base/utf8.ts";
 
-const NEWLINE = 0x0a;
+export const CHUNK_BYTES = 64 * 1024;
 
 export interface Chunk {
   readonly n: number;
@@ -12,23 +12,10 @@ export interface Chunk {
   readonly bytes: Buffer;
 }
 
-export const countNewlines = (utf8: Uint8Array): number => {
-  let count = 0;
-  for (let i = 0; i < utf8.length; i++) if (utf8[i] === NEWLINE) count++;
-  return count;
-};
-
 /**
- * Where the first character at or after a byte starts. Chunks are cut at multiples of their size and a character
- * belongs to the one that it starts in: all chunks together are the whole text.
+ * Cuts text that comes in pieces, in one buffer of fixed size, at multiples of the chunk size. A character belongs to the
+ * chunk that it starts in: all chunks together are the whole text.
  */
-export const nextCharacter = (utf8: Uint8Array, at: number): number => {
-  let start = at;
-  while (start < utf8.length && ((utf8[start] ?? 0) & 0xc0) === 0x80) start++;
-  return start;
-};
-
-/** Cuts text that comes in pieces, in one buffer of fixed size. */
 export const createChunker = (roomChunks: number) => {
   const buffer = Buffer.allocUnsafe(roomChunks * CHUNK_BYTES + 4096);
   const encoder = new TextEncoder();

@@ -7,6 +7,7 @@ import { shownPath } from "../../../policy/paths.ts";
 import { createOwners } from "../../os/process-owner.ts";
 import { randomId } from "../../os/random-id.ts";
 import type { Files } from "../../read/files.ts";
+import type { LineSlice, SliceBounds } from "../../read/line-slicer.ts";
 import type {
   HandleInfo,
   HandleKind,
@@ -16,7 +17,7 @@ import type {
   Handles,
   HandlesOptions,
 } from "./contract.ts";
-import { createFileChunks, fileChunks, fileReader, type TextChunk, versionOf } from "./file.ts";
+import { fileText, readFileChunk, versionOf } from "./file.ts";
 import { storeLines } from "./put.ts";
 import { createPayloadReader, type PayloadReader } from "./read.ts";
 import { chunksOf, inSearchText, showHits } from "./search.ts";
@@ -28,8 +29,6 @@ export type { HandleOwner, Handles, HandlesOptions } from "./contract.ts";
 /** 60 random bits, so that it cannot be guessed. */
 export const newHandleId = (): string => randomId("h_", 12);
 
-/** Of a file's text that is taken at once. */
-const PIECE_BYTES = 8 * 1024 * 1024;
 /** Room for the line that says that the rest was dropped. */
 const NOTICE_BYTES = 256;
 
@@ -75,7 +74,7 @@ const find = ({ options: { state }, store }: Parts, { principal }: HandleOwner, 
   return row;
 };
 
-const sliceOf = (options: HandlesOptions, row: HandleRow, slice: TextChunk): HandleSlice => ({
+const sliceOf = (options: HandlesOptions, row: HandleRow, slice: LineSlice): HandleSlice => ({
   info: infoOf(row),
   text: slice.text,
   firstLine: slice.firstLine,
@@ -108,8 +107,8 @@ const readPayload = async (
   files: Files,
   row: HandleRow,
   signal: AbortSignal | undefined,
-  read: () => Promise<TextChunk | undefined>,
-): Promise<TextChunk> => {
+  read: () => Promise<LineSlice | undefined>,
+): Promise<LineSlice> => {
   stopIfAborted(signal);
   await checkSource(files, row, signal);
   const slice = await read();
@@ -155,15 +154,11 @@ const put = async (
   return id;
 };
 
-/** The whole text in pieces, as the file port gives it; more than the limit ends it with `TooLarge`. */
+/** The whole text; more than the limit ends it with `TooLarge`. */
 const textOf = async function* (files: Files, source: string, maxBytes: number): AsyncGenerator<string> {
-  for (let offsetBytes = 0; ; ) {
-    const request = { offsetLines: 0, offsetBytes, maxLines: Number.MAX_SAFE_INTEGER, maxBytes: PIECE_BYTES };
-    const { text, truncated, endByte } = await files.readText(source, request);
+  for await (const { text, endByte } of fileText(files, source)) {
     if (endByte > maxBytes) throw new TooLarge();
     yield text;
-    if (!truncated || endByte === offsetBytes) return;
-    offsetBytes = endByte;
   }
 };
 
@@ -211,6 +206,10 @@ const putFile = async (parts: Parts, owner: HandleOwner, path: string): Promise<
   }
 };
 
+const textBytes = async function* (files: Files, source: string, signal: AbortSignal | undefined) {
+  for await (const { text } of fileText(files, source, signal)) yield Buffer.from(text);
+};
+
 const search = async (
   { options, store }: Parts,
   row: HandleRow,
@@ -227,13 +226,14 @@ const search = async (
   const isCounted = (line: number): boolean => !withheld.has(line);
   const chunks =
     blob === null
-      ? fileChunks(files, row.source, signal)
+      ? textBytes(files, row.source, signal)
       : searchTexts[kind] === undefined
         ? chunksOf(state, store, blob)
         : inSearchText(chunksOf(state, store, blob), searchTexts[kind], (line) => withheld.add(line), signal);
   const { hits, total } = await grep(pattern, chunks, { offsetLines, maxHits, isCounted }, signal);
-  const reader = blob === null ? fileReader(files) : payloads;
-  const text = await showHits(row, hits, reader, renderers[kind] !== undefined, signal);
+  const readLines = (bounds: SliceBounds) =>
+    blob === null ? files.readText(row.source, bounds, signal) : payloads.lines(row, bounds, signal);
+  const text = await showHits(hits, readLines, renderers[kind] !== undefined);
   const last = hits.at(-1)?.line ?? offsetLines;
   return {
     ...sliceOf(options, row, {
@@ -253,7 +253,6 @@ export const createHandles = (options: HandlesOptions): Handles => {
   const owners = createOwners(options.pid);
   const store = createHandleStore(state, owners, now);
   const parts: Parts = { options, store, sweeper: createSweeper(state, owners, now) };
-  const readFileChunk = createFileChunks(files);
   const payloads = createPayloadReader(state, store, renderers);
 
   return {
@@ -276,7 +275,7 @@ export const createHandles = (options: HandlesOptions): Handles => {
       const row = find(parts, owner, id);
       const slice =
         row.blob === null
-          ? await readFileChunk(row.source, versionOf(realPathOf(options, row.source)) ?? "", chunk, signal)
+          ? await readFileChunk(files, row.source, chunk, signal)
           : await readPayload(files, row, signal, () => payloads.chunk(row, chunk, signal));
       return sliceOf(options, row, slice);
     },

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { firstBytes } from "../../../base/utf8.ts";
 import type { Database } from "../database/database.ts";
-import { createChunker, nextCharacter } from "./chunks.ts";
+import { createChunker } from "./chunks.ts";
 import type { HandleStore } from "./store.ts";
 
 // Half a megabyte a transaction: a few milliseconds, so that other writers are not kept waiting.
@@ -9,15 +10,6 @@ const CHUNKS_AT_ONCE = 8;
 
 const notice = (maxBytes: number): string =>
   `[llmc kept the first ${(maxBytes / (1024 * 1024)).toFixed(1)} MiB; the rest was dropped (mcp.handles.max_each_mb)]\n`;
-
-/** As many whole characters as fit. */
-const firstBytes = (text: string, maxBytes: number): string => {
-  const bytes = Buffer.from(text.slice(0, maxBytes));
-  if (bytes.length <= maxBytes) return bytes.toString();
-  let end = maxBytes;
-  while (end > 0 && nextCharacter(bytes, end) !== end) end--;
-  return bytes.toString("utf8", 0, end);
-};
 
 export interface StoreRequest {
   readonly state: Database;
@@ -93,23 +85,12 @@ export const storeLines = async (
     return true;
   };
 
-  /** Undefined where nothing has to be waited for, as for most of a million lines. */
-  const addLine = (line: string): Promise<void> | undefined => {
-    const rest = chunker.add(line);
-    if (rest !== "") return add(`${rest}${end}`);
-    if (chunker.add(end) !== "") return add(end);
-    return chunker.isFull() ? flush() : undefined;
+  const addLine = async (line: string): Promise<void> => {
+    await add(`${line}${end}`);
+    if (chunker.isFull()) await flush();
   };
 
   const takeAll = async (): Promise<boolean> => {
-    if (Symbol.iterator in lines) {
-      for (const line of lines) {
-        if (isTooLong(line)) return cutAt(line);
-        const wait = addLine(line);
-        if (wait !== undefined) await wait;
-      }
-      return false;
-    }
     for await (const line of lines) {
       if (isTooLong(line)) return cutAt(line);
       await addLine(line);

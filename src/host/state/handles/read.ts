@@ -1,14 +1,15 @@
-import type { SliceBounds } from "../../read/line-slicer.ts";
+import { countLines } from "../../../base/utf8.ts";
+import type { LineSlice, SliceBounds } from "../../read/line-slicer.ts";
 import type { Database } from "../database/database.ts";
 import { CHUNK_BYTES } from "./chunks.ts";
-import { countLines, pastTheEnd, type TextChunk } from "./file.ts";
+import { pastTheEnd } from "./file.ts";
 import { type Renderer, renderLines } from "./render.ts";
 import type { HandleRow, HandleStore } from "./store.ts";
 
 /** Reads stored payloads; undefined where the handle has gone meanwhile. */
 export interface PayloadReader {
-  lines(row: HandleRow, bounds: SliceBounds, signal?: AbortSignal): Promise<TextChunk | undefined>;
-  chunk(row: HandleRow, n: number, signal?: AbortSignal): Promise<TextChunk | undefined>;
+  lines(row: HandleRow, bounds: SliceBounds, signal?: AbortSignal): Promise<LineSlice | undefined>;
+  chunk(row: HandleRow, n: number, signal?: AbortSignal): Promise<LineSlice | undefined>;
 }
 
 // A chunk of short lines can grow much when it is rendered; whoever wants less asks by lines.
@@ -25,10 +26,10 @@ export const createPayloadReader = (
 
   const render = async (
     row: HandleRow,
-    slice: TextChunk,
+    slice: LineSlice,
     maxBytes: number,
     signal: AbortSignal | undefined,
-  ): Promise<TextChunk> => {
+  ): Promise<LineSlice> => {
     const renderer = renderers[row.kind];
     if (renderer === undefined || slice.lines === 0) return slice;
     const lines = slice.text.replace(/\n$/, "").split("\n");

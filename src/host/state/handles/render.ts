@@ -1,5 +1,5 @@
 import { LlmcError } from "../../../base/error.ts";
-import { nextCharacter } from "./chunks.ts";
+import { firstBytes } from "../../../base/utf8.ts";
 
 /** Turns stored lines into what is shown: one text, of any number of lines, for each, in order. */
 export type Renderer = (lines: readonly string[], signal?: AbortSignal) => Promise<readonly string[]>;
@@ -12,13 +12,6 @@ export interface Rendered {
 
 // Enough to share the cost of opening files, few enough not to render much that does not fit.
 const AT_ONCE = 100;
-
-const cut = (text: string, maxBytes: number): string => {
-  const bytes = Buffer.from(text);
-  let end = maxBytes;
-  while (end > 0 && nextCharacter(bytes, end) !== end) end--;
-  return bytes.toString("utf8", 0, end);
-};
 
 /** Renders lines until the bytes are used up; the first one always, cut if it must be. */
 export const renderLines = async (
@@ -41,7 +34,7 @@ export const renderLines = async (
     for (const text of rendered) {
       bytes += Buffer.byteLength(text) + 1;
       if (bytes > maxBytes && texts.length > 0) return { text: texts.join(""), lines: texts.length };
-      texts.push(bytes > maxBytes ? cut(text, maxBytes) : `${text}\n`);
+      texts.push(bytes > maxBytes ? firstBytes(text, maxBytes) : `${text}\n`);
     }
   }
   return { text: texts.join(""), lines: texts.length };

@@ -1,7 +1,8 @@
 import { ellipsize } from "../../../base/text.ts";
+import { nextCharacter } from "../../../base/utf8.ts";
+import type { LineSlice, SliceBounds } from "../../read/line-slicer.ts";
 import type { Database } from "../database/database.ts";
-import type { PayloadReader } from "./read.ts";
-import type { HandleRow, HandleStore } from "./store.ts";
+import type { HandleStore } from "./store.ts";
 
 /** A matching line, counted from 1, and the byte of its first match, from 0. */
 export interface GrepHit {
@@ -75,23 +76,19 @@ const around = (text: string, byte: number): string => {
   if (text.length <= MAX_LINE_CHARS || byte <= MAX_LINE_CHARS - BEFORE_MATCH_BYTES)
     return ellipsize(text, MAX_LINE_CHARS);
   const bytes = Buffer.from(text).subarray(byte - BEFORE_MATCH_BYTES);
-  let start = 0;
-  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
-  return `…${ellipsize(bytes.toString("utf8", start), MAX_LINE_CHARS)}`;
+  return `…${ellipsize(bytes.toString("utf8", nextCharacter(bytes, 0)), MAX_LINE_CHARS)}`;
 };
 
 /** The lines of hits as they are shown: with their number, or as their renderer writes them. */
 export const showHits = async (
-  row: HandleRow,
   hits: readonly GrepHit[],
-  payloads: Pick<PayloadReader, "lines">,
+  readLines: (bounds: SliceBounds) => Promise<LineSlice | undefined>,
   isRendered: boolean,
-  signal: AbortSignal | undefined,
 ): Promise<string> => {
   const shown: string[] = [];
   for (const { line, byte } of hits) {
     const maxBytes = Math.min(byte, MAX_SEEK_BYTES) + AFTER_MATCH_BYTES;
-    const found = await payloads.lines(row, { offsetLines: line - 1, maxLines: 1, maxBytes }, signal);
+    const found = await readLines({ offsetLines: line - 1, maxLines: 1, maxBytes });
     const text = (found?.text ?? "").replace(/\r?\n$/, "");
     shown.push(isRendered ? text : `${line}:${around(text, byte)}`);
   }
