@@ -107,8 +107,7 @@ const textOf = (result: CallResult): string => {
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
 export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
-    const checked = validateArguments(tool.input, request.args);
-    const args = checked instanceof Promise ? await checked : checked;
+    const args = await validateArguments(tool.input, request.args);
     requireScopes(tool.name, [tool.effect], request.caller.may);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>

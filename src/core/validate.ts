@@ -1,6 +1,6 @@
 import { LlmcError } from "../base/error.ts";
 import { ellipsize, nearest, quoteForMessage } from "../base/text.ts";
-import type { Schema, SchemaIssue, SchemaResult } from "../tools/contract.ts";
+import type { Schema, SchemaIssue } from "../tools/contract.ts";
 
 const fieldOf = (issue: SchemaIssue): string =>
   (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".");
@@ -39,7 +39,9 @@ const knownFields = (schema: Schema): readonly string[] => {
 /** More would not help, and an attacker could provoke thousands. */
 const MAX_ISSUES = 5;
 
-const accepted = (schema: Schema, args: unknown, result: SchemaResult<unknown>): unknown => {
+/** The arguments as the schema parses them. */
+export const validateArguments = async (schema: Schema, args: unknown): Promise<unknown> => {
+  const result = await schema["~standard"].validate(args ?? {});
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const fields = knownFields(schema);
@@ -58,18 +60,9 @@ const accepted = (schema: Schema, args: unknown, result: SchemaResult<unknown>):
   );
 };
 
-/** The arguments as the schema parses them; a promise only if the schema itself is asynchronous. */
-export const validateArguments = (schema: Schema, args: unknown): unknown => {
-  const checked = schema["~standard"].validate(args ?? {});
-  return checked instanceof Promise
-    ? checked.then((result) => accepted(schema, args, result))
-    : accepted(schema, args, checked);
-};
-
 /** A tool whose output breaks its own schema is a defect of ours, not of the caller. */
 export const checkOutput = async (schema: Schema, output: unknown): Promise<unknown> => {
-  const checked = schema["~standard"].validate(output);
-  const result = checked instanceof Promise ? await checked : checked;
+  const result = await schema["~standard"].validate(output);
   if (result.issues === undefined) return result.value;
   throw new Error(
     `output does not match its schema at ${result.issues.map(fieldOf).slice(0, MAX_ISSUES).join(", ")}`,

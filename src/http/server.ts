@@ -129,10 +129,9 @@ const acceptOnlyJson = (app: FastifyInstance): void => {
 /** The middleware of every request: security headers, bookkeeping, and the one decision whether it is served. */
 const addMiddleware = (parts: HttpParts, { app, authorizer, inFlight: requests }: RouteContext): void => {
   app.decorateRequest("inFlight");
-  app.addHook("onRequest", (request, reply, done) => {
+  app.addHook("onRequest", async (request, reply) => {
     const startedAt = parts.now();
-    const inFlight = requests.begin();
-    inFlight.correlationId = request.id;
+    const inFlight = requests.begin(request.id);
     request.inFlight = inFlight;
     reply.header("x-correlation-id", request.id);
     reply.header("x-content-type-options", "nosniff");
@@ -146,19 +145,9 @@ const addMiddleware = (parts: HttpParts, { app, authorizer, inFlight: requests }
       inFlight.end(!isComplete);
       parts.onAnswered(route, isComplete ? raw.statusCode : CLIENT_GONE, parts.now() - startedAt, request.id);
     });
-    try {
-      if (requests.isDraining()) reply.header("connection", "close");
-      const authorized = authorizer.authorize(request.raw, inFlight, config);
-      if (authorized instanceof Promise) {
-        authorized.then(() => refuseCompressed(request.headers)).then(() => done(), done);
-        return;
-      }
-      refuseCompressed(request.headers);
-    } catch (thrown) {
-      return done(thrown as Error);
-    }
-    // Outside of the try block: errors of later hooks are not ours.
-    done();
+    if (requests.isDraining()) reply.header("connection", "close");
+    await authorizer.authorize(request.raw, inFlight, config);
+    refuseCompressed(request.headers);
   });
 };
 

@@ -6,15 +6,8 @@ import type { MatchTemplate } from "../core/documents.ts";
 export const jsonSchema: ModuleKit["jsonSchema"] = (schema) =>
   fromJsonSchema(schema as never) as ReturnType<ModuleKit["jsonSchema"]>;
 
-const templates = new Map<string, UriTemplate>();
-
 export const matchTemplate: MatchTemplate = (template, uri) => {
-  let parsed = templates.get(template);
-  if (parsed === undefined) {
-    parsed = new UriTemplate(template);
-    templates.set(template, parsed);
-  }
-  const variables = parsed.match(uri);
+  const variables = new UriTemplate(template).match(uri);
   if (variables === null) return undefined;
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [name, Array.isArray(value) ? value.join(",") : value]),

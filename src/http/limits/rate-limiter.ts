@@ -12,10 +12,10 @@ export interface RateDecision {
 
 /**
  * Counts requests by key. In memory for one server; servers that share a load keep their buckets in one store, which
- * decides in one atomic step. The one in memory answers synchronously, which saves a turn of the event loop.
+ * decides in one atomic step.
  */
 export interface RateLimiter {
-  consume(key: string, limit: RateLimit): RateDecision | Promise<RateDecision>;
+  consume(key: string, limit: RateLimit): Promise<RateDecision>;
   close(): Promise<void>;
 }
 
@@ -68,7 +68,10 @@ export const createTokenBuckets = (now: () => number, maxBuckets = MAX_BUCKETS) 
   };
 };
 
-export const createMemoryRateLimiter = (now: () => number): RateLimiter => ({
-  consume: createTokenBuckets(now).consume,
+export const createMemoryRateLimiter = (
+  now: () => number,
+  buckets = createTokenBuckets(now),
+): RateLimiter => ({
+  consume: async (key, limit) => buckets.consume(key, limit),
   close: async () => {},
 });

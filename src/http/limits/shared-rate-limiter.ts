@@ -15,16 +15,18 @@ export const createSharedRateLimiter = (
 ): RateLimiter => {
   let pausedUntil = 0;
   return {
-    consume: (key, limit) => {
+    consume: async (key, limit) => {
       if (now() < pausedUntil) return own.consume(key, limit);
-      return Promise.resolve(shared.consume(key, limit)).catch((error: unknown) => {
+      try {
+        return await shared.consume(key, limit);
+      } catch (error) {
         // One report for each pause, however many requests fail at the same time.
         if (now() >= pausedUntil) {
           pausedUntil = now() + PAUSE_MS;
           onError(error);
         }
         return own.consume(key, limit);
-      });
+      }
     },
     close: async () => {
       await shared.close();

@@ -78,7 +78,9 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     throw authFailed(found.kind, settings.header);
   };
 
-  const requireAllowed = ({ name }: Identity, decision: RateDecision, correlationId: string): void => {
+  /** Counts one request of the token. */
+  const countRequest = async ({ name }: Identity, { correlationId }: InFlightRequest): Promise<void> => {
+    const decision = await parts.rates.consume(name, parts.rateLimit());
     if (decision.allowed) return;
     // Not `token`, which the log redacts.
     parts.onRefused("rate", { token_name: name, correlation_id: correlationId });
@@ -87,14 +89,6 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       "Wait as long as Retry-After says; the limit is mcp.limits.rate_limit_rps.",
       decision,
     );
-  };
-
-  /** Counts one request of the token. A promise only where the limits are in a shared store. */
-  const countRequest = (identity: Identity, { correlationId }: InFlightRequest): void | Promise<void> => {
-    const decision = parts.rates.consume(identity.name, parts.rateLimit());
-    if (decision instanceof Promise)
-      return decision.then((later) => requireAllowed(identity, later, correlationId));
-    requireAllowed(identity, decision, correlationId);
   };
 
   /** The rights that an identity has now, which may be fewer than when its connection was opened. */
@@ -107,22 +101,18 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
 
   return {
     /** Sets the identity of the request, unless the route is open to everybody. */
-    authorize: (
+    authorize: async (
       request: IncomingMessage,
       inFlight: InFlightRequest,
       { open = false, duringDrain = false, scope }: RouteAccess,
-    ): void | Promise<void> => {
+    ): Promise<void> => {
       if (!duringDrain) refuseDuringDrain();
       checkHostAndOrigin(request);
       if (open) return;
       const identity = identify(request, inFlight);
       inFlight.identity = identity;
-      const checkScope = (): void => {
-        if (scope !== undefined) requireScopes("this endpoint", [scope], identity.scopes);
-      };
-      const counted = countRequest(identity, inFlight);
-      if (counted instanceof Promise) return counted.then(checkScope);
-      checkScope();
+      await countRequest(identity, inFlight);
+      if (scope !== undefined) requireScopes("this endpoint", [scope], identity.scopes);
     },
     /** The same for a message on an open connection. */
     authorizeMessage: async (opened: Identity, inFlight: InFlightRequest): Promise<Identity> => {

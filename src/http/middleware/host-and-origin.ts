@@ -49,8 +49,6 @@ const wrongOrigin = (): LlmcError =>
  */
 export const createHostAndOriginCheck = ({ auth, allowedHosts, scheme }: CheckParts) => {
   const names = [...LOOPBACK_NAMES, ...allowedHosts];
-  /** The last headers that passed: a client sends the same ones with every request. */
-  let passed: Readonly<Pick<IncomingHttpHeaders, "host" | "origin">> | undefined;
 
   const checkOwnOrigin = ({ host, origin, "sec-fetch-site": site }: IncomingHttpHeaders): void => {
     if (origin !== undefined) {
@@ -65,11 +63,8 @@ export const createHostAndOriginCheck = ({ auth, allowedHosts, scheme }: CheckPa
     const { mode, header } = auth();
     const { host, origin } = headers;
     refuseRepeated(rawHeaders, header.toLowerCase());
-    if (passed === undefined || host !== passed.host || origin !== passed.origin) {
-      if (!validateHostHeader(host, names).ok) throw wrongHost();
-      if (!validateOriginHeader(origin, names).ok) throw wrongOrigin();
-      passed = { host, origin };
-    }
+    if (!validateHostHeader(host, names).ok) throw wrongHost();
+    if (!validateOriginHeader(origin, names).ok) throw wrongOrigin();
     if (mode === "none") checkOwnOrigin(headers);
   };
 };

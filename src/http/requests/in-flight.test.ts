@@ -5,21 +5,21 @@ import { createInFlightRequests } from "./in-flight.ts";
 
 describe("a request in flight", () => {
   test("FAIL-D5: its signal fires when its client leaves", () => {
-    const request = createInFlightRequests().begin();
+    const request = createInFlightRequests().begin("id");
     expect(request.signal.aborted).toBe(false);
     request.end(true);
     expect(request.signal.aborted).toBe(true);
   });
 
   test("its signal does not fire after the whole answer, even when the connection ends later", () => {
-    const request = createInFlightRequests().begin();
+    const request = createInFlightRequests().begin("id");
     request.end(false);
     request.end(true);
     expect(request.signal.aborted).toBe(false);
   });
 
   test("FAIL-D5: a client that leaves ends a call that runs under a deadline", async () => {
-    const request = createInFlightRequests().begin();
+    const request = createInFlightRequests().begin("id");
     const deadline = startDeadline(60_000, request.signal);
     const raced = deadline.race(new Promise(() => {}));
     request.end(true);
@@ -32,7 +32,7 @@ describe("a request in flight", () => {
 describe("REQ-H5: all requests in flight", () => {
   test("are counted until the last has ended, and a shutdown waits for that", async () => {
     const requests = createInFlightRequests();
-    const [first, second] = [requests.begin(), requests.begin()];
+    const [first, second] = [requests.begin("id"), requests.begin("id")];
     let isIdle = false;
     const idle = requests.idle().then(() => {
       isIdle = true;
@@ -47,7 +47,7 @@ describe("REQ-H5: all requests in flight", () => {
 
   test("that are aborted by a shutdown are told so, and count until they have ended", () => {
     const requests = createInFlightRequests();
-    const request = requests.begin();
+    const request = requests.begin("id");
     requests.abortAll();
     expect(request.signal.reason).toMatchObject({ code: "busy" });
     expect(requests.count()).toBe(1);
@@ -62,7 +62,7 @@ describe("REQ-H5: all requests in flight", () => {
       env: { BOT: "two" },
     });
     const requests = createInFlightRequests();
-    const [open, kept, revoked] = [requests.begin(), requests.begin(), requests.begin()];
+    const [open, kept, revoked] = [requests.begin("id"), requests.begin("id"), requests.begin("id")];
     [kept.identity, revoked.identity] = tokens;
     requests.abortWhere(({ name }) => name === "bot");
     expect([open, kept, revoked].map(({ signal }) => signal.aborted)).toEqual([false, false, true]);

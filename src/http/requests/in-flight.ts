@@ -3,34 +3,16 @@ import { tokenRevoked } from "../auth/revocation.ts";
 import type { Identity } from "../auth/token-registry.ts";
 
 /** One request, or one message of a WebSocket, from its arrival until it was answered or its client left. */
-export class InFlightRequest {
+export interface InFlightRequest {
   /** Set as soon as the request is authenticated. */
   identity: Identity | undefined;
   /** Under which the log speaks of it. */
-  correlationId = "";
-  readonly #finish: (request: InFlightRequest) => boolean;
-  #controller: AbortController | undefined;
-
-  /** `finish` returns whether the request was still in flight. */
-  constructor(finish: (request: InFlightRequest) => boolean) {
-    this.#finish = finish;
-  }
-
-  /** Fires when the client leaves, the token is revoked or the server gives up waiting. Most requests never need it. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
-  }
-
-  abort(reason?: LlmcError): void {
-    this.#controller ??= new AbortController();
-    this.#controller.abort(reason);
-  }
-
+  correlationId: string;
+  /** Fires when the client leaves, the token is revoked or the server gives up waiting. */
+  readonly signal: AbortSignal;
+  abort(reason?: LlmcError): void;
   /** `clientGone`: the client left before it had the whole answer. */
-  end(clientGone: boolean): void {
-    if (this.#finish(this) && clientGone) this.abort();
-  }
+  end(clientGone: boolean): void;
 }
 
 const STOPPING_RETRY_MS = 5000;
@@ -53,15 +35,20 @@ export const createInFlightRequests = () => {
     waiting.clear();
   };
 
-  const finish = (request: InFlightRequest): boolean => {
-    if (!open.delete(request)) return false;
-    wakeIfIdle();
-    return true;
-  };
-
   return {
-    begin: (): InFlightRequest => {
-      const request = new InFlightRequest(finish);
+    begin: (correlationId: string): InFlightRequest => {
+      const controller = new AbortController();
+      const request: InFlightRequest = {
+        identity: undefined,
+        correlationId,
+        signal: controller.signal,
+        abort: (reason) => controller.abort(reason),
+        end: (clientGone) => {
+          if (!open.delete(request)) return;
+          wakeIfIdle();
+          if (clientGone) controller.abort();
+        },
+      };
       open.add(request);
       return request;
     },

@@ -11,8 +11,7 @@ type ToolBody = z.infer<typeof toolBody>;
 export const addToolRoute = (context: RouteContext): void => {
   const { app, core } = context;
   app.post("/tool", async (request, reply) => {
-    const checked = validateArguments(toolBody, request.body);
-    const body = (checked instanceof Promise ? await checked : checked) as ToolBody;
+    const body = (await validateArguments(toolBody, request.body)) as ToolBody;
     const { session_id: sessionId, name: tool, args } = body;
     if (wantsEvents(request)) {
       return streamed(context, request, reply, async ({ open, progress }) => {

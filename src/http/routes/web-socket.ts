@@ -133,8 +133,7 @@ const startCall = async (
   if (calls.has(message.id)) throw new LlmcError("invalid_args", "A call with this id is still running.");
   if (calls.size >= MAX_CALLS)
     throw new LlmcError("busy", "Too many calls are running or waiting on this connection.");
-  const inFlight = context.inFlight.begin();
-  inFlight.correlationId = receipt.correlationId;
+  const inFlight = context.inFlight.begin(receipt.correlationId);
   calls.set(message.id, inFlight);
   try {
     send(session, message.id, "result", await call(context, session, message, inFlight, receipt));
@@ -145,8 +144,9 @@ const startCall = async (
 };
 
 /** Counts a message that never became a call; whoever sends too many of them is not answered any more. */
-const countInvalid = async ({ authorizer, inFlight }: RouteContext, session: Session): Promise<void> => {
-  const counted = inFlight.begin();
+const countInvalid = async (context: RouteContext, session: Session): Promise<void> => {
+  const { authorizer, inFlight } = context;
+  const counted = inFlight.begin(context.newId());
   try {
     await authorizer.authorizeMessage(session.identity, counted);
   } catch (thrown) {
@@ -243,8 +243,7 @@ export const addWebSocket = (context: RouteContext, parts: SocketParts): (() => 
   parts.server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const onError = (): void => void stream.destroy();
     stream.on("error", onError);
-    const inFlight = context.inFlight.begin();
-    inFlight.correlationId = context.newId();
+    const inFlight = context.inFlight.begin(context.newId());
     void admit(request, stream, inFlight)
       .then(
         (identity) => {
