@@ -71,12 +71,12 @@ const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): 
   return isPrivate(path, rules) ? "private" : undefined;
 };
 
-/** The decision on a real path, which is the one that counts. */
+/** Checks a real path against the rules: the decision that counts, since a written path may lead anywhere. */
 export const judgeReal = (realPath: string, rules: PathRules): PathRefusal | undefined =>
   judgeWithin(realPath, rules.roots, rules);
 
 /**
- * A first decision on the text of a path, before the disk is touched: refusing here keeps what exists outside from
+ * A first check of a path by its text, before the disk is touched: refusing here keeps what exists outside from
  * showing through the errors. Passing this check proves nothing yet, because links have not been resolved.
  */
 export const judgeWritten = (path: string, rules: PathRules): PathRefusal | undefined =>

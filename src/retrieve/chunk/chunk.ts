@@ -12,6 +12,9 @@ export interface Chunk {
   readonly name: string;
   /** Plain names that are defined in it, outermost first. */
   readonly defines: readonly string[];
-  /** The lines as they stand in the file, without the last line end; a part of one line where that is too long for a chunk. */
+  /**
+   * The lines as they stand in the file, without the last line end; a part of one line where that is too long for a chunk;
+   * empty where only the name of the file leads to it.
+   */
   readonly text: string;
 }

@@ -79,7 +79,9 @@ export const makeEntry = (
   const rows = chunks.map((chunk): ChunkRow => {
     const packed = chunkTerms(path, chunk);
     terms.push(packed);
-    vectors.push(asBytes(embedder.embedChunk(path, chunk.text)));
+    vectors.push(
+      asBytes(chunk.text === "" ? new Int8Array(embedder.dimensions) : embedder.embedChunk(path, chunk.text)),
+    );
     const { startLine, endLine, kind, name, defines } = chunk;
     const part = partOf(chunk);
     const row = [startLine, endLine, kind, name, defines, packed.byteLength] as const;

@@ -2,7 +2,7 @@ import { tokenCounter } from "../../host/os/token-counter.ts";
 import { memoize } from "../collections/memoize.ts";
 import type { RankedChunk } from "../rank/chunk-index.ts";
 import type { RankWeights } from "../rank/rank-weights.ts";
-import { RELEVANCE_FLOOR } from "../rank/relevance.ts";
+import { relevantOf } from "../rank/relevance.ts";
 import type { SearchEnd, SearchRequest, Snippet } from "../rank/search-request.ts";
 import { selectSnippets } from "../rank/select-snippets.ts";
 import type { CurrentLines } from "./current-lines.ts";
@@ -60,6 +60,7 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
       centrality,
       scope,
       limit: k * PER_WANTED + SPARE,
+      shown: k,
       ...(pathGlobs === undefined ? {} : { pathGlobs }),
       ...(language === undefined ? {} : { language }),
       ...(kind === undefined ? {} : { kind }),
@@ -74,7 +75,7 @@ export const createFreshSearch = (parts: FreshSearchParts) => {
     for (let round = 1; ; round++) {
       const all = rank({ ...request, query }, vector);
       // Nothing is better than padding.
-      const ranked = all.filter(({ relevance }) => relevance >= RELEVANCE_FLOOR);
+      const ranked = relevantOf(all, weights);
       // Taken now: while the files are read, another call may bring newer content into the index.
       const hashes = new Map(ranked.map(({ path }) => [path, loaded.files.get(path)?.hash ?? ""]));
       const partOf = new Map(ranked.map(({ id }) => [id, loaded.partOf(id)]));

@@ -9,6 +9,7 @@ import { rowAtoms } from "../chunk/atoms.ts";
 import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import { cutKeyed } from "../chunk/keyed.ts";
 import { toLines } from "../chunk/lines.ts";
+import { cutListing, listingOf } from "../chunk/listing.ts";
 import { cutNotebook } from "../chunk/notebook.ts";
 import { cutProse } from "../chunk/prose.ts";
 import { SIZES } from "../chunk/sizes.ts";
@@ -73,6 +74,8 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
 export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<ParsedFile> => {
   const { text } = source;
   const language = languageOf(source.path, text);
+  const listing = listingOf(source.path, text, language);
+  if (listing !== undefined) return toParsedFile(language, cutListing(text, language), NO_SYMBOLS, listing);
   const input = parseInputOf(language, text);
   if (input === undefined) return toParsedFile(language, cutPlain(text, language), NO_SYMBOLS);
   const { tree, reason } = await parsers.parse(input.grammar, input.text);

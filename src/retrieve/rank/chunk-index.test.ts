@@ -65,6 +65,54 @@ describe("the chunk index: REQ-R3", () => {
     expect(ask(index, "open_store")[0]?.id).toBe(6);
   });
 
+  test.each([
+    ["store.test.ts", "src/store.test.ts"],
+    ["./lib/store.py", "lib/store.py"],
+    ["lib/store.py", "lib/store.py"],
+    ["APP.YAML", "config/app.yaml"],
+    ["`store.md`", "docs/store.md"],
+  ])("a question that is the name of a file, %s, is answered by it first: REQ-R3", (query, path) => {
+    for (const scope of ["both", "auto"] as const)
+      expect(ask(index, query, { scope })[0]).toMatchObject({ path, score: 1, relevance: 1 });
+  });
+
+  test("of a named file its beginning comes first, and of files of one name that nearest to the root", () => {
+    const files = build([
+      { ...make(1, "lib/util/reply.js", "reply in a folder below") },
+      { ...make(2, "lib/reply.js", "reply reply reply reply"), startLine: 40, endLine: 40 },
+      { ...make(3, "lib/reply.js", "'use strict'"), startLine: 1 },
+    ]);
+    expect(ask(files, "reply.js").map(({ id }) => id)).toEqual([3, 1, 2]);
+    expect(
+      ask(files, "what does reply.js say about a folder below").find(({ id }) => id === 3)?.relevance,
+    ).toBe(1);
+  });
+
+  test("documents in the root are called by their titles, also misspelt ones", () => {
+    const files = build([
+      make(1, "LICENSE", "Permission is hereby granted", [], "prose"),
+      make(2, "README.md", "# Readme", [], "prose"),
+      make(3, "docs/README.md", "README README", [], "prose"),
+      make(4, "src/docs.ts", "const README = 1", ["README"]),
+      make(5, "src/licence.ts", "const licence = 1", ["licence"]),
+    ]);
+    expect(ask(files, "README", { scope: "auto" })[0]?.path).toBe("README.md");
+    expect(ask(files, "licence", { scope: "auto" })[0]?.path).toBe("LICENSE");
+    expect(ask(files, "run", { scope: "auto" }).every(({ relevance }) => relevance < 1)).toBe(true);
+  });
+
+  test("a question for guidance gets a document beside code that fits its words, one about code does not", () => {
+    const files = build([
+      ...[1, 2, 3, 4].map((id) =>
+        make(id, `src/install${id}.ts`, "install packages, install tools", ["install"]),
+      ),
+      make(5, "README.md", "# Setup\nTo install it, run npm install.", [], "prose"),
+    ]);
+    const paths = (query: string) => ask(files, query, { scope: "auto", shown: 3 }).map(({ path }) => path);
+    expect(paths("how do I install it")[2]).toBe("README.md");
+    expect(paths("where does it install packages")).not.toContain("README.md");
+  });
+
   test("scores go from 1 down", () => {
     const scores = ask(index, "how is the store opened").map(({ score }) => score);
     expect(scores[0]).toBe(1);

@@ -2,13 +2,14 @@ import { compileGlob } from "../../policy/globs.ts";
 import type { Chunk, ChunkKind } from "../chunk/chunk.ts";
 import type { NearestRows } from "../embed/nearest-rows.ts";
 import { createVectorIndex } from "../embed/vector-index.ts";
-import { createLexicalIndex } from "../terms/lexical-index.ts";
+import { createLexicalIndex, type LexicalIndex } from "../terms/lexical-index.ts";
 import type { PackedTerms } from "../terms/packed-terms.ts";
 import { tokenize } from "../terms/tokenize.ts";
-import { documentsAnswer } from "./documents-answer.ts";
+import { documentsAnswer, withDocument } from "./documents-answer.ts";
+import { createFileNames } from "./file-names.ts";
 import { createNameIndex } from "./name-index.ts";
 import { joinName, type QueryShape, shapeOf } from "./query-shape.ts";
-import { type Candidate, rankChunks } from "./rank-chunks.ts";
+import { type Candidate, isNamedAfter, type Ranked, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
 import { coverageOf, relevanceOf } from "./relevance.ts";
 import type { Scope, SearchScope } from "./search-request.ts";
@@ -38,6 +39,8 @@ export interface ChunkQuery {
   readonly vector: Int8Array;
   readonly scope: SearchScope;
   readonly limit: number;
+  /** How many of them are shown, where nothing is left out; the whole limit by default. */
+  readonly shown?: number;
   readonly pathGlobs?: readonly string[] | undefined;
   readonly language?: string | undefined;
   readonly kind?: ChunkKind | undefined;
@@ -102,11 +105,52 @@ const toCandidate = (facts: ChunkFacts | undefined, lexical: number, similarity:
         },
       ];
 
+/** The first of them, with how well each fits beside the others and by itself. */
+const describeBest = (
+  ranked: readonly Ranked<Found>[],
+  limit: number,
+  {
+    shape,
+    beginnings,
+    lexical,
+  }: { shape: QueryShape; beginnings: ReadonlySet<number>; lexical: LexicalIndex },
+): readonly RankedChunk[] => {
+  const best = ranked[0]?.score ?? 0;
+  const top = ranked.slice(0, limit);
+  const ids = top.map(({ candidate }) => candidate.id);
+  const coverage = coverageOf(shape, ids, lexical);
+  const isNamed = ({ id, defines }: Found): boolean =>
+    beginnings.has(id) || defines.some((name) => shape.names.has(joinName(name)));
+  return top.map(({ candidate, score }) => ({
+    ...candidate.facts,
+    score: best > 0 ? score / best : 0,
+    relevance: isNamed(candidate)
+      ? 1
+      : relevanceOf({
+          similarity: candidate.similarity,
+          coverage: coverage.get(candidate.id) ?? 0,
+          isInNamedFile: isNamedAfter(candidate.path, shape),
+        }),
+  }));
+};
+
 /** Documents are not demoted in a search for documents. */
 const inScope = (shape: QueryShape, scope: Scope): QueryShape =>
   scope === "docs"
     ? { ...shape, wantedCategories: new Set([...shape.wantedCategories, "docs" as const]) }
     : shape;
+
+/** Code, unless documents answer the question clearly better; beside it, a document where guidance is asked for. */
+const searchAuto = (
+  query: Omit<ChunkQuery, "scope">,
+  search: (query: ScopedQuery) => readonly RankedChunk[],
+): readonly RankedChunk[] => {
+  const documents = documentsAnswer(search({ ...query, scope: "both" }));
+  if (documents !== undefined) return documents;
+  const code = search({ ...query, scope: "repo" });
+  if (!shapeOf(query.query).asksForGuidance) return code;
+  return withDocument(code, search({ ...query, scope: "docs" }), query.shown ?? query.limit);
+};
 
 /** Everything that a search needs, in memory: terms, vectors, names, and the ranking over them. */
 export const createChunkIndex = ({
@@ -120,6 +164,7 @@ export const createChunkIndex = ({
   let vectors = createVectorIndex(dimensions, nearestRows);
   const names = createNameIndex();
   const factsOf = new Map<number, ChunkFacts>();
+  const fileNames = createFileNames(factsOf);
 
   const remove = (id: number): void => {
     const facts = factsOf.get(id);
@@ -128,6 +173,7 @@ export const createChunkIndex = ({
     lexical.remove(id);
     vectors.remove(id);
     names.remove(id, facts.defines);
+    fileNames.remove(facts);
   };
 
   const search = (query: ScopedQuery): readonly RankedChunk[] => {
@@ -135,7 +181,9 @@ export const createChunkIndex = ({
     const isWanted = filterOf(query, factsOf);
     const near = vectors.search(query.vector, CANDIDATES, isWanted);
     const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
-    const others = [...near.map(({ id }) => id), ...defining];
+    const named = fileNames.find(query.query, isWanted);
+    const beginnings = new Set(named.beginnings.slice(0, CANDIDATES));
+    const others = [...near.map(({ id }) => id), ...defining, ...beginnings];
     const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
     const similarities = new Map(near.map(({ id, score }) => [id, score]));
     const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
@@ -148,24 +196,10 @@ export const createChunkIndex = ({
     const ranked = rankChunks(shape, candidates, {
       leastSimilarity: near.at(-1)?.score ?? 0,
       centrality: query.centrality,
+      named: { ...named, beginnings },
       ...(query.weights === undefined ? {} : { weights: query.weights }),
     });
-    const best = ranked[0]?.score ?? 0;
-    const top = ranked.slice(0, query.limit);
-    const coverage = coverageOf(
-      shape,
-      top.map(({ candidate }) => candidate.id),
-      lexical,
-    );
-    return top.map(({ candidate: { facts, similarity, id, defines }, score }) => ({
-      ...facts,
-      score: best > 0 ? score / best : 0,
-      relevance: relevanceOf(
-        similarity,
-        coverage.get(id) ?? 0,
-        defines.some((name) => shape.names.has(joinName(name))),
-      ),
-    }));
+    return describeBest(ranked, query.limit, { shape, beginnings, lexical });
   };
 
   return {
@@ -178,6 +212,7 @@ export const createChunkIndex = ({
       if (vector !== undefined) vectors.add(facts.id, vector);
       lexical.add(facts.id, terms);
       names.add(facts.id, facts.defines);
+      fileNames.add(facts);
       factsOf.set(facts.id, facts);
     },
     remove,
@@ -200,7 +235,9 @@ export const createChunkIndex = ({
     },
     search: ({ scope, ...query }: ChunkQuery): readonly RankedChunk[] => {
       if (scope !== "auto") return search({ ...query, scope });
-      return documentsAnswer(search({ ...query, scope: "both" })) ?? search({ ...query, scope: "repo" });
+      const { beginnings, isAll } = fileNames.find(query.query);
+      if (isAll && beginnings.length > 0) return search({ ...query, scope: "both" });
+      return searchAuto(query, search);
     },
   };
 };

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkKind } from "../chunk/chunk.ts";
-import { documentsAnswer } from "./documents-answer.ts";
+import { documentsAnswer, withDocument } from "./documents-answer.ts";
 
-const found = (kind: ChunkKind, score: number, relevance: number) => ({ kind, score, relevance });
+const found = (kind: ChunkKind, score: number, relevance: number, path = "a") => ({
+  kind,
+  path,
+  score,
+  relevance,
+});
 
 describe("REQ-R4 whether documents answer a question that names no scope", () => {
   test.each([
@@ -28,5 +33,29 @@ describe("REQ-R4 whether documents answer a question that names no scope", () =>
   test("code that fits as well stays, and other code is left out", () => {
     const ranked = [found("prose", 1, 0.9), found("code", 0.7, 0.85), found("code", 0.6, 0.45)];
     expect(documentsAnswer(ranked)).toEqual(ranked.slice(0, 2));
+  });
+});
+
+describe("REQ-R4 a place for documents beside code", () => {
+  const code = [1, 0.9, 0.8, 0.7].map((score) => found("code", score, 0.9, "src/a.ts"));
+  const guide = found("prose", 1, 0.9, "docs/guide.md");
+
+  test("the best document that fits takes the last place that is shown", () => {
+    const answer = withDocument(code, [found("prose", 1, 0.6, "docs/other.md"), guide], 3);
+    expect(answer.map(({ path, score }) => [path, score])).toEqual([
+      ["src/a.ts", 1],
+      ["src/a.ts", 0.9],
+      ["docs/guide.md", 0.9],
+      ["src/a.ts", 0.8],
+      ["src/a.ts", 0.7],
+    ]);
+  });
+
+  test.each([
+    ["of few places, none is given away", [guide], 2],
+    ["a document that hardly fits gets none", [found("prose", 1, 0.6, "docs/guide.md")], 3],
+    ["a text that tests read gets none", [found("prose", 1, 0.9, "test/fixtures/guide.md")], 3],
+  ])("%s", (_title, documents, shown) => {
+    expect(withDocument(code, documents, shown)).toEqual(code);
   });
 });

@@ -16,6 +16,8 @@ export interface QueryShape {
   readonly owner: string;
   /** The query is an identifier and nothing else. */
   readonly isSymbol: boolean;
+  /** It asks what to do or what something is (`how do I …`, `what is …`), rather than how or where the code does it. */
+  readonly asksForGuidance: boolean;
   /** Categories of files that would otherwise rank lower. */
   readonly wantedCategories: ReadonlySet<FileCategory>;
 }
@@ -40,6 +42,8 @@ const isCompound = (run: string): boolean =>
 const SYMBOL =
   /^[@$#]?[\p{L}_][\p{L}\p{N}_$]*(?:(?:\.|::|->|#|\/|\\)[\p{L}_$][\p{L}\p{N}_$]*)*(?:\(\)|[!?])?$/u;
 
+const GUIDANCE = /^(?:how (?:to|do|can|could|should|would) |(?:what|which|who|why|can|may|is there) )/i;
+
 export const joinName = (name: string): string => splitSubtokens(name).join("");
 
 export const shapeOf = (query: string): QueryShape => {
@@ -56,6 +60,7 @@ export const shapeOf = (query: string): QueryShape => {
     names: new Map(spelled.map((run) => [joinName(run), run] as const).filter(([name]) => name !== "")),
     owner: isSymbol ? joinName(runs.at(-2) ?? "") : "",
     isSymbol,
+    asksForGuidance: GUIDANCE.test(text),
     wantedCategories: categoriesAskedFor(stems),
   };
 };

@@ -28,6 +28,8 @@ export interface RankContext {
   readonly leastSimilarity: number;
   /** How much of the repository depends on a file, 0 to 1. Called only where several files define what the query names. */
   readonly centrality?: ((path: string) => number) | undefined;
+  /** Chunks with which a file begins that the query names; `isAll`: the query is its name and nothing else. */
+  readonly named?: { readonly beginnings: ReadonlySet<number>; readonly isAll: boolean };
   readonly weights?: RankWeights;
 }
 
@@ -38,6 +40,8 @@ export interface Ranked<T extends Candidate = Candidate> {
 
 /** The same paths come with every query. */
 const factsOf = memoize(pathTerms, 50_000);
+
+const NOTHING_NAMED = { beginnings: new Set<number>(), isAll: false };
 
 /** Not `Math.max(...)`: a million candidates are more arguments than a call can take. */
 const largest = (values: readonly number[], least: number): number =>
@@ -115,6 +119,10 @@ const fileBoost = (shape: QueryShape, file: PathTerms, weights: RankWeights): nu
   );
 };
 
+/** Whether the whole name of the file is in the query. */
+export const isNamedAfter = (path: string, { stems }: QueryShape): boolean =>
+  shareOf(stems, factsOf(path).fileStems) === 1;
+
 const byScore = (a: Ranked, b: Ranked): number => b.score - a.score || a.candidate.id - b.candidate.id;
 
 /** The best chunk of each file before the second of any, and so on. */
@@ -128,17 +136,32 @@ const interleave = <T extends Candidate>(files: readonly (readonly Ranked<T>[])[
   return rounds.flatMap((round) => round.sort(byScore));
 };
 
+/** The order of the set decides between files of the same name. */
+const beginningsFirst = <T extends Candidate>(
+  ranked: readonly Ranked<T>[],
+  beginnings: ReadonlySet<number>,
+): readonly Ranked<T>[] => {
+  const best = ranked[0]?.score ?? 0;
+  const byId = new Map(ranked.map((one) => [one.candidate.id, one]));
+  const first = [...beginnings].flatMap((id) => byId.get(id) ?? []).map((one) => ({ ...one, score: best }));
+  return [...first, ...ranked.filter(({ candidate }) => !beginnings.has(candidate.id))];
+};
+
 /** Best first. Scores are comparable within one answer only. */
 export const rankChunks = <T extends Candidate>(
   shape: QueryShape,
   candidates: readonly T[],
-  { leastSimilarity, centrality, weights = RANK_WEIGHTS }: RankContext,
+  { leastSimilarity, centrality, named = NOTHING_NAMED, weights = RANK_WEIGHTS }: RankContext,
 ): readonly Ranked<T>[] => {
   const fused = fuse(shape, candidates, leastSimilarity, weights);
   const top = largest(fused, 0);
   const defining = definitionBoosts(shape, candidates, weights, centrality);
   const scored = candidates.map((candidate, at): Ranked<T> => {
-    const boost = (defining[at] ?? 0) + fileBoost(shape, factsOf(candidate.path), weights);
+    const isNamed = named.beginnings.has(candidate.id);
+    const boost =
+      Math.max(defining[at] ?? 0, isNamed ? weights.namedDefinition : 0) +
+      fileBoost(shape, factsOf(candidate.path), weights) +
+      (candidate.kind === "prose" && !candidate.path.includes("/") ? weights.rootDocument : 0);
     return { candidate, score: (fused[at] ?? 0) + top * boost };
   });
   const files = [...Map.groupBy(scored, ({ candidate }) => candidate.path)].map(([path, chunks]) => {
@@ -153,5 +176,6 @@ export const rankChunks = <T extends Candidate>(
       score: factor * (score + (best > 0 ? (lift * score) / best : 0)),
     }));
   });
-  return interleave(files);
+  const ranked = interleave(files);
+  return named.isAll ? beginningsFirst(ranked, named.beginnings) : ranked;
 };

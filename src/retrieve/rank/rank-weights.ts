@@ -13,6 +13,8 @@ export interface RankWeights {
   readonly stem: number;
   /** Directories of its path do. */
   readonly path: number;
+  /** A document in the root (README, CONTRIBUTING), which is written for those who do not know the rest yet. */
+  readonly rootDocument: number;
   /** The chunk defines a name that occurs in a sentence (`how StaticModel encodes`). */
   readonly namedDefinition: number;
   /**
@@ -30,6 +32,8 @@ export interface RankWeights {
   readonly centrality: number;
   /** Factor on the score of tests, examples, documents, vendored and generated files that the query does not ask for. */
   readonly demotion: number;
+  /** Where no chunk is as relevant as this, the question is about something else (rank/relevance.ts). */
+  readonly answerFloor: number;
 }
 
 export const RANK_WEIGHTS: RankWeights = {
@@ -38,19 +42,26 @@ export const RANK_WEIGHTS: RankWeights = {
   symbolVectorShare: 0.2,
   stem: 0.35,
   path: 0.12,
+  rootDocument: 0.12,
   namedDefinition: 0.6,
   exactDefinition: 3.5,
   siblings: 0.15,
   centrality: 0.2,
   demotion: 0.6,
+  answerFloor: 0.5,
 };
 
 /**
  * Where a sentence model makes the vectors, which was trained on prose. Measured with all-MiniLM-L6-v2: SciFact is flat
  * between shares of 0.2 and 0.5 for prose (0.73 against 0.69 without vectors) and falls above; repositories of code are
- * flat up to 0.5 and fall above, where functions without a repository around them (CoSQA) still gain.
+ * flat up to 0.5 and fall above, where functions without a repository around them (CoSQA) still gain. Its cosines are of
+ * another scale, for which no higher floor has been measured.
  */
-export const MODEL_RANK_WEIGHTS: RankWeights = { ...RANK_WEIGHTS, proseVectorShare: 0.4 };
+export const MODEL_RANK_WEIGHTS: RankWeights = {
+  ...RANK_WEIGHTS,
+  proseVectorShare: 0.4,
+  answerFloor: 0.35,
+};
 
 /** How many chunks besides its best one boost a file: with more, long files would win by their length. */
 export const SIBLING_CHUNKS = 3;

@@ -39,9 +39,22 @@ describe("selecting snippets within a budget: REQ-R4", () => {
     ]);
   });
 
-  test("the last one is cut at a line, and says so", () => {
-    const long = Array.from({ length: 100 }, (_, at) => `const value${at} = compute(${at});`).join("\n");
-    const [only, ...others] = select([long, "after"], 5, 120);
+  const long = Array.from({ length: 100 }, (_, at) => `const value${at} = compute(${at});`).join("\n");
+
+  test("a long one is cut, so that each after it has at least half of an equal part", () => {
+    const found = select([long, long, long, long], 3, 600);
+    expect(found.map(({ cut }) => cut)).toEqual([true, true, true]);
+    for (const { text } of found) expect(countTokens(text)).toBeGreaterThan(85);
+    expect(countTokens(found[0]?.text ?? "")).toBeGreaterThan(385);
+    expect(
+      select([long, "after"], 3, 600)
+        .map(({ text }) => text)
+        .at(-1),
+    ).toBe("after");
+  });
+
+  test("one that is cut ends at a line, and says so", () => {
+    const [only, ...others] = select([long], 5, 120);
     expect(others).toEqual([]);
     expect(only?.cut).toBe(true);
     expect(long.startsWith(`${only?.text}\n`)).toBe(true);
@@ -68,7 +81,6 @@ describe("selecting snippets within a budget: REQ-R4", () => {
       fc.property(fc.array(text, { maxLength: 6 }), fc.integer({ min: 0, max: 120 }), (texts, budget) => {
         const found = select(texts, 10, budget);
         expect(found.reduce((sum, one) => sum + countTokens(one.text), 0)).toBeLessThanOrEqual(budget);
-        expect(found.slice(0, -1).every(({ cut }) => !cut)).toBe(true);
       }),
     );
   });

@@ -70,9 +70,13 @@ const createCounter = () => {
 
 let counter = createCounter();
 
-/** How often each term counts in a chunk, with the weights of path, names and body folded in. */
+/**
+ * How often each term counts in a chunk, with the weights of path, names and body folded in; a chunk without text has no
+ * terms (chunk/listing.ts).
+ */
 export const chunkTerms = (path: string, chunk: Pick<Chunk, "text" | "name" | "defines">): PackedTerms => {
   if (counter.isFull()) counter = createCounter();
+  if (chunk.text === "") return counter.take();
   counter.add(path, 1);
   // Numbers in paths are dates, ids and versions: they can be searched, but do not say what the file is about.
   counter.add(path.replace(/\d+/g, " "), PATH_WEIGHT - 1);

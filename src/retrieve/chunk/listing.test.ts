@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { languageOf } from "../../syntax/languages.ts";
+import { chunkTerms } from "../terms/chunk-terms.ts";
+import { cutListing, listingOf } from "./listing.ts";
+
+const listing = (path: string, text: string) => listingOf(path, text, languageOf(path, text));
+const words = (count: number): string => Array.from({ length: count }, (_, at) => `word${at}`).join("\n");
+
+describe("files that only list: REQ-R3", () => {
+  test.each([
+    "package-lock.json",
+    "a/Cargo.lock",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "go.sum",
+    "packages.lock.json",
+    ".terraform.lock.hcl",
+  ])("%s is a lock file", (path) => {
+    expect(listing(path, "{}")).toContain("lock file");
+  });
+
+  test("a vocabulary is known by its shape, whatever it is called", () => {
+    expect(listing("assets/vocab.txt", words(600))).toContain("list of words");
+    expect(listing("assets/tokens", `# made by hand\n\n${words(600)}`)).toContain("list of words");
+  });
+
+  test.each([
+    ["a short list", "requirements.txt", words(100)],
+    ["prose", "notes.txt", "a line of prose\n".repeat(600)],
+    ["code", "src/lock.ts", words(600)],
+    ["data", "a.csv", words(600)],
+  ])("%s is not", (_title, path, text) => {
+    expect(listing(path, text)).toBeUndefined();
+  });
+
+  test("its chunk shows the beginning and has no terms", () => {
+    const { chunks } = cutListing(words(600), languageOf("vocab.txt"));
+    expect(chunks).toMatchObject([{ startLine: 1, endLine: 40, text: "" }]);
+    for (const chunk of chunks) expect(chunkTerms("assets/vocab.txt", chunk)).toHaveLength(0);
+    expect(cutListing("", languageOf("yarn.lock")).chunks).toEqual([]);
+  });
+});
