@@ -28,7 +28,6 @@ interface Told {
 const comparable = (text: string, root: string): string =>
   text
     .replaceAll(root, "ROOT")
-    .replaceAll("/usr/bin/", "")
     .replaceAll(/ {2,}/g, " ")
     .replaceAll(/ (root|user|nobody) (root|user|nogroup) /g, " OWNER ")
     .replaceAll(/\b[0-9a-f]{7,40}\b/g, "HASH")

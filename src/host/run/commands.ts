@@ -10,6 +10,7 @@ import { foldersGitReadsFrom, refuseOutside, refuseSecrets, withoutNames } from 
 import type { CommandRunner, JudgedCommand } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
+import { findCalledAs } from "./tiers/called-as.ts";
 import { checkVariables } from "./tiers/environment.ts";
 import { toolChainEnvironment } from "./tiers/tool-chain.ts";
 import type { CommandLimits } from "./tree/limits.ts";
@@ -152,12 +153,14 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
             tier === "plain"
               ? withoutNames(name, prepared.argv, [...secrets, ...profile.hidden])
               : prepared.argv;
+          const toolChainEnv = toolChainEnvironment(startPath, toolChains);
           const request = {
             argv,
+            calledAs: findCalledAs(requestedArgv[0], startPath, toolChainEnv["PATH"] ?? "", roots),
             cwd: located.realPath,
             timeoutMs,
             env: { ...env, ...sessionEnv(session) },
-            toolChainEnv: toolChainEnvironment(startPath, toolChains),
+            toolChainEnv,
             git:
               judged.git === undefined
                 ? undefined

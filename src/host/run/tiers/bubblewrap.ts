@@ -4,6 +4,7 @@ import { isInside } from "../../../base/paths.ts";
 import { withLimits, withTerminal } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
+import { calledArgv } from "./called-as.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { createMountCheck } from "./mount-check.ts";
@@ -157,7 +158,7 @@ const bubblewrapArgs = (
     "--chdir",
     request.cwd,
     "--",
-    ...withTerminal(request.argv, request.terminal),
+    ...withTerminal(calledArgv(request), request.terminal),
   ];
 };
 

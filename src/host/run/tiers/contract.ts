@@ -7,6 +7,11 @@ export type Tier = "bubblewrap" | "landlock" | "plain";
 export interface CommandRequest extends WatchedStreams {
   /** The program and its arguments, as judged and resolved: the first is the real file to run. */
   readonly argv: readonly [string, ...string[]];
+  /**
+   * The bare name of that file, where the first match in the command's PATH is the very same: programs put the name that
+   * they were called by in front of their messages.
+   */
+  readonly calledAs?: string | undefined;
   /** Real path of the directory to run in; inside the roots. */
   readonly cwd: string;
   readonly timeoutMs: number;

@@ -122,7 +122,7 @@ export const restoreSignals = (): void => {
 };
 
 /** Returns only where it failed. */
-export const become = (argv: readonly string[], env: readonly string[]): never => {
-  execve(argv[0], [...argv, null], [...env, null]);
+export const become = (program: string, argv: readonly string[], env: readonly string[]): never => {
+  execve(program, [...argv, null], [...env, null]);
   throw new KernelRefusal("execve", koffi.errno());
 };

@@ -104,7 +104,8 @@ const launch = (spec: LandlockSpec): never => {
   closeSync(ruleset);
   restoreBlocking();
   restoreSignals();
-  const argv = process.argv.slice(2);
+  const [program = "", ...args] = process.argv.slice(2);
+  const argv = [spec.calledAs ?? program, ...args];
   const env = Object.entries(spec.env).map(([name, value]) => `${name}=${value}`);
   const dataBytes = limits?.dataBytes;
   const isBoundLater = dataBytes !== undefined && spec.prlimit !== undefined;
@@ -112,7 +113,9 @@ const launch = (spec: LandlockSpec): never => {
   // allocates before exec, so where possible prlimit sets the limit on itself instead.
   if (dataBytes !== undefined && !isBoundLater) setLimit(RLIMIT_DATA, BigInt(dataBytes));
   installFilter(filter);
-  return become(isBoundLater ? [spec.prlimit, `--data=${dataBytes}`, "--", ...argv] : argv, env);
+  return isBoundLater
+    ? become(spec.prlimit, [spec.prlimit, `--data=${dataBytes}`, "--", ...argv], env)
+    : become(program, argv, env);
 };
 
 try {

@@ -13,6 +13,7 @@ import { toolChainOf } from "./tool-chain.ts";
 /** What the launcher reads from its input. */
 export interface LandlockSpec {
   readonly profile: SandboxProfile;
+  readonly calledAs: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly string[];
   readonly privateFolders: readonly string[];
@@ -54,6 +55,7 @@ export const landlockLaunch = (
   };
   const spec: LandlockSpec = {
     profile,
+    calledAs: request.calledAs,
     env,
     readable: [
       ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),

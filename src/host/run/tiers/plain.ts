@@ -1,6 +1,7 @@
 import { withLimits, withTerminal } from "../tree/limits.ts";
 import type { TreeMark } from "../tree/process-scan.ts";
 import type { Launch } from "../tree/process-tree.ts";
+import { calledArgv } from "./called-as.ts";
 import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import type { SandboxFiles } from "./sandbox-files.ts";
@@ -15,7 +16,7 @@ export const plainLaunch = (
   files: SandboxFiles,
   mark: TreeMark,
 ): Launch => ({
-  ...withLimits(withTerminal(request.argv, request.terminal), mark, files.prlimit, limits),
+  ...withLimits(withTerminal(calledArgv(request), request.terminal), mark, files.prlimit, limits),
   cwd: request.cwd,
   env: {
     ...commandEnvironment(files.home, files.temp, request),
