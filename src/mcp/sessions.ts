@@ -1,45 +1,13 @@
 import {
-  type EventStore,
   type HandleRequestOptions,
   isInitializeRequest,
-  type JSONRPCMessage,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { EFFECTS } from "../core/contract.ts";
+import { createEventStores } from "./event-store.ts";
 import { principalOf } from "./origin.ts";
 import { createMcpServer, type McpParts } from "./server.ts";
 import { createSessionTable, type Session } from "./session-table.ts";
-
-/** Events that are kept for a client that lost its stream; the oldest are dropped first. */
-const MAX_EVENTS = 256;
-
-/** The events of a session's streams, so that a client that reconnects receives what it missed. */
-const createEventStore = (): EventStore => {
-  const events = new Map<string, { readonly streamId: string; readonly message: JSONRPCMessage }>();
-  let next = 1;
-  return {
-    storeEvent: async (streamId, message) => {
-      const id = `${streamId}_${next++}`;
-      events.set(id, { streamId, message });
-      const [oldest] = events.keys();
-      if (events.size > MAX_EVENTS && oldest !== undefined) events.delete(oldest);
-      return id;
-    },
-    getStreamIdForEventId: async (id) => events.get(id)?.streamId,
-    replayEventsAfter: async (lastId, { send }) => {
-      const streamId = events.get(lastId)?.streamId;
-      if (streamId === undefined) return "";
-      let past = false;
-      for (const [id, event] of events) {
-        // A priming event has an empty message, which is not repeated.
-        if (past && event.streamId === streamId && Object.keys(event.message).length > 0)
-          await send(id, event.message);
-        past ||= id === lastId;
-      }
-      return streamId;
-    },
-  };
-};
 
 interface SessionParts extends McpParts {
   readonly newId: () => string;
@@ -82,15 +50,18 @@ const follow = (response: Response, gone: AbortSignal, ended: () => void): Respo
 /** Sessions of 2025-era clients; the 2026 revision has none. */
 export const createSessions = (parts: SessionParts) => {
   const table = createSessionTable(parts.now);
+  const openEvents = createEventStores();
 
   const open = async (owner: string): Promise<Session> => {
+    const events = openEvents(owner);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: parts.newId,
-      eventStore: createEventStore(),
+      eventStore: events,
       retryInterval: RETRY_MS,
       onsessioninitialized: (id) => table.add(id, session),
       onsessionclosed: (id) => table.remove(id),
     });
+    transport.onclose = events.clear;
     const session: Session = { owner, transport, lastUsedMs: parts.now(), active: 0 };
     const connection = {
       transport: "http",
