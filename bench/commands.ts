@@ -80,7 +80,8 @@ const addedMs = (results: readonly LaneResult[], name: string): { p50: number; q
 
 export const commands: Benchmark = {
   name: "commands",
-  says: "milliseconds of a short command (ls) through the gate in each tier, and as run_cmd of a server, against a bare spawn",
+  summary:
+    "milliseconds of a short command (ls) through the gate in each tier, and as run_cmd of a server, against a bare spawn",
   run: async ({ program, quick }) => {
     await using workspace = await createWorkspace();
     await furnish(workspace.path);

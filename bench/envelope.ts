@@ -83,7 +83,8 @@ const measure = (te: string, command: EnvelopeCommand, state: string): Measured 
 
 export const envelope: Benchmark = {
   name: "envelope",
-  says: "what `te CMD` costs against CMD for 30 real commands over this repository, and whether both tell the same",
+  summary:
+    "what `te CMD` costs against CMD for 30 real commands over this repository, and whether both tell the same",
   run: async ({ program, quick }) => {
     const state = mkdtempSync(join(tmpdir(), "llmc-bench-"));
     const te = join(dirname(program), "te");

@@ -19,7 +19,7 @@ const registryAccess = (): Record<string, string> =>
 
 export const firstHour: Benchmark = {
   name: "first-hour",
-  says: "seconds from the README's first command to the first answer of a client, by npm and from a clone",
+  summary: "seconds from the README's first command to the first answer of a client, by npm and from a clone",
   needs: "a package registry",
   run: async () => {
     await using workspace = await createWorkspace();

@@ -125,7 +125,8 @@ const steps = (hits: number, blocks: number): readonly Step[] => {
 
 export const flood: Benchmark = {
   name: "flood",
-  says: "memory and time of a search with a million hits, and of slices of a 5 GB file (Linux; 6 GB of disk)",
+  summary:
+    "memory and time of a search with a million hits, and of slices of a 5 GB file (Linux; 6 GB of disk)",
   run: async ({ program, quick }) => {
     const [hits, bytes] = quick ? [100_000, 2 ** 28] : [1_000_000, 5e9];
     const blocks = Math.ceil(bytes / BLOCK_BYTES);

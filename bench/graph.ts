@@ -136,7 +136,8 @@ const besideTypeScript = (scores: readonly ProjectScore[]): readonly string[] =>
 /** Where-used and lineage beside what a compiler says about every name of real projects. */
 export const graph: Benchmark = {
   name: "graph",
-  says: "where-used and lineage against the TypeScript compiler (for JavaScript, too), the Java compiler, pyright, and the text of a Lua project",
+  summary:
+    "where-used and lineage against the TypeScript compiler (for JavaScript, too), the Java compiler, pyright, and the text of a Lua project",
   needs: "the code search set for more than this repository, and a JDK for Java",
   run: async ({ quick }) => {
     const rows: (string | number)[][] = [];

@@ -198,7 +198,8 @@ const memoryOver = async (server: HttpServer, total: number, step: number): Prom
 
 export const http: Benchmark = {
   name: "http",
-  says: "the HTTP door: default limits, latency and throughput with limits lifted, SIGTERM under load, memory (Linux)",
+  summary:
+    "the HTTP door: default limits, latency and throughput with limits lifted, SIGTERM under load, memory (Linux)",
   run: async ({ program, quick }) => {
     await using workspace = await createWorkspace();
     const parts: Record<string, Report> = {};

@@ -50,7 +50,7 @@ const msPerMb = ({ indexMs, bytes }: IndexRunResult): number => indexMs / (bytes
 
 export const index: Benchmark = {
   name: "index",
-  says: "time and memory to index repositories, to ask them, and to see an edit",
+  summary: "time and memory to index repositories, to ask them, and to see an edit",
   needs: "the question sets of ../shared/data, or of LLMC_BENCH_DATA",
   run: async ({ quick }) => {
     const code = findSets(DATA).sets.find(({ name }) => name === "code-search-dev");

@@ -28,7 +28,7 @@ const packagesIn = (modules: string): readonly string[] => {
 
 export const install: Benchmark = {
   name: "install",
-  says: "megabytes and packages of a production install from the packed tarball",
+  summary: "megabytes and packages of a production install from the packed tarball",
   needs: "a package registry",
   run: async () => {
     await using workspace = await createWorkspace();

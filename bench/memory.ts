@@ -76,7 +76,8 @@ const askFirstQuestion = async (program: string): Promise<FirstQuestion> => {
 
 export const memory: Benchmark = {
   name: "memory",
-  says: "resident memory at the start, after a first question and over 20,000 calls; open descriptors (Linux)",
+  summary:
+    "resident memory at the start, after a first question and over 20,000 calls; open descriptors (Linux)",
   run: async ({ program, quick }) => {
     // The heap of the engine grows in steps until about 20,000 calls and stays there; measured from the middle of that.
     const first = await askFirstQuestion(program);

@@ -57,7 +57,7 @@ const share = (outcomes: readonly Outcome[], isGood: (outcome: Outcome) => boole
 
 export const mixed: Benchmark = {
   name: "mixed",
-  says: "questions that name no scope, about documents, about code and about nothing there",
+  summary: "questions that name no scope, about documents, about code and about nothing there",
   run: async ({ program }): Promise<Report> => {
     const outcomes: Outcome[] = [];
     for (const [name, asked] of Map.groupBy(MIXED_QUESTIONS, (question) => question.package))

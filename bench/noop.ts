@@ -8,7 +8,7 @@ const TARGET = 1.5;
 
 export const noop: Benchmark = {
   name: "noop",
-  says: "latency of one tool call that does nothing, over stdio, against a bare SDK server",
+  summary: "latency of one tool call that does nothing, over stdio, against a bare SDK server",
   run: async ({ program, quick }) => {
     await using workspace = await createWorkspace();
     const ours = llmc(program, workspace.path, ...(await addNoopModule(workspace)));

@@ -38,7 +38,7 @@ const set = (...assignments: readonly string[]): readonly string[] =>
 
 export const observe: Benchmark = {
   name: "observe",
-  says: "what logs, metrics, traces and the token audit add to a call that does nothing",
+  summary: "what logs, metrics, traces and the token audit add to a call that does nothing",
   run: async ({ program, quick }) => {
     const sink = await startSink();
     await using workspace = await createWorkspace();

@@ -201,7 +201,8 @@ const figuresOf = (operation: Operation, results: readonly LaneResult[]): Figure
 
 export const peers: Benchmark = {
   name: "peers",
-  says: "latency of reading, listing, stat and search, against the official filesystem server and Desktop Commander",
+  summary:
+    "latency of reading, listing, stat and search, against the official filesystem server and Desktop Commander",
   needs: "the npm registry on first use, to install them into bench/.peers",
   run: async ({ program, quick }) => {
     await using tree = await createTree();

@@ -103,7 +103,7 @@ const ask = async (
 
 export const questions: Benchmark = {
   name: "questions",
-  says: "tokens of 20 questions about a real repository (Fastify's), against grep and read",
+  summary: "tokens of 20 questions about a real repository (Fastify's), against grep and read",
   run: async ({ program }): Promise<Report> => {
     const count = await tokenCounter();
     const folder = await mkdtemp(join(tmpdir(), "llmc-bench-questions-"));

@@ -192,7 +192,7 @@ const figuresOf = (outcomes: readonly Outcome[]): Figures =>
 
 export const retrieval: Benchmark = {
   name: "retrieval",
-  says: "quality of search on public question sets, beside BM25 only and vectors only",
+  summary: "quality of search on public question sets, beside BM25 only and vectors only",
   needs: `question sets, in ../shared/data or the folder ${DATA_VARIABLE} names`,
   run: async ({ quick, program }): Promise<Report> => {
     const folder = process.env[DATA_VARIABLE] ?? DEFAULT_DATA;

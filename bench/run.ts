@@ -64,8 +64,8 @@ const help = (): string => {
     "npm run bench -- [name…] [options]",
     "",
     ...BENCHMARKS.map(
-      ({ name, says, needs }) =>
-        `  ${name.padEnd(width)}  ${says}${needs === undefined ? "" : ` (only when named; needs ${needs})`}`,
+      ({ name, summary, needs }) =>
+        `  ${name.padEnd(width)}  ${summary}${needs === undefined ? "" : ` (only when named; needs ${needs})`}`,
     ),
     "",
     "  --no-save         do not write bench/results/<commit>.json",
@@ -92,7 +92,7 @@ const runAll = async (benchmarks: readonly Benchmark[]): Promise<void> => {
   };
   const reports = new Map<string, Report>();
   for (const benchmark of benchmarks) {
-    say(`\n${benchmark.name}: ${benchmark.says}\n`);
+    say(`\n${benchmark.name}: ${benchmark.summary}\n`);
     const report = await benchmark.run(settings);
     reports.set(benchmark.name, report);
     for (const table of report.tables) say(`${renderTable(table)}\n`);

@@ -8,7 +8,7 @@ const TARGET = 1.5;
 
 export const start: Benchmark = {
   name: "start",
-  says: "milliseconds from spawn to the first tools/list answer, against a bare SDK server",
+  summary: "milliseconds from spawn to the first tools/list answer, against a bare SDK server",
   run: async ({ program, quick }) => {
     await using workspace = await createWorkspace();
     const cached = { NODE_COMPILE_CACHE: join(workspace.path, "compile-cache") };

@@ -74,7 +74,7 @@ const measure = async (program: string, mode: string): Promise<Cost> => {
 
 export const tokens: Benchmark = {
   name: "tokens",
-  says: "what the tool list costs a client in each mode, in tokens (o200k_base) and bytes",
+  summary: "what the tool list costs a client in each mode, in tokens (o200k_base) and bytes",
   run: async ({ program }) => {
     const costs = new Map<string, Cost>();
     for (const mode of MODES) costs.set(mode, await measure(program, mode));

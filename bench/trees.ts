@@ -29,7 +29,7 @@ const byCursor = (tree: Tree): void => {
 /** Whether reading trees out of tree-sitter's memory (`src/syntax/tree-reader.ts`) is worth its code. */
 export const trees: Benchmark = {
   name: "trees",
-  says: "CPU time to parse sources, and to read their trees from memory and by the cursor",
+  summary: "CPU time to parse sources, and to read their trees from memory and by the cursor",
   needs: "the question sets of ../shared/data, or of LLMC_BENCH_DATA",
   run: async ({ quick }) => {
     const code = findSets(DATA).sets.find(({ name }) => name === "code-search-dev");

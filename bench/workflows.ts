@@ -84,7 +84,8 @@ const measure = async (program: string, tree: Tree): Promise<Measured> => {
 
 export const workflows: Benchmark = {
   name: "workflows",
-  says: "tokens (o200k_base) of arguments and text results of common tasks with hybrid mode's tools, against the same two servers",
+  summary:
+    "tokens (o200k_base) of arguments and text results of common tasks with hybrid mode's tools, against the same two servers",
   needs: "the npm registry on first use, to install them into bench/.peers",
   run: async ({ program }) => {
     await using tree = await createTree();
@@ -100,7 +101,7 @@ export const workflows: Benchmark = {
           head: ["workflow", "llmc", "Desktop Commander", "official", "verdict"],
           rows: [
             ...rows.map((row) => [
-              `${row.workflow.id} ${row.workflow.says}`,
+              `${row.workflow.id} ${row.workflow.summary}`,
               row.ours,
               row.commander ?? "–",
               row.official ?? "–",

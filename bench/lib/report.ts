@@ -24,7 +24,7 @@ export interface Settings {
 
 export interface Benchmark {
   readonly name: string;
-  readonly says: string;
+  readonly summary: string;
   /** What it needs from outside this repository; then it runs only when named. */
   readonly needs?: string;
   run(settings: Settings): Promise<Report>;

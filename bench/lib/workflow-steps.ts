@@ -28,7 +28,7 @@ export type Steps = (use: Use, tree: Tree) => Promise<void>;
 
 export interface Workflow {
   readonly id: string;
-  readonly says: string;
+  readonly summary: string;
   /** With the tools that hybrid mode lists. */
   readonly ours: Steps;
   readonly commander: Steps;
@@ -88,7 +88,7 @@ const listCrowdedOfficial: Steps = async (use, tree) =>
 export const WORKFLOWS: readonly Workflow[] = [
   {
     id: "W1",
-    says: "overview of the repository root",
+    summary: "overview of the repository root",
     ours: async (use, tree) => expectRoot(await use("list_dir", {}), tree),
     commander: async (use, tree) =>
       expectRoot(await use("list_directory", { path: tree.path, depth: 1 }), tree),
@@ -96,7 +96,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W2",
-    says: `find a class and read ${CLASS_LINES} lines of it`,
+    summary: `find a class and read ${CLASS_LINES} lines of it`,
     ours: async (use, tree) => {
       const found = await use("run_cmd", { command: `rg -n "class ${tree.class.name}"` });
       const [, path, line] = /^(.+?):(\d+):/.exec(found) ?? [];
@@ -125,7 +125,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W3",
-    says: `uses of a method, the first ${PAGE} and the total`,
+    summary: `uses of a method, the first ${PAGE} and the total`,
     ours: async (use, tree) => {
       const { method } = tree;
       const command = `rg ${method} | wc -l; rg -n --sort path ${method} | head -${PAGE}`;
@@ -141,7 +141,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W3 defaults",
-    says: "the same without options: the total and what each server shows first",
+    summary: "the same without options: the total and what each server shows first",
     isAside: true,
     ours: async (use, tree) => {
       const text = await use("run_cmd", { command: `rg -n ${tree.method}` });
@@ -153,7 +153,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W4",
-    says: "one-line edit",
+    summary: "one-line edit",
     ours: async (use, tree) => {
       const { path, line, edited } = tree.source;
       await use("linux_fs_edit", { path, old_text: line, new_text: edited });
@@ -172,7 +172,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W5",
-    says: "ls -la",
+    summary: "ls -la",
     ours: async (use, tree) => expectDetails(await use("run_cmd", { command: "ls -la" }), tree),
     commander: async (use, tree) => {
       const isEnough = (text: string): boolean => text.includes("tsconfig.json");
@@ -181,7 +181,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W6",
-    says: `last ${TAIL} lines of a 100k-line log`,
+    summary: `last ${TAIL} lines of a 100k-line log`,
     ours: async (use, tree) =>
       expectTail(await use("run_cmd", { command: `tail -n ${TAIL} ${tree.log.path}` }), tree),
     commander: async (use, tree) =>
@@ -195,7 +195,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W7",
-    says: "count a string in that log",
+    summary: "count a string in that log",
     ours: async (use, { log }) =>
       expectTotal(await use("run_cmd", { command: `grep -c ${log.word} ${log.path}` }), log.count),
     commander: async (use, { path, log }) => {
@@ -211,14 +211,14 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W8",
-    says: "list a 5,000-entry directory: llmc's first page and the total",
+    summary: "list a 5,000-entry directory: llmc's first page and the total",
     ours: async (use, tree) => expectFirstNames(await use("list_dir", { path: tree.crowded }), tree),
     commander: listCrowdedCommander,
     official: listCrowdedOfficial,
   },
   {
     id: "W8 all",
-    says: "the same, every name",
+    summary: "the same, every name",
     isAside: true,
     ours: async (use, tree) => {
       const args = { path: tree.crowded, limit: tree.crowdedEntries };
@@ -229,7 +229,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W9",
-    says: "find a file by name",
+    summary: "find a file by name",
     ours: async (use, tree) =>
       expectFile(await use("run_cmd", { command: `rg --files -g ${tree.unique.name}` }), tree),
     commander: async (use, tree) =>
@@ -239,7 +239,7 @@ export const WORKFLOWS: readonly Workflow[] = [
   },
   {
     id: "W10",
-    says: "read an unchanged 25k-token file twice",
+    summary: "read an unchanged 25k-token file twice",
     ours: async (use, tree) => {
       const { text, sha } = await readWhole(use, tree.large);
       await expectWhole(text, tree, tree.large);

@@ -5,7 +5,7 @@ export interface Finding {
   readonly name: string;
   /** `bad`: something that is needed does not work. `weak`: it works with restrictions. */
   readonly state: "good" | "weak" | "bad";
-  readonly says: string;
+  readonly detail: string;
   /** The command or step that fixes it. */
   readonly fix?: string | undefined;
 }
@@ -25,8 +25,8 @@ export const runDoctor = (
     return healthy;
   }
   const width = Math.max(...findings.map(({ name }) => name.length));
-  for (const { name, state, says, fix } of findings) {
-    io.out(`${PAINT[state](MARK[state], io.hasColours)}  ${name.padEnd(width)}  ${says}\n`);
+  for (const { name, state, detail, fix } of findings) {
+    io.out(`${PAINT[state](MARK[state], io.hasColours)}  ${name.padEnd(width)}  ${detail}\n`);
     if (fix !== undefined) io.out(`${table([["", "", `${" ".repeat(width)}  fix: ${fix}`]])}\n`);
   }
   io.out(

@@ -60,7 +60,7 @@ export const explainAsJson = (name: string, loaded: Loaded | undefined) => {
   if (entries.length === 0) explainKey(name, loaded);
   return entries.map(({ key, option, variable }) => ({
     key,
-    says: option.description,
+    description: option.description,
     type: describeKind(option.kind),
     default: option.default,
     now: loaded === undefined ? null : redactUserinfo(valueAt(loaded.config, key)),

@@ -45,12 +45,12 @@ const textOf = (result: CallResult): string =>
 /** Refusals of the rules that are tried. Any other error, such as a misspelt argument, says nothing about them. */
 const REFUSALS: readonly ErrorCode[] = ["path_denied", "forbidden"];
 
-const outcomeOf = (tool: string, result: CallResult): Pick<Finding, "state" | "says"> => {
+const outcomeOf = (tool: string, result: CallResult): Pick<Finding, "state" | "detail"> => {
   if (result.kind === "error" && !REFUSALS.includes(result.error.code))
-    return { state: "weak", says: `could not be tried: ${result.error.message}` };
+    return { state: "weak", detail: `could not be tried: ${result.error.message}` };
   const isHeld =
     result.kind === "error" || (tool === "linux_search_content" && !textOf(result).includes(SECRET));
-  return isHeld ? { state: "good", says: "held" } : { state: "bad", says: "NOT HELD" };
+  return isHeld ? { state: "good", detail: "held" } : { state: "bad", detail: "NOT HELD" };
 };
 
 const attackFiles = async (ask: Ask): Promise<readonly Finding[]> => {
@@ -73,14 +73,14 @@ const attackByCommand = async (ask: Ask, practice: PracticeWorkspace): Promise<r
   const result = await ask("te_run", { command, raw: true });
   const succeeded = succeededIn(textOf(result));
   if (succeeded === undefined) {
-    const says = result.kind === "error" ? result.error.message : "the program said nothing";
-    return [{ name: "a hostile program", state: "weak", says: `could not be tried: ${says}` }];
+    const detail = result.kind === "error" ? result.error.message : "the program said nothing";
+    return [{ name: "a hostile program", state: "weak", detail: `could not be tried: ${detail}` }];
   }
   return [
     {
       name: "a hostile program in the sandbox",
       state: succeeded.length === 0 ? "good" : "bad",
-      says:
+      detail:
         succeeded.length === 0
           ? "all of its attempts were stopped"
           : `NOT STOPPED: it ${succeeded.join(", ")}`,
@@ -130,7 +130,7 @@ export const attack = async (request: AppRequest): Promise<readonly Finding[]> =
       {
         name: "state of the disk",
         state: broken.length === 0 ? "good" : "bad",
-        says: broken.length === 0 ? "nothing was planted or changed" : `NOT STOPPED: ${broken.join(", ")}`,
+        detail: broken.length === 0 ? "nothing was planted or changed" : `NOT STOPPED: ${broken.join(", ")}`,
         ...(tier === "plain" ? { fix: "no sandbox works here: `llmc doctor` says what is missing" } : {}),
       },
     ];

@@ -20,17 +20,17 @@ import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
-const good = (name: string, says: string): Finding => ({ name, state: "good", says });
-const weak = (name: string, says: string, fix?: string): Finding => ({ name, state: "weak", says, fix });
-const bad = (name: string, says: string, fix?: string): Finding => ({ name, state: "bad", says, fix });
+const good = (name: string, detail: string): Finding => ({ name, state: "good", detail });
+const weak = (name: string, detail: string, fix?: string): Finding => ({ name, state: "weak", detail, fix });
+const bad = (name: string, detail: string, fix?: string): Finding => ({ name, state: "bad", detail, fix });
 
 const examineConfig = async (
   request: AppRequest,
 ): Promise<{ finding: Finding; loaded: Loaded | undefined }> => {
   try {
     const loaded = await loadFor(request);
-    const says = loaded.file === undefined ? "no file; the defaults are in force" : loaded.file;
-    return { finding: good("configuration", says), loaded };
+    const detail = loaded.file === undefined ? "no file; the defaults are in force" : loaded.file;
+    return { finding: good("configuration", detail), loaded };
   } catch (thrown) {
     return {
       finding: bad("configuration", toLlmcError(thrown).message, "llmc config validate"),
@@ -131,7 +131,7 @@ const examineFiles = async (): Promise<Finding> =>
         "checked by comparing descriptor and name: this system does not tell a descriptor's path",
       );
 
-const TIER_SAYS: Readonly<Record<Tier, string>> = {
+const TIER_DETAILS: Readonly<Record<Tier, string>> = {
   bubblewrap: "commands run in bubblewrap: the workspace writable, the system read-only, the rest absent",
   landlock: "commands are confined by Landlock and seccomp",
   plain: "commands run without a sandbox, restricted only by the allowlist and the argument rules",
@@ -143,14 +143,14 @@ const examineSandbox = async (loaded: Loaded | undefined): Promise<Finding> => {
   const runner = createCommandRunner({ mode: () => mode });
   try {
     const tier = await runner.tier();
-    if (tier === "bubblewrap") return good("sandbox", TIER_SAYS[tier]);
+    if (tier === "bubblewrap") return good("sandbox", TIER_DETAILS[tier]);
     const fix =
       mode === "off"
         ? 'command_sandbox = "auto"'
         : (await versionOf("bwrap")) === undefined
           ? "apt-get install bubblewrap (or your system's package), and allow user namespaces"
           : "bubblewrap is installed and does not work here: allow user namespaces and a fresh /proc (containers often forbid them)";
-    return weak("sandbox", TIER_SAYS[tier], fix);
+    return weak("sandbox", TIER_DETAILS[tier], fix);
   } catch (thrown) {
     return bad("sandbox", toLlmcError(thrown).message, toLlmcError(thrown).hint);
   } finally {

@@ -11,7 +11,7 @@ interface Quote {
   readonly row: RegExp;
   readonly benchmark: string;
   /** What the row has to say, each in the column that the README gives it; of a list, any one. */
-  says(
+  quote(
     figures: Figures,
     row: QuotedRow,
   ): { readonly ours: readonly Figure[]; readonly against?: readonly Figure[] };
@@ -43,7 +43,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /scripted tasks/,
     benchmark: "workflows",
-    says: (f) => {
+    quote: (f) => {
       const { ours, commander } = totalsOf(f);
       const withAllNames = percent(numberAt(f, "below_commander_all_names"));
       return {
@@ -55,7 +55,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /commands through `te`/,
     benchmark: "envelope",
-    says: (f, { what }) => {
+    quote: (f, { what }) => {
       expect(what).toContain(`${numberAt(f, "commands")} commands`);
       expect(what).toContain(`the ${numberAt(f, "long")} with`);
       expect(numberAt(f, "differing")).toBe(0);
@@ -65,12 +65,12 @@ const QUOTES: readonly Quote[] = [
   {
     row: /questions about a repository/,
     benchmark: "questions",
-    says: (f) => ({ ours: [percent(numberAt(f, "share")), `in ${numberAt(f, "right")}`] }),
+    quote: (f) => ({ ours: [percent(numberAt(f, "share")), `in ${numberAt(f, "right")}`] }),
   },
   {
     row: /^finding the right file, NDCG@10/,
     benchmark: "retrieval",
-    says: (f) => ({
+    quote: (f) => ({
       ours: [retrievalOf(f, "code-search-dev", "hybrid", "ndcg_10")],
       against: [
         retrievalOf(f, "code-search-dev", "BM25 only", "ndcg_10").map((value) => `BM25 alone ${value}`),
@@ -81,7 +81,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^CoSQA MRR \/ SciFact/,
     benchmark: "retrieval",
-    says: (f) => {
+    quote: (f) => {
       const pair = (system: string) =>
         retrievalOf(f, "cosqa", system, "mrr").flatMap((mrr) =>
           retrievalOf(f, "scifact", system, "ndcg_10").map((ndcg) => `${mrr} / ${ndcg}`),
@@ -92,7 +92,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^where a symbol is used, precision \/ recall/,
     benchmark: "graph",
-    says: (f, { what }) => {
+    quote: (f, { what }) => {
       const projects = Object.keys(f);
       expect(what).toContain(`${NUMBER_WORDS[projects.length]} projects`);
       const all = (measure: string) => spread(projects.map((name) => numberAt(f, name, measure)));
@@ -102,14 +102,14 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^a million lines: peak memory/,
     benchmark: "index",
-    says: (f) => ({
+    quote: (f) => ({
       ours: [`${numberAt(f, "million_peak_mb")} MB`, `${Math.round(numberAt(f, "million_query_p95_ms"))} ms`],
     }),
   },
   {
     row: /^indexing, a megabyte/,
     benchmark: "index",
-    says: (f) => ({
+    quote: (f) => ({
       ours: [
         `${(numberAt(f, "million_ms_per_mb") / 1000).toFixed(2)} s (packages)`,
         // Saved by later runs only.
@@ -122,17 +122,17 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^start to the first tool list/,
     benchmark: "start",
-    says: (f) => ({ ours: [times(numberAt(f, "lanes", "llmc", "paired_ratio"))] }),
+    quote: (f) => ({ ours: [times(numberAt(f, "lanes", "llmc", "paired_ratio"))] }),
   },
   {
     row: /^a call that does nothing/,
     benchmark: "noop",
-    says: (f) => ({ ours: [times(numberAt(f, "free", "llmc custom noop", "paired_ratio"))] }),
+    quote: (f) => ({ ours: [times(numberAt(f, "free", "llmc custom noop", "paired_ratio"))] }),
   },
   {
     row: /^read 200 lines, list a directory, stat/,
     benchmark: "peers",
-    says: (f) => ({
+    quote: (f) => ({
       ours: [
         [
           peer(f, "read 200 lines", "llmc read_file to official"),
@@ -151,7 +151,7 @@ const QUOTES: readonly Quote[] = [
     ([row, task]): Quote => ({
       row,
       benchmark: "peers",
-      says: (f) => ({
+      quote: (f) => ({
         ours: [`${peer(f, task, "llmc to plain rg")} / ${peer(f, task, "llmc to Desktop Commander")}`],
       }),
     }),
@@ -159,7 +159,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^a short command in bubblewrap/,
     benchmark: "commands",
-    says: (f) => {
+    quote: (f) => {
       const more = numberAt(f, "lanes", "bubblewrap", "p50_ms") - numberAt(f, "lanes", "spawn", "p50_ms");
       return { ours: [`${Math.round(more)} ms more`] };
     },
@@ -167,7 +167,7 @@ const QUOTES: readonly Quote[] = [
   {
     row: /^HTTP: p95/,
     benchmark: "http",
-    says: (f) => ({
+    quote: (f) => ({
       ours: [
         `${numberAt(f, "latency", "health", "p95_ms").toFixed(1)} ms / ${numberAt(f, "latency", "read_file", "p95_ms").toFixed(1)} ms`,
         percent(numberAt(f, "throughput", "ratio"), 0),
@@ -208,7 +208,7 @@ describe("the README quotes saved results", () => {
     expect(saved, `${quote.benchmark} in ${row.commit}.json`).toBeDefined();
     if (saved === undefined) return;
     expect(saved.run["uncommitted"]).toBe(false);
-    const { ours, against = [] } = quote.says(saved.figures, row);
+    const { ours, against = [] } = quote.quote(saved.figures, row);
     expect(missingIn(row.ours, ours), row.ours).toEqual([]);
     expect(missingIn(row.against, against), row.against).toEqual([]);
   });

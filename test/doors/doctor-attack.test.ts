@@ -6,7 +6,10 @@ import { cleanEnv, createWorkspace, launcher } from "../workspace.ts";
 const run = (root: string, ...args: readonly string[]) =>
   new Promise<{
     readonly code: number;
-    readonly report: { healthy: boolean; findings: readonly { name: string; state: string; says: string }[] };
+    readonly report: {
+      healthy: boolean;
+      findings: readonly { name: string; state: string; detail: string }[];
+    };
   }>((resolve) => {
     execFile(
       launcher,
@@ -35,7 +38,7 @@ describe("REQ-X10 REQ-D12: llmc doctor --attack", () => {
     expect(code).not.toBe(0);
     expect(report.healthy).toBe(false);
     const program = report.findings.find(({ name }) => name.includes("hostile program"));
-    expect(program?.says).toMatch(/NOT STOPPED: .*reads a file outside.*reaches the network/);
+    expect(program?.detail).toMatch(/NOT STOPPED: .*reads a file outside.*reaches the network/);
     expect(["/llmc-practice", "/etc/llmc-practice"].filter(existsSync)).toEqual([]);
   });
 });

@@ -177,4 +177,5 @@ export const DIALECT: Readonly<Record<string, string>> = {
   tell: "render, summarize, report, notify",
   told: "result, summary, report",
   said: "message, output, result",
+  says: "detail, summary, description",
 };

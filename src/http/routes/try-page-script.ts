@@ -2,8 +2,8 @@
 export const TRY_PAGE_SCRIPT = `
 "use strict";
 const at = (id) => document.getElementById(id);
-const [login, field, operation, tool, fields, send, stop, status, answer, toolRow, says, sent] =
-  ["login", "token", "operation", "tool", "fields", "send", "stop", "status", "answer", "tool-row", "says", "sent"].map(at);
+const [login, field, operation, tool, fields, send, stop, status, answer, toolRow, summary, sent] =
+  ["login", "token", "operation", "tool", "fields", "send", "stop", "status", "answer", "tool-row", "summary", "sent"].map(at);
 let api;
 let header = "X-LLMC-Token";
 let token = "";
@@ -84,7 +84,7 @@ const showForm = () => {
   const variant = chosenTool();
   toolRow.hidden = variant === undefined;
   inputs = [];
-  says.textContent = [details.summary, variant && variant.description].filter(Boolean).join(" ");
+  summary.textContent = [details.summary, variant && variant.description].filter(Boolean).join(" ");
   const schema = variant ? variant.properties.args : bodySchema();
   fields.replaceChildren(...(schema === undefined ? [] : propertiesOf(schema, ["session_id"])));
   sent.textContent = "";

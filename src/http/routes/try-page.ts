@@ -54,7 +54,7 @@ In the folder that is served, <code>llmc token</code> prints it. This page keeps
 <fieldset id="request" disabled>
 <label>Endpoint <select id="operation"></select></label>
 <label id="tool-row">Tool <select id="tool"></select></label>
-<p id="says"></p>
+<p id="summary"></p>
 <div id="fields"></div>
 <button id="send">Send</button>
 <button id="stop" type="button" disabled>Stop</button>
