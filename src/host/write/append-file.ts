@@ -4,11 +4,11 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { shownPath } from "../../policy/paths.ts";
 import { fsyncAsync, openAsync } from "../reach/descriptor.ts";
 import type { Lease } from "../state/locks/locks.ts";
-import { readThrough, sha256Of, startHash } from "./bytes.ts";
+import { readThrough, startHash } from "./bytes.ts";
 import { encodeRaw, formOf, parseExpectation } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
-import { RETRY, refuseUnwritable, underLock, type WriteContext } from "./write-context.ts";
-import { differs, findFile, install, replacedMeanwhile } from "./write-file.ts";
+import { RETRY, refuseUnwritable, type WriteContext } from "./write-context.ts";
+import { differs, install, replacedMeanwhile, underFileLock } from "./write-file.ts";
 import { requireUnmoved, statOf, type WriteTarget } from "./write-target.ts";
 
 // Never waits: not for the reader of a pipe that came in the file's place.
@@ -106,27 +106,18 @@ export const appendToFile = async (
 ): Promise<Written> => {
   const expected = parseExpectation(expectedSha256);
   const whole = typeof added === "string" ? encodeRaw(added, "utf-8") : added;
-  return await underLock(
-    context,
-    requestedPath,
-    (reach) => findFile(requestedPath, reach),
-    signal,
-    async (target, lease, reach) => {
-      const { stats, at } = target;
+  return await underFileLock(context, requestedPath, signal, async (target, lease, reach) => {
+    const { stats, at } = target;
+    if (stats === undefined)
+      return install({ target, bytes: whole, mustBeSame: false, signal }, lease, reach, context);
+    refuseUnwritable(target, stats, reach);
+    const fd = await openAsync(at, APPEND);
+    try {
+      const appended = await appendTo(fd, { target, added, expected, signal }, lease);
       const path = shownPath(target.realPath, reach.rules.workspace);
-      if (stats === undefined) {
-        const made = await install({ target, bytes: whole, mustBeSame: false, signal }, lease, context);
-        if (made === RETRY) return RETRY;
-        return { path, bytesWritten: whole.length, sha256: sha256Of(whole), created: true };
-      }
-      refuseUnwritable(target, stats, reach);
-      const fd = await openAsync(at, APPEND);
-      try {
-        const appended = await appendTo(fd, { target, added, expected, signal }, lease);
-        return appended === RETRY ? RETRY : { path, ...appended, created: false };
-      } finally {
-        closeSync(fd);
-      }
-    },
-  );
+      return appended === RETRY ? RETRY : { path, ...appended, created: false };
+    } finally {
+      closeSync(fd);
+    }
+  });
 };

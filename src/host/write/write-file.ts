@@ -64,12 +64,21 @@ interface Installation {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Changes one file under its lock. */
+export const underFileLock = <T>(
+  context: WriteContext,
+  requestedPath: string,
+  signal: AbortSignal | undefined,
+  work: (target: WriteTarget, lease: Lease, reach: WriteReach) => Promise<T | typeof RETRY>,
+): Promise<T> => underLock(context, requestedPath, (reach) => findFile(requestedPath, reach), signal, work);
+
 /** Replaces the old file, or creates a file, by writing a complete new one. */
 export const install = async (
   { target, bytes, mustBeSame, signal }: Installation,
   lease: Lease,
+  reach: WriteReach,
   { journal }: WriteContext,
-): Promise<undefined | typeof RETRY> => {
+): Promise<Written | typeof RETRY> => {
   const { requestedPath, dir, at, stats, realPath } = target;
   const fill = (fd: number): Promise<void> => writeAll(fd, bytes);
   const temp = await createTemp({ requestedPath, dir, key: realPath, like: stats, fill }, journal);
@@ -90,7 +99,12 @@ export const install = async (
     temp.discard();
   }
   await syncDirectory(dir);
-  return undefined;
+  return {
+    path: shownPath(realPath, reach.rules.workspace),
+    bytesWritten: bytes.length,
+    sha256: sha256Of(bytes),
+    created: stats === undefined,
+  };
 };
 
 export const rewriteFile = async (
@@ -102,34 +116,20 @@ export const rewriteFile = async (
 ): Promise<Written> => {
   const expected = parseExpectation(expectedSha256);
   const bytes = encodeRaw(text, "utf-8");
-  return await underLock(
-    context,
-    requestedPath,
-    (reach) => findFile(requestedPath, reach),
-    signal,
-    async (target, lease, reach) => {
-      const { stats } = target;
-      if (stats !== undefined) {
-        refuseUnwritable(target, stats, reach);
-        if (expected !== undefined) {
-          const hash = startHash();
-          const read = await readHeld(target, stats, (fd) =>
-            readThrough(fd, 0, (chunk) => void hash.update(chunk), signal),
-          );
-          if (read === RETRY) return RETRY;
-          if (!hash.digest("hex").startsWith(expected)) throw differs(requestedPath);
-        }
-      }
-      const mustBeSame = expected !== undefined;
-      if ((await install({ target, bytes, mustBeSame, signal }, lease, context)) === RETRY) return RETRY;
-      return {
-        path: shownPath(target.realPath, reach.rules.workspace),
-        bytesWritten: bytes.length,
-        sha256: sha256Of(bytes),
-        created: stats === undefined,
-      };
-    },
-  );
+  return await underFileLock(context, requestedPath, signal, async (target, lease, reach) => {
+    const { stats } = target;
+    if (stats !== undefined) refuseUnwritable(target, stats, reach);
+    if (stats !== undefined && expected !== undefined) {
+      const hash = startHash();
+      const read = await readHeld(target, stats, (fd) =>
+        readThrough(fd, 0, (chunk) => void hash.update(chunk), signal),
+      );
+      if (read === RETRY) return RETRY;
+      if (!hash.digest("hex").startsWith(expected)) throw differs(requestedPath);
+    }
+    const mustBeSame = expected !== undefined;
+    return install({ target, bytes, mustBeSame, signal }, lease, reach, context);
+  });
 };
 
 /** The whole of a file that is to be changed, after every refusal. */
@@ -174,24 +174,16 @@ export const updateFile = async (
   signal: AbortSignal | undefined,
 ): Promise<Written> => {
   const expected = parseExpectation(expectedSha256);
-  return await underLock(
-    context,
-    requestedPath,
-    (reach) => findFile(requestedPath, reach),
-    signal,
-    async (target, lease, reach) => {
-      const read = await readForChange(context, target, reach, signal);
-      if (read === RETRY) return RETRY;
-      const oldSha = sha256Of(read.bytes);
-      if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(requestedPath);
-      const old = decodeText(read.bytes, requestedPath);
-      const text = change(old.text, context.maxTextBytes);
-      const path = shownPath(target.realPath, reach.rules.workspace);
-      if (text === old.text) return { path, bytesWritten: 0, sha256: oldSha, created: false };
-      const bytes = encodeChanged(context, requestedPath, { text, form: old.form });
-      if ((await install({ target, bytes, mustBeSame: true, signal }, lease, context)) === RETRY)
-        return RETRY;
-      return { path, bytesWritten: bytes.length, sha256: sha256Of(bytes), created: false };
-    },
-  );
+  return await underFileLock(context, requestedPath, signal, async (target, lease, reach) => {
+    const read = await readForChange(context, target, reach, signal);
+    if (read === RETRY) return RETRY;
+    const oldSha = sha256Of(read.bytes);
+    if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(requestedPath);
+    const old = decodeText(read.bytes, requestedPath);
+    const text = change(old.text, context.maxTextBytes);
+    const path = shownPath(target.realPath, reach.rules.workspace);
+    if (text === old.text) return { path, bytesWritten: 0, sha256: oldSha, created: false };
+    const bytes = encodeChanged(context, requestedPath, { text, form: old.form });
+    return install({ target, bytes, mustBeSame: true, signal }, lease, reach, context);
+  });
 };
