@@ -85,6 +85,68 @@ describe.each(forking)("REQ-D24 FAIL-J3 git commands that write in $name", (sett
   );
 });
 
+/** A superproject with a submodule, whose git directory lies in the superproject's. */
+const superproject = templateOf((root) => {
+  const source = join(root, "source");
+  mkdirSync(source);
+  for (const folder of [source, root]) {
+    git(folder, "init", "-q", "-b", "main", ".");
+    writeFileSync(join(folder, "file.txt"), "one\n");
+    git(folder, "add", "file.txt");
+    git(folder, "commit", "-qm", "one");
+  }
+  git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./source", "sub");
+  git(root, "commit", "-qm", "sub");
+  rmSync(source, { recursive: true });
+  for (const folder of [root, join(root, "sub")]) {
+    git(folder, "checkout", "-q", "-b", "side");
+    writeFileSync(join(folder, "file.txt"), "side\n");
+    git(folder, "commit", "-qam", "side");
+    git(folder, "checkout", "-q", "main");
+    mkdirSync(join(folder, "git-merge-x"));
+    const plant = plantFor("a", 8).replaceAll(".git/", '"$GIT_DIR"/');
+    writeFileSync(join(folder, "git-merge-x/a"), plant, { mode: 0o755 });
+    writeFileSync(join(folder, "git-merge-x/b"), "#!/bin/sh\ntouch started-b\nsleep 1.5\nexit 1\n", {
+      mode: 0o755,
+    });
+  }
+  for (const dir of [".git", ".git/modules/sub"])
+    for (const name of ["hooks", "branches", "remotes"])
+      rmSync(join(root, dir, name), { recursive: true, force: true });
+});
+
+describe.each(forking)("REQ-D24 FAIL-J3 git in a superproject and in its submodule in $name", (setting) => {
+  test("what git leaves in the submodule's own directory is undone", async () => {
+    await using workspace = await superproject();
+    const { root } = workspace;
+    await using commands = tools(setting, root, 60, ["git:write", "git:run"]);
+    const answer = await commands.use("run_cmd", "git cherry-pick --strategy=x/a side", "sub");
+    expect(answer).toContain("remotes.refused-");
+    for (const name of ["hooks", "remotes"])
+      expect(existsSync(join(root, ".git/modules/sub", name)), answer).toBe(false);
+  });
+
+  test.each([
+    { planter: "sub", other: "." },
+    { planter: ".", other: "sub" },
+  ])("what is planted in $planter is not brought back by git in $other", async ({ planter, other }) => {
+    await using workspace = await superproject();
+    const { root } = workspace;
+    await using first = tools(setting, root, 60, ["git:write", "git:run"]);
+    await using second = tools(setting, root, 60, ["git:write", "git:run"]);
+    const one = first.use("run_cmd", "git cherry-pick --strategy=x/a side", planter);
+    while (!existsSync(join(root, planter, "started-a"))) await sleep(20);
+    await sleep(200);
+    const two = second.use("run_cmd", "git cherry-pick --strategy=x/b side", other);
+    const seen = await Promise.all([one, two]);
+    expect(existsSync(join(root, other, "started-b"))).toBe(true);
+    expect(seen[0]).toContain("refused-");
+    for (const dir of [".git", ".git/modules/sub"])
+      for (const name of ["hooks", "remotes"])
+        expect(existsSync(join(root, dir, name)), `${dir}/${name} ${seen.join("\n")}`).toBe(false);
+  });
+});
+
 /** A lock is the same for every user. */
 const waiting = isFull ? ofThisKernel : ofThisKernel.slice(0, 1);
 

@@ -248,8 +248,11 @@ export const createProfiler = (options: ProfilerOptions) => {
     const isNew = newSince(before);
     running.add(isNew);
     const isBeyondReach = createReachCheck(tier, profile);
-    const mounted = () => (tier === "bubblewrap" ? profile.protectedInside.filter(exists) : []);
-    const ownRun = own && createOwnRun(own, mounted, (path) => quarantineInRoots(path, roots));
+    const findMounts = () => ({
+      readOnly: tier === "bubblewrap" ? profile.protectedInside.filter(exists) : [],
+      writable: profile.writableAgain ?? [],
+    });
+    const ownRun = own && createOwnRun(own, findMounts, (path) => quarantineInRoots(path, roots));
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo()) ?? [])),

@@ -3,21 +3,34 @@ import { type OwnState, takeOwnState, undoOwnChanges } from "./own-changes.ts";
 import type { GitRepository } from "./repository.ts";
 import type { OwnRepository } from "./repository-lease.ts";
 
+interface Mounts {
+  readonly readOnly: readonly string[];
+  /** Inside those: a submodule's git directory lies in the superproject's. */
+  readonly writable: readonly string[];
+}
+
+const longest = (path: string, mounts: readonly string[]): number =>
+  Math.max(0, ...mounts.filter((mount) => insideRoots(path, [mount])).map(({ length }) => length));
+
+/** The innermost mount counts, and of two in one place the writable one, which is made later. */
+const isReadOnly = (path: string, { readOnly, writable }: Mounts): boolean =>
+  longest(path, readOnly) > longest(path, writable);
+
 /** A run of git that writes its own directory: what it changed there besides data is undone afterwards. */
 export const createOwnRun = <T>(
   repository: GitRepository,
-  /** Paths that mounts hold now. Nothing can be mounted on what is not there. */
-  findMounted: () => readonly string[],
+  /** What will be mounted. Nothing can be mounted on what is not there. */
+  findMounts: () => Mounts,
   quarantine: (path: string) => Promise<T | undefined>,
 ): { readonly own: OwnRepository; readonly undo: () => Promise<readonly T[]> } => {
   let before: OwnState | undefined;
-  let mounted: readonly string[] = [];
+  let mounts: Mounts = { readOnly: [], writable: [] };
   return {
     own: {
       commonDir: repository.commonDir,
       begin: () => {
         before = takeOwnState(repository);
-        mounted = findMounted();
+        mounts = findMounts();
       },
     },
     undo: async () =>
@@ -27,7 +40,7 @@ export const createOwnRun = <T>(
             repository,
             before,
             // Mounts held these, so that only the user can have changed them.
-            isBeyondReach: (path) => insideRoots(path, mounted),
+            isBeyondReach: (path) => isReadOnly(path, mounts),
             quarantine,
           }),
   };

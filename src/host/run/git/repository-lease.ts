@@ -1,9 +1,11 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import koffi from "koffi";
 import { type BoundedQueue, createBoundedQueue } from "../../../base/bounded-queue.ts";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
+import { exists } from "../../git/files.ts";
 
 /** A git directory that a command may write. What it left there is undone by comparing it with what was there before. */
 export interface OwnRepository {
@@ -67,6 +69,20 @@ const holdOne = async (path: string, signal: AbortSignal): Promise<Release> => {
   }
 };
 
+const isGitDirectory = (path: string): boolean =>
+  ["HEAD", "objects", "refs"].every((name) => exists(posix.join(path, name)));
+
+/**
+ * The outermost git directory that holds another one, as a superproject's holds those of its submodules and of theirs.
+ * What was there before is noted for all of them, so all of them are one.
+ */
+const outermostOf = (gitDir: string): string => {
+  let outermost = gitDir;
+  for (let dir = posix.dirname(gitDir); dir !== posix.dirname(dir); dir = posix.dirname(dir))
+    if (isGitDirectory(dir)) outermost = dir;
+  return outermost;
+};
+
 /**
  * Holds git directories, against this process and others of this machine, until the returned function is called. Two
  * runs at the same time would each take the other's doing for what was there before. Waits a bounded time, then throws
@@ -86,7 +102,7 @@ export const holdRepositories = async (
   const ended = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
     // In one order for everybody: nobody waits for somebody who waits for them.
-    for (const path of [...new Set(repositories.map(({ commonDir }) => commonDir))].sort())
+    for (const path of [...new Set(repositories.map(({ commonDir }) => outermostOf(commonDir)))].sort())
       releases.push(await holdOne(path, ended));
     for (const { begin } of repositories) begin();
     return release;
