@@ -43,6 +43,27 @@ describe("REQ-D25 FAIL-J9 events for clients that lost their stream", () => {
     expect(await missedAfter(other, kept)).toEqual([]);
   });
 
+  test("in all, whoever holds the most loses their oldest first", async () => {
+    const open = createEventStores(10_000, 15_000);
+    const [ann, ...floods] = [open("ann"), open("bob"), open("bob"), open("eve")];
+    const kept = [await ann.storeEvent("s", message(1, 1500)), await ann.storeEvent("s", message(2, 1500))];
+    const ids: string[] = [];
+    for (let round = 0; round < 10; round++)
+      for (const one of floods) ids.push(await one.storeEvent("s", message(3, 1000)));
+    expect(await missedAfter(ann, kept[0] ?? "")).toEqual([2]);
+    const known = await Promise.all(ids.map((id, at) => floods[at % 3]?.getStreamIdForEventId(id)));
+    expect(known.filter((stream) => stream !== undefined)).toHaveLength(11);
+    // Of each, the newest.
+    expect(known.slice(-3)).toEqual(["s", "s", "s"]);
+  });
+
+  test("what comes after the end of a session is not kept", async () => {
+    const events = createEventStores()("bob");
+    events.clear();
+    const late = await events.storeEvent("s", message(1));
+    expect(await events.getStreamIdForEventId(late)).toBeUndefined();
+  });
+
   test("a session that has ended weighs nothing", async () => {
     const open = createEventStores(10_000);
     const [ended, lives] = [open("bob"), open("bob")];

@@ -4,6 +4,8 @@ import type { EventStore, JSONRPCMessage } from "@modelcontextprotocol/server";
 const MAX_EVENTS = 256;
 /** Of all sessions of one principal together; one event that is larger is still kept. */
 const MAX_BYTES_EACH = 32 * 1024 * 1024;
+/** Of all principals: whoever holds the most loses their oldest, so that nobody loses theirs to somebody else's flood. */
+const MAX_BYTES = 4 * MAX_BYTES_EACH;
 
 interface KeptEvent {
   readonly streamId: string;
@@ -19,27 +21,43 @@ interface Share {
 }
 
 export interface SessionEvents extends EventStore {
+  getStreamIdForEventId(id: string): Promise<string | undefined>;
   /** The session has ended. */
   clear(): void;
 }
 
-const createShares = (maxBytes: number) => {
+const createShares = (maxBytesEach: number, maxBytes: number) => {
   const shares = new Map<string, Share>();
+  let bytes = 0;
+  /** Never the newest of all: a client may have missed it at this moment. */
+  const oldestOfLargest = (newest: KeptEvent): KeptEvent | undefined => {
+    const [largest] = [...shares.values()].sort((one, other) => other.bytes - one.bytes);
+    const [oldest] = largest?.events ?? [];
+    return oldest === newest ? undefined : oldest;
+  };
   return {
     add: (owner: string, event: KeptEvent): void => {
       const share = shares.get(owner) ?? { events: new Set(), bytes: 0 };
       shares.set(owner, share);
       share.events.add(event);
       share.bytes += event.message.length;
+      bytes += event.message.length;
       for (const oldest of share.events) {
-        if (share.bytes <= maxBytes || oldest === event) break;
+        if (share.bytes <= maxBytesEach || oldest === event) break;
         oldest.drop();
       }
+      for (
+        let oldest = oldestOfLargest(event);
+        bytes > maxBytes && oldest !== undefined;
+        oldest = oldestOfLargest(event)
+      )
+        oldest.drop();
     },
     remove: (owner: string, event: KeptEvent): void => {
       const share = shares.get(owner);
       if (share?.events.delete(event) !== true) return;
       share.bytes -= event.message.length;
+      bytes -= event.message.length;
       if (share.events.size === 0) shares.delete(owner);
     },
   };
@@ -49,14 +67,17 @@ const createShares = (maxBytes: number) => {
  * The events of the streams of all sessions, so that a client that reconnects receives what it missed. Returns the way
  * to open a session's own.
  */
-export const createEventStores = (maxBytes = MAX_BYTES_EACH) => {
-  const shares = createShares(maxBytes);
+export const createEventStores = (maxBytesEach = MAX_BYTES_EACH, maxBytes = MAX_BYTES) => {
+  const shares = createShares(maxBytesEach, maxBytes);
   return (owner: string): SessionEvents => {
     const events = new Map<string, KeptEvent>();
     let next = 1;
+    let hasEnded = false;
     return {
       storeEvent: async (streamId, message) => {
         const id = `${streamId}_${next++}`;
+        // A call may end after its session, for which nobody would clear again.
+        if (hasEnded) return id;
         const event: KeptEvent = {
           streamId,
           message: Buffer.from(JSON.stringify(message)),
@@ -87,6 +108,7 @@ export const createEventStores = (maxBytes = MAX_BYTES_EACH) => {
         return streamId;
       },
       clear: () => {
+        hasEnded = true;
         for (const event of [...events.values()]) event.drop();
       },
     };

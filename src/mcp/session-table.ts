@@ -1,9 +1,12 @@
 import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import type { SessionEvents } from "./event-store.ts";
 
 export interface Session {
   /** The principal that opened it; others cannot use it. */
   readonly owner: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
+  /** What a client that lost its stream can still get. */
+  readonly events: SessionEvents;
   lastUsedMs: number;
   /** Running requests and open streams; the session is idle if there are none. */
   active: number;

@@ -51,11 +51,20 @@ const openSessions = async () => {
       await answer.text();
       return answer.status;
     },
-    listen: (session: string, signal: AbortSignal) =>
+    listen: (session: string, signal: AbortSignal, headers: Readonly<Record<string, string>> = {}) =>
       sessions.handle(
-        new Request("http://127.0.0.1/mcp", { headers: { ...ACCEPT, "mcp-session-id": session }, signal }),
+        new Request("http://127.0.0.1/mcp", {
+          headers: { ...ACCEPT, "mcp-session-id": session, ...headers },
+          signal,
+        }),
         {},
       ),
+    /** Ids of the events that a call was answered with. */
+    call: async (session: string, name: string): Promise<readonly string[]> => {
+      const params = { name, arguments: {} };
+      const answer = await post({ jsonrpc: "2.0", id: 3, method: "tools/call", params }, session);
+      return [...(await answer.text()).matchAll(/^id: (.+)$/gm)].map(([, id]) => id ?? "");
+    },
     /** Moves the clock, once what is under way has come to its end. */
     pass: async (ms: number): Promise<void> => {
       await setImmediate();
@@ -97,6 +106,20 @@ describe("a session of 2025-11-25", () => {
     const first = await body?.getReader().read();
     expect(new TextDecoder().decode(first?.value)).toBe(": open\n\n");
     client.abort();
+  });
+
+  test("REQ-D10 tells a client that resumes after what is no longer kept to ask again", async () => {
+    const { initialize, listen, call } = await openSessions();
+    const session = await initialize();
+    const { signal } = new AbortController();
+    const [first = ""] = await call(session, "health");
+    expect((await listen(session, signal, { "last-event-id": first })).status).toBe(200);
+    for (let at = 0; at < 256; at++) await call(session, "health");
+    const answer = await listen(session, signal, { "last-event-id": first });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      error: { code: -32000, message: "The events after this one are no longer kept: ask again." },
+    });
   });
 
   test("REQ-D10 lets a client whose connection broke listen again", async () => {

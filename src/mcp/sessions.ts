@@ -62,7 +62,7 @@ export const createSessions = (parts: SessionParts) => {
       onsessionclosed: (id) => table.remove(id),
     });
     transport.onclose = events.clear;
-    const session: Session = { owner, transport, lastUsedMs: parts.now(), active: 0 };
+    const session: Session = { owner, transport, events, lastUsedMs: parts.now(), active: 0 };
     const connection = {
       transport: "http",
       principal: NOBODY,
@@ -116,6 +116,9 @@ export const createSessions = (parts: SessionParts) => {
       if (id === null) return begin(owner, request, options);
       const session = table.find(id, owner);
       if (session === undefined) return refuse(404, -32001, "Session not found: initialize a new one.");
+      const lastEvent = request.method === "GET" ? request.headers.get("last-event-id") : null;
+      if (lastEvent !== null && (await session.events.getStreamIdForEventId(lastEvent)) === undefined)
+        return refuse(400, -32000, "The events after this one are no longer kept: ask again.");
       return handle(session, request, options);
     },
     dropAllOf: table.dropAllOf,
