@@ -14,6 +14,40 @@ const CYCLE = {
 const names = (nodes: readonly { readonly name: string; readonly depth: number }[]): readonly string[] =>
   nodes.map(({ name, depth }) => `${name} ${depth}`);
 
+describe("REQ-R5 questions about a file", () => {
+  test("its lineage is what imports it and what it imports, one step each", async () => {
+    const graph = await graphOf(CYCLE);
+    const { nodes, edges } = graph.lineage("a.ts");
+    expect(names(nodes)).toEqual(["a.ts 0", "c.ts -1", "a.test.ts -1", "b.ts 1"]);
+    expect(edges.map(({ from, to, lines }) => [from, to, lines])).toEqual([
+      [1, 0, [1]],
+      [2, 0, [1]],
+      [0, 3, [1]],
+    ]);
+    expect(names(graph.lineage("a.ts", { direction: "callees" }).nodes)).toEqual(["a.ts 0", "b.ts 1"]);
+    expect(graph.lineage("a.ts", { limit: 2 })).toMatchObject({ truncated: true, nodes: { length: 2 } });
+  });
+
+  test("a file is named by the end of its path where no other has it", async () => {
+    const graph = await graphOf(CYCLE);
+    expect(graph.inspect("a.test.ts").file?.path).toBe("test/a.test.ts");
+    expect(usesOf(graph, "b.ts")).toEqual(["a.ts:1"]);
+  });
+
+  test("a path that does not exist has neither uses nor mentions, and near ones are suggested", async () => {
+    const graph = await graphOf(CYCLE);
+    for (const answer of [graph.whereUsed("test/d.test.ts"), graph.inspect("test/d.test.ts")]) {
+      expect(answer.mentions.total).toBe(0);
+      expect(answer.suggestions).toEqual(["test/a.test.ts"]);
+    }
+    expect(graph.lineage("lib/nowhere.ts")).toMatchObject({
+      nodes: [],
+      mentions: { total: 0 },
+      suggestions: [],
+    });
+  });
+});
+
 describe("REQ-R5 lineage", () => {
   test("callers, callees and both, by depth; a cycle ends", async () => {
     const graph = await graphOf(CYCLE);

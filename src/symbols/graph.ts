@@ -1,5 +1,6 @@
 import type { GraphStats } from "./answers/answers.ts";
 import { createCentrality } from "./answers/centrality.ts";
+import { createFileLinks } from "./answers/files.ts";
 import { createInspect } from "./answers/inspect.ts";
 import { createLineage } from "./answers/lineage.ts";
 import { createMentions } from "./answers/mentions.ts";
@@ -33,6 +34,7 @@ export const createGraph = ({ readConfig, readText = () => undefined, filesWith 
   const config = createConfigFiles(readConfig ?? (() => undefined));
   const resolver = createResolver(table, config);
   const finder = createUseFinder(table, resolver);
+  const links = createFileLinks(table, resolver);
   const allFiles = (): readonly string[] => [...table.files.values()].map(({ path }) => path).sort();
   const mentionsOf = createMentions(table, finder, { readText, filesWith: filesWith ?? allFiles });
   const changed = (path: string): void => {
@@ -53,10 +55,10 @@ export const createGraph = ({ readConfig, readText = () => undefined, filesWith 
       changed(path);
       table.remove(path);
     },
-    /** A name, a qualified name (`Store.open`), or `path:line`. */
-    whereUsed: createWhereUsed(table, resolver, finder, mentionsOf),
-    lineage: createLineage(table, resolver, finder, mentionsOf),
-    inspect: createInspect(table, resolver, finder, readText, mentionsOf),
+    /** A name, a qualified name (`Store.open`), `path:line`, or the path of a file, which is used where it is imported. */
+    whereUsed: createWhereUsed(table, resolver, finder, links, mentionsOf),
+    lineage: createLineage(table, resolver, finder, links, mentionsOf),
+    inspect: createInspect(table, resolver, finder, links, readText, mentionsOf),
     /** How much of the project depends on each file, from 0 to 1 for the most used file. */
     centrality: createCentrality(table, resolver.names),
     stats: (): GraphStats => {

@@ -20,6 +20,45 @@ const CASES: readonly Case[] = [
     uses: ["lib/reply.js:1", "lib/reply.js:3"],
   },
   {
+    name: "constants as keys, in an object that is the module",
+    files: {
+      "lib/errors.js":
+        "const codes = {\n  ERR_MEDIA_TYPE: createError('ERR_MEDIA_TYPE', 415),\n  limit: 3,\n}\nmodule.exports = codes\n",
+      "lib/handle.js":
+        "const { ERR_MEDIA_TYPE } = require('./errors')\nconst errors = require('./errors')\nnew ERR_MEDIA_TYPE()\nthrow errors.ERR_MEDIA_TYPE\n",
+    },
+    symbol: "ERR_MEDIA_TYPE",
+    uses: ["lib/handle.js:1", "lib/handle.js:3", "lib/handle.js:4"],
+  },
+  {
+    name: "constants as keys of the exported object itself",
+    files: {
+      "a.js": "module.exports = {\n  MAX_SIZE: 10,\n}\n",
+      "b.js": "const { MAX_SIZE } = require('./a')\nif (size > MAX_SIZE) stop()\n",
+    },
+    symbol: "MAX_SIZE",
+    uses: ["b.js:1", "b.js:2"],
+  },
+  {
+    name: "a method by its full name on the prototype",
+    files: {
+      "reply.js":
+        "function Reply () {}\nReply.prototype.send = function () {}\nReply.prototype.end = function () { this.send() }\n",
+    },
+    symbol: "Reply.prototype.send",
+    uses: ["reply.js:3"],
+  },
+  {
+    name: "a file, where it is imported",
+    files: {
+      "lib/hooks.js": "exports.run = () => {}\n",
+      "lib/route.js": "const { run } = require('./hooks')\nrun()\n",
+      "main.js": "const hooks = require('./lib/hooks.js')\nconst route = require('./lib/route')\n",
+    },
+    symbol: "./lib/hooks.js",
+    uses: ["lib/route.js:1", "main.js:1"],
+  },
+  {
     name: "functions in the object that is exported",
     files: {
       "a.js": "module.exports = {\n  open () {},\n  close: function () {}\n}\n",

@@ -52,7 +52,7 @@ export const indexMeta = {
 export const graphMeta = {
   ...indexMeta,
   suggestions: z.array(z.string()),
-  /** Why nothing is known of the file that was asked about, although it is there. */
+  /** Why nothing is known of the file that was asked about. */
   left_out: z.string().optional(),
 };
 
@@ -225,7 +225,7 @@ export const renderUnknown = (
   mentions.total === 0
     ? left_out === undefined
       ? `[nothing has this name${near(suggestions)}]`
-      : `[${left_out}]`
+      : `[${left_out}${near(suggestions)}]`
     : `[no definition; ${countOf(mentions)} in ${renderFiles(mentions, true)}${near(suggestions)}]`;
 
 const near = (suggestions: readonly string[]): string =>

@@ -165,6 +165,21 @@ describe("rag_search", () => {
     expect(await app.text("rag_search", { query: "encode a record" })).not.toContain("weak");
   });
 
+  test("REQ-R5 a path is a file: where it is imported, or that there is none", async () => {
+    const app = shared();
+    expect(await app.text("rag_where_used", { symbol: "src/codec.ts" })).toBe(
+      "defined: codec.ts src/codec.ts:1\nsrc/store.ts\n1 import",
+    );
+    for (const [tool, field] of [
+      ["rag_where_used", "symbol"],
+      ["rag_lineage", "symbol"],
+      ["inspect", "target"],
+    ] as const)
+      expect(await app.text(tool, { [field]: "src/codecs.ts" })).toBe(
+        '[there is no file "src/codecs.ts" in the index; near: src/codec.ts]',
+      );
+  });
+
   test("REQ-R4 the default scope finds prose where code has nothing", async () => {
     const app = shared();
     const { data, meta } = await structured<Snippets>(app, "rag_search", { query: "how to install it" });

@@ -1,3 +1,5 @@
+import { quoteForMessage } from "../../base/text.ts";
+import { isPath } from "../../symbols/answers/files.ts";
 import type { LoadedFile } from "./loaded-index.ts";
 import type { FileState } from "./store.ts";
 
@@ -8,7 +10,7 @@ const REASONS: Readonly<Record<Exclude<FileState, "indexed">, (file: LoadedFile)
   failed: () => "it could not be parsed",
 };
 
-/** Why the file that a question names (`path`, `path:line`, `path:name`) is not in the index, although it is there. */
+/** Why the file that a question names (`path`, `path:line`, `path:name`) is not in the index. */
 export const leftOutOf = (
   files: ReadonlyMap<string, LoadedFile>,
   workspace: string,
@@ -18,6 +20,7 @@ export const leftOutOf = (
     ? asked.slice(workspace.length + 1)
     : asked.replace(/^(\.\/)+/, "");
   const file = files.get(path) ?? files.get(path.replace(/:[^:/]*$/, ""));
+  if (file === undefined && isPath(path)) return `there is no file ${quoteForMessage(path)} in the index`;
   return file === undefined || file.state === "indexed"
     ? undefined
     : `${file.path} is left out of the index: ${REASONS[file.state](file)}`;

@@ -74,7 +74,11 @@ export const findSymbols = (table: Table, query: string): readonly SymbolId[] =>
       ),
     );
   }
-  const parts = text.split(/\.|::|#|\\|->/).filter(Boolean);
+  // `Reply.prototype.send` is what JavaScript calls `Reply.send`.
+  const parts = text
+    .replace(/\.prototype\./g, ".")
+    .split(/\.|::|#|\\|->/)
+    .filter(Boolean);
   const last = parts.at(-1);
   if (last === undefined) return [];
   const named = table.named.get(last);

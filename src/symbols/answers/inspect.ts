@@ -1,10 +1,11 @@
 import type { FileRecord } from "../project/family.ts";
-import { inOrder, isType, shapeOf } from "../project/shape.ts";
+import { isType, shapeOf } from "../project/shape.ts";
 import { definitionOf, fileOf, type SymbolId, symbolId, type Table } from "../project/table.ts";
 import { isTestFile } from "../project/test-files.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { FoundUse, UseFinder } from "../resolve/uses.ts";
 import type { FileCard, Inspection, InspectOptions, Neighbour, SymbolAt, SymbolCard } from "./answers.ts";
+import { type FileLinks, findFile } from "./files.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
 import { CALLS } from "./lineage.ts";
 import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
@@ -34,25 +35,14 @@ const membersOf = (table: Table, symbol: SymbolId): readonly SymbolAt[] => {
 };
 
 /** What a file defines and imports, and which files import it. */
-const createFileCard = (table: Table, resolver: Resolver) => {
-  const importsOf = (file: FileRecord): readonly string[] => [
-    ...new Set(
-      file.imports.flatMap(({ source }) =>
-        source === "" ? [] : inOrder(table, resolver.names.filesOf(file, source)).map(({ path }) => path),
-      ),
-    ),
-  ];
-
-  const fileCard = (file: FileRecord): FileCard => {
-    const importers = [...table.files.values()]
-      .filter(
-        (other) =>
-          other.family === file.family && other.id !== file.id && importsOf(other).includes(file.path),
-      )
-      .map((other) => ({ path: other.path, isTest: isTestFile(other) }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1));
+const createFileCard =
+  (table: Table, { names }: Resolver, links: FileLinks) =>
+  (file: FileRecord): FileCard => {
+    const importers = links
+      .importersOf(file)
+      .map((other) => ({ path: other.file.path, isTest: isTestFile(other.file) }));
     const packages = file.imports.flatMap(({ source }) =>
-      source === "" || resolver.names.filesOf(file, source).length > 0 ? [] : [source],
+      source === "" || names.filesOf(file, source).length > 0 ? [] : [source],
     );
     return {
       path: file.path,
@@ -60,20 +50,18 @@ const createFileCard = (table: Table, resolver: Resolver) => {
       definitions: file.definitions
         .map((_, index) => describe(table, symbolId(file.id, index)))
         .filter((at): at is SymbolAt => at !== undefined && at.kind !== "alias"),
-      imports: importsOf(file),
+      imports: links.importsOf(file).map((link) => link.file.path),
       importedBy: importers.filter(({ isTest }) => !isTest).map(({ path }) => path),
       packages: [...new Set(packages)],
       tests: importers.filter(({ isTest }) => isTest).map(({ path }) => path),
     };
   };
 
-  return fileCard;
-};
-
 export const createInspect = (
   table: Table,
   resolver: Resolver,
   finder: UseFinder,
+  links: FileLinks,
   readText: ReadText,
   mentionsOf: FindMentions,
 ) => {
@@ -125,11 +113,10 @@ export const createInspect = (
     };
   };
 
-  const fileCard = createFileCard(table, resolver);
+  const fileCard = createFileCard(table, resolver, links);
 
   return (query: string, { mentions = true }: InspectOptions = {}): Inspection => {
-    const path = query.trim().replace(/^\.\//, "");
-    const file = table.byPath(path);
+    const file = findFile(table, query);
     if (file !== undefined)
       return { symbols: [], candidates: [], file: fileCard(file), mentions: NO_MENTIONS, suggestions: [] };
     const found = findSymbols(table, query);
@@ -146,7 +133,7 @@ export const createInspect = (
         .filter((at) => at !== undefined),
       file: undefined,
       mentions: found.length > 0 || !mentions ? NO_MENTIONS : mentionsOf(nameIn(query), [], []),
-      suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
+      suggestions: found.length > 0 ? [] : suggest(table, query),
     };
   };
 };

@@ -1,8 +1,10 @@
 import type { ReferenceKind } from "../extract/file-symbols.ts";
+import type { FileRecord } from "../project/family.ts";
 import { type SymbolId, symbolId, type Table } from "../project/table.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { UseFinder } from "../resolve/uses.ts";
-import type { Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
+import type { Direction, Lineage, LineageEdge, LineageNode, LineageOptions } from "./answers.ts";
+import { describeFile, type FileLinks, findFile } from "./files.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
 import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { suggest } from "./suggest.ts";
@@ -30,13 +32,46 @@ const resolvedLines =
       .filter(({ confidence }) => confidence >= DEFAULT_CONFIDENCE)
       .map(({ file, line }) => ({ path: file.path, line }));
 
+/** The files that import a file, and those that it imports: one step, whatever the depth. */
+const fileLineage = (
+  file: FileRecord,
+  { importersOf, importsOf }: FileLinks,
+  direction: Direction,
+  limit: number,
+): Lineage => {
+  const above = direction === "callees" ? [] : importersOf(file);
+  const below = direction === "callers" ? [] : importsOf(file);
+  const linked = [
+    ...above.map((link) => ({ ...link, depth: -1 })),
+    ...below.map((link) => ({ ...link, depth: 1 })),
+  ];
+  const shown = linked.slice(0, limit - 1);
+  return {
+    nodes: [
+      { ...describeFile(file), depth: 0 },
+      ...shown.map((link) => ({ ...describeFile(link.file), depth: link.depth })),
+    ],
+    edges: shown.map(({ depth, lines }, at) => ({
+      from: depth < 0 ? at + 1 : 0,
+      to: depth < 0 ? 0 : at + 1,
+      lines,
+      confidence: 1,
+    })),
+    truncated: shown.length < linked.length,
+    mentions: NO_MENTIONS,
+    suggestions: [],
+  };
+};
+
 /** Callers and callees of a symbol, breadth first. Each symbol is a node only once, so cycles end. */
 export const createLineage =
-  (table: Table, resolver: Resolver, finder: UseFinder, mentionsOf: FindMentions) =>
+  (table: Table, resolver: Resolver, finder: UseFinder, links: FileLinks, mentionsOf: FindMentions) =>
   (query: string, options: LineageOptions = {}): Lineage => {
     const direction = options.direction ?? "both";
     const depth = Math.min(Math.max(1, options.depth ?? DEFAULT_DEPTH), MAX_DEPTH);
     const limit = Math.min(Math.max(1, options.limit ?? DEFAULT_LIMIT), MAX_LIMIT);
+    const asked = findFile(table, query);
+    if (asked !== undefined) return fileLineage(asked, links, direction, limit);
     const starts = findSymbols(table, query).slice(0, MAX_STARTS);
     if (starts.length === 0)
       return {
@@ -44,7 +79,7 @@ export const createLineage =
         edges: [],
         truncated: false,
         mentions: mentionsOf(nameIn(query), [], []),
-        suggestions: suggest(query, table.named.keys()),
+        suggestions: suggest(table, query),
       };
 
     const one = resolver.oneOf;

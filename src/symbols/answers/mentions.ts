@@ -1,6 +1,7 @@
 import { fileOf, type SymbolId, type Table } from "../project/table.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { MentionedIn, Mentions } from "./answers.ts";
+import { isPath } from "./files.ts";
 
 /** What the graph does not resolve is looked up in the text. */
 export interface MentionSources {
@@ -58,7 +59,7 @@ export const linesWith = (text: string, name: string): readonly number[] => {
  */
 export const nameIn = (query: string): string => {
   const text = query.trim().replace(/\(\)$/, "");
-  if (/(?:#L|:)\d+(?:[-:].*)?$/.test(text)) return "";
+  if (isPath(text) || /(?:#L|:)\d+(?:[-:].*)?$/.test(text)) return "";
   const last = text.split(/[.:#\\/]|->/).at(-1) ?? "";
   return /^[\p{L}\p{N}_$?!]+(?:-[\p{L}\p{N}_$?!]+)*$/u.test(last) ? last : "";
 };

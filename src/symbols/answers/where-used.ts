@@ -2,17 +2,43 @@ import type { Table } from "../project/table.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import type { UseFinder } from "../resolve/uses.ts";
 import type { SymbolAt, UsageOptions, Usages, Use } from "./answers.ts";
+import { describeFile, type FileLink, type FileLinks, findFile } from "./files.ts";
 import { describe, findSymbols } from "./find-symbols.ts";
-import { DEFAULT_CONFIDENCE, type FindMentions, nameIn } from "./mentions.ts";
+import { DEFAULT_CONFIDENCE, type FindMentions, NO_MENTIONS, nameIn } from "./mentions.ts";
 import { suggest } from "./suggest.ts";
 
 const DEFAULT_LIMIT = 200;
 /** A name with more definitions than this (`get`, `constructor`) is answered for the likeliest ones. */
 const MAX_DEFINITIONS = 20;
 
+/** A file is used where it is imported. */
+const importsAsUses = (importers: readonly FileLink[]): readonly Use[] =>
+  importers.flatMap(({ file, lines }) =>
+    lines.map((line) => ({
+      path: file.path,
+      line,
+      kind: "import" as const,
+      inside: "",
+      confidence: 1,
+      definition: 0,
+    })),
+  );
+
 export const createWhereUsed =
-  (table: Table, resolver: Resolver, finder: UseFinder, mentionsOf: FindMentions) =>
+  (table: Table, resolver: Resolver, finder: UseFinder, links: FileLinks, mentionsOf: FindMentions) =>
   (query: string, options: UsageOptions = {}): Usages => {
+    const limit = Math.max(0, options.limit ?? DEFAULT_LIMIT);
+    const asked = findFile(table, query);
+    if (asked !== undefined) {
+      const uses = importsAsUses(links.importersOf(asked));
+      return {
+        definitions: [describeFile(asked)],
+        uses: uses.slice(0, limit),
+        total: uses.length,
+        mentions: NO_MENTIONS,
+        suggestions: [],
+      };
+    }
     const found = findSymbols(table, query);
     const definitions: SymbolAt[] = [];
     const uses: Use[] = [];
@@ -38,9 +64,9 @@ export const createWhereUsed =
     const name = definitions[0]?.name ?? nameIn(query);
     return {
       definitions,
-      uses: uses.slice(0, Math.max(0, options.limit ?? DEFAULT_LIMIT)),
+      uses: uses.slice(0, limit),
       total: uses.length,
       mentions: mentionsOf(name, found, uses),
-      suggestions: found.length > 0 ? [] : suggest(query, table.named.keys()),
+      suggestions: found.length > 0 ? [] : suggest(table, query),
     };
   };

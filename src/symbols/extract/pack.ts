@@ -9,7 +9,7 @@ import type {
 import { NO_SYMBOLS, qualify } from "./file-symbols.ts";
 
 /** Raised whenever the layout, the meaning of a field or what is extracted changes: older indexes are then built anew. */
-export const SYMBOLS_VERSION = 7;
+export const SYMBOLS_VERSION = 8;
 
 /** Order is part of the format: append only. */
 const SYMBOL_KINDS: readonly SymbolKind[] = [

@@ -22,6 +22,13 @@ const isSymbol = (walker: Walker, node: number): boolean =>
   walker.type(node) === "call_expression" &&
   /^Symbol(?:\.for)?$/.test(walker.text(walker.field(node, "function")));
 
+/** `{ FST_ERR_NOT_FOUND: createError(…) }`: a name in capitals is a constant, wherever it stands. */
+const CONSTANT_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+
+/** The property names a constant itself, and does not stand for what something else defines. */
+const isConstant = (walker: Walker, name: string, value: number): boolean =>
+  CONSTANT_NAME.test(name) && !/^(?:identifier|member_expression)$/.test(walker.type(value));
+
 /** A property that holds what something else defines, in this file or in another. */
 export const holdLater = (
   walker: Walker,
@@ -46,7 +53,12 @@ export const defineProperty = (walker: Walker, { owner, name, nameNode, whole, v
     functionBody(walker, value, walker.define(name, kind, nameNode, whole, options));
   } else if (walker.type(value) === "class")
     classBody(walker, value, walker.define(name, "class", nameNode, whole, options));
-  else if (isSymbol(walker, value) || hasFunctions(walker, value) || owner < 0) {
+  else if (
+    isSymbol(walker, value) ||
+    isConstant(walker, name, value) ||
+    hasFunctions(walker, value) ||
+    owner < 0
+  ) {
     const type = walker.expression(value);
     const definition = walker.define(name, "constant", nameNode, whole, {
       ...options,
