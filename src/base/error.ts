@@ -11,6 +11,9 @@ interface ErrorExtras {
   readonly cause?: unknown;
 }
 
+/** How a hint begins that lists programs; some of them have the name of a tool. */
+export const ALLOWED_PROGRAMS = "Allowed programs:";
+
 /** The one error of this program. Everything else that is thrown becomes an `internal_error` without detail. */
 export class LlmcError extends Error {
   override readonly name = "LlmcError";

@@ -29,6 +29,9 @@ const readInput = (io: Io, signal: AbortSignal): Promise<string> =>
     ),
   ]);
 
+/** A person's own calls are not those of a client. */
+const CLI_AGENT = "llmc-cli";
+
 const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promise<unknown> => {
   const text = json === "-" ? await readInput(io, signal) : json;
   try {
@@ -43,14 +46,14 @@ const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promis
 
 /** Calls one tool in the same way as any client does. The result goes to stdout; a failure is thrown. */
 export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
-  const { defaultAgentId, defaultModel, defaultBudgetProfile } = core.settings();
+  const { defaultModel, defaultBudgetProfile } = core.settings();
   const result = await core.call({
     tool: options.tool,
     args: await parseArguments(options.args, io, options.signal),
     correlationId: options.correlationId,
     signal: options.signal,
     caller: {
-      agentId: cleanName(options.agent ?? defaultAgentId),
+      agentId: cleanName(options.agent ?? CLI_AGENT),
       sessionId: cleanName(options.session ?? options.correlationId),
       model: cleanName(options.model ?? defaultModel),
       budgetProfile: defaultBudgetProfile,

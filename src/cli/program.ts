@@ -145,7 +145,7 @@ const addToolCommands: AddCommands = (program, actions) => {
     .option("--args <arguments>", "the arguments as a JSON object, or - to read them from stdin")
     .option("--json [arguments]", "print the structured result as JSON; with a value, the same as --args")
     .addOption(new Option("--structured", "the earlier spelling of --json").hideHelp())
-    .option("--agent <name>", "name of the calling agent (default: mcp.session.default_agent_id)")
+    .option("--agent <name>", "name of the calling agent (default: llmc-cli)")
     .option("--session <name>", "name of the session")
     .option("--model <name>", "name of the calling model (default: mcp.session.default_model)")
     .action((tool, options) => actions.call(tool, options));

@@ -1,4 +1,4 @@
-import { LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
+import { ALLOWED_PROGRAMS, LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
@@ -55,7 +55,10 @@ const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcE
   if (hint === undefined || unlisted.size === 0) return error;
   const sentences = hint.split(/(?<=[.?!]) /);
   const kept = sentences.filter(
-    (sentence) => !(sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word)),
+    (sentence) =>
+      // Some programs have the name of a tool (stat).
+      sentence.startsWith(ALLOWED_PROGRAMS) ||
+      !(sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word)),
   );
   if (kept.length === sentences.length) return error;
   const left = kept.length === 0 ? {} : { hint: kept.join(" ") };

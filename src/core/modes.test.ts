@@ -27,6 +27,19 @@ describe("modes", () => {
     expect(await app.errorCode("ghost_tool")).toBe("unknown_tool");
   });
 
+  test("REQ-D23 REQ-M2: a refusal names the programs of this machine that are allowed, in every mode", async () => {
+    for (const mode of ["hybrid", "classic"]) {
+      const app = await openTestApp({
+        overrides: { "mcp.mode": mode, "mcp.tools.run_cmd_allowlist": "ls,stat,no-such-program" },
+      });
+      const result = await app.ask("run_cmd", { command: "jq . a" });
+      expect(result).toMatchObject({
+        kind: "error",
+        error: { hint: expect.stringMatching(/^Allowed programs: ls stat\. The operator can allow it: /) },
+      });
+    }
+  });
+
   test("REQ-D21 REQ-M2 REQ-M6: hybrid searches by default; the instructions say how, what may run, and how to read on", async () => {
     const { core } = await openTestApp();
     expect(namesOf(core.listTools())).toEqual([

@@ -63,6 +63,15 @@ const describeDeadline = (
     : `stopped after ${wanted} s, as asked; ${longer}`;
 };
 
+/** For one that asked for more time than there is, and did not need it. */
+const describeLimit = (
+  asked: number | undefined,
+  { maxTimeoutSeconds }: EnvelopeSettings,
+): string | undefined =>
+  asked !== undefined && asked > maxTimeoutSeconds
+    ? `timeout is at most ${maxTimeoutSeconds} s (mcp.tools.max_exec_timeout)`
+    : undefined;
+
 const resultOf = (finished: Finished): EnvelopeResult => {
   const { call, session, launched, shown, real, handle, exitCode, latencyMs, shownTokens, left } = finished;
   return {
@@ -212,7 +221,9 @@ const run = async (
       latencyMs,
       shownTokens,
       left,
-      deadlineNote: launched.timedOut ? describeDeadline(call.timeoutSeconds, settings) : undefined,
+      deadlineNote: launched.timedOut
+        ? describeDeadline(call.timeoutSeconds, settings)
+        : describeLimit(call.timeoutSeconds, settings),
       networkNote: settings.hasNetwork ? undefined : networkNote(launched, output),
     });
   } catch (error) {

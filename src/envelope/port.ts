@@ -27,7 +27,7 @@ export interface EnvelopeResult {
   readonly tier: Tier | null;
   readonly durationMs: number;
   readonly timedOut: boolean;
-  /** For one that ran too long: the limit, and what raises it. */
+  /** For one that ran too long, or asked for too long a time: the limit, and what raises it. */
   readonly deadlineNote?: string | undefined;
   /** For one that failed because commands have no network. */
   readonly networkNote?: string | undefined;

@@ -119,7 +119,7 @@ export const findGitNeeds = (args: readonly string[], isInside: IsInside): Need[
     needs.push({ power: "network", because: "remote" });
   }
   return rule === undefined
-    ? [...needs, { power: "run", because: brief(subcommand) }]
+    ? [...needs, { power: "run", because: brief(subcommand), isUnknownCommand: true }]
     : [...needs, ...ruleNeeds(subcommand, rest, rule)];
 };
 

@@ -15,6 +15,8 @@ import type { Power, PowerOptions, ProgramRule } from "./command-table.ts";
 export interface Need {
   readonly power: Power;
   readonly because: string;
+  /** The sub-command is not one that the rules know. */
+  readonly isUnknownCommand?: true;
 }
 
 /** Whether a path as written stays where commands may work. */

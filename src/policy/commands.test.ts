@@ -272,6 +272,21 @@ describe("FAIL-C3 git: options and sub-commands beyond reading", () => {
   ]);
 });
 
+it("FAIL-C3 a sub-command that git does not have by itself is told to be one, perhaps an alias", () => {
+  const judged = judgeCommand({
+    argv: ["/usr/bin/git", "st"],
+    executable: "/usr/bin/git",
+    name: "git",
+    allowlist: ["git"],
+    powers: [],
+  });
+  expect(judged).toMatchObject({
+    allowed: false,
+    reason: '"st" is not a known command of git: it may be an alias, which can run other programs.',
+    hint: expect.stringMatching(/^Write out what it stands for, .* llmc allow git:run /),
+  });
+});
+
 describe("FAIL-C3 programs that an operator may add", () => {
   refusesUntilGranted([
     ["tar -tf x.tar --checkpoint=1 --checkpoint-action=exec=id", "tar:run"],
@@ -603,7 +618,7 @@ describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
       code: "forbidden",
       message: '"gerp" is not among the programs that may be run.',
       hint: expect.stringMatching(
-        /^Allowed: ls, .*\. The operator can allow it: llmc allow gerp \(mcp.tools.run_cmd_allowlist\)\.$/,
+        /^Allowed programs: ls .*\. The operator can allow it: llmc allow gerp \(mcp.tools.run_cmd_allowlist\)\.$/,
       ),
     });
   });

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { LlmcError } from "../base/error.ts";
+import { ALLOWED_PROGRAMS, LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import { configures, findGitNeeds, gitProtocols, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
@@ -47,12 +47,13 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 export const isListed = (name: string, allowlist: readonly string[]): boolean =>
   allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
 
-const MAX_NAMED = 30;
+/** About 60 tokens. */
+const MAX_NAMED = 24;
 
 const namedBriefly = (allowlist: readonly string[]): string => {
   const names = [...new Set(allowlist.map((entry) => posix.basename(entry)))];
   const more = names.length - MAX_NAMED;
-  return `${names.slice(0, MAX_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${names.slice(0, MAX_NAMED).join(" ")}${more > 0 ? ` and ${more} more` : ""}`;
 };
 
 /** What does the same as a program that people reach for, without it. One sentence for each tool. */
@@ -73,7 +74,9 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
 export const notListed = (arg: string, allowlist: readonly string[]): Refusal => {
   const allowed =
-    allowlist.length === 0 ? `The operator allows no programs.` : `Allowed: ${namedBriefly(allowlist)}.`;
+    allowlist.length === 0
+      ? `The operator allows no programs.`
+      : `${ALLOWED_PROGRAMS} ${namedBriefly(allowlist)}.`;
   const program = /^[\w.+/-]+$/.test(arg) ? arg : "PROGRAM";
   return {
     allowed: false,
@@ -97,6 +100,9 @@ export const usualPowers = (name: string): readonly Power[] => {
   const rule = findRule(name);
   return [...(rule?.always ?? []), ...(rule?.subcommands?.rest === undefined ? [] : [rule.subcommands.rest])];
 };
+
+/** Whether it starts other programs and runs code by its purpose, so that no power has to be granted for it. */
+export const runsAnyCode = (name: string): boolean => findRule(name)?.runsCode === true;
 
 const isGit = (name: string): boolean => name === "git" || name.startsWith("git-");
 
@@ -146,6 +152,12 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
     ? " and set mcp.tools.allow_outbound_network = true"
     : "";
   const wanted = [...new Set(missing.map((need) => `${name}:${need.power}`))];
+  if (first.isUnknownCommand === true)
+    return {
+      allowed: false,
+      reason: `${quoteForMessage(first.because)} is not a known command of ${name}: it may be an alias, which can run other programs.`,
+      hint: `Write out what it stands for, or let the operator grant it: llmc allow ${wanted.join(" ")} (mcp.tools.command_powers).`,
+    };
   return {
     allowed: false,
     reason:

@@ -109,6 +109,7 @@ export const renderCommand = (
       : data.exit_code === 0
         ? []
         : [`exit ${data.exit_code}`]),
+    ...(meta.timed_out || meta.deadlineNote === undefined ? [] : [meta.deadlineNote]),
     ...(meta.truncated
       ? [`${meta.keepsAll ? "in short" : "cut"}${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`]
       : []),

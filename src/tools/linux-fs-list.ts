@@ -11,18 +11,19 @@ const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOStrin
 const shownName = (path: string, type: string): string =>
   `${/[\n\r]/.test(path) ? JSON.stringify(path) : path}${type === "dir" ? "/" : ""}`;
 
-const parentOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
-
-/** Names under their directory, which is written once: `src/` and then `  a.ts`. */
+/** Each name once, one blank further in than its folder. */
 const renderTree = (entries: readonly { readonly path: string; readonly type: string }[]): string[] => {
   const lines: string[] = [];
-  let parent = "";
+  let open: readonly string[] = [];
   for (const { path, type } of entries) {
-    const own = parentOf(path);
-    if (own !== parent && own !== "" && lines.at(-1) !== own) lines.push(own);
-    parent = own;
-    const name = shownName(path.slice(own.length), type);
-    lines.push(own === "" ? name : ` ${name}`);
+    const names = path.split("/");
+    const folders = names.slice(0, -1);
+    const shared = folders.findIndex((name, at) => name !== open[at]);
+    // Folders that a filter left out.
+    for (let at = shared < 0 ? folders.length : shared; at < folders.length; at++)
+      lines.push(`${" ".repeat(at)}${shownName(folders[at] ?? "", "dir")}`);
+    lines.push(`${" ".repeat(folders.length)}${shownName(names.at(-1) ?? "", type)}`);
+    open = type === "dir" ? names : folders;
   }
   return lines;
 };

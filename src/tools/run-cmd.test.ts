@@ -190,6 +190,9 @@ describe("run_cmd", () => {
         { text: expect.stringMatching(/^\[stopped after 1 s, the limit of mcp\.tools\.max_exec_timeout/) },
       ],
     });
+    expect(await app.text("run_cmd", { command: "sleep 0", timeout: 700 })).toBe(
+      "[timeout is at most 1 s (mcp.tools.max_exec_timeout)]",
+    );
     const usual = await openTestApp({
       overrides: { "mcp.tools.run_cmd_allowlist": "sleep", "mcp.te.timeout": "1" },
     });

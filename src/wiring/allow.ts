@@ -7,7 +7,7 @@ import type { Loaded } from "../config/load.ts";
 import type { Disk } from "../host/own-files/disk.ts";
 import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
-import { meaningOf, usualPowers } from "../policy/commands.ts";
+import { meaningOf, runsAnyCode, usualPowers } from "../policy/commands.ts";
 import { POWERS, type Power } from "../policy/powers.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
@@ -53,18 +53,19 @@ const findWanted = async (
 };
 
 const notesFor = (
-  { path, name, shellRuns }: UserProgram,
+  { path, name, inSystem }: UserProgram,
   powers: readonly Power[],
   { config }: Loaded,
   workspace: string,
 ): readonly string[] => [
+  ...(runsAnyCode(name) && !powers.includes("run") ? [meaningOf(name, "run")] : []),
   ...powers.map((power) => `${name}:${power} means: ${meaningOf(name, power)}`),
   ...(isInside(path, workspace)
     ? ["it lies in the workspace: whoever may write there decides what it does"]
     : []),
-  ...(shellRuns === undefined
+  ...(inSystem === undefined
     ? []
-    : [`your shell runs ${shellRuns}; llmc allow ${shellRuns} allows that one`]),
+    : [`your shell runs this one; llmc allow ${inSystem} allows that of the system instead`]),
   ...(usualPowers(name).includes("network") && !config.mcp.tools.allow_outbound_network
     ? ["it needs the network: set mcp.tools.allow_outbound_network = true, which opens it to all commands"]
     : []),

@@ -70,6 +70,17 @@ const siblingsOf = async (dir: Located): Promise<string[]> => {
   return names;
 };
 
+/** Letters that two names may differ in: those of an extension that both have say nothing. */
+const isNear = (name: string, other: string): boolean => {
+  const extension = posix.extname(name);
+  const isShared = extension !== "" && posix.extname(other).toLowerCase() === extension.toLowerCase();
+  const [stem, otherStem] = isShared
+    ? [name.slice(0, -extension.length), other.slice(0, -extension.length)]
+    : [name, other];
+  if (Math.abs(otherStem.length - stem.length) > Math.max(2, Math.ceil(stem.length / 3))) return false;
+  return nearest(stem, [otherStem]) !== undefined;
+};
+
 /** A similar name in the same directory that the caller probably meant and may access. */
 const suggest = async (dir: Located, name: string, reach: Reach): Promise<string | undefined> => {
   const { rules, locate, isWithheld } = reach;
@@ -83,9 +94,7 @@ const suggest = async (dir: Located, name: string, reach: Reach): Promise<string
     const names = await siblingsOf(dir);
     const best = nearest(
       name,
-      names.filter(
-        (other) => Math.abs(other.length - name.length) <= Math.max(2, Math.ceil(name.length / 3)),
-      ),
+      names.filter((other) => isNear(name, other)),
     );
     if (best === undefined) return undefined;
     const found = await locate(posix.join(dir.at, best), judge);

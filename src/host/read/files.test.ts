@@ -349,6 +349,9 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     const files = make();
     const missing = await failure(files.readText("src/confg.ts", ALL));
     expect(missing).toMatchObject({ code: "file_not_found", hint: 'Did you mean "config.ts"?' });
+    // An extension in common does not make names alike.
+    const unlike = await failure(files.stat("src/concat.ts"));
+    expect(unlike).toMatchObject({ hint: "List the directory to see what is there." });
     const above = await failure(files.readText("srcc/config.ts", ALL));
     expect(above).toMatchObject({ code: "file_not_found", hint: '"srcc" is not there; did you mean "src"?' });
     const far = await failure(files.stat("something-else"));

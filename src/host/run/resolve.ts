@@ -5,7 +5,7 @@ import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { SYSTEM_PATH } from "../os/system-programs.ts";
+import { isOnMachine, SYSTEM_PATH } from "../os/system-programs.ts";
 
 export interface ProgramSearch {
   readonly allowlist: readonly string[];
@@ -81,6 +81,9 @@ const notFound = (program: string): LlmcError =>
     hint: `By name, only programs in the system's own folders are found; the operator can allow others: llmc allow ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}.`,
   });
 
+const refuseProgram = (program: string, { allowlist }: ProgramSearch): LlmcError =>
+  commandDenied(notListed(program, allowlist.filter(isOnMachine)));
+
 /**
  * Finds the one file that a program name stands for. The name decides what is searched for, and the list decides by
  * name, since a program with several names (busybox) is a shell under one of them. A path is only another way to say
@@ -98,7 +101,7 @@ export const resolveProgram = async (program: string, search: ProgramSearch): Pr
     name !== program.split("/").at(-1) ||
     (isPath && !posix.isAbsolute(program))
   ) {
-    throw commandDenied(notListed(program, search.allowlist));
+    throw refuseProgram(program, search);
   }
   const candidates = await findListed(name, search);
   const requested = isPath ? await findAt(program) : candidates[0];
@@ -107,5 +110,5 @@ export const resolveProgram = async (program: string, search: ProgramSearch): Pr
     const keepsName = posix.basename(found.real) === posix.basename(found.path);
     return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
   }
-  throw isPath ? commandDenied(notListed(program, search.allowlist)) : notFound(program);
+  throw isPath ? refuseProgram(program, search) : notFound(program);
 };

@@ -194,7 +194,8 @@ const countCommands = (line: ShellLine): number => {
 export const readShellLine = (source: string): ShellLine => {
   const parser: Parser = { source, tokens: shellTokens(source), at: 0, depth: 0 };
   skipLineEnds(parser);
-  if (peek(parser).kind === "end") throw refuseSyntax(source, "names no program");
+  // Nothing but comments.
+  if (peek(parser).kind === "end") return [];
   const line = parseLines(parser);
   if (peek(parser).kind !== "end") throw unexpectedToken(parser);
   checkCount(countCommands(line), MAX_COMMANDS, "commands");

@@ -18,6 +18,8 @@ describe("REQ-D23: words that only a shell knows", () => {
     "! exit 7",
     "exit 8 | cat; echo after",
     "false && exit 9; echo after",
+    "# only a comment",
+    "# one\n\n # another",
   ])("%s ends what it ends in bash", async (command) => {
     const app = await openTestApp();
     const { stdout, status } = spawnSync("bash", ["-c", command], { cwd: app.root, encoding: "utf8" });

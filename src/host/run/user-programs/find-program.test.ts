@@ -48,7 +48,7 @@ describe("REQ-D15: a program of the user's", () => {
       entry: at(path),
       interpreter: "/bin/sh",
       readPaths: readPaths.map(at),
-      shellRuns: undefined,
+      inSystem: undefined,
     });
   });
 
@@ -87,14 +87,32 @@ describe("REQ-D15: a program of the user's", () => {
     });
   });
 
-  test("the system's comes first, by name, and what the shell would run is told", async () => {
+  test("what the user's shell runs comes first, and the system's is told", async () => {
     const { at, add, find } = openHome();
     expect(await find("env")).toMatchObject({ entry: "env", location: "the system", readPaths: [] });
     add("mine/bin/env");
     expect(await find("env", { PATH: `${at("mine/bin")}:/usr/bin` })).toMatchObject({
-      entry: "env",
-      shellRuns: at("mine/bin/env"),
+      entry: at("mine/bin/env"),
+      location: "your PATH",
+      inSystem: "/usr/bin/env",
     });
+    expect(await find("env", { PATH: `/usr/bin:${at("mine/bin")}` })).toMatchObject({
+      entry: "env",
+      inSystem: undefined,
+    });
+    // A shim stands for the version that it would choose.
+    add(".pyenv/shims/env");
+    add(".pyenv/versions/3.11.7/bin/env");
+    expect(await find("env", { PATH: `${at(".pyenv/shims")}:/usr/bin` })).toMatchObject({
+      entry: at(".pyenv/versions/3.11.7/bin/env"),
+      location: "pyenv",
+      inSystem: "/usr/bin/env",
+    });
+    // What npx puts in front, and what a workspace holds, is not the user's choice.
+    add("cache/node_modules/.bin/env");
+    add("project/bin/env");
+    const path = `${at("cache/node_modules/.bin")}:${at("project/bin")}:/usr/bin`;
+    expect(await find("env", { PATH: path })).toMatchObject({ entry: "env" });
     expect(await find(at("mine/bin/env"))).toMatchObject({ entry: at("mine/bin/env") });
   });
 

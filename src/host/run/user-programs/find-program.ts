@@ -21,8 +21,8 @@ export interface UserProgram {
   readonly interpreter: string | undefined;
   /** Folders that must be readable besides the system's and the workspace. */
   readonly readPaths: readonly string[];
-  /** Another program of this name that the user's shell finds first. */
-  readonly shellRuns: string | undefined;
+  /** Another program of this name, in a system folder, which the user's shell finds later. */
+  readonly inSystem: string | undefined;
 }
 
 interface Candidate {
@@ -85,8 +85,7 @@ const findInterpreter = async (path: string, user: User): Promise<string | undef
   const beside = posix.join(posix.dirname(path), named);
   if (await isExecutable(beside)) return beside;
   const found = await candidatesFor(named, user);
-  // The user's own comes before the system's, as in their shell.
-  return (found.find((one) => one.location === "your PATH") ?? found[0])?.path;
+  return found[0]?.path;
 };
 
 const readPathsFor = async (paths: readonly string[], user: User): Promise<readonly string[]> => {
@@ -133,7 +132,7 @@ export const findUserProgram = async (written: string, user: User): Promise<User
   const name = posix.basename(path);
   const interpreter = await findInterpreter(path, user);
   const isByName = SYSTEM_PATH.includes(posix.dirname(path));
-  const inShell = candidates.find((one) => one.location === "your PATH");
+  const inSystem = candidates.find((one) => one.location === "the system");
   return {
     name,
     path,
@@ -144,6 +143,6 @@ export const findUserProgram = async (written: string, user: User): Promise<User
       ...(await readPathsFor([path, ...(interpreter === undefined ? [] : [interpreter])], user)),
       ...(await downloadsOf(name, user)),
     ],
-    shellRuns: isByName && inShell !== undefined ? inShell.path : undefined,
+    inSystem: isByName ? undefined : inSystem?.path,
   };
 };

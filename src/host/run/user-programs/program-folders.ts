@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
+import { isInside } from "../../../base/paths.ts";
 import { SYSTEM_PATH } from "../../os/system-programs.ts";
 import { readOwnFileSoon } from "../../own-files/read-own-file.ts";
 
@@ -154,34 +155,47 @@ const foldersOf = async (manager: Manager, user: User): Promise<readonly Program
     .map((folder) => ({ folder, location: manager.name }));
 };
 
-/** Folders of the user's PATH, without the system's and without shims. */
-const foldersOnPath = (user: User): readonly ProgramFolder[] => {
-  const shims = MANAGERS.flatMap((one) =>
-    one.shims === undefined ? [] : [posix.join(baseOf(one, user), one.shims)],
+/** What package managers put in front of the PATH of what they start. */
+const OF_PACKAGES = /\/(?:node_modules\/\.bin|node-gyp-bin)$/;
+
+const systemFolder = (folder: string): ProgramFolder => ({ folder, location: "the system" });
+
+/** In the order of the user's PATH, with the versions that a shim would choose from in its place. */
+const foldersOnPath = async (user: User): Promise<readonly ProgramFolder[]> => {
+  const shims = new Map(
+    MANAGERS.flatMap((one) =>
+      one.shims === undefined ? [] : [[posix.join(baseOf(one, user), one.shims), one] as const],
+    ),
   );
-  return (user.env["PATH"] ?? "")
-    .split(":")
-    .filter((folder) => posix.isAbsolute(folder) && !SYSTEM_PATH.includes(folder) && !shims.includes(folder))
-    .map((folder) => ({ folder, location: "your PATH" }));
+  const found = await Promise.all(
+    (user.env["PATH"] ?? "").split(":").map(async (folder): Promise<readonly ProgramFolder[]> => {
+      if (!posix.isAbsolute(folder) || OF_PACKAGES.test(folder) || isInside(folder, user.workspace))
+        return [];
+      if (SYSTEM_PATH.includes(folder)) return [systemFolder(folder)];
+      const manager = shims.get(folder.replace(/\/+$/, ""));
+      return manager === undefined ? [{ folder, location: "your PATH" }] : foldersOf(manager, user);
+    }),
+  );
+  return found.flat();
 };
 
-/** Where programs are looked for, the first that has one wins: the system, the workspace, what the user's shell finds. */
+/** Where programs are looked for, the first that has one wins: what the user's shell finds, and what it does not. */
 export const programFolders = async (user: User): Promise<readonly ProgramFolder[]> => [
-  ...SYSTEM_PATH.map((folder) => ({ folder, location: "the system" })),
+  ...(await foldersOnPath(user)),
+  ...SYSTEM_PATH.map(systemFolder),
   ...WORKSPACE_FOLDERS.map((name) => ({
     folder: posix.join(user.workspace, name),
     location: "the workspace",
   })),
-  ...foldersOnPath(user),
   ...(await Promise.all(MANAGERS.map((manager) => foldersOf(manager, user)))).flat(),
   ...HOME_FOLDERS.map((name) => ({ folder: posix.join(user.home, name), location: `~/${name}` })),
 ];
 
 /** The same for a message: short, and also what is not installed. */
 export const SEARCHED: readonly string[] = [
+  "your PATH",
   "the system's folders",
   ...WORKSPACE_FOLDERS,
-  "your PATH",
   ...MANAGERS.map(({ name }) => name),
   ...HOME_FOLDERS.map((name) => `~/${name}`),
 ];
