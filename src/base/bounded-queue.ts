@@ -9,21 +9,6 @@ export interface QueueLimits {
   readonly maxWaiting: number;
 }
 
-/**
- * Bounds how much work runs at once and how much waits. Free slots go to the principals that wait in turn, and for each
- * of them first come first served. Where all work is of one kind of owner, the principal is left out.
- */
-export interface BoundedQueue {
-  /** Starts if that is possible at once; whoever has started calls `release` in the end. */
-  tryEnter(principal?: string): boolean;
-  /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
-  wait(signal?: AbortSignal, principal?: string): Promise<void>;
-  release(principal?: string): void;
-  /** Runs the work within the limits. */
-  run<T>(work: () => Promise<T>, signal?: AbortSignal, principal?: string): Promise<T>;
-  isIdle(): boolean;
-}
-
 interface Waiter {
   readonly enter: () => void;
 }
@@ -94,8 +79,14 @@ const createShares = (limits: () => QueueLimits) => {
   };
 };
 
+/**
+ * Bounds how much work runs at once and how much waits. Free slots go to the principals that wait in turn, and for each
+ * of them first come first served. Where all work is of one kind of owner, the principal is left out.
+ */
+export type BoundedQueue = ReturnType<typeof createBoundedQueue>;
+
 /** The limits are read each time, because the configuration can change. */
-export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany): BoundedQueue => {
+export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) => {
   const shares = createShares(limits);
 
   const wait = async (signal?: AbortSignal, principal = ""): Promise<void> => {
@@ -139,9 +130,12 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany):
   };
 
   return {
-    tryEnter: (principal = "") => shares.tryEnter(principal),
+    /** Starts if that is possible at once; whoever has started calls `release` in the end. */
+    tryEnter: (principal = ""): boolean => shares.tryEnter(principal),
+    /** Waits to start. Rejects with the signal's reason, and with `busy` if too many are already waiting. */
     wait,
-    release: (principal = "") => shares.release(principal),
+    release: (principal = ""): void => shares.release(principal),
+    /** Runs the work within the limits. */
     run,
     isIdle: shares.isIdle,
   };

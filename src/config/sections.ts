@@ -1,3 +1,4 @@
+import { isRecord } from "../base/is-record.ts";
 import type { Option, Section, ValuesOf } from "../base/option.ts";
 import { coreSections } from "../core/options.ts";
 import { envelopeSections } from "../envelope/options.ts";
@@ -121,9 +122,6 @@ export const SHOWN_TABLES: readonly Table[] = TABLES.map((table) => ({
   ...table,
   entries: table.entries.filter(({ option }) => !option.planned && !option.noEffect),
 })).filter(({ entries }) => entries.length > 0);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const valueAt = (config: Config, key: string): unknown =>
   key.split(".").reduce<unknown>((node, part) => (isRecord(node) ? node[part] : undefined), config);

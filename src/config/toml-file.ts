@@ -2,7 +2,7 @@ import { parse, TomlError } from "smol-toml";
 import { isRecord } from "../base/is-record.ts";
 import { checkValue, typeName } from "./check-value.ts";
 import type { Layer } from "./layer.ts";
-import { neverHadEffect } from "./removed-keys.ts";
+import { removalReason } from "./removed-keys.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
 import { unknownPath } from "./suggest.ts";
 import type { TomlPath } from "./toml-tree.ts";
@@ -88,7 +88,7 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
     else if (!name.includes(".") && KNOWN_TABLES.has(key)) {
       if (isTable(raw)) walk(findings, path, raw);
       else findings.complaints.push({ path, text: `${key}: expected a table, got ${typeName(raw)}` });
-    } else if (neverHadEffect(key)) {
+    } else if (removalReason(key) !== undefined) {
       findings.remarks.push({ path, text: unknownPath(isTable(raw) ? "table" : "key", key, showPath(path)) });
     } else {
       const text = isTable(raw)

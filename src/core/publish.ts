@@ -1,3 +1,4 @@
+import { isRecord } from "../base/is-record.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
 
 export interface PublishedTool {
@@ -21,9 +22,6 @@ const ANNOTATIONS: Readonly<Record<Effect, Readonly<Record<string, boolean>>>> =
 const NO_BOUNDS = 1_000_000_000;
 
 const isNull = (node: unknown): boolean => isRecord(node) && node["type"] === "null";
-
-const isRecord = (node: unknown): node is Record<string, unknown> =>
-  typeof node === "object" && node !== null;
 
 /** A model can omit the field instead of sending null, so null is not published; it is still accepted. */
 const withoutNull = (node: Record<string, unknown>): Record<string, unknown> => {

@@ -6,20 +6,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** A workspace made to be attacked, with something beside it that must not be reached. */
-export interface PracticeWorkspace {
-  readonly root: string;
-  readonly outside: string;
-  /** Stands for the user's own folders of llmc. */
-  readonly home: string;
-  connections(): number;
-  /** Puts the hostile program into the workspace, and what it needs to know. */
-  arm(script: string, server: number): void;
-  /** Names of the guarantees that no longer hold on the disk. */
-  broken(): readonly string[];
-  remove(): Promise<void>;
-}
-
 export const SECRET = "llmc-practice-secret";
 
 const put = (root: string, path: string, text: string): void => {
@@ -63,8 +49,11 @@ const listen = async () => {
   return { port, count: () => count, close: () => server.close() };
 };
 
+/** A workspace made to be attacked, with something beside it that must not be reached. */
+export type PracticeWorkspace = Awaited<ReturnType<typeof createPracticeWorkspace>>;
+
 /** Everything is in a temporary folder and is removed with it. */
-export const createPracticeWorkspace = async (): Promise<PracticeWorkspace> => {
+export const createPracticeWorkspace = async () => {
   const top = await realpath(await mkdtemp(join(tmpdir(), "llmc-practice-")));
   const [root, outside, home] = ["workspace", "outside", "home"].map((name) => join(top, name)) as [
     string,
@@ -85,14 +74,17 @@ export const createPracticeWorkspace = async (): Promise<PracticeWorkspace> => {
   return {
     root,
     outside,
+    /** Stands for the user's own folders of llmc. */
     home,
     connections: counter.count,
-    arm: (script, server) => {
+    /** Puts the hostile program into the workspace, and what it needs to know. */
+    arm: (script: string, server: number): void => {
       put(root, "hostile.cjs", script);
       const facts = { outside, home, port: counter.port, server, secret: SECRET };
       put(root, "facts.json", JSON.stringify(facts));
     },
-    broken: () => [
+    /** Names of the guarantees that no longer hold on the disk. */
+    broken: (): readonly string[] => [
       ...(existsSync(join(outside, "new.txt")) || differs(join(outside, "victim.txt"), "before")
         ? ["files outside stay as they are"]
         : []),
@@ -103,7 +95,7 @@ export const createPracticeWorkspace = async (): Promise<PracticeWorkspace> => {
       ...(differs(join(root, ".vscode/settings.json"), "{}\n") ? ["start-up files stay as they are"] : []),
       ...(existsSync(join(root, "planted/.git")) ? ["no repository is planted"] : []),
     ],
-    remove: async () => {
+    remove: async (): Promise<void> => {
       counter.close();
       await rm(top, { recursive: true, force: true });
     },

@@ -10,18 +10,6 @@ export interface TreeChanges {
   readonly isFlood: boolean;
 }
 
-/** Listens to directories. It never keeps the process alive. */
-export interface TreeWatch {
-  /** Listens to these directories, absolute, and no others. */
-  follow(directories: ReadonlySet<string>): void;
-  /** Returns the collected changes and clears them. */
-  take(): TreeChanges;
-  hasNews(): boolean;
-  /** False if some directories cannot be watched; the caller then has to poll. */
-  isComplete(): boolean;
-  close(): void;
-}
-
 export interface TreeWatchOptions {
   /** After the last of a series of changes, and at the latest after ten such pauses. */
   readonly onNews: () => void;
@@ -35,7 +23,10 @@ const FLOOD = 4000;
 
 const NOTHING: TreeChanges = { paths: new Set(), isFlood: false };
 
-export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOptions): TreeWatch => {
+/** Listens to directories. It never keeps the process alive. */
+export type TreeWatch = ReturnType<typeof createTreeWatch>;
+
+export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOptions) => {
   const watchers = new Map<string, FSWatcher>();
   // Changes that another machine makes on a shared disk raise no events here.
   const isBlind = hasDistantMounts();
@@ -97,7 +88,8 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
   };
 
   return {
-    follow: (directories) => {
+    /** Listens to these directories, absolute, and no others. */
+    follow: (directories: ReadonlySet<string>): void => {
       if (isClosed) return;
       isOver = directories.size > maxDirectories;
       hasRefused = false;
@@ -107,7 +99,8 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
         if (!watchers.has(directory)) listen(directory);
       }
     },
-    take: () => {
+    /** Returns the collected changes and clears them. */
+    take: (): TreeChanges => {
       if (events === 0 && !isFlood) return NOTHING;
       const taken = { paths, isFlood };
       paths = new Set();
@@ -115,9 +108,10 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
       events = 0;
       return taken;
     },
-    hasNews: () => events > 0 || isFlood,
-    isComplete: () => !isClosed && !isBlind && !hasRefused && !isOver && watchers.size > 0,
-    close: () => {
+    hasNews: (): boolean => events > 0 || isFlood,
+    /** False if some directories cannot be watched; the caller then has to poll. */
+    isComplete: (): boolean => !isClosed && !isBlind && !hasRefused && !isOver && watchers.size > 0,
+    close: (): void => {
       isClosed = true;
       clearTimeout(timer);
       for (const directory of [...watchers.keys()]) forget(directory);

@@ -22,16 +22,6 @@ export interface LineSlice {
   readonly endByte: number;
 }
 
-interface LineSlicer {
-  /**
-   * "skipping": the piece is not kept and its memory may be used again. "done": the slice is whole. "over": it is, and
-   * something comes after it.
-   */
-  push(utf8: Buffer): "skipping" | "taking" | "done" | "over";
-  /** `ended`: what was pushed last is the end of the file. */
-  finish(ended: boolean): LineSlice;
-}
-
 const NOTHING = Buffer.alloc(0);
 
 const lengthByLead = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
@@ -60,7 +50,7 @@ export const createLineSlicer = ({
   maxLines,
   maxBytes,
   isExact = false,
-}: SliceBounds): LineSlicer => {
+}: SliceBounds) => {
   let bytesToSkip = offsetBytes;
   let isSkipping = offsetBytes > 0;
   let linesBefore = 0;
@@ -100,7 +90,11 @@ export const createLineSlicer = ({
   };
 
   return {
-    push: (all) => {
+    /**
+     * "skipping": the piece is not kept and its memory may be used again. "done": the slice is whole. "over": it is, and
+     * something comes after it.
+     */
+    push: (all: Buffer): "skipping" | "taking" | "done" | "over" => {
       lastByte = all.at(-1) ?? lastByte;
       const utf8 = skipBytes(all);
       if (isSkipping) return "skipping";
@@ -119,7 +113,8 @@ export const createLineSlicer = ({
       return rest.length > 0 ? "over" : "done";
     },
 
-    finish: (ended) => {
+    /** `ended`: what was pushed last is the end of the file. */
+    finish: (ended: boolean): LineSlice => {
       const found = taken.length === 1 ? (taken[0] ?? NOTHING) : Buffer.concat(taken);
       const all = isExact
         ? found.subarray(0, nextCharacter(found, offsetBytes + maxBytes - startByte))

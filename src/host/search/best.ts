@@ -1,10 +1,3 @@
-export interface Best<T> {
-  /** False: it would be dropped, so there is no need to build it. */
-  admits(item: T): boolean;
-  add(item: T): void;
-  sorted(): readonly T[];
-}
-
 /**
  * Keeps the first items by an order, up to a total weight, whatever the order of insertion. Dropped items can never be
  * among the first. Holds three times the weight at most, where no item weighs more than that alone.
@@ -13,7 +6,7 @@ export const createBest = <T>(
   maxWeight: number,
   compare: (a: T, b: T) => number,
   weightOf: (item: T) => number,
-): Best<T> => {
+) => {
   let kept: T[] = [];
   let addedWeight = 0;
   let last: T | undefined;
@@ -33,14 +26,15 @@ export const createBest = <T>(
 
   const admits = (item: T): boolean => last === undefined || compare(item, last) < 0;
   return {
+    /** False: it would be dropped, so there is no need to build it. */
     admits,
-    add: (item) => {
+    add: (item: T): void => {
       if (!admits(item)) return;
       kept.push(item);
       addedWeight += weightOf(item);
       if (addedWeight >= maxWeight) trim();
     },
-    sorted: () => {
+    sorted: (): readonly T[] => {
       trim();
       return kept;
     },

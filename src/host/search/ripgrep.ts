@@ -17,15 +17,8 @@ const ENOENT = "2";
 /** Longer than any path with its message. */
 const MAX_CHARS = 16 * 1024;
 
-interface PathFailures {
-  /** Standard error as it comes. */
-  take(text: string): void;
-  /** Whether a path failed, for whatever reason: then nothing was wrong with the search as such. */
-  hasAny(): boolean;
-}
-
 /** Tells what ripgrep says about single paths from complaints about the search, which come without one. */
-const createPathFailures = (onUnread: (path: string) => void): PathFailures => {
+const createPathFailures = (onUnread: (path: string) => void) => {
   let rest = "";
   let message = "";
   let hasAny = false;
@@ -39,12 +32,14 @@ const createPathFailures = (onUnread: (path: string) => void): PathFailures => {
     message = "";
   };
   return {
-    take: (text) => {
+    /** Standard error as it comes. */
+    take: (text: string): void => {
       const lines = `${rest}${text}`.split("\n");
       rest = (lines.pop() ?? "").slice(-MAX_CHARS);
       for (const line of lines) takeLine(line);
     },
-    hasAny: () => hasAny,
+    /** Whether a path failed, for whatever reason: then nothing was wrong with the search as such. */
+    hasAny: (): boolean => hasAny,
   };
 };
 

@@ -38,17 +38,6 @@ export interface ChangeRecord {
   readonly made: readonly string[];
 }
 
-/**
- * What a killed process leaves behind is found here by `recoverWrites`. Notes of temporary files are not synced: they
- * outlive the process, and after a power cut the worst is a stray file with a telling name.
- */
-export interface WriteJournal {
-  /** Gives the function to call once the file has got its name or is gone. */
-  noteTemp(note: TempNote): () => void;
-  /** Gives the function that ends it: from then on the change is done for good. */
-  record(change: ChangeRecord): Promise<() => Promise<void>>;
-}
-
 export const LOG_SUFFIX = ".log";
 export const RECORD_SUFFIX = ".json";
 export const PART_SUFFIX = ".part";
@@ -161,7 +150,13 @@ const writeRecord = async (folder: OwnFolder, name: string, line: string): Promi
   await syncFolder(folder);
 };
 
-export const createWriteJournal = (openLocation: () => JournalLocation, owners: Owners): WriteJournal => {
+/**
+ * What a killed process leaves behind is found here by `recoverWrites`. Notes of temporary files are not synced: they
+ * outlive the process, and after a power cut the worst is a stray file with a telling name.
+ */
+export type WriteJournal = ReturnType<typeof createWriteJournal>;
+
+export const createWriteJournal = (openLocation: () => JournalLocation, owners: Owners) => {
   const owned: Owned = { owner: owners.self() };
   let location: JournalLocation | undefined;
   let log: Log | undefined;
@@ -195,7 +190,8 @@ export const createWriteJournal = (openLocation: () => JournalLocation, owners: 
   };
 
   return {
-    noteTemp: (note) => {
+    /** Gives the function to call once the file has got its name or is gone. */
+    noteTemp: (note: TempNote): (() => void) => {
       try {
         const { fd, name, head } = currentLog();
         if (underWay === 0 && fstatSync(fd).size > MAX_LOG_BYTES) ftruncateSync(fd, head);
@@ -212,7 +208,8 @@ export const createWriteJournal = (openLocation: () => JournalLocation, owners: 
       };
     },
 
-    record: async (change) => {
+    /** Gives the function that ends it: from then on the change is done for good. */
+    record: async (change: ChangeRecord): Promise<() => Promise<void>> => {
       const name = newName(RECORD_SUFFIX);
       try {
         const line = signLine(currentLocation(), name, JSON.stringify({ ...owned, ...change }));

@@ -3,20 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 
-/** One stream of a command's output: its beginning and end in memory, the whole in a file, all of it bounded. */
-export interface Spool {
-  readonly totalBytes: number;
-  /** The middle of the output was dropped, because there was more than is kept. */
-  readonly isCut: boolean;
-  write(chunk: Buffer): void;
-  head(): Buffer;
-  /** What came last and is not in the head; whole lines where there are any. */
-  tail(): Buffer;
-  /** All that was kept, line by line, without holding it; the end stands behind what is missing. */
-  lines(): Generator<string>;
-  close(): void;
-}
-
 export interface SpoolLimits {
   readonly headBytes: number;
   /** On disk; the rest is counted and dropped. */
@@ -88,7 +74,10 @@ const createHead = (maxBytes: number) => {
   };
 };
 
-export const createSpool = ({ headBytes, keptBytes }: SpoolLimits): Spool => {
+/** One stream of a command's output: its beginning and end in memory, the whole in a file, all of it bounded. */
+export type Spool = ReturnType<typeof createSpool>;
+
+export const createSpool = ({ headBytes, keptBytes }: SpoolLimits) => {
   const head = createHead(headBytes);
   const tail = createTail();
   let total = 0;
@@ -149,10 +138,11 @@ export const createSpool = ({ headBytes, keptBytes }: SpoolLimits): Spool => {
     get totalBytes() {
       return total;
     },
+    /** The middle of the output was dropped, because there was more than is kept. */
     get isCut() {
       return missing() > 0;
     },
-    write: (chunk) => {
+    write: (chunk: Buffer): void => {
       total += chunk.length;
       const taken = head.push(chunk);
       if (taken === chunk.length) return;
@@ -161,7 +151,9 @@ export const createSpool = ({ headBytes, keptBytes }: SpoolLimits): Spool => {
       keep(beyond);
     },
     head: head.bytes,
+    /** What came last and is not in the head; whole lines where there are any. */
     tail: tailBytes,
+    /** All that was kept, line by line, without holding it; the end stands behind what is missing. */
     *lines() {
       yield* keptLines();
       if (missing() === 0) return;
@@ -169,7 +161,7 @@ export const createSpool = ({ headBytes, keptBytes }: SpoolLimits): Spool => {
       yield `[${missing() - last.length} bytes were not kept; the end:]`;
       yield* last.toString("utf8").replace(/\n$/, "").split("\n");
     },
-    close: () => {
+    close: (): void => {
       if (fd !== undefined) closeSync(fd);
       fd = undefined;
       onDisk = 0;

@@ -15,35 +15,6 @@ import {
 } from "./open-database.ts";
 import { diskFailure, isBusy } from "./sqlite-failure.ts";
 
-/** A database in the workspace's `.llmc`, shared by every process that works on the workspace. */
-export interface Database {
-  /** False until something was stored; reading alone does not create the file. */
-  exists(): boolean;
-  /**
-   * Opens the database if necessary. If the value differs from the last one, the database was replaced by an empty one.
-   */
-  identity(): string;
-  /** Grows when another process has written. */
-  dataVersion(): number;
-  /** The open database; made on first use, and opened again where the file was replaced. */
-  db(): DatabaseSync;
-  /** A statement of the open database, prepared once. Do not keep it: the database may be opened again. */
-  sql(text: string): StatementSync;
-  /** Several reads that see one state. */
-  read<T>(work: () => T): T;
-  /**
-   * Runs the work as the only writer of all processes, all or nothing. Blocks the whole thread while it waits, so the
-   * work must be short; throws `busy` after `waitMs`. What the work throws comes through.
-   */
-  transact<T>(work: () => T, waitMs?: number): T;
-  /** The same, without blocking the thread while it waits. */
-  transactSoon<T>(work: () => T, signal?: AbortSignal): Promise<T>;
-  /** False where the disk cannot be written and the database lives in memory, for this process alone. */
-  isKept(): boolean;
-  /** Closes the file; the next use opens it again. */
-  close(): void;
-}
-
 const PATIENT_WAIT_MS = 10_000;
 
 interface Session {
@@ -164,21 +135,39 @@ const transactSoon = async <T>(
   }
 };
 
-export const createDatabase = (kind: DatabaseKind, options: DatabaseOptions): Database => {
+/** A database in the workspace's `.llmc`, shared by every process that works on the workspace. */
+export type Database = ReturnType<typeof createDatabase>;
+
+export const createDatabase = (kind: DatabaseKind, options: DatabaseOptions) => {
   const session: Session = { kind, options, statements: new Map(), open: undefined, openings: 0 };
   return {
-    exists: () => session.open !== undefined || identityNow(options, kind) !== undefined,
-    identity: () => {
+    /** False until something was stored; reading alone does not create the file. */
+    exists: (): boolean => session.open !== undefined || identityNow(options, kind) !== undefined,
+    /**
+     * Opens the database if necessary. If the value differs from the last one, the database was replaced by an empty one.
+     */
+    identity: (): string => {
       const { identity } = explained(session, () => current(session));
       return `${session.openings}/${identity}`;
     },
-    dataVersion: () => Number(sql(session, "PRAGMA data_version").get()?.["data_version"]),
-    db: () => explained(session, () => current(session).db),
-    sql: (text) => sql(session, text),
-    read: (work) => explained(session, () => inTransaction(session, "BEGIN", work)),
-    transact: (work, waitMs = kind.waitMs) => transact(session, work, waitMs),
-    transactSoon: (work, signal) => transactSoon(session, work, signal),
-    isKept: () => current(session).identity !== MEMORY,
-    close: () => close(session),
+    /** Grows when another process has written. */
+    dataVersion: (): number => Number(sql(session, "PRAGMA data_version").get()?.["data_version"]),
+    /** The open database; made on first use, and opened again where the file was replaced. */
+    db: (): DatabaseSync => explained(session, () => current(session).db),
+    /** A statement of the open database, prepared once. Do not keep it: the database may be opened again. */
+    sql: (text: string): StatementSync => sql(session, text),
+    /** Several reads that see one state. */
+    read: <T>(work: () => T): T => explained(session, () => inTransaction(session, "BEGIN", work)),
+    /**
+     * Runs the work as the only writer of all processes, all or nothing. Blocks the whole thread while it waits, so the
+     * work must be short; throws `busy` after `waitMs`. What the work throws comes through.
+     */
+    transact: <T>(work: () => T, waitMs = kind.waitMs): T => transact(session, work, waitMs),
+    /** The same, without blocking the thread while it waits. */
+    transactSoon: <T>(work: () => T, signal?: AbortSignal): Promise<T> => transactSoon(session, work, signal),
+    /** False where the disk cannot be written and the database lives in memory, for this process alone. */
+    isKept: (): boolean => current(session).identity !== MEMORY,
+    /** Closes the file; the next use opens it again. */
+    close: (): void => close(session),
   };
 };

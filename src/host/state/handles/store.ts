@@ -71,25 +71,6 @@ export interface WholeBlob {
   readonly isCut: boolean;
 }
 
-/** The database operations on handles. All of them run inside a transaction. */
-export interface HandleStore {
-  handle(principal: string, id: string): HandleRow | undefined;
-  handles(principal: string): readonly HandleRow[];
-  beginBlob(): number;
-  addChunks(blob: number, chunks: readonly Chunk[], bytes: number): void;
-  findBlob(sha256: Buffer): number | undefined;
-  finishBlob(blob: number, whole: WholeBlob): void;
-  /** The writer does not need the payload. */
-  abandonBlob(blob: number): void;
-  insert(handle: Omit<HandleRow, "bytes" | "lines" | "is_cut">): void;
-  findFile(principal: string, source: string, version: string): string | undefined;
-  extend(id: string, expires: number): void;
-  lines(blob: number, bounds: SliceBounds): LineSlice;
-  chunk(blob: number, n: number): Omit<Chunk, "newlines"> | undefined;
-  /** First line that starts in a chunk or later; undefined where there is no such chunk. */
-  startsBefore(blob: number, n: number): number | undefined;
-}
-
 const SELECT = `SELECT handles.*, blobs.bytes, blobs.lines, blobs.is_cut
   FROM handles LEFT JOIN blobs ON blobs.id = handles.blob WHERE handles.expires > ?`;
 
@@ -142,67 +123,81 @@ const readBlobLines = (
   return within(slicer.finish(true));
 };
 
-export const createHandleStore = (state: Database, owners: Owners, now: () => number): HandleStore => {
+/** The database operations on handles. All of them run inside a transaction. */
+export type HandleStore = ReturnType<typeof createHandleStore>;
+
+export const createHandleStore = (state: Database, owners: Owners, now: () => number) => {
   const { sql } = state;
   return {
-    handle: (principal, id) =>
+    handle: (principal: string, id: string): HandleRow | undefined =>
       sql(`${SELECT} AND handles.id = ? AND handles.principal = ?`).get(now(), id, principal) as
         | HandleRow
         | undefined,
-    handles: (principal) =>
+    handles: (principal: string): readonly HandleRow[] =>
       sql(`${SELECT} AND handles.principal = ? ORDER BY created DESC, handles.rowid DESC`).all(
         now(),
         principal,
       ) as unknown as HandleRow[],
 
-    beginBlob: () => {
+    beginBlob: (): number => {
       const { pid, birth } = owners.self();
       const insert = sql("INSERT INTO blobs (pid, birth, touched) VALUES (?, ?, ?)");
       return Number(insert.run(pid, birth, now()).lastInsertRowid);
     },
-    addChunks: (blob, chunks, bytes) => {
+    addChunks: (blob: number, chunks: readonly Chunk[], bytes: number): void => {
       const insert = sql("INSERT INTO chunks VALUES (?, ?, ?, ?, ?)");
       for (const chunk of chunks) {
         insert.run(blob, chunk.n, chunk.newlinesBefore, chunk.startsBefore, chunk.bytes);
       }
       sql("UPDATE blobs SET bytes = ?, touched = ? WHERE id = ?").run(bytes, now(), blob);
     },
-    findBlob: (sha256) => {
+    findBlob: (sha256: Buffer): number | undefined => {
       const found = sql("SELECT id FROM blobs WHERE sha256 = ?").get(sha256)?.["id"];
       return typeof found === "number" ? found : undefined;
     },
-    finishBlob: (blob, { sha256, bytes, lines, isCut }) => {
+    finishBlob: (blob: number, { sha256, bytes, lines, isCut }: WholeBlob): void => {
       const finish = sql("UPDATE blobs SET sha256 = ?, bytes = ?, lines = ?, is_cut = ? WHERE id = ?");
       finish.run(sha256, bytes, lines, isCut ? 1 : 0, blob);
     },
-    abandonBlob: (blob) => {
+    /** The writer does not need the payload. */
+    abandonBlob: (blob: number): void => {
       sql("UPDATE blobs SET touched = 0 WHERE id = ?").run(blob);
     },
 
-    insert: ({ id, principal, kind, source, created, expires, blob, file_version }) => {
+    insert: ({
+      id,
+      principal,
+      kind,
+      source,
+      created,
+      expires,
+      blob,
+      file_version,
+    }: Omit<HandleRow, "bytes" | "lines" | "is_cut">): void => {
       const insert = sql(
         `INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       );
       insert.run(id, principal, kind, source, created, expires, blob, file_version);
     },
-    findFile: (principal, source, version) => {
+    findFile: (principal: string, source: string, version: string): string | undefined => {
       const find = sql(
         "SELECT id FROM handles WHERE source = ? AND file_version = ? AND principal = ? AND kind = 'file_content' AND expires > ?",
       );
       const found = find.get(source, version, principal, now())?.["id"];
       return typeof found === "string" ? found : undefined;
     },
-    extend: (id, expires) => {
+    extend: (id: string, expires: number): void => {
       sql("UPDATE handles SET expires = max(expires, ?) WHERE id = ?").run(expires, id);
     },
 
-    lines: (blob, bounds) => readBlobLines(sql, blob, bounds),
-    startsBefore: (blob, n) => {
+    lines: (blob: number, bounds: SliceBounds): LineSlice => readBlobLines(sql, blob, bounds),
+    /** First line that starts in a chunk or later; undefined where there is no such chunk. */
+    startsBefore: (blob: number, n: number): number | undefined => {
       const found = sql("SELECT starts_before FROM chunks WHERE blob = ? AND n = ?").get(blob, n);
       return found === undefined ? undefined : Number(found["starts_before"]);
     },
-    chunk: (blob, n) => {
+    chunk: (blob: number, n: number): Omit<Chunk, "newlines"> | undefined => {
       const row = sql("SELECT * FROM chunks WHERE blob = ? AND n = ?").get(blob, n);
       if (row === undefined) return undefined;
       const { newlines_before, starts_before, bytes } = row;

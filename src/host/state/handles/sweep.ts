@@ -1,18 +1,6 @@
 import type { Owners } from "../../os/process-owner.ts";
 import type { Database } from "../database/database.ts";
 
-export interface Sweeper {
-  /**
-   * Inside a transaction: forgets handles that have expired and, where there are too many or they are too large, the
-   * oldest of the principal that has the most: so that nobody can evict the handles of others by filling the store.
-   */
-  evict(maxTotalBytes: number, keepId: string): void;
-  /** Frees payloads that no handle leads to, where there may be any, a little at a time so that others can write. */
-  sweep(): Promise<void>;
-  /** A payload was left behind. */
-  expectGarbage(): void;
-}
-
 const MAX_HANDLES = 10_000;
 const CHUNKS_AT_ONCE = 64;
 // Nobody takes this long between two pieces of one payload.
@@ -30,7 +18,9 @@ const REMOVE_BY_BYTES = `DELETE FROM handles WHERE id = (SELECT id FROM handles 
    GROUP BY principal ORDER BY sum(blobs.bytes) DESC, principal LIMIT 1)
   ORDER BY created, rowid LIMIT 1)`;
 
-export const createSweeper = (state: Database, owners: Owners, now: () => number): Sweeper => {
+export type Sweeper = ReturnType<typeof createSweeper>;
+
+export const createSweeper = (state: Database, owners: Owners, now: () => number) => {
   const { sql } = state;
   // At first there may be something that a process left when it was killed.
   let isExpected = true;
@@ -74,7 +64,11 @@ export const createSweeper = (state: Database, owners: Owners, now: () => number
   };
 
   return {
-    evict: (maxTotalBytes, keepId) => {
+    /**
+     * Inside a transaction: forgets handles that have expired and, where there are too many or they are too large, the
+     * oldest of the principal that has the most: so that nobody can evict the handles of others by filling the store.
+     */
+    evict: (maxTotalBytes: number, keepId: string): void => {
       let removed = Number(sql("DELETE FROM handles WHERE expires <= ?").run(now()).changes);
       const count = Number(sql("SELECT count(*) AS count FROM handles").get()?.["count"]);
       for (let excess = count - MAX_HANDLES; excess > 0; excess--)
@@ -82,11 +76,13 @@ export const createSweeper = (state: Database, owners: Owners, now: () => number
       while (totalBytes() > maxTotalBytes && sql(REMOVE_BY_BYTES).run(keepId).changes > 0) removed++;
       isExpected ||= removed > 0;
     },
-    expectGarbage: () => {
+    /** A payload was left behind. */
+    expectGarbage: (): void => {
       isExpected = true;
     },
 
-    sweep: async () => {
+    /** Frees payloads that no handle leads to, where there may be any, a little at a time so that others can write. */
+    sweep: async (): Promise<void> => {
       if (!isExpected) return;
       isExpected = false;
       try {

@@ -39,22 +39,13 @@ export interface Claim {
   readonly leaseMs: number;
 }
 
-/** The database operations on locks. */
-export interface LockTable {
-  /** The fence of the claim, or, if nothing could be acquired, the lease that conflicts with it. */
-  take(claim: Claim): { readonly fence: number } | { readonly blocker: LeaseRow };
-  renew(claim: Claim): void;
-  /** Runs the step while nobody can take the keys over, unless somebody has: then undefined. */
-  commit<T>(claim: Claim, step: () => T): { readonly value: T } | undefined;
-  /** Gives back what is still held; the keys that another process waits for. */
-  release(claim: Claim): readonly string[];
-  rows(): readonly LeaseRow[];
-}
-
 // Longest lease that the configuration allows: whatever a row says, nobody is locked out longer by a clock that jumped.
 const MAX_LEASE_MS = 600_000;
 
-export const createLockTable = (state: Database, owners: Owners, now: () => number): LockTable => {
+/** The database operations on locks. */
+export type LockTable = ReturnType<typeof createLockTable>;
+
+export const createLockTable = (state: Database, owners: Owners, now: () => number) => {
   const { sql } = state;
 
   const stands = (row: LeaseRow, timeMs: number): boolean => {
@@ -67,8 +58,11 @@ export const createLockTable = (state: Database, owners: Owners, now: () => numb
   };
 
   return {
-    // Waits in the caller, who can do so without blocking the process.
-    take: ({ keys, holder, leaseMs }) =>
+    /**
+     * The fence of the claim, or, if nothing could be acquired, the lease that conflicts with it. The caller waits, who can
+     * do so without blocking the process.
+     */
+    take: ({ keys, holder, leaseMs }: Claim): { readonly fence: number } | { readonly blocker: LeaseRow } =>
       state.transact(() => {
         const timeMs = now();
         for (const key of keys) {
@@ -82,26 +76,29 @@ export const createLockTable = (state: Database, owners: Owners, now: () => numb
         return { fence };
       }, 0),
 
-    renew: ({ keys, holder, leaseMs }) =>
+    renew: ({ keys, holder, leaseMs }: Claim): void =>
       state.transact(() => {
         for (const key of keys) {
           sql("UPDATE leases SET expires = ? WHERE key = ? AND holder = ?").run(now() + leaseMs, key, holder);
         }
       }, 0),
 
-    commit: ({ keys, holder }, step) =>
+    /** Runs the step while nobody can take the keys over, unless somebody has: then undefined. */
+    commit: <T>({ keys, holder }: Claim, step: () => T): { readonly value: T } | undefined =>
       state.transact(() => {
         // Each acquisition has its own holder id, so a row with this id has not been taken over.
         const held = sql("SELECT 1 FROM leases WHERE key = ? AND holder = ?");
         return keys.every((key) => held.get(key, holder) !== undefined) ? { value: step() } : undefined;
       }),
 
-    release: ({ keys, holder }) =>
+    /** Gives back what is still held; the keys that another process waits for. */
+    release: ({ keys, holder }: Claim): readonly string[] =>
       state.transact(() => {
         const remove = sql("DELETE FROM leases WHERE key = ? AND holder = ? RETURNING is_wanted");
         return keys.filter((key) => remove.get(key, holder)?.["is_wanted"] === 1);
       }),
 
-    rows: () => state.read(() => sql("SELECT * FROM leases ORDER BY key").all() as unknown as LeaseRow[]),
+    rows: (): readonly LeaseRow[] =>
+      state.read(() => sql("SELECT * FROM leases ORDER BY key").all() as unknown as LeaseRow[]),
   };
 };
