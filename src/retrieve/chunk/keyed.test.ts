@@ -17,3 +17,26 @@ test("TOML and INI are cut at their tables", () => {
   expect(outline(text, "toml")).toEqual(["1-5 package", "7-9 bin"]);
   expect(outline("[a]\nx=1\ny=2\nz=3\n[b]\nx=1\ny=2\nz=3\n", "ini")).toEqual(["1-4 a", "5-8 b"]);
 });
+
+test("names have no blanks around them", () => {
+  expect(outline("[[ a.b ]]\nx=1\ny=2\nz=3\n  [ c ]  # about\nx=1\ny=2\nz=3\n", "toml")).toEqual([
+    "1-4 a.b",
+    "5-8 c",
+  ]);
+  const names = ["ab c  : 1\n", "x :\n  - 1\n", "'q' : 1\n"].map((text) => outline(text, "yaml").join());
+  expect(names).toEqual(["1-1 ab c", "1-2 x", "1-1 q"]);
+});
+
+test.each([
+  ["toml", `[${" ".repeat(385)}`],
+  ["toml", `[[${" a".repeat(190)}`],
+  ["ini", `[${" ".repeat(385)}`],
+  ["yaml", `ab${" ".repeat(385)}`],
+  ["yaml", `"${" ".repeat(190)}"${" ".repeat(190)}`],
+])("FAIL-F5 rows of %s that are almost keys take no longer than others", (language, row) => {
+  const text = `${row}\n`.repeat(1000);
+  const startedAt = process.cpuUsage();
+  cutKeyed(text, language);
+  // Microseconds; the cube of these rows is twenty seconds.
+  expect(process.cpuUsage(startedAt).user).toBeLessThan(1_000_000);
+});

@@ -5,11 +5,14 @@ import type { OutlineEntry } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-/** A key or table at the start of a top-level row. */
+/**
+ * A key or table at the start of a top-level row, with the blanks around it. No two repetitions that stand side by side
+ * match the same character: rows of nothing but blanks would take the cube of their length.
+ */
 const KEYS: Readonly<Record<string, RegExp>> = {
-  yaml: /^(?:"([^"]+)"|'([^']+)'|([\w$./@-][^\s:#][^:#]*|[\w$./@-]))\s*:(?:\s|$)/,
-  toml: /^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}/,
-  ini: /^\s*\[\s*([^\]]+?)\s*\]/,
+  yaml: /^(?:(?:"([^"]+)"|'([^']+)')\s*|([\w$./@-][^\s:#][^:#]*|[\w$./@-]\s*)):(?:\s|$)/,
+  toml: /^\s*\[{1,2}([^\]]+)\]/,
+  ini: /^\s*\[([^\]]+)\]/,
 };
 const COMMENT = /^\s*[#;]/;
 

@@ -109,4 +109,14 @@ describe("FAIL-J6: edits are bounded before memory is taken", () => {
     );
     expect(performance.now() - started).toBeLessThan(10_000);
   });
+
+  test("a long text that almost occurs everywhere takes no longer than another", () => {
+    const half = "a".repeat(100_000);
+    const startedAt = process.cpuUsage();
+    expect(() => applyEdits("a".repeat(480_000), [edit(`${half}b${half}`, "")])).toThrow(
+      expect.objectContaining({ code: "text_not_found" }),
+    );
+    // Microseconds; V8's own search takes seconds.
+    expect(process.cpuUsage(startedAt).user).toBeLessThan(1_500_000);
+  });
 });

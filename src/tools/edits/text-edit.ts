@@ -1,5 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { ellipsize } from "../../base/text.ts";
+import { createTextSearch } from "../../base/text-search.ts";
 
 export interface TextEdit {
   readonly oldText: string;
@@ -15,7 +16,7 @@ const MAX_SHOWN_LINES = 6;
 /** Edits in a call; more are better written as a whole file. */
 const MAX_EDITS = 1000;
 /** Characters that all edits of a call may go through together: a second or two. */
-const MAX_WORK_CHARS = 1024 ** 3;
+const MAX_WORK_CHARS = 256 * 1024 ** 2;
 /** Replacements in a call: a second or two as well. */
 const MAX_REPLACEMENTS = 10_000_000;
 /** Of a text, its beginning, in which the most similar text is looked for. */
@@ -29,7 +30,8 @@ const lineAt = (text: string, position: number): number => {
 
 /** A large text may have tens of millions: they are not held. */
 const positionsOf = function* (text: string, wanted: string): Generator<number> {
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) yield at;
+  const find = createTextSearch(wanted);
+  for (let at = find(text); at >= 0; at = find(text, at + wanted.length)) yield at;
 };
 
 const pairsOf = (line: string): Map<string, number> => {
@@ -112,7 +114,7 @@ const toCrlf = (text: string): string => text.replace(/\r?\n/g, "\r\n");
 
 /** Models write `\n`; in a file with `\r\n` the edit uses that as well. */
 const fitLineEndings = (text: string, edit: TextEdit): TextEdit => {
-  if (!text.includes("\r\n") || text.includes(edit.oldText)) return edit;
+  if (!text.includes("\r\n") || createTextSearch(edit.oldText)(text) >= 0) return edit;
   return { ...edit, oldText: toCrlf(edit.oldText), newText: toCrlf(edit.newText) };
 };
 
