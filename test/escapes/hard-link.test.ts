@@ -1,4 +1,5 @@
-import { linkSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { openTestApp } from "../app.ts";
@@ -38,3 +39,67 @@ test.each(settings)("FAIL-J5 commands do not show a secret under a second name i
   await see();
   expect(await commands.use("run_cmd", "grep -r secret .")).toContain("no secret");
 });
+
+const sandboxed = settings.filter(({ tier }) => tier !== "plain");
+
+test.each(sandboxed)(
+  "FAIL-J1 FAIL-J3 what is obeyed is not written through a second name in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({ ".envrc": "one\n", "llmc.toml": "", "share/x": "" });
+    const at = (path: string): string => join(workspace.root, path);
+    execFileSync("git", ["init", "-q", workspace.root]);
+    const linked = [".envrc", "llmc.toml", ".git/config", ".git/HEAD"];
+    for (const [index, path] of linked.entries()) linkSync(at(path), at(`share/${index}`));
+    const before = linked.map((path) => readFileSync(at(path), "utf8"));
+    await using commands = commandTools(setting, workspace.root, {
+      allowlist: ["python3"],
+      powers: [],
+      denylist: [],
+      startup: ["**/.envrc"],
+    });
+    const program = "[open('share/%d' % n, 'a').write('evil') for n in (NAMES)]";
+    for (const index of linked.keys())
+      await commands.use("run_cmd", `python3 -c "${program.replace("NAMES", `${index},`)}"`).catch(() => "");
+    expect(linked.map((path) => readFileSync(at(path), "utf8"))).toEqual(before);
+  },
+);
+
+const MAKE = `
+import os
+for folder, _, names in os.walk("template/.git"):
+    copy = folder.replace("template", "sub", 1)
+    os.mkdir(copy)
+    for name in names: open(copy + "/" + name, "wb").write(open(folder + "/" + name, "rb").read())
+os.link("sub/.git/config", "sub/x0")
+`;
+
+test.each(settings)(
+  "FAIL-J3 a new repository with a second name for its settings is none in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({ ".envrc": "kept\n", "make.py": MAKE });
+    const at = (path: string): string => join(workspace.root, path);
+    const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: workspace.root });
+    git("init", "-q", "template");
+    git("init", "-q");
+    git("add", ".envrc");
+    rmSync(at(".envrc"));
+    mkdirSync(at("sub"));
+    await using commands = commandTools(setting, workspace.root, {
+      allowlist: ["python3"],
+      powers: [],
+      denylist: [],
+      startup: ["**/.envrc"],
+    });
+    await commands.use("run_cmd", "python3 make.py");
+    // The oldest Landlock lets no file have names in two folders.
+    expect(existsSync(at("sub/x0")) && existsSync(at("sub/.git/HEAD"))).toBe(false);
+    // Just as git keeps it, and with a second name.
+    await commands
+      .use(
+        "run_cmd",
+        `python3 -c "import os; open('sub/e', 'w').write('kept\\n'); os.link('sub/e', '.envrc')"`,
+      )
+      .catch(() => "");
+    expect(existsSync(at(".envrc"))).toBe(false);
+  },
+);

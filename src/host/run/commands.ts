@@ -144,32 +144,28 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const prepared = await profileOf(judged, rest, located.realPath, tier);
-        const { profile, end, secrets, gitSettings, repository, toolChains } = prepared;
+        const { profile, secrets, gitSettings, repository, toolChains } = prepared;
         const { quarantineNew, wasMadeByOthers, ownRepository } = prepared;
-        try {
-          if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
-          const ceilings = roots.map((root) => posix.dirname(root));
-          const argv =
-            tier === "plain"
-              ? withoutNames(name, prepared.argv, [...secrets, ...profile.hidden])
-              : prepared.argv;
-          const toolChainEnv = toolChainEnvironment(startPath, toolChains);
-          const request = {
-            argv,
-            calledAs: findCalledAs(requestedArgv[0], startPath, toolChainEnv["PATH"] ?? "", roots),
-            cwd: located.realPath,
-            timeoutMs,
-            env: { ...env, ...sessionEnv(session) },
-            toolChainEnv,
-            git:
-              judged.git === undefined
-                ? undefined
-                : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
-          };
-          return await work({ request, profile, quarantineNew, wasMadeByOthers, ownRepository });
-        } finally {
-          end();
-        }
+        if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
+        const ceilings = roots.map((root) => posix.dirname(root));
+        const argv =
+          tier === "plain"
+            ? withoutNames(name, prepared.argv, [...secrets, ...profile.hidden])
+            : prepared.argv;
+        const toolChainEnv = toolChainEnvironment(startPath, toolChains);
+        const request = {
+          argv,
+          calledAs: findCalledAs(requestedArgv[0], startPath, toolChainEnv["PATH"] ?? "", roots),
+          cwd: located.realPath,
+          timeoutMs,
+          env: { ...env, ...sessionEnv(session) },
+          toolChainEnv,
+          git:
+            judged.git === undefined
+              ? undefined
+              : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
+        };
+        return work({ request, profile, quarantineNew, wasMadeByOthers, ownRepository });
       });
     },
   };

@@ -31,8 +31,13 @@ export const exitStatus = ({
 export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
-  /** Renames new files that would be obeyed; left out where the command can write nothing. */
-  readonly quarantineNew?: ((phase: RunPhase) => Promise<readonly Quarantined[]>) | undefined;
+  /**
+   * Renames new files that would be obeyed; left out where the command can write nothing. What lay under a mount that was
+   * lost is as good as new.
+   */
+  readonly quarantineNew?:
+    | ((phase: RunPhase, lostMounts: readonly string[]) => Promise<readonly Quarantined[]>)
+    | undefined;
   /** Whether llmc or its user made what is at a path now, rather than the command. */
   readonly wasMadeByOthers?: ((path: string) => boolean) | undefined;
   /** The git directory that it may write, which is held while it runs. */

@@ -5,8 +5,7 @@ import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import type { JudgedCommand } from "./contract.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { Quarantined } from "./scan/protected-names.ts";
-import { type MissingNames, watchProtected } from "./scan/protected-names.ts";
+import { type Quarantined, watchProtected } from "./scan/protected-names.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
@@ -26,8 +25,6 @@ export interface RunResources {
   groups: CommandGroups | undefined;
   /** Control groups that are being removed. */
   readonly removals: Set<Promise<void>>;
-  /** Protected names that were missing when a command started that is still running. */
-  readonly missing: MissingNames;
 }
 
 /** A prepared run with all its resources. Close it when all of its processes have ended. */
@@ -56,17 +53,11 @@ export interface RunBounds {
   readonly group: CommandGroup | undefined;
   /** Where there is no group. */
   readonly watch: ((tree: ProcessTree) => UsageWatch) | undefined;
-  /** Whether its caller waits for the end of the commands; otherwise they may run for hours. */
-  readonly isAwaited: boolean;
   close(): void;
 }
 
 /** Entering a group takes the kernel some 6 ms, so programs that only read are bounded by limits and watched instead. */
-export const openBounds = (
-  resources: RunResources,
-  commands: readonly JudgedCommand[],
-  isAwaited: boolean,
-): RunBounds => {
+export const openBounds = (resources: RunResources, commands: readonly JudgedCommand[]): RunBounds => {
   const profiles = commands.map(({ profile }) => profile);
   const limits = profiles.find((profile) => profile.limits !== undefined)?.limits;
   resources.groups ??= createCommandGroups();
@@ -77,7 +68,6 @@ export const openBounds = (
       : undefined;
   return {
     group,
-    isAwaited,
     watch: limits === undefined || group !== undefined ? undefined : createUsageWatcher(limits),
     close: () => {
       if (group === undefined) return;
@@ -133,11 +123,13 @@ export const prepareRun = async (
   const [files, prefix, guarded] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
-    watchProtected(profile, resources.missing, bounds.isAwaited, wasMadeByOthers),
+    watchProtected(profile, wasMadeByOthers),
   ]);
+  let mounts: Launch["mounts"];
   return {
     launch: () => {
       const bare = launchIn(tier, request, profile, files, resources.maxLandlockAbi);
+      mounts = bare.mounts;
       // The launchers of the other tiers handle this themselves.
       const [wrapper, ...first] = tier === "plain" ? prefix : [];
       const launch =
@@ -145,9 +137,11 @@ export const prepareRun = async (
       return group === undefined ? launch : { ...launch, ...enterGroup(group, launch) };
     },
     quarantine: async (phase) => {
+      const lost = mounts?.lost() ?? [];
+      if (phase === "running") return (await quarantineNew?.(phase, lost)) ?? [];
       // Both are done even if one of them fails, and one after the other: they may find the same name.
-      const [made] = await Promise.allSettled([guarded.quarantine()]);
-      const [found] = await Promise.allSettled([quarantineNew?.(phase) ?? []]);
+      const [made] = await Promise.allSettled([guarded.quarantine(lost)]);
+      const [found] = await Promise.allSettled([quarantineNew?.(phase, lost) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
       return [...made.value, ...found.value];
@@ -155,6 +149,7 @@ export const prepareRun = async (
     watch,
     reachedLimit: () => group?.hit(),
     close: async () => {
+      mounts?.close();
       if (needsFolders) await store.close(files);
     },
   };

@@ -20,8 +20,8 @@ import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { heldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { newSince, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
-import { obeyedNamesOf } from "./scan/obeyed-names.ts";
+import { quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
+import { obeyedFiles, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import { createReachCheck } from "./tiers/beyond-reach.ts";
@@ -67,8 +67,6 @@ type Git = NonNullable<Allowed["git"]>;
 
 interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "wasMadeByOthers" | "ownRepository"> {
   readonly profile: SandboxProfile;
-  /** Call it when the command has ended, or was started to run on by itself. */
-  readonly end: () => void;
   readonly secrets: readonly string[];
   /** The arguments of the program, without what git could not change. */
   readonly argv: readonly [string, ...string[]];
@@ -188,9 +186,8 @@ export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const scan = createWorkspaceScan(source);
   const otherNames = createOtherNames();
+  const otherObeyedNames = createOtherNames();
   const findTracked = createTrackedFinder();
-  /** What was there before each command that is running. */
-  const running = new Set<ReturnType<typeof newSince>>();
 
   const scanRoots = async (roots: readonly string[]): Promise<Scanned> => {
     const scanned = await scan.current();
@@ -219,12 +216,16 @@ export const createProfiler = (options: ProfilerOptions) => {
         ? NOT_GIT
         : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
     const obeyedNames = writes ? obeyedNamesOf(found) : [];
+    // Git may check out start-up files.
+    const guarded = git === undefined ? found : found.filter(({ kind }) => kind !== "startup");
+    const obeyed = writes ? obeyedFiles(guarded, obeyedNames, reach.reachRules.obeyedPaths.config) : [];
+    const otherObeyed = await otherObeyedNames(obeyed, roots);
     const opened = openReadPaths(readPaths, reach);
     const profile = buildProfile(
       { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock", readPaths: opened },
       reach,
       found,
-      obeyedNames,
+      [...obeyedNames, ...otherObeyed.map((path) => ({ kind: "config", name: path, real: path }) as const)],
     );
     const own = located?.repository;
     const [program, ...judgedArgs] = judgedArgv;
@@ -242,25 +243,20 @@ export const createProfiler = (options: ProfilerOptions) => {
       repository,
       toolChains: opened.folders,
     };
-    if (!writes) return { ...prepared, end: () => {} };
-    // What a command that runs beside this one has made is not there to stay.
-    const before = found.filter((finding) => ![...running].some((isNew) => isNew(finding)));
-    const isNew = newSince(before);
-    running.add(isNew);
+    if (!writes) return prepared;
     const isBeyondReach = createReachCheck(tier, profile);
     const findMounts = () => ({
       readOnly: tier === "bubblewrap" ? profile.protectedInside.filter(exists) : [],
       writable: profile.writableAgain ?? [],
     });
     const ownRun = own && createOwnRun(own, findMounts, (path) => quarantineInRoots(path, roots));
-    const quarantineNew: JudgedCommand["quarantineNew"] = (phase) =>
+    const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>
       runEach([
-        async () => (phase === "running" ? [] : ((await ownRun?.undo()) ?? [])),
+        async () => (phase === "running" ? [] : ((await ownRun?.undo(lostMounts)) ?? [])),
         () =>
           quarantineNewFindings({
             scan,
-            before,
-            isNew,
+            before: found.filter(({ path }) => !insideRoots(path, lostMounts)),
             obeyedNames,
             roots,
             own: privateDirs,
@@ -270,8 +266,7 @@ export const createProfiler = (options: ProfilerOptions) => {
             isBeyondReach,
           }),
       ]);
-    const end = () => void running.delete(isNew);
     const wasMadeByOthers = (path: string) => source.ownWrites?.has(path) === true || isBeyondReach(path);
-    return { ...prepared, end, quarantineNew, wasMadeByOthers, ownRepository: ownRun?.own };
+    return { ...prepared, quarantineNew, wasMadeByOthers, ownRepository: ownRun?.own };
   };
 };

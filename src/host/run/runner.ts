@@ -80,7 +80,7 @@ const startIn = async (
   /** Of a command that is waited for: what it shares with those that run beside it. */
   shared?: RunBounds,
 ): Promise<StartedCommand> => {
-  const bounds = shared ?? openBounds(state, [command], false);
+  const bounds = shared ?? openBounds(state, [command]);
   const closeBounds = (): void => {
     if (shared === undefined) bounds.close();
   };
@@ -107,7 +107,7 @@ const startIn = async (
       check: (errors) =>
         checkStarted(tier, command.profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
       limit: () => watch?.hit() ?? run.reachedLimit(),
-      quarantineNew: async () => (await command.quarantineNew?.("running")) ?? [],
+      quarantineNew: () => run.quarantine("running"),
       finish: async (phase = "long run ended") => {
         try {
           return await run.quarantine(phase);
@@ -160,7 +160,7 @@ const runAllIn = async (
   commands: readonly JudgedCommand[],
   signal: AbortSignal | undefined,
 ): Promise<readonly CommandOutcome[]> => {
-  const bounds = openBounds(state, commands, true);
+  const bounds = openBounds(state, commands);
   const failed = new AbortController();
   const ended = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
   let first: { readonly thrown: unknown } | undefined;
@@ -246,7 +246,6 @@ export const createCommandRunner = (
     store: undefined,
     groups: options.groups,
     removals: new Set(),
-    missing: new Map(),
     best: undefined,
     retryAt: Number.POSITIVE_INFINITY,
     awaited: new Set(),

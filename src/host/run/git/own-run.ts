@@ -22,7 +22,10 @@ export const createOwnRun = <T>(
   /** What will be mounted. Nothing can be mounted on what is not there. */
   findMounts: () => Mounts,
   quarantine: (path: string) => Promise<T | undefined>,
-): { readonly own: OwnRepository; readonly undo: () => Promise<readonly T[]> } => {
+): {
+  readonly own: OwnRepository;
+  readonly undo: (lostMounts: readonly string[]) => Promise<readonly T[]>;
+} => {
   let before: OwnState | undefined;
   let mounts: Mounts = { readOnly: [], writable: [] };
   return {
@@ -33,14 +36,14 @@ export const createOwnRun = <T>(
         mounts = findMounts();
       },
     },
-    undo: async () =>
+    undo: async (lostMounts) =>
       before === undefined
         ? []
         : undoOwnChanges({
             repository,
             before,
             // Mounts held these, so that only the user can have changed them.
-            isBeyondReach: (path) => isReadOnly(path, mounts),
+            isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, lostMounts),
             quarantine,
           }),
   };

@@ -145,7 +145,8 @@ const PLAIN_INFO: ReadonlySet<string> = new Set(
 
 const isPlainEntry = (dir: string, entry: Dirent): boolean => {
   const path = posix.join(dir, entry.name);
-  if (entry.isFile()) return PLAIN_FILES.test(entry.name);
+  // Through a second name it would be written later.
+  if (entry.isFile()) return PLAIN_FILES.test(entry.name) && lstatSync(path).nlink === 1;
   if (!entry.isDirectory() || !PLAIN_FOLDERS.has(entry.name)) return false;
   if (entry.name === "hooks") return readdirSync(path).every((name) => name.endsWith(".sample"));
   if (entry.name === "branches") return readdirSync(path).length === 0;

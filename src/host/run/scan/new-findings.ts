@@ -63,12 +63,10 @@ const isAddedWorkTree = ({ path }: Finding, { before, isGit }: NewFindingsOption
 /** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
 export type RunPhase = "running" | "short run ended" | "long run ended";
 
-type IsNew = (finding: Finding) => boolean;
-
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
+  /** What was there when the command started, and out of its reach since then. */
   readonly before: readonly Finding[];
-  readonly isNew: IsNew;
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
@@ -85,17 +83,17 @@ interface NewFindingsOptions {
   readonly isBeyondReach: (path: string) => boolean;
 }
 
-/**
- * Known is the very file that was there, not its path: a command of another server may have made it, and it was renamed
- * when that command ended. From then on the path is as good as new.
- */
-export const newSince = (before: readonly Finding[]): IsNew => {
-  const unmoved = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
-  const moved = ({ kind, identity }: Finding): string => `${kind} ${identity}`;
-  const known = new Set(before.map(unmoved));
-  // A link that was moved leads elsewhere, and no mount kept it in its place.
-  const mayMove = new Set(before.filter(({ isLink, hasOtherNames }) => !isLink && !hasOtherNames).map(moved));
-  return (finding) => !known.has(unmoved(finding)) && !mayMove.has(moved(finding));
+/** Known is the very file that was there, in its place: what was moved meanwhile may have been changed in between. */
+const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) => {
+  const keyOf = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
+  const known = new Set(before.map(keyOf));
+  return (finding) => !known.has(keyOf(finding));
+};
+
+/** Through another name, a file is written without a trace at this one. */
+const isFileOfOneName = (path: string): boolean => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && stats.nlink === 1;
 };
 
 /**
@@ -111,7 +109,7 @@ const wasWrittenByOthers = (
   if (leaves === undefined) return false;
   const files = leaves.filter((leaf) => ownWrites?.has(leaf) !== true);
   if (files.length === 0) return true;
-  if (!files.every((file) => lstatSync(file, { throwIfNoEntry: false })?.isFile() === true)) return false;
+  if (!files.every(isFileOfOneName)) return false;
   // The command could not write to these; a repository that it made itself says whatever it likes.
   const repositories = before.filter(({ kind, isLink }) => kind === "git" && !isLink);
   const known = new Set(repositories.flatMap((one) => gitDirOf(one.path) ?? []));
@@ -166,7 +164,8 @@ const quarantineFinding = async (
 
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
 const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
-  const { scan, roots, phase, isNew } = options;
+  const { scan, roots, phase, before } = options;
+  const isNew = newSince(before);
   const moved: Quarantined[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
@@ -210,8 +209,9 @@ const quarantineRedirected = async ({
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
 const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (options.phase !== "long run ended" || options.isGit) return [];
+  const isNew = newSince(options.before);
   return (await options.scan.current())
-    .filter((finding) => finding.kind === "startup" && options.isNew(finding))
+    .filter((finding) => finding.kind === "startup" && isNew(finding))
     .filter(({ path }) => !wasWrittenByOthers(path, options))
     .map(({ path }) => ({ path: path.toWellFormed(), movedTo: "still there: a new start-up file" }));
 };

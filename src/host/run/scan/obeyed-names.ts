@@ -1,5 +1,6 @@
 import { insideRoots } from "../../../policy/paths.ts";
 import { type ObeyedElsewhere, obeyedElsewhere, resolveTarget } from "../../git/obeyed-elsewhere.ts";
+import { filesOfManyNames } from "./other-names.ts";
 import type { Finding } from "./workspace-scan.ts";
 
 /** A name that is obeyed, and the target that it resolves to, which must not be changed. */
@@ -19,3 +20,17 @@ export const findRedirected = (names: readonly ObeyedName[], roots: readonly str
   names
     .filter(({ name, real }) => name !== real && insideRoots(name, roots) && resolveTarget(name) !== real)
     .map(({ name }) => name);
+
+/** Files that are obeyed and have several names: through another one they could be written. */
+export const obeyedFiles = (
+  found: readonly Finding[],
+  obeyedNames: readonly ObeyedName[],
+  configFiles: readonly string[],
+): readonly string[] => {
+  const guarded = found.filter(({ kind, isLink }) => (kind === "git" || kind === "startup") && !isLink);
+  return filesOfManyNames([
+    ...guarded.map(({ path }) => path),
+    ...obeyedNames.map(({ real }) => real),
+    ...configFiles,
+  ]);
+};

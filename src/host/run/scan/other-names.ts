@@ -1,9 +1,9 @@
-import { lstatSync, type Stats } from "node:fs";
+import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { posix } from "node:path";
 import { systemPath } from "../../reach/byte-path.ts";
 
-/** Maximum number of entries that are searched for other names of a secret. */
+/** Maximum number of entries that are searched for other names of a file. */
 const MAX_ENTRIES = 100_000;
 
 const statsOf = (path: string): Stats | undefined => {
@@ -15,6 +15,35 @@ const statsOf = (path: string): Stats | undefined => {
 };
 
 const keyOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
+
+/** More files than anybody obeys. */
+const MAX_OBEYED = 10_000;
+
+/** Beside a HEAD these hold what git stores and never obeys; clones on the same disk share it by hard links. */
+const GIT_DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
+
+const listNames = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(systemPath(folder));
+  } catch {
+    return [];
+  }
+};
+
+/** The files at and below these paths that have several names. */
+export const filesOfManyNames = (tops: readonly string[]): readonly string[] => {
+  const linked: string[] = [];
+  const paths = [...tops];
+  for (const path of paths) {
+    const stats = statsOf(path);
+    if (stats?.isFile() === true && stats.nlink > 1) linked.push(path);
+    if (stats?.isDirectory() !== true || paths.length > MAX_OBEYED) continue;
+    const names = listNames(path);
+    const isGit = names.includes("HEAD");
+    for (const name of names) if (!isGit || !GIT_DATA.has(name)) paths.push(posix.join(path, name));
+  }
+  return linked;
+};
 
 /** Every file in the roots that is one of these. */
 const findNames = async (
@@ -36,14 +65,14 @@ const findNames = async (
 };
 
 /**
- * Finds the other hard links of secrets. The search runs only if a secret has more links than are known, and again when
- * a link is added or removed, which changes the ctime of the file.
+ * Finds the other hard links of files. The search runs only if one has more links than are known, and again when a link
+ * is added or removed, which changes the ctime of the file.
  */
 export const createOtherNames = () => {
   let last: { readonly stamp: string; readonly names: readonly string[] } | undefined;
-  return async (secrets: readonly string[], roots: readonly string[]): Promise<readonly string[]> => {
+  return async (files: readonly string[], roots: readonly string[]): Promise<readonly string[]> => {
     const known = new Map<string, { readonly stats: Stats; names: number }>();
-    for (const path of secrets) {
+    for (const path of files) {
       // Package managers hard-link these files from their store, and their content is public.
       const stats = path.includes("/node_modules/") ? undefined : statsOf(path);
       if (stats === undefined || stats.nlink < 2) continue;
@@ -60,7 +89,7 @@ export const createOtherNames = () => {
     };
     if (last?.stamp !== stamp || !last.names.every(isStill))
       last = { stamp, names: await findNames(keys, roots) };
-    const named = new Set(secrets);
+    const named = new Set(files);
     return last.names.filter((path) => !named.has(path));
   };
 };

@@ -148,24 +148,12 @@ const makeBelow = (root: string, path: string): Promise<void> =>
     mkdir(`/proc/self/fd/${folder.fd}/${basename(path)}`, { mode: 0o700 }),
   );
 
-/** How many running commands found a protected name missing when they started. */
-export type MissingNames = Map<string, number>;
-
 interface Guarded {
   readonly root: string;
   readonly path: string;
   /** Undefined where nothing was there. */
   readonly identity: string | undefined;
 }
-
-const remember = (missing: MissingNames, guarded: readonly Guarded[], step: 1 | -1): void => {
-  for (const { path, identity } of guarded) {
-    if (identity !== undefined) continue;
-    const count = (missing.get(path) ?? 0) + step;
-    if (count > 0) missing.set(path, count);
-    else missing.delete(path);
-  }
-};
 
 /** Creates a hidden folder, so that it can be covered. */
 const makeHidden = async (root: string, path: string): Promise<boolean> =>
@@ -178,44 +166,32 @@ const makeHidden = async (root: string, path: string): Promise<boolean> =>
 /**
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
- * or is another one than before, it is renamed, but never deleted, because the user may have written it; what llmc wrote
- * for its operator meanwhile, or the sandbox kept the command from making, stays. What a command
- * that runs beside this one found missing counts as missing: that command may have made it, and lose it when it ends.
+ * is another one than before, or lost its mount, it is renamed, but never deleted, because the user may have written it;
+ * what llmc wrote for its operator meanwhile, or the sandbox kept the command from making, stays.
  */
 export const watchProtected = async (
-  profile: SandboxProfile,
-  missing: MissingNames,
-  isAwaited: boolean,
+  { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
   wasMadeByOthers: (path: string) => boolean,
 ): Promise<{
   /** Renames those that are new. Call it when all processes of the command have ended. */
-  quarantine(): Promise<readonly Quarantined[]>;
+  quarantine(lostMounts: readonly string[]): Promise<readonly Quarantined[]>;
 }> => {
   const guarded: Guarded[] = [];
-  const { hidden, protectedInside, replaceable = [] } = profile;
   for (const path of new Set([...hidden, ...protectedInside])) {
-    const root = profile.writable.find((folder) => isInside(path, folder));
+    const root = writable.find((folder) => isInside(path, folder));
     if (root === undefined || path === root || basename(path) === "") continue;
-    const isHidden = hidden.includes(path);
-    const identity = missing.has(path) && !isHidden ? undefined : identify(path)?.identity;
-    const isCovered = isHidden && (identity !== undefined || (await makeHidden(root, path)));
+    const identity = identify(path);
+    const isCovered = hidden.includes(path) && (identity !== undefined || (await makeHidden(root, path)));
     const mayChange = identity !== undefined && insideRoots(path, replaceable);
     if (!isCovered && !mayChange) guarded.push({ root, path, identity });
   }
-  // Beside a command that runs for hours, people make such files themselves.
-  const noted = isAwaited ? guarded : [];
-  remember(missing, noted, 1);
   return {
-    quarantine: async () => {
-      try {
-        const changed = guarded.filter(
-          ({ path, identity }) => identify(path)?.identity !== identity && !wasMadeByOthers(path),
-        );
-        const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
-        return moved.filter((one) => one !== undefined);
-      } finally {
-        remember(missing, noted, -1);
-      }
+    quarantine: async (lostMounts) => {
+      const isKnown = ({ path, identity }: Guarded): boolean =>
+        identify(path) === (insideRoots(path, lostMounts) ? undefined : identity);
+      const changed = guarded.filter((one) => !isKnown(one) && !wasMadeByOthers(one.path));
+      const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
+      return moved.filter((one) => one !== undefined);
     },
   };
 };

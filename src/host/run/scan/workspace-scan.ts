@@ -6,15 +6,17 @@ import { looksLikeGitDirectory } from "../../../policy/reach.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
-import { type Identity, identify } from "./identity.ts";
+import { identify } from "./identity.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
-export interface Finding extends Identity {
+export interface Finding {
   readonly kind: "secret" | "git" | "startup" | "state" | "closed" | "unknown";
   /** Bytes that are not UTF-8 are encoded as described in `byte-path.ts`. */
   readonly path: string;
   /** A link cannot be covered by a mount; it is checked again after the run. */
   readonly isLink: boolean;
+  /** Names the very file or folder, wherever it is moved. */
+  readonly identity: string;
 }
 
 /** How long a command waits for the first scan of the whole workspace. */
@@ -50,19 +52,19 @@ const within = async (work: Promise<unknown>, maxMs: number): Promise<boolean> =
 };
 
 /** What has gone by now is known by its path. */
-const identityAt = (path: string): Identity => identify(path) ?? { identity: path, hasOtherNames: false };
+const identityAt = (path: string): string => identify(path) ?? path;
 
 export const findingOf = (kind: Finding["kind"], path: string, isLink = false): Finding => ({
   kind,
   path,
   isLink,
-  ...identityAt(path),
+  identity: identityAt(path),
 });
 
 /** A folder that its HEAD makes a git directory. It is that very repository only as long as it has the same HEAD. */
 const bareRepository = (path: string): Finding => ({
   ...findingOf("git", path),
-  ...identityAt(posix.join(path, "HEAD")),
+  identity: identityAt(posix.join(path, "HEAD")),
 });
 
 const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>

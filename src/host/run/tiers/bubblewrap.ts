@@ -120,8 +120,8 @@ export const sharesTemp = ({ writable }: SandboxProfile): boolean =>
   writable.some((root) => isInside(TEMP, root));
 
 /** The filter of system calls that fits. */
-const filterFor = ({ network, noFork }: SandboxProfile, { filters }: SandboxFiles): string | undefined =>
-  filters[network ? "network" : "closed"][noFork === true ? "alone" : "free"];
+const filterFor = ({ noFork }: SandboxProfile, { filters }: SandboxFiles): string | undefined =>
+  filters[noFork === true ? "alone" : "free"];
 
 const bubblewrapArgs = (
   request: CommandRequest,
@@ -203,6 +203,6 @@ export const bubblewrapLaunch = (
     reports: true,
     mark,
     namespaceInit: initFrom,
-    isReady: createMountCheck([...expected.values()].map(({ path, source }) => ({ path, source }))),
+    mounts: createMountCheck([...expected.values()].map(({ path, source }) => ({ path, source }))),
   };
 };

@@ -88,9 +88,8 @@ const launch = (spec: LandlockSpec): never => {
   const isRoot = process.getuid?.() === 0;
   const { network, noFork = false, limits } = spec.profile;
   const filter = seccompProgram({
-    network: network ? "shared" : "none",
     noFork,
-    landlock: { pid: process.pid, isRoot, abi },
+    landlock: { pid: process.pid, isRoot, abi, network },
   });
   if (filter === undefined) throw new KernelRefusal("seccomp", 0);
   const ruleset = confineFiles(spec, abi);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
 /** A mount that the sandbox must have, and what must lie there. */
 export interface ExpectedMount {
@@ -18,14 +18,28 @@ interface MountLine {
 const decodeOctal = (field: string): string =>
   field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
-const readMounts = (pid: number | "self"): readonly MountLine[] =>
-  readFileSync(`/proc/${pid}/mountinfo`, "utf8")
+const parseMounts = (text: string): readonly MountLine[] =>
+  text
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {
       const [, , device = "", root = "", point = ""] = line.split(" ");
       return { device, root: decodeOctal(root), point: decodeOctal(point) };
     });
+
+const BLOCK_BYTES = 64 * 1024;
+
+/** The whole list from its beginning; a descriptor of /proc has no size. */
+const readFromStart = (descriptor: number): string => {
+  const blocks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const block = Buffer.alloc(BLOCK_BYTES);
+    const count = readSync(descriptor, block, 0, BLOCK_BYTES, at);
+    if (count === 0) return Buffer.concat(blocks).toString();
+    blocks.push(block.subarray(0, count));
+    at += count;
+  }
+};
 
 const isBelow = (path: string, folder: string): boolean =>
   folder === "/" || path === folder || path.startsWith(`${folder}/`);
@@ -45,21 +59,45 @@ const identify = (path: string, mounts: readonly MountLine[]): string => {
 };
 
 /**
- * bubblewrap finds the source of a mount by its name, and another command may swap a folder for a link at that very
- * moment. So the program is held back until the kernel's own list of its mounts was compared with what was wanted.
+ * The mounts of a sandbox, by the kernel's own list. bubblewrap finds the source of a mount by its name, and another
+ * command may swap a folder for a link at that very moment, so the program is held back until the list was compared with
+ * what was wanted. Later, a mount vanishes when somebody outside renames or removes what it lies on: from then on nothing
+ * keeps the program from that name. The open list keeps the namespace, so that it can be asked when all processes are gone.
  */
 export const createMountCheck = (expected: readonly ExpectedMount[]) => {
-  const own = readMounts("self");
+  const own = parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
   const wanted = expected.map(({ path, source }) => ({
     path,
     identity: source === undefined ? undefined : identify(source, own),
   }));
-  return (pid: number): boolean => {
+  let list: number | undefined;
+  const missingIn = (descriptor: number): readonly string[] => {
     // What is mounted last at a place is what is seen there.
-    const seen = new Map(readMounts(pid).map(({ device, root, point }) => [point, `${device} ${root}`]));
-    return wanted.every(({ path, identity }) => {
-      const found = seen.get(path);
-      return found !== undefined && (identity === undefined || found === identity);
-    });
+    const seen = new Map(
+      parseMounts(readFromStart(descriptor)).map(({ device, root, point }) => [point, `${device} ${root}`]),
+    );
+    return wanted
+      .filter(({ path, identity }) => {
+        const found = seen.get(path);
+        return found === undefined || (identity !== undefined && found !== identity);
+      })
+      .map(({ path }) => path);
+  };
+  const close = (): void => {
+    if (list !== undefined) closeSync(list);
+    list = undefined;
+  };
+  return {
+    isReady: (pid: number): boolean => {
+      const opened = openSync(`/proc/${pid}/mountinfo`, "r");
+      const isReady = missingIn(opened).length === 0;
+      close();
+      if (isReady) list = opened;
+      else closeSync(opened);
+      return isReady;
+    },
+    /** Mount points that have vanished since then; none where the program never ran. */
+    lost: (): readonly string[] => (list === undefined ? [] : missingIn(list)),
+    close,
   };
 };

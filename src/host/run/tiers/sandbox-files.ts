@@ -50,10 +50,8 @@ export interface SandboxFiles {
   readonly gitIdentityFile: string;
   readonly passwdFile: string;
   readonly groupFile: string;
-  /** By whether the command shares the machine's network, and whether it may start other programs. */
-  readonly filters: Readonly<
-    Record<"closed" | "network", Readonly<Record<"free" | "alone", string | undefined>>>
-  >;
+  /** By whether the command may start other programs. */
+  readonly filters: Readonly<Record<"free" | "alone", string | undefined>>;
   readonly prlimit: string | undefined;
   /** Compiled code of our own launcher. */
   readonly compileCache: string;
@@ -96,14 +94,8 @@ export const createSandboxFileStore = async () => {
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
     filters: {
-      closed: {
-        free: await filter("seccomp", seccompProgram({})),
-        alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),
-      },
-      network: {
-        free: await filter("seccomp-network", seccompProgram({ network: "shared" })),
-        alone: await filter("seccomp-network-alone", seccompProgram({ network: "shared", noFork: true })),
-      },
+      free: await filter("seccomp", seccompProgram({})),
+      alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),
     },
     prlimit: findSystemProgram("prlimit"),
     compileCache: join(base, "compiled"),

@@ -1,8 +1,6 @@
 import { BEYOND_LANDLOCK, CALLS, type CallName, NEVER } from "./seccomp-table.ts";
 
 export interface FilterOptions {
-  /** If omitted, the command has a network namespace of its own. */
-  readonly network?: "none" | "shared";
   /** The program may have threads, and starts no other program. */
   readonly noFork?: boolean;
   /** If omitted, the command runs in namespaces. */
@@ -16,6 +14,8 @@ interface LandlockGaps {
   readonly isRoot: boolean;
   /** Kernel rules on truncating (ABI 3) and on signals (ABI 6) came after the first Landlock. */
   readonly abi: number;
+  /** Whether it may use the machine's network. */
+  readonly network: boolean;
 }
 
 const LOAD = 0x20; // BPF_LD | BPF_W | BPF_ABS
@@ -66,8 +66,8 @@ const TERMINAL_REQUESTS = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 const RLIMIT_RTTIME = 15;
 const CLONE_THREAD = 0x10000;
 const AF_UNIX = 1;
-/** Unix, IPv4 and IPv6. */
-const FREE_FAMILIES = [AF_UNIX, 2, 10];
+/** IPv4 and IPv6. */
+const FREE_FAMILIES = [2, 10];
 /** By which programs ask for the machine's addresses. */
 const AF_NETLINK = 16;
 /** Set-user-ID and set-group-ID. */
@@ -138,9 +138,13 @@ const noSpecialFiles = (): Rules =>
     ["openat2", [give(ENOSYS)]],
   ]);
 
-/** All other socket families are kernel code that no command needs and that is poorly tested. */
-const knownFamilies = (): Instruction[] => [
-  load(argument(0)),
+/**
+ * Over a Unix socket, one command hands an open folder to another, which then finds there what its own mounts withhold;
+ * and the machine's network brings the desktop's sockets along. Children are reached by pairs of sockets. All other
+ * families are kernel code that no command needs and that is poorly tested.
+ */
+const networkFamilies = (): Instruction[] => [
+  ...refuseValues(0, [AF_UNIX], EACCES),
   ...FREE_FAMILIES.flatMap((family) => when(JUMP_EQUAL, family, [give(ALLOW)])),
   ...unless(JUMP_EQUAL, AF_NETLINK, [give(EAFNOSUPPORT)]),
   // Of netlink, routes and addresses alone.
@@ -159,12 +163,10 @@ const commonRules = (noFork: boolean): Rules => {
   ]);
   if (noFork) for (const name of ["fork", "vfork"] as const) rules.set(name, [give(EPERM)]);
   rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
-  rules.set("socket", knownFamilies());
+  rules.set("socket", networkFamilies());
+  rules.set("socketpair", streamsOnly);
   return rules;
 };
-
-/** With the machine's network come its abstract Unix sockets, the desktop's among them: these are no part of it. */
-const withoutUnixSockets = (): Instruction[] => [...refuseValues(0, [AF_UNIX], EACCES), ...knownFamilies()];
 
 const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   load(argument(flagsIndex)),
@@ -172,16 +174,14 @@ const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   ...when(JUMP_EQUAL, O_TRUNC, [give(EPERM)]),
 ];
 
-const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noFork: boolean): Rules => {
+const landlockRules = ({ pid, isRoot, abi, network }: LandlockGaps, noFork: boolean): Rules => {
   const rules = commonRules(noFork);
   for (const name of BEYOND_LANDLOCK) rules.set(name, [give(EPERM)]);
   // Root owns the system's files, and a descriptor opened for reading is enough to change their mode.
   if (isRoot) rules.set("fchmod", [give(EPERM)]);
   // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
   rules.set("utimensat", refusePointer(1));
-  // Landlock does not govern connections to Unix sockets by path: the server's own are such.
-  rules.set("socket", network ? withoutUnixSockets() : [give(EACCES)]);
-  rules.set("socketpair", streamsOnly);
+  if (!network) rules.set("socket", [give(EACCES)]);
   rules.set("prlimit64", [
     load(argument(0)),
     ...unless(JUMP_EQUAL, 0, [give(EPERM)]),
@@ -209,12 +209,8 @@ const landlockRules = ({ pid, isRoot, abi }: LandlockGaps, network: boolean, noF
   return rules;
 };
 
-const rulesFor = ({ network, noFork = false, landlock }: FilterOptions): Rules => {
-  if (landlock !== undefined) return landlockRules(landlock, network === "shared", noFork);
-  const rules = commonRules(noFork);
-  if (network === "shared") rules.set("socket", withoutUnixSockets()).set("socketpair", streamsOnly);
-  return rules;
-};
+const rulesFor = ({ noFork = false, landlock }: FilterOptions): Rules =>
+  landlock === undefined ? commonRules(noFork) : landlockRules(landlock, noFork);
 
 /**
  * The classic BPF program, as the kernel and bubblewrap take it; undefined on architectures whose system call numbers

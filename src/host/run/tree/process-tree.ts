@@ -29,8 +29,13 @@ export interface Launch {
   readonly mark: TreeMark | undefined;
   /** From the launcher's report: the first process of the command's own PID namespace, whose end ends all. */
   readonly namespaceInit?: (report: string) => number | undefined;
-  /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
-  readonly isReady?: (pid: number) => boolean;
+  readonly mounts?: {
+    /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
+    isReady(pid: number): boolean;
+    /** Mount points inside the roots that have vanished while the program ran. */
+    lost(): readonly string[];
+    close(): void;
+  };
   /** Whether the program makes its session itself, because it takes a terminal with it. */
   readonly ownSession?: boolean;
 }
@@ -97,7 +102,7 @@ export class ProcessTree {
     try {
       const pipe = launch.reports ? openPipe() : undefined;
       reportEnd = pipe?.writeEnd;
-      const hold = launch.isReady === undefined ? undefined : openInputPipe();
+      const hold = launch.mounts === undefined ? undefined : openInputPipe();
       holdEnd = hold?.readEnd;
       this.#release = hold?.writer;
       // The launcher may end before it reads.
@@ -167,7 +172,7 @@ export class ProcessTree {
 
   #isReady(pid: number): boolean {
     try {
-      return this.#launch.isReady?.(pid) !== false;
+      return this.#launch.mounts?.isReady(pid) !== false;
     } catch {
       return false;
     }
