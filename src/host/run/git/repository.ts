@@ -161,10 +161,10 @@ const isPlainEntry = (dir: string, entry: Dirent): boolean => {
  * `git init` or `git clone`. Only known names count: what is not known to be harmless is not plain.
  */
 export const isPlainRepository = (entry: string, roots: readonly string[]): boolean => {
-  const stats = lstatSync(entry, { throwIfNoEntry: false });
-  // A pointer brings another directory's settings along.
-  if (stats?.isDirectory() !== true || !insideRoots(entry, roots)) return false;
   try {
+    const stats = lstatSync(entry, { throwIfNoEntry: false });
+    // A pointer brings another directory's settings along.
+    if (stats?.isDirectory() !== true || !insideRoots(entry, roots)) return false;
     const entries = readdirSync(entry, { withFileTypes: true });
     const names = new Set(entries.map(({ name }) => name));
     const text = readText(posix.join(entry, "config"), MAX_CONFIG_BYTES);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
 import { readSmallFile } from "../../git/files.ts";
 import { trackedFiles } from "./index-file.ts";
@@ -32,6 +32,14 @@ interface CachedIndex {
   readonly blobs: ReadonlyMap<string, string>;
 }
 
+const statsOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
 /**
  * Finds the withheld files that are identical to the version in git's index, so that git may read them. A file that
  * differs, an index that cannot be read, and any other doubt count as not kept (FAIL-J4).
@@ -40,7 +48,7 @@ export const createTrackedFinder = () => {
   const cache = new Map<string, CachedIndex>();
 
   const blobsIn = (index: string, names: readonly string[]): ReadonlyMap<string, string> => {
-    const stats = statSync(index, { throwIfNoEntry: false });
+    const stats = statsOf(index);
     if (stats?.isFile() !== true) return new Map();
     const stamp = `${stats.ino} ${stats.size} ${stats.ctimeMs}`;
     const asked = names.join("\0");
@@ -55,17 +63,12 @@ export const createTrackedFinder = () => {
   };
 
   /** Both are real paths; repositories are searched for only inside the roots. */
-  return (
-    paths: readonly string[],
-    roots: readonly string[],
-    /** The only git directories whose word counts; if omitted, all. */
-    trusted?: ReadonlySet<string>,
-  ): TrackedSecrets => {
+  return (paths: readonly string[], roots: readonly string[]): TrackedSecrets => {
     const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
     for (const path of paths) {
       try {
         const found = findRepository(posix.dirname(path), roots);
-        if (found === undefined || trusted?.has(found.gitDir) === false) continue;
+        if (found === undefined) continue;
         const { top, gitDir } = found;
         const known = byRepository.get(gitDir) ?? { top, inside: [] };
         known.inside.push(path);

@@ -2,18 +2,15 @@ import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { realOf } from "../../git/files.ts";
-import { gitDirOf, gitPointer } from "../../git/git-dir.ts";
+import { gitPointer } from "../../git/git-dir.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
 import { isPlainRepository } from "../git/repository.ts";
-import { createTrackedFinder } from "../git/tracked.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, type Quarantined, quarantine } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
-const findTracked = createTrackedFinder();
-
-/** A start-up folder with more files is not compared with what git keeps. */
+/** A start-up folder with more files was not written by file tools. */
 const MAX_STARTUP_FILES = 200;
 
 const listLeaves = (path: string, max: number): readonly string[] | undefined => {
@@ -43,7 +40,7 @@ const NOT_WHOLE =
   "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found";
 
 const NESTED_TOO_DEEPLY =
-  "not checked completely: what was renamed contains more of the same, nested too deeply";
+  "not checked completely: what was renamed, or closed to us, contains more of the same, nested too deeply";
 
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
@@ -90,31 +87,13 @@ const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) =
   return (finding) => !known.has(keyOf(finding));
 };
 
-/** Through another name, a file is written without a trace at this one. */
-const isFileOfOneName = (path: string): boolean => {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() === true && stats.nlink === 1;
-};
-
 /**
- * Whether each of its files was written by a file tool or by the user, or is identical to the version in git, which
- * means that a checkout created it.
+ * Whether each of its files was written by a file tool, or the sandbox kept the command from it. What a repository says
+ * of them does not count: a command may have made the repository.
  */
-const wasWrittenByOthers = (
-  path: string,
-  { ownWrites, isBeyondReach, roots, before }: NewFindingsOptions,
-): boolean => {
-  if (isBeyondReach(path)) return true;
-  const leaves = leavesBelow(path, MAX_STARTUP_FILES);
-  if (leaves === undefined) return false;
-  const files = leaves.filter((leaf) => ownWrites?.has(leaf) !== true);
-  if (files.length === 0) return true;
-  if (!files.every(isFileOfOneName)) return false;
-  // The command could not write to these; a repository that it made itself says whatever it likes.
-  const repositories = before.filter(({ kind, isLink }) => kind === "git" && !isLink);
-  const known = new Set(repositories.flatMap((one) => gitDirOf(one.path) ?? []));
-  return findTracked(files, roots, known).kept.size === files.length;
-};
+const wasWrittenByOthers = (path: string, { ownWrites, isBeyondReach }: NewFindingsOptions): boolean =>
+  isBeyondReach(path) ||
+  leavesBelow(path, MAX_STARTUP_FILES)?.every((leaf) => ownWrites?.has(leaf) === true) === true;
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
@@ -129,6 +108,15 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
       return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, options);
     default:
       return finding.kind !== "secret";
+  }
+};
+
+/** What cannot be judged may be anything: it must not keep the rest from being judged. */
+const mayBePlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
+  try {
+    return isPlanted(finding, options);
+  } catch {
+    return true;
   }
 };
 
@@ -172,7 +160,7 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await (phase === "running" ? scan.current() : scan.again());
     const planted = found.filter(
-      (finding) => isNew(finding) && !renamedUnseen.has(finding.identity) && isPlanted(finding, options),
+      (finding) => isNew(finding) && !renamedUnseen.has(finding.identity) && mayBePlanted(finding, options),
     );
     const count = moved.length;
     for (const finding of planted) {
@@ -180,7 +168,9 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
       const quarantined = await quarantineFinding(finding, roots);
       if (quarantined !== undefined) moved.push(quarantined);
     }
-    if (planted.some(({ kind }) => kind === "closed") && round < MAX_ROUNDS / 2) continue;
+    const isClosed = planted.some(({ kind }) => kind === "closed");
+    if (isClosed && round < MAX_ROUNDS / 2) continue;
+    if (isClosed) break;
     if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) return moved;
   }
   return [...moved, ...roots.map((path) => ({ path, movedTo: NESTED_TOO_DEEPLY }))];

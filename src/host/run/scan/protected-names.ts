@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
 import { insideRoots } from "../../../policy/paths.ts";
@@ -138,9 +138,26 @@ export const quarantine = async (root: string, path: string): Promise<Quarantine
   );
 };
 
-/** Makes a folder below a root accessible again that a command has closed. */
+/** Levels of closed folders that are opened at once; each takes a descriptor. */
+const MAX_OPENED_LEVELS = 100;
+
+/** Opens what is closed in a folder, and in what was closed. */
+const openClosed = async (folder: FileHandle, levels: number): Promise<void> => {
+  const entries = await readdir(`/proc/self/fd/${folder.fd}`, { withFileTypes: true });
+  for (const entry of entries.filter((one) => one.isDirectory())) {
+    const isOpen = await enter(folder, entry.name).then(
+      async (inner) => inner.close().then(() => true),
+      () => false,
+    );
+    if (isOpen || levels === 0) continue;
+    const inner = await reopen(folder, entry.name);
+    await openClosed(inner, levels - 1).finally(() => inner.close());
+  }
+};
+
+/** Makes a folder below a root accessible again that a command has closed, and what it has closed inside. */
 export const openBelow = (root: string, path: string): Promise<void> =>
-  descend(root, namesBelow(root, path), reopen, async () => {});
+  descend(root, namesBelow(root, path), reopen, (folder) => openClosed(folder, MAX_OPENED_LEVELS));
 
 /** Creates a folder below a root; by its path, it might be created outside. */
 const makeBelow = (root: string, path: string): Promise<void> =>
