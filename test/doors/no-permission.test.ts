@@ -1,4 +1,4 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
@@ -16,6 +16,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["init"],
   ["connect", "claude-code", "--yes"],
   ["connect", "codex", "--yes"],
+  ["connect", "vscode", "--scope", "project", "--yes"],
+  ["allow", "env", "--yes"],
   ["search", "answer"],
   ["index"],
   ["where-used", "answer"],
@@ -51,6 +53,20 @@ describe("without permission, a command ends with a sentence", () => {
     const cwd = folderWith(workspaceMode, { "a.ts": "export const answer = 42;\n" });
     const home = folderWith(homeMode);
     await tryAll(["--root", cwd], "/", home);
+  });
+
+  test("links that lead to nothing, where folders and files should be", async () => {
+    const cwd = tempWorkspace({ "a.ts": "export const answer = 42;\n" });
+    const home = tempWorkspace();
+    for (const name of [".vscode", ".llmc", ".mcp.json"]) symlinkSync("nowhere", join(cwd, name));
+    for (const name of [".local", ".config", ".codex", ".claude.json"])
+      symlinkSync("nowhere", join(home, name));
+    await tryAll(["--root", cwd], "/", home);
+    const connect = ["connect", "vscode", "--scope", "project", "--yes"];
+    const { code, err } = await runLlmc(cwd, connect, { env: { HOME: home } });
+    expect(code).not.toBe(0);
+    expect(err).toContain(`${join(cwd, ".vscode/mcp.json")} lies behind a link that leads to nothing.`);
+    expect(err).toContain("--print");
   });
 
   test("init names the file, and the way out", async () => {

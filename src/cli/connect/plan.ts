@@ -77,6 +77,9 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   EISDIR: ["is_directory", "is a folder, where the client's settings should be"],
   ENOTREG: ["path_denied", "is not a regular file"],
   ENOTDIR: ["not_a_directory", "lies below a file that should be a folder"],
+  // The file may be missing, but its folders are made: only a link in their place cannot be followed.
+  ENOENT: ["file_not_found", "lies behind a link that leads to nothing"],
+  EEXIST: ["file_not_found", "lies behind a link that leads to nothing"],
   ELOOP: ["path_denied", "is a link that leads back to itself"],
   EFBIG: ["file_too_large", "is larger than 1 MiB"],
   EACCES: ["permission_denied", "may not be read or written (EACCES)"],
