@@ -3,19 +3,22 @@ import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import { quoteForMessage } from "../base/text.ts";
 import type { Finding } from "../cli/doctor-command.ts";
+import { modeCost } from "../cli/tools-command.ts";
 import { showOrigin } from "../config/layer.ts";
 import { leftOut } from "../config/left-out.ts";
 import type { Loaded } from "../config/load.ts";
 import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
 import { isOnMachine } from "../host/os/system-programs.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { modelSettingsOf } from "./agent-wiring.ts";
-import type { AppRequest } from "./app.ts";
+import { type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
+import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
@@ -42,13 +45,6 @@ const examineConfig = async (
 /** What clients pay for the tool list. */
 const examineMode = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded === undefined) return [];
-  const [{ createApp }, { modeCost }, { tokenCounter }, { describeUnnamedMode, isModeUnnamed }] =
-    await Promise.all([
-      import("./app.ts"),
-      import("../cli/tools-command.ts"),
-      import("../host/os/token-counter.ts"),
-      import("./mode-prices.ts"),
-    ]);
   const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
   const { core, close } = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
   try {

@@ -1,12 +1,15 @@
 import type { RequestListener, Server } from "node:http";
 import type { Io } from "../cli/io.ts";
+import { modeCost } from "../cli/tools-command.ts";
 import type { KeyPair } from "../host/os/key-pair.ts";
+import { tokenCounter } from "../host/os/token-counter.ts";
 import { createRefusalLog } from "../http/refusal-log.ts";
 import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
+import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilStopped } from "./serve.ts";
 import type { Signals } from "./signals.ts";
 import { tokenOf } from "./token-file.ts";
@@ -31,11 +34,6 @@ interface Welcome {
 
 /** What a person at the terminal needs next, and nothing else. */
 const welcome = async (app: App, { url, tokenFile, command }: Welcome): Promise<string> => {
-  const [{ modeCost }, { tokenCounter }, { describeUnnamedMode, isModeUnnamed }] = await Promise.all([
-    import("../cli/tools-command.ts"),
-    import("../host/os/token-counter.ts"),
-    import("./mode-prices.ts"),
-  ]);
   const { mode } = app.core.settings();
   const { tokens, tools } = await modeCost(app.core, mode, await tokenCounter());
   const { header, token_env: variable, mode: authMode, metrics_open } = app.config.current().config.mcp.auth;

@@ -1,13 +1,20 @@
 import { join, relative } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
+import { runAllow } from "../cli/allow-command.ts";
+import { runInit } from "../cli/config-command.ts";
+import { runConnect } from "../cli/connect-command.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
+import { planAllow } from "./allow.ts";
+import { describePrograms, withPresets } from "./init-presets.ts";
 import type { ActionsOf } from "./invocation.ts";
 import { loadFor } from "./load.ts";
-import { LAUNCHER } from "./program-launch.ts";
+import { LAUNCHER, programLaunch } from "./program-launch.ts";
 import { requestOf } from "./request.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
+import { tokenOf } from "./token-file.ts";
+import { offerTrust, trustWritten } from "./trust.ts";
 
 /** The shortest way to name this program from here, for texts that a person copies. */
 const shownLauncher = (cwd: string): string => {
@@ -25,7 +32,7 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
     }
     const request = await requestOf(run, options, true);
     if (options.stdio) return serveStdio(request, run.signals);
-    if (run.io.canAsk) await (await import("./trust.ts")).offerTrust(request, run.io);
+    if (run.io.canAsk) await offerTrust(request, run.io);
     return serveHttp({
       app: request,
       io: run.io,
@@ -35,35 +42,24 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
     });
   },
   init: async (options) => {
-    const { runInit } = await import("../cli/config-command.ts");
     const request = await requestOf(run, options);
     const file = request.configPath ?? join(request.root, CONFIG_FILE);
     const written = await runInit(file, createOperatorDisk(request.folders.state, request.root), run.io, {
       all: options.all ?? false,
       print: options.print ?? false,
-      extend: async (template) =>
-        (await import("./init-presets.ts")).withPresets(template, request, run.io, options),
+      extend: (template) => withPresets(template, request, run.io, options),
     });
-    if (written !== undefined) await (await import("./trust.ts")).trustWritten(request, file, written);
+    if (written !== undefined) await trustWritten(request, file, written);
   },
   allow: async (programs, options) => {
-    const [{ runAllow }, { planAllow }] = await Promise.all([
-      import("../cli/allow-command.ts"),
-      import("./allow.ts"),
-    ]);
     await runAllow(await planAllow(await requestOf(run, options), programs), run.io, options);
   },
   token: async (options) => {
     const request = await requestOf(run, options);
     const { config } = await loadFor(request);
-    const { tokenOf } = await import("./token-file.ts");
     run.io.data(`${(await tokenOf(request, config.mcp.auth.token_env, true)).token}\n`);
   },
   connect: async (client, options) => {
-    const [{ runConnect }, { programLaunch }] = await Promise.all([
-      import("../cli/connect-command.ts"),
-      import("./program-launch.ts"),
-    ]);
     const app = await requestOf(run, options);
     const { root, configPath } = app;
     const request = {
@@ -87,7 +83,7 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
         remove: options.remove ?? false,
         print: options.print ?? false,
         yes: options.yes ?? false,
-        describePrograms: async () => (await import("./init-presets.ts")).describePrograms(app),
+        describePrograms: () => describePrograms(app),
       },
       createOperatorDisk(app.folders.state, root),
       run.io,
