@@ -52,7 +52,7 @@ describe("run_cmd", () => {
 
   test("REQ-D23 REQ-X11: pipes, lists, cd, globs, variables and redirections work, and meta has each exit code", async () => {
     const app = await openTestApp({
-      files: { "a.txt": "one\ntwo\n", "d/b.txt": "three\n", "d/-n": "dash\n" },
+      files: { "a.txt": "one\ntwo\n", "d/b.txt": "three\n", "d/-n": "dash\n", "out/x": "" },
     });
     const result = await app.ask("run_cmd", { command: "cat missing.txt | sort | head -1; cd d && cat *" });
     expect(result).toMatchObject({
