@@ -9,6 +9,9 @@ export interface Setting {
   readonly origin: Origin;
 }
 
+/** Problems that are shown, and worth explaining: a file may have tens of thousands of them. */
+export const MAX_SHOWN = 20;
+
 /** One source of values: the valid values by key, and the problems of the others. */
 export interface Layer {
   readonly settings: ReadonlyMap<string, Setting>;

@@ -3,7 +3,7 @@ import { LlmcError } from "../base/error.ts";
 import { CONFIG_FILE } from "../base/paths.ts";
 import { systemErrorCode } from "../base/system-error.ts";
 import { type Environment, readEnvironment, unknownVariables } from "./environment.ts";
-import type { Layer, Origin, Setting } from "./layer.ts";
+import { type Layer, MAX_SHOWN, type Origin, type Setting } from "./layer.ts";
 import type { LoadRequest } from "./load-request.ts";
 import { readOverrides } from "./overrides.ts";
 import { buildConfig, type Config, ENTRIES } from "./sections.ts";
@@ -28,7 +28,6 @@ export interface Loaded {
 }
 
 const USER_FILE_NAME = "config.toml";
-const MAX_PROBLEMS = 20;
 
 const displayName = (root: string, path: string): string => {
   const inside = relative(root, path);
@@ -37,8 +36,8 @@ const displayName = (root: string, path: string): string => {
 };
 
 const refuse = (problems: readonly string[], cause?: unknown): LlmcError => {
-  const more = problems.length - MAX_PROBLEMS;
-  const lines = problems.slice(0, MAX_PROBLEMS);
+  const more = problems.length - MAX_SHOWN;
+  const lines = problems.slice(0, MAX_SHOWN);
   if (more > 0) lines.push(`… and ${more} more ${more === 1 ? "problem" : "problems"}`);
   return new LlmcError("config_invalid", lines.join("\n"), {
     details: { problems: problems.length },

@@ -165,6 +165,16 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
     });
   });
 
+  it("FAIL-D2 explains as many as it shows: thousands of unknown keys hold nobody up", async () => {
+    const text = Array.from({ length: 10_000 }, (_, at) => `key${at} = ${at}\n`).join("");
+    const startedAt = process.cpuUsage();
+    expect(await problemsOf(`[mcp.tools]\nrun_cmd_allow_list = []\n${text}`)).toHaveLength(10_001);
+    // Microseconds; with what was meant by each of them it is ten seconds.
+    expect(process.cpuUsage(startedAt).user).toBeLessThan(3_000_000);
+    const [first] = await problemsOf(`mcp.modes = 1\n${"#".repeat(300_000)}`);
+    expect(first).toBe('llmc.toml: unknown key "mcp.modes"; did you mean "mcp.mode"?');
+  });
+
   it("shows twenty problems and counts the rest", async () => {
     const text = Array.from({ length: 25 }, (_, at) => `key${at} = ${at}`).join("\n");
     const loading = loadText(text);

@@ -1,14 +1,17 @@
 import { parse, TomlError } from "smol-toml";
 import { isRecord } from "../base/is-record.ts";
 import { checkValue, typeName } from "./check-value.ts";
-import type { Layer } from "./layer.ts";
+import { type Layer, MAX_SHOWN } from "./layer.ts";
 import { removalReason } from "./removed-keys.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
-import { unknownPath } from "./suggest.ts";
+import { unknownName, unknownPath } from "./suggest.ts";
 import type { TomlPath } from "./toml-tree.ts";
 
 /** The line of a key, a table or a list item; undefined if it is not known. */
 type LineOf = (path: TomlPath) => number | undefined;
+
+/** Of larger files no lines are named: the second parser takes milliseconds for every kilobyte. */
+const MAX_LOCATED_CHARS = 256 * 1024;
 
 /** Loaded only here: a start without origins or errors does not pay for the second parser. */
 const locateLines = async (text: string): Promise<LineOf> => {
@@ -49,6 +52,8 @@ export interface FileLayer extends Layer {
 interface Complaint {
   readonly path: TomlPath;
   readonly text: string;
+  /** With what was meant, which takes a millisecond to find. */
+  readonly explained?: () => string;
 }
 
 interface Findings {
@@ -91,10 +96,13 @@ const walk = (findings: Findings, above: readonly string[], table: Record<string
     } else if (removalReason(key) !== undefined) {
       findings.remarks.push({ path, text: unknownPath(isTable(raw) ? "table" : "key", key, showPath(path)) });
     } else {
-      const text = isTable(raw)
-        ? unknownPath("table", key, showPath(path))
-        : unknownPath("key", key, showPath(path));
-      findings.complaints.push({ path, text });
+      const what = isTable(raw) ? "table" : "key";
+      const shown = showPath(path);
+      findings.complaints.push({
+        path,
+        text: unknownName(what, shown, undefined),
+        explained: () => unknownPath(what, key, shown),
+      });
     }
   }
 };
@@ -120,14 +128,17 @@ export const readToml = async (
     if (!(error instanceof TomlError)) throw error;
     return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true, remarks: [] };
   }
-  const wanted =
+  const isWanted =
     findings.complaints.length + findings.remarks.length > 0 || (lines && findings.values.length > 0);
-  const lineOf = wanted ? await locateLines(source) : () => undefined;
+  const lineOf = isWanted && source.length <= MAX_LOCATED_CHARS ? await locateLines(source) : () => undefined;
   const located = (complaints: readonly Complaint[]): readonly string[] =>
     complaints
-      .map(({ path, text: complaint }) => ({ line: lineOf(path), complaint }))
+      .map((complaint) => ({ line: lineOf(complaint.path), ...complaint }))
       .sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
-      .map(({ line, complaint }) => `${whereIs(line)}: ${complaint}`);
+      .map(({ line, text: complaint, explained }, at) => {
+        const message = at < MAX_SHOWN ? (explained?.() ?? complaint) : complaint;
+        return `${whereIs(line)}: ${message}`;
+      });
   const whereIs = (line: number | undefined): string => (line === undefined ? name : `${name}:${line}`);
   return {
     settings: new Map(
