@@ -19,7 +19,7 @@ export interface Io {
   /** Asks on the terminal; false if there is none. */
   confirm(question: string): Promise<boolean>;
   readInput(): Promise<string>;
-  /** Calls back at the first ctrl-c. */
+  /** Calls back each time that the program is told to end: by ctrl-c, by SIGTERM, by its terminal's end. */
   onInterrupt(listener: () => void): void;
 }
 

@@ -180,10 +180,14 @@ export const createEngines = async (parts: EngineParts) => {
     processes,
     tier: () => runner.tier(),
     close: async () => {
-      await closeIndex();
-      await processes[Symbol.asyncDispose]();
-      await runner[Symbol.asyncDispose]();
+      // First of all, and whatever else fails: what running commands left is checked when they end.
+      const ended = await Promise.allSettled([
+        processes[Symbol.asyncDispose](),
+        runner[Symbol.asyncDispose](),
+        closeIndex(),
+      ]);
       state.close();
+      for (const end of ended) if (end.status === "rejected") throw end.reason;
     },
   };
 };

@@ -27,10 +27,10 @@ export const processTerminal = (stderr: Stderr): Io => {
   /** https://no-color.org: present and not empty. */
   const refusesColours = (process.env["NO_COLOR"] ?? "") !== "";
   const hasColours = Boolean(process.stdout.isTTY) && !isDumb && !refusesColours;
-  // A reader that has seen enough (`llmc tools | head -1`) is no error.
+  // A reader that has seen enough (`llmc tools | head -1`), or a closed terminal, is no error; and what a call has
+  // started is still to be ended in order.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit();
-    throw error;
+    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
   });
   return {
     out: (text) => void process.stdout.write(forPeople(text, hasColours)),
@@ -42,6 +42,9 @@ export const processTerminal = (stderr: Stderr): Io => {
     canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
     confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
     readInput: () => text(process.stdin),
-    onInterrupt: (listener) => void process.once("SIGINT", listener),
+    onInterrupt: (listener) => {
+      // Not only once: a second ctrl-c must not kill the program while it checks what the command left.
+      for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, listener);
+    },
   };
 };

@@ -5,6 +5,7 @@ import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
 import { holdRepositories } from "./git/repository-lease.ts";
+import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/protected-names.ts";
@@ -69,7 +70,7 @@ interface State extends RunResources {
   /** The best tier that works here, and when to look again. */
   best: Promise<Tier> | undefined;
   retryAt: number;
-  readonly awaited: Set<ProcessTree>;
+  readonly trees: LiveTrees;
 }
 
 const startIn = async (
@@ -89,16 +90,21 @@ const startIn = async (
     throw thrown;
   });
   let made: ProcessTree | undefined;
+  let finished = (): void => {};
   const close = async (): Promise<void> => {
-    if (made !== undefined) state.awaited.delete(made);
     made?.close();
-    await run.close();
-    closeBounds();
+    try {
+      await run.close();
+    } finally {
+      closeBounds();
+      finished();
+    }
   };
   try {
+    state.trees.refuseWhenEnding();
     const tree = new ProcessTree(run.launch(), openStdio());
     made = tree;
-    if (shared !== undefined) state.awaited.add(tree);
+    finished = state.trees.add(tree, shared !== undefined);
     await tree.started();
     const watch = run.watch?.(tree);
     return {
@@ -248,7 +254,7 @@ export const createCommandRunner = (
     removals: new Set(),
     best: undefined,
     retryAt: Number.POSITIVE_INFINITY,
-    awaited: new Set(),
+    trees: createLiveTrees(),
   };
   return {
     tier: () => tierInForce(state),
@@ -264,7 +270,7 @@ export const createCommandRunner = (
         release();
       }
     },
-    awaited: () => [...state.awaited],
+    awaited: () => state.trees.awaited(),
     start: async (command, openStdio) => {
       await checkRequest(command.request);
       const tier = await tierInForce(state);
@@ -278,6 +284,7 @@ export const createCommandRunner = (
       }
     },
     [Symbol.asyncDispose]: async () => {
+      await state.trees.end();
       await Promise.all(state.removals);
       if (state.store !== undefined) await (await state.store).dispose();
     },
