@@ -14,7 +14,7 @@ import { recoverWrites } from "../host/write/file-writes.ts";
 import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
 import type { EnginePorts } from "../tools/tool.ts";
-import { createCommandEnvelope } from "./envelope-wiring.ts";
+import { createCommandEnvelope, shownMove } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
@@ -128,7 +128,15 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
 export const createEngines = async (parts: EngineParts) => {
   const { root, config, folders, log } = parts;
   const { state, locks, usage, now } = openState(parts);
-  const runner = createCommandRunner({ mode: () => config().mcp.tools.command_sandbox });
+  const runner = createCommandRunner({
+    mode: () => config().mcp.tools.command_sandbox,
+    // The user may have made such a file while the command ran, and does not see the answer.
+    onRenamed: (renamed) =>
+      log.warn(
+        { renamed: renamed.map((one) => shownMove(one, root)) },
+        "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
+      ),
+  });
   const withheldFiles = createWithheldFiles();
   const { main, linux } = createBothPathPorts({
     root,

@@ -6,6 +6,7 @@ import type { Envelope } from "../envelope/port.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { serveTeCommand } from "../envelope/te-command.ts";
 import type { LineRunner } from "../host/run/line/contract.ts";
+import type { Quarantined } from "../host/run/scan/protected-names.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 import type { Log } from "../observe/log.ts";
@@ -22,20 +23,15 @@ interface EnvelopeWiring {
   readonly onCommand: ((mode: string, latencyMs: number) => void) | undefined;
 }
 
+/** What was renamed, and to what. */
+export const shownMove = ({ path, movedTo }: Quarantined, root: string): string =>
+  `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`;
+
 const launchThrough =
-  ({ lines, root, log }: EnvelopeWiring): Launch =>
+  ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
     const outcome = await lines.run({ ...call, may: call.session.may }, signal);
-    const quarantined = outcome.quarantined.map(
-      ({ path, movedTo }) => `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`,
-    );
-    // The user may have made such a file while the command ran, and does not see the answer.
-    if (quarantined.length > 0)
-      log.warn(
-        { renamed: quarantined },
-        "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
-      );
-    return { ...outcome, quarantined };
+    return { ...outcome, quarantined: outcome.quarantined.map((one) => shownMove(one, root)) };
   };
 
 /** Runs commands of tools through the gate and summarizes their output. */

@@ -61,6 +61,7 @@ describe("FAIL-J1 FAIL-E4 what a running command planted is renamed when the ser
     await end(server);
     expect((await server.exited).code).toBe(0);
     expect(obeyedIn(workspace.root)).toEqual([]);
+    expect(server.stderr).toContain("were renamed");
   });
 
   test("serve --http: SIGTERM", async () => {

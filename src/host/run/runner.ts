@@ -26,6 +26,8 @@ export interface RunnerOptions {
   readonly maxLandlockAbi?: number;
   /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
+  /** Called with whatever was renamed, also where no answer can say so: its call was cancelled, or the server ends. */
+  readonly onRenamed?: (renamed: readonly Quarantined[]) => void;
 }
 
 /** A command that runs on while others are served. */
@@ -100,6 +102,11 @@ const startIn = async (
       finished();
     }
   };
+  const quarantine = async (phase: RunPhase): Promise<readonly Quarantined[]> => {
+    const renamed = await run.quarantine(phase);
+    if (renamed.length > 0) state.options.onRenamed?.(renamed);
+    return renamed;
+  };
   try {
     state.trees.refuseWhenEnding();
     const tree = new ProcessTree(run.launch(), openStdio());
@@ -113,10 +120,10 @@ const startIn = async (
       check: (errors) =>
         checkStarted(tier, command.profile, { report: tree.report, wasUnready: tree.wasUnready, errors }),
       limit: () => watch?.hit() ?? run.reachedLimit(),
-      quarantineNew: () => run.quarantine("running"),
+      quarantineNew: () => quarantine("running"),
       finish: async (phase = "long run ended") => {
         try {
-          return await run.quarantine(phase);
+          return await quarantine(phase);
         } finally {
           watch?.stop();
           await close();
