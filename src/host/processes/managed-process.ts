@@ -3,9 +3,9 @@ import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { StartedCommand } from "../run/runner.ts";
 import type { Quarantined } from "../run/scan/protected-names.ts";
+import { createOutputRing } from "../run/tree/output-ring.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
-import { createOutputRing } from "./output-ring.ts";
 import { endsWithPrompt, readsInput } from "./prompt.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
 

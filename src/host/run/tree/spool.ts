@@ -2,6 +2,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { BLOCK_BYTES, createOutputRing } from "./output-ring.ts";
 
 export interface SpoolLimits {
   readonly headBytes: number;
@@ -27,28 +28,6 @@ export const openNameless = (): number => {
 
 const writeWhole = (fd: number, bytes: Buffer): void => {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-};
-
-/** The last bytes that were written, in a ring: nothing grows, however small the pieces. */
-const createTail = () => {
-  let ring = Buffer.alloc(0);
-  let written = 0;
-  return {
-    push: (chunk: Buffer): void => {
-      if (ring.length === 0) ring = Buffer.alloc(TAIL_BYTES);
-      const last = chunk.subarray(-TAIL_BYTES);
-      const at = (written + chunk.length - last.length) % TAIL_BYTES;
-      const first = last.copy(ring, at);
-      if (first < last.length) last.copy(ring, 0, first);
-      written += chunk.length;
-    },
-    bytes: (): Buffer => {
-      const at = written % TAIL_BYTES;
-      return written < TAIL_BYTES
-        ? ring.subarray(0, at)
-        : Buffer.concat([ring.subarray(at), ring.subarray(0, at)]);
-    },
-  };
 };
 
 /** The first bytes, in one buffer that grows by doubling: many small pieces cost no more than a few large ones. */
@@ -79,7 +58,7 @@ export type Spool = ReturnType<typeof createSpool>;
 
 export const createSpool = ({ headBytes, keptBytes }: SpoolLimits) => {
   const head = createHead(headBytes);
-  const tail = createTail();
+  const tail = createOutputRing(TAIL_BYTES + BLOCK_BYTES);
   let total = 0;
   let fd: number | undefined;
   let onDisk = 0;
@@ -101,7 +80,7 @@ export const createSpool = ({ headBytes, keptBytes }: SpoolLimits) => {
   const tailBytes = (): Buffer => {
     const beyond = total - head.size();
     if (beyond === 0) return Buffer.alloc(0);
-    const last = tail.bytes().subarray(-beyond);
+    const last = tail.from(tail.end - TAIL_BYTES);
     if (last.length === beyond) return last;
     const lineEnd = last.indexOf(NEWLINE);
     return lineEnd >= 0 && lineEnd < last.length - 1 ? last.subarray(lineEnd + 1) : last;

@@ -1,4 +1,5 @@
-const BLOCK_BYTES = 16_384;
+/** A ring holds this much less than its size at times: it drops whole blocks. */
+export const BLOCK_BYTES = 16_384;
 
 /** The last bytes of an endless output, in blocks that are never copied; positions count from the very first byte. */
 export const createOutputRing = (maxBytes: number) => {
