@@ -115,9 +115,9 @@ const [FIRST, LAST] = [0, 1];
 
 export default defineConfig({
   test: {
-    // Real processes and real files: a test that hangs ends here; one that is slow on a busy machine does not.
     setupFiles: ["test/lean-worker.ts"],
     execArgv: ["--expose-gc"],
+    // Real processes and real files: a test that hangs ends here; one that is slow on a busy machine does not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A test that waits for an event waits for it, also on a busy machine.
@@ -164,6 +164,7 @@ export default defineConfig({
           name: "timing",
           include: TIMING,
           env: userFolders("tester"),
+          isolate: false,
           maxWorkers: 2,
           sequence: { groupOrder: LAST },
         },

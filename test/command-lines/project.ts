@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const FILES: Readonly<Record<string, string>> = {
@@ -31,6 +31,16 @@ const FILES: Readonly<Record<string, string>> = {
 const AUTHOR = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"];
 const DATES = { GIT_AUTHOR_DATE: "2026-01-01T00:00:00Z", GIT_COMMITTER_DATE: "2026-01-01T00:00:00Z" };
 
+const MADE_S = Date.now() / 1000 - 3600;
+
+/** Gives every file and folder a time of its own: what is sorted by time is sorted the same way twice. */
+const setTimes = (root: string): void => {
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
+    (name) => !/^\.git\b/.test(name),
+  );
+  for (const [at, name] of names.sort().entries()) utimesSync(join(root, name), MADE_S + at, MADE_S + at);
+};
+
 /** A project with two commits; what is made twice is the same twice. */
 export const makeProject = (root: string): void => {
   const git = (...args: readonly string[]): void => {
@@ -41,11 +51,12 @@ export const makeProject = (root: string): void => {
     writeFileSync(join(root, path), text);
   }
   writeFileSync(join(root, ".gitignore"), "node_modules\ndist\n.llmc\n");
+  mkdirSync(join(root, "node_modules/left-pad"), { recursive: true });
+  writeFileSync(join(root, "node_modules/left-pad/index.js"), "module.exports = (s) => s;\n");
   git("init", "-q", "-b", "main");
   git("add", "-A");
   git("commit", "-q", "-m", "first");
   writeFileSync(join(root, "README.md"), `${FILES["README.md"]}\nMore.\n`);
+  setTimes(root);
   git("commit", "-q", "-am", "second");
-  mkdirSync(join(root, "node_modules/left-pad"), { recursive: true });
-  writeFileSync(join(root, "node_modules/left-pad/index.js"), "module.exports = (s) => s;\n");
 };

@@ -26,7 +26,7 @@ const runIn = async (setting: Setting, groups: CommandGroups, script: string) =>
     network: false,
     limits: LIMITS,
   };
-  const request = { argv: [PYTHON, "-c", script], cwd: workspace.root, timeoutMs: 20_000 } as const;
+  const request = { argv: [PYTHON, "-c", script], cwd: workspace.root, timeoutMs: 50_000 } as const;
   const outcome = await runOne(runner, request, profile);
   const special = lstatSync(join(workspace.root, "special"), { throwIfNoEntry: false });
   return { ...outcome, special };

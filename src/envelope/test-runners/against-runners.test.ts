@@ -192,7 +192,8 @@ const RUNNERS: readonly Runner[] = [
     title: "vitest",
     isHere: true,
     language: javascript('import { expect, test } from "vitest";', "expect(1).toBe(2)"),
-    command: [process.execPath, VITEST, "run", "--root", "."],
+    // One worker for all files: what it prints is the same.
+    command: [process.execPath, VITEST, "run", "--root", ".", "--maxWorkers=1", "--no-isolate"],
     prepare: (root) =>
       symlinkSync(resolve(import.meta.dirname, "../../../node_modules"), join(root, "node_modules")),
     reporting: ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`],
