@@ -27,7 +27,7 @@ export const isWide = async (fd: number): Promise<boolean> => {
 };
 
 /** Turns a file, chunk by chunk, into UTF-8 without its BOM. */
-export const createTranscoder = (form: TextForm): ((chunk: Buffer, atEnd: boolean) => Buffer) => {
+const createTranscoder = (form: TextForm): ((chunk: Buffer, atEnd: boolean) => Buffer) => {
   if (form === "utf-16le" || form === "utf-16be") {
     const decoder = new TextDecoder(form);
     return (chunk, atEnd) => Buffer.from(decoder.decode(chunk, { stream: !atEnd }));
