@@ -61,7 +61,7 @@ namespace N { export const q = 1; }
 export { a as k };
 function over(a: string): void;
 `,
-    chunks: ["1-6 a | a", "7-12 C | b C m p", "13-16 I | I T E m f z", "17-19 N | N over"],
+    chunks: ["1-6 a | a", "7-12 C | b C m", "13-16 I | I T E z f", "17-19 N | N over q"],
   },
   {
     path: "a.tsx",
@@ -84,7 +84,7 @@ const { g, h } = a;
 var i = 1, j = 2;
 export const o = { k() {}, l: 1 };
 `,
-    chunks: ["1-3 a | a b C m constructor", "4-6 d | d e f", "7-9 i | i j o"],
+    chunks: ["1-3 b | b C m constructor", "4-6 d | d e", "7-9 g | g h i j o k"],
   },
   {
     path: "a.go",
@@ -114,7 +114,7 @@ type (
 	Y interface { M() }
 )
 `,
-    chunks: ["1-3  | ", "5-8 A | A B", "10-13 V | V F", "15-19 Store | Open Store", "21-24 X | X Y"],
+    chunks: ["1-3  | ", "5-8 A | A B", "10-13 V | V F", "15-19 Store | Open Store", "21-24 X | X Y M"],
   },
   {
     path: "a.rs",
@@ -298,7 +298,7 @@ end
 class A::B; end
 def top; end
 `,
-    chunks: ["1-5 M | M K", "6-10 M.C | C m s", "11-15 M.C.t | t", "16-17 A.B | B top"],
+    chunks: ["1-5 M | M K", "6-10 M.C | C m s", "11-15 M.C.t | t", "16-17 B | B top"],
   },
   {
     path: "a.php",
@@ -400,10 +400,10 @@ defimpl P, for: Integer do
 end
 `,
     chunks: [
-      "1-5 A.B | B",
-      "7-11 A.B.f | f",
-      "12-15 A.B.f | f p m",
-      "16-19 A.B.In | In i",
+      "1-5 B | B",
+      "7-11 B.f | f",
+      "12-15 B.f | f p m",
+      "16-19 B.In | In i",
       "20-22 P | P q",
       "23-25 P | P q",
     ],
@@ -452,7 +452,7 @@ M.t = { a = function() end }
 function top() end
 return M
 `,
-    chunks: ["1-4 M | M x f", "5-7 M.g | g h k", "8-10 M.t | t top"],
+    chunks: ["1-5 M | M x y f g", "6-10 h | h top k a"],
   },
   {
     path: "a.zig",

@@ -18,6 +18,14 @@ export interface LanguageRow {
   readonly programs?: string;
   /** Where a component keeps its script (first group), which is read as TypeScript instead of the whole. */
   readonly script?: RegExp;
+  /**
+   * A key or table at the start of a top-level row, with the blanks around it, by which configuration is cut. No two
+   * repetitions that stand side by side match the same character: rows of nothing but blanks would take the cube of their
+   * length.
+   */
+  readonly keys?: RegExp;
+  /** Its cells are cut one by one. */
+  readonly isNotebook?: boolean;
   /** What the grammar cannot parse: replaced by spaces before parsing. */
   readonly unreadable?: RegExp;
 }
@@ -179,7 +187,7 @@ export const LANGUAGE_TABLE: readonly LanguageRow[] = [
     extensions: "txt text",
     names: "license licence copying readme changelog authors contributors notice news todo install",
   },
-  { id: "notebook", grammar: "json", extensions: "ipynb" },
+  { id: "notebook", grammar: "json", extensions: "ipynb", isNotebook: true },
   {
     id: "json",
     grammar: "json",
@@ -188,13 +196,26 @@ export const LANGUAGE_TABLE: readonly LanguageRow[] = [
     names: ".babelrc .eslintrc .prettierrc .swcrc composer.lock pipfile.lock",
   },
   { id: "jsonl", kind: "data", extensions: "jsonl ndjson" },
-  { id: "yaml", kind: "data", extensions: "yaml yml", names: ".clang-format .clang-tidy .clangd" },
-  { id: "toml", kind: "data", extensions: "toml", names: "cargo.lock poetry.lock pipfile uv.lock" },
+  {
+    id: "yaml",
+    kind: "data",
+    extensions: "yaml yml",
+    names: ".clang-format .clang-tidy .clangd",
+    keys: /^(?:(?:"([^"]+)"|'([^']+)')\s*|([\w$./@-][^\s:#][^:#]*|[\w$./@-]\s*)):(?:\s|$)/,
+  },
+  {
+    id: "toml",
+    kind: "data",
+    extensions: "toml",
+    names: "cargo.lock poetry.lock pipfile uv.lock",
+    keys: /^\s*\[{1,2}([^\]]+)\]/,
+  },
   {
     id: "ini",
     kind: "data",
     extensions: "ini cfg conf properties editorconfig service desktop",
     names: ".gitconfig .gitmodules .npmrc .flake8 .pylintrc",
+    keys: /^\s*\[([^\]]+)\]/,
   },
   {
     id: "xml",

@@ -8,6 +8,8 @@ export interface Language {
   readonly kind: ContentKind;
   readonly script?: RegExp | undefined;
   readonly unreadable?: RegExp | undefined;
+  readonly keys?: RegExp | undefined;
+  readonly isNotebook?: boolean | undefined;
 }
 
 /** How many characters of a file decide which language it is. */

@@ -5,15 +5,6 @@ import type { OutlineEntry } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
-/**
- * A key or table at the start of a top-level row, with the blanks around it. No two repetitions that stand side by side
- * match the same character: rows of nothing but blanks would take the cube of their length.
- */
-const KEYS: Readonly<Record<string, RegExp>> = {
-  yaml: /^(?:(?:"([^"]+)"|'([^']+)')\s*|([\w$./@-][^\s:#][^:#]*|[\w$./@-]\s*)):(?:\s|$)/,
-  toml: /^\s*\[{1,2}([^\]]+)\]/,
-  ini: /^\s*\[([^\]]+)\]/,
-};
 const COMMENT = /^\s*[#;]/;
 
 const keyAt = (lines: Lines, row: number, pattern: RegExp): string | undefined => {
@@ -25,9 +16,8 @@ const keyAt = (lines: Lines, row: number, pattern: RegExp): string | undefined =
 };
 
 /** Cuts configuration at its top-level keys or tables; a comment stays with what follows it. */
-export const cutKeyed = (text: string, language: string, sizes: Sizes = SIZES): Cut => {
+export const cutKeyed = (text: string, pattern: RegExp, sizes: Sizes = SIZES): Cut => {
   const lines = toLines(text);
-  const pattern = KEYS[language] ?? /^(?!)/;
   const starts: { row: number; nameRow: number; name: string }[] = [];
   for (let row = 0; row < lines.count; row++) {
     const name = keyAt(lines, row, pattern);

@@ -6,7 +6,6 @@ const MAX_NAME_CHARS = 120;
 
 const IDENTIFIER =
   /identifier$|^(?:name|constant|word|alias|symbol|simple_name|function_name|command_name|sym_lit|atom|variable|variable_name|package|bareword|object_reference|keyframes_name|\w+_name|pattern|operator)$/;
-const FUNCTION_VALUE = /function|lambda|arrow|closure/;
 
 const textOf = (tree: SyntaxTree, node: SyntaxNode): string =>
   node.end - node.start > 4 * MAX_NAME_CHARS ? "" : tree.textOf(node);
@@ -35,8 +34,6 @@ const firstIdentifier = (tree: SyntaxTree, node: SyntaxNode, depth = 0): SyntaxN
   return undefined;
 };
 
-const ELIXIR_DEFINES =
-  /^(?:def(?:p|macro|macrop|guard|guardp|delegate|n|np)?|defmodule|defprotocol|defimpl)$/;
 const LISP_DEFINES =
   /^\(?\s*(?:[\w.-]+\/)?(?:def[\w-]*|define[\w-]*|ns|function|macro)[\s(]+(?:\^\S+\s+)*\(?\s*([^\s()[\]{}"]+)/i;
 /** Lisp forms that start with `def` but define nothing. */
@@ -46,20 +43,6 @@ interface Named {
   readonly text: string;
   readonly row: number;
 }
-
-const elixirName = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
-  const target = tree.childOf(node, "target");
-  if (target === undefined || !ELIXIR_DEFINES.test(textOf(tree, target))) return undefined;
-  const list = namedChildOf(tree, node, /^arguments$/);
-  let at = list === undefined ? undefined : tree.namedChildrenOf(list)[0];
-  // `f(x) when x > 1` and `f(x)` both name f.
-  for (let depth = 0; at !== undefined && depth < 3; depth++) {
-    const inner: SyntaxNode | undefined = tree.childOf(at, "left") ?? tree.childOf(at, "target");
-    if (inner === undefined) break;
-    at = inner;
-  }
-  return at;
-};
 
 const findAssigned = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefined => {
   const left = tree.childOf(node, "left") ?? tree.childOf(node, "lhs") ?? tree.namedChildrenOf(node)[0];
@@ -71,15 +54,6 @@ const findAssigned = (tree: SyntaxTree, node: SyntaxNode): SyntaxNode | undefine
     )
     ? target
     : undefined;
-};
-
-const receiverName = (tree: SyntaxTree, node: SyntaxNode): string => {
-  const written = (field: string): string => {
-    const child = tree.childOf(node, field);
-    return child === undefined ? "" : tree.textOf(child);
-  };
-  const type = /([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*\)$/.exec(written("receiver"))?.[1];
-  return type === undefined ? written("name") : `${type}.${written("name")}`;
 };
 
 const here = ({ startRow }: SyntaxNode, text: string | undefined): Named | undefined =>
@@ -106,10 +80,6 @@ export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Name
     }
     case "assigned":
       return named(findAssigned(tree, node));
-    case "constant": {
-      const left = field("left");
-      return left !== undefined && tree.typeOf(left) === "constant" ? named(left) : undefined;
-    }
     case "infix": {
       const infix = namedChildOf(tree, node, /^infix$/);
       return named(field("name") ?? (infix && tree.childOf(infix, "operator")));
@@ -118,8 +88,6 @@ export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Name
       return field("body") === undefined ? undefined : named(field("name"));
     case "impl":
       return named(field("type"));
-    case "receiver":
-      return here(field("name") ?? node, receiverName(tree, node));
     case "first-line":
       return here(
         node,
@@ -137,14 +105,6 @@ export const nameOf = (tree: SyntaxTree, node: SyntaxNode, rule: NameRule): Name
       );
     case "lisp":
       return LISP_OTHERS.test(start()) ? undefined : here(node, LISP_DEFINES.exec(start())?.[1]);
-    case "elixir":
-      return named(elixirName(tree, node));
-    case "function-field": {
-      const value = field("value");
-      return value !== undefined && FUNCTION_VALUE.test(tree.typeOf(value))
-        ? named(field("name") ?? field("property"))
-        : undefined;
-    }
     case "selector":
       return named(tree.namedChildrenOf(node)[0]);
     default: {

@@ -8,17 +8,13 @@ export type NameRule =
   | "default"
   | "declarator"
   | "function-declarator"
-  | "constant"
   | "infix"
   | "bodied"
   | "assigned"
   | "impl"
-  | "receiver"
   | "first-line"
   | "labels"
   | "lisp"
-  | "elixir"
-  | "function-field"
   | "selector"
   | `field:${string}`;
 
@@ -39,16 +35,6 @@ export interface OutlineRow {
   readonly maxDepth?: number;
 }
 
-const TYPESCRIPT: OutlineRow = {
-  scopes: "class_declaration abstract_class_declaration interface_declaration internal_module module",
-  defines:
-    "function_declaration generator_function_declaration function_signature method_definition abstract_method_signature method_signature public_field_definition type_alias_declaration enum_declaration",
-  top: "variable_declarator assignment_expression",
-  through:
-    "export_statement ambient_declaration lexical_declaration variable_declaration expression_statement class_body interface_body statement_block object_type",
-  names: { public_field_definition: "function-field", assignment_expression: "assigned" },
-  leading: "decorator",
-};
 const C: OutlineRow = {
   defines:
     "function_definition preproc_def preproc_function_def struct_specifier union_specifier enum_specifier type_definition",
@@ -83,32 +69,18 @@ const OCAML: OutlineRow = {
 };
 const HCL: OutlineRow = { defines: "block", through: "body", names: { block: "labels" } };
 
-/** By grammar. A grammar without a row is still cut by its tree; its chunks have no names. */
+const DECORATED: OutlineRow = { leading: "decorator" };
+
+/**
+ * By grammar. Where a row names no definitions, chunks are named by the symbols of the file; the rows that do are of
+ * languages whose symbols are found by common rules only, or leave out what names a chunk (`impl`, properties, the parts of
+ * a template).
+ */
 export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
-  python: {
-    scopes: "class_definition",
-    defines: "function_definition type_alias_statement",
-    top: "assignment",
-    through:
-      "decorated_definition expression_statement block if_statement else_clause elif_clause try_statement except_clause finally_clause with_statement",
-    names: { assignment: "assigned", type_alias_statement: "field:left" },
-  },
-  typescript: TYPESCRIPT,
-  tsx: TYPESCRIPT,
-  javascript: {
-    ...TYPESCRIPT,
-    scopes: "class_declaration",
-    defines: "function_declaration generator_function_declaration method_definition field_definition",
-    through:
-      "export_statement lexical_declaration variable_declaration expression_statement class_body statement_block",
-    names: { field_definition: "function-field", assignment_expression: "assigned" },
-  },
-  go: {
-    defines: "function_declaration method_declaration type_spec type_alias const_spec",
-    top: "var_spec",
-    through: "type_declaration const_declaration var_declaration var_spec_list",
-    names: { method_declaration: "receiver" },
-  },
+  typescript: DECORATED,
+  tsx: DECORATED,
+  javascript: DECORATED,
+  elixir: { leading: "unary_operator" },
   rust: {
     scopes: "impl_item trait_item mod_item",
     defines:
@@ -116,20 +88,6 @@ export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
     through: "declaration_list foreign_mod_item",
     names: { impl_item: "impl", mod_item: "bodied" },
     leading: "attribute_item inner_attribute_item",
-  },
-  java: {
-    scopes:
-      "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration",
-    defines:
-      "method_declaration constructor_declaration compact_constructor_declaration annotation_type_element_declaration",
-    through: "class_body interface_body enum_body enum_body_declarations annotation_type_body",
-  },
-  kotlin: {
-    scopes: "class_declaration object_declaration",
-    defines: "function_declaration type_alias",
-    top: "property_declaration",
-    through: "class_body enum_class_body companion_object",
-    names: { property_declaration: "field:variable_declaration" },
   },
   c: C,
   cpp: CPP,
@@ -149,25 +107,6 @@ export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
     through:
       "namespace_declaration file_scoped_namespace_declaration declaration_list global_statement preproc_if preproc_else",
   },
-  ruby: {
-    scopes: "class module",
-    defines: "method singleton_method assignment",
-    through: "body_statement singleton_class",
-    names: { assignment: "constant" },
-  },
-  php: {
-    scopes: "class_declaration interface_declaration trait_declaration enum_declaration",
-    defines: "method_declaration function_definition const_element",
-    through:
-      "declaration_list enum_declaration_list const_declaration compound_statement namespace_definition if_statement",
-  },
-  swift: {
-    scopes: "class_declaration protocol_declaration",
-    defines: "function_declaration protocol_function_declaration typealias_declaration init_declaration",
-    top: "property_declaration",
-    through: "class_body enum_class_body protocol_body",
-    names: { init_declaration: "first-line" },
-  },
   scala: {
     scopes: "class_definition object_definition trait_definition enum_definition package_object",
     defines: "function_definition function_declaration type_definition given_definition",
@@ -175,7 +114,6 @@ export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
     through: "template_body enum_body extension_definition package_clause",
     names: { val_definition: "field:pattern", var_definition: "field:pattern" },
   },
-  elixir: { scopes: "call", through: "do_block", names: { call: "elixir" }, leading: "unary_operator" },
   haskell: {
     scopes: "class",
     defines:
@@ -184,12 +122,6 @@ export const OUTLINE_TABLE: Readonly<Partial<Record<Grammar, OutlineRow>>> = {
     names: { function: "infix" },
     leading: "signature haddock pragma",
     strayComment: "--",
-  },
-  lua: {
-    defines: "function_declaration",
-    top: "assignment_statement",
-    through: "variable_declaration do_statement",
-    names: { assignment_statement: "assigned" },
   },
   zig: {
     scopes: "variable_declaration",

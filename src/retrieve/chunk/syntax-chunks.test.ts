@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SAMPLES } from "../../../test/syntax-samples.ts";
+import { extractSymbols } from "../../symbols/extract-symbols.ts";
 import { languageOf } from "../../syntax/languages.ts";
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
 import { readSyntaxTree } from "../../syntax/syntax-tree.ts";
@@ -23,7 +24,14 @@ const cut = async (path: string, source: string, sizes: Sizes) => {
   try {
     return {
       language: language.id,
-      ...cutSyntax(readSyntaxTree(tree, source), grammar, source, language.kind, sizes),
+      ...cutSyntax(
+        readSyntaxTree(tree, source),
+        grammar,
+        source,
+        language.kind,
+        extractSymbols(tree, language, source),
+        sizes,
+      ),
     };
   } finally {
     tree.delete();

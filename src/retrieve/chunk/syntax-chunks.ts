@@ -1,3 +1,4 @@
+import type { FileSymbols } from "../../symbols/extract/file-symbols.ts";
 import type { Grammar } from "../../syntax/language-table.ts";
 import type { SyntaxTree } from "../../syntax/syntax-tree.ts";
 import { ERROR_TYPE } from "../../syntax/tree-layout.ts";
@@ -5,6 +6,7 @@ import { type Atom, CUT, rowAtoms } from "./atoms.ts";
 import type { ChunkKind } from "./chunk.ts";
 import { toLines } from "./lines.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
+import { symbolOutline } from "./symbol-outline.ts";
 import { syntaxAtoms } from "./syntax-atoms.ts";
 import { outlineRules, syntaxOutline } from "./syntax-outline.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
@@ -36,11 +38,12 @@ export const cutSyntax = (
   grammar: Grammar,
   text: string,
   kind: ChunkKind,
+  symbols: FileSymbols,
   sizes: Sizes = SIZES,
 ): SyntaxCut => {
   const lines = toLines(text);
   const rules = outlineRules(grammar, tree.language);
-  const outline = syntaxOutline(tree, rules);
+  const outline = rules.rules.size > 0 ? syntaxOutline(tree, rules) : symbolOutline(symbols);
   const broken = isMostlyErrors(tree);
   let atoms: Atom[];
   if (broken) {

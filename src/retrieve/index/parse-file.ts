@@ -42,8 +42,8 @@ const cutWindows = (text: string, kind: ChunkKind): Cut => {
 };
 
 /** How a file is cut where no grammar is needed. */
-const cutPlain = (text: string, { id, kind }: Language): Cut => {
-  if (id === "yaml" || id === "toml" || id === "ini") return cutKeyed(text, id);
+const cutPlain = (text: string, { id, kind, keys }: Language): Cut => {
+  if (keys !== undefined) return cutKeyed(text, keys);
   return kind === "prose" ? cutProse(text, id, kind) : cutWindows(text, kind);
 };
 
@@ -82,14 +82,10 @@ export const parseFile = async (source: SourceFile, parsers: Parsers): Promise<P
   if (tree === undefined) return toParsedFile(language, cutWindows(text, language.kind), NO_SYMBOLS, reason);
   try {
     const syntax = readSyntaxTree(tree, input.text);
-    if (language.id === "notebook") return fromNotebook(syntax, language, text);
-    const cut = cutSyntax(syntax, input.grammar, text, language.kind);
-    return toParsedFile(
-      language,
-      cut,
-      symbolsOf(tree, input.language, input.text),
-      cut.broken ? BROKEN : undefined,
-    );
+    if (language.isNotebook === true) return fromNotebook(syntax, language, text);
+    const symbols = symbolsOf(tree, input.language, input.text);
+    const cut = cutSyntax(syntax, input.grammar, text, language.kind, symbols);
+    return toParsedFile(language, cut, symbols, cut.broken ? BROKEN : undefined);
   } catch {
     return toParsedFile(
       language,

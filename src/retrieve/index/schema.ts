@@ -3,7 +3,7 @@ import { SYMBOLS_VERSION } from "../../symbols/extract/pack.ts";
 import { TERMS_VERSION } from "../terms/chunk-terms.ts";
 
 /** Incremented whenever the tables below, or the way files are cut into chunks, change. */
-const INDEX_VERSION = 4;
+const INDEX_VERSION = 5;
 
 /** The version of the index, stored as SQLite's user_version: a database of another version is made again. */
 export const indexVersion = (embedderId: string): number =>

@@ -3,7 +3,7 @@ import { generic, genericCall } from "../rules/generic.ts";
 import { firstOf } from "../rules/handlers.ts";
 import type { SymbolLanguage } from "../rules/symbol-language.ts";
 
-const DEFINES = /^(?:def|defp|defmacro|defmacrop|defmodule|defprotocol|defguard)$/;
+const DEFINES = /^def(?:p|macro|macrop|guard|guardp|delegate|n|np|module|protocol|impl)?$/;
 
 /** Definitions are calls: `def name(a, b) do`. */
 const call: Handler = (walker, node) => {
@@ -13,8 +13,10 @@ const call: Handler = (walker, node) => {
     return;
   }
   const head = firstOf(walker, walker.child(node, "arguments"));
-  const named = walker.type(head) === "call" ? walker.field(head, "target") : head;
-  const isModule = /^def(?:module|protocol)$/.test(macro);
+  // `f(x) when x > 1` and `f(x)` both name f.
+  const clause = walker.field(head, "left") >= 0 ? walker.field(head, "left") : head;
+  const named = walker.type(clause) === "call" ? walker.field(clause, "target") : clause;
+  const isModule = /^def(?:module|protocol|impl)$/.test(macro);
   const definition = walker.define(
     walker.text(named).split(".").at(-1) ?? "",
     isModule ? "class" : walker.scopes.kind === "class" ? "method" : "function",
