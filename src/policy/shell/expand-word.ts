@@ -1,6 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 import { expandBraceText } from "./braces.ts";
 import type { ExpansionBudget } from "./expansion-budget.ts";
+import { changeValue } from "./parameter.ts";
 import { refuseConstruct } from "./refusals.ts";
 import type { ShellWord, WordPart } from "./shell-line.ts";
 
@@ -76,8 +77,16 @@ const expandTilde = (word: ShellWord, home: string): ShellWord => {
   ];
 };
 
-const variableValue = (name: string, { variable }: ExpansionContext): string => {
-  const value = variable(name);
+/** What a shell or its environment gives a value that is not known here: a default would not be taken there. */
+const SET_ELSEWHERE =
+  /^(?:_|OLDPWD|E?UID|PPID|GROUPS|S?RANDOM|SECONDS|LINENO|EPOCH\w+|BASH\w*|DIRSTACK|PIPESTATUS|HOST\w+|MACHTYPE|OSTYPE|SHLVL|SHELLOPTS|OPT\w+|IFS|PS\d|PATH|USER|LOGNAME|SHELL|TERM|LANG|LC_\w+|TMPDIR|EDITOR|PAGER|DISPLAY)$/;
+
+const variableValue = (
+  { name, change }: Extract<WordPart, { readonly kind: "variable" }>,
+  { variable }: ExpansionContext,
+): string => {
+  const known = variable(name);
+  const value = known === undefined && SET_ELSEWHERE.test(name) ? undefined : changeValue(known, change);
   if (value === undefined)
     throw new LlmcError("invalid_args", `The variable ${name} has no value here.`, {
       hint: "Commands do not see the user's environment. Write the value itself, or assign it in the same line: NAME=value; …",
@@ -104,7 +113,7 @@ const splitFields = (word: ShellWord, context: ExpansionContext): readonly Field
       add({ text: part.text, isQuoted: part.isQuoted });
       continue;
     }
-    const value = variableValue(part.name, context);
+    const value = variableValue(part, context);
     if (part.isQuoted) {
       add({ text: value, isQuoted: true });
       continue;
@@ -143,7 +152,7 @@ export const expandWord = (word: ShellWord, context: ExpansionContext): readonly
 export const expandToText = (word: ShellWord, context: ExpansionContext): string => {
   return expandTilde(word, context.home)
     .map((part) => {
-      const text = part.kind === "text" ? part.text : variableValue(part.name, context);
+      const text = part.kind === "text" ? part.text : variableValue(part, context);
       context.budget.spend(text.length);
       return text;
     })

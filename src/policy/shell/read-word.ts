@@ -1,4 +1,5 @@
 import { readConstantSubstitution } from "./here-document.ts";
+import { readParameter } from "./parameter.ts";
 import { refuseNamed, refuseSyntax } from "./refusals.ts";
 import type { ShellWord, WordPart } from "./shell-line.ts";
 
@@ -71,6 +72,11 @@ const readExpansion = (rest: string, isQuoted: boolean): Piece => {
   if (rest.startsWith("`")) throw refuseNamed("command_substitution", rest);
   if (/^\$\((?!\()/.test(rest)) return readSubstitution(rest, isQuoted);
   if (/^\$(?:\(\(|\[)/.test(rest)) throw refuseNamed("arithmetic", rest);
+  const parameter = readParameter(rest);
+  if (parameter !== undefined) {
+    const { name: changed, change, length } = parameter;
+    return { parts: [{ kind: "variable", name: changed, isQuoted, isBare: false, change }], length };
+  }
   if (rest.startsWith("${")) throw refuseNamed("expansion", rest);
   if (/^\$[\d@*#!$-]/.test(rest)) throw refuseNamed("special_parameter", rest);
   return { parts: [text("$", isQuoted)], length: 1 };

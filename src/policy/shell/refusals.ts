@@ -26,7 +26,7 @@ const CONSTRUCTS = {
   arithmetic: { name: "arithmetic", wayOut: "Write the number itself." },
   expansion: {
     name: "parameter expansion",
-    wayOut: "Write the value itself; $NAME works for a name assigned in this line.",
+    wayOut: `Write the value itself; $NAME, \${NAME:-default}, \${NAME##*/} and \${NAME%.js} work.`,
   },
   special_parameter: { name: "special parameters", wayOut: "Write the value itself." },
   function: { name: "a function", wayOut: ONE_BY_ONE },

@@ -96,7 +96,7 @@ describe("REQ-D23: what needs a shell is refused by its name", () => {
     ['echo "a $(pwd)"', /command substitution/],
     ["echo $((1 + 1))", /arithmetic/],
     ["((a = 1))", /arithmetic/],
-    [`echo \${A:-b}`, /parameter expansion/],
+    [`echo \${A:=b}`, /parameter expansion/],
     ["echo $1 $@", /special parameters/],
     ["diff <(ls a) <(ls b)", /process substitution/],
     ["f() { ls; }", /a function/],

@@ -1,3 +1,5 @@
+import type { ParameterChange } from "./parameter.ts";
+
 /** A piece of a word. Only unquoted text is subject to braces, `~` and globs, only unquoted values to splitting. */
 export type WordPart =
   | {
@@ -15,6 +17,7 @@ export type WordPart =
       readonly isQuoted: boolean;
       /** Written as `$NAME`: letters that braces put behind it would belong to the name. */
       readonly isBare: boolean;
+      readonly change?: ParameterChange;
     };
 
 export type ShellWord = readonly WordPart[];

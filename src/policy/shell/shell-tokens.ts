@@ -75,7 +75,7 @@ const nextRedirection = (lexer: Lexer, whole: string, digits: string, operator: 
   const target = isComment ? undefined : nextWord(lexer);
   if (target === undefined) throw refuseSyntax(rest, "lacks the target of a redirection");
   const isHere = operator === "<<" || operator === "<<-";
-  if (isHere && /\\\n|[$`]\(/.test(lexer.source.slice(start, lexer.at)))
+  if (isHere && /\\\n|[$`]\(|\$\{/.test(lexer.source.slice(start, lexer.at)))
     throw refuseSyntax(rest, "has an end mark that is not one plain word");
   const fd = digits === "" ? undefined : Number(digits);
   const token: RedirectionToken = { kind: "redirection", operator, fd, target, body: undefined };
