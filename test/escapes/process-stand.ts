@@ -22,6 +22,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
     ...(maxLandlockAbi === undefined ? {} : { maxLandlockAbi }),
   });
   const gate: CommandGate = {
+    locate: async () => undefined,
     pass: (call, _signal, work) => {
       const script = String(call.command);
       const request = { cwd: root, timeoutMs: 1 };

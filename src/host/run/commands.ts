@@ -41,6 +41,8 @@ export interface CommandGate {
     signal: AbortSignal | undefined,
     work: (judged: JudgedCommand) => Promise<T>,
   ): Promise<T>;
+  /** The file that an allowed program's name stands for; undefined for any other name. */
+  locate(program: string): Promise<string | undefined>;
 }
 
 export interface CommandTimeouts {
@@ -102,7 +104,20 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);
   const profileOf = createProfiler(options);
 
+  const find = async (program: string, roots: readonly string[]) =>
+    resolveProgram(program, {
+      allowlist: options.settings().allowlist,
+      dirs: SYSTEM_PATH,
+      writableRoots: roots,
+      ...(program === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
+    });
+
   return {
+    locate: (program) =>
+      find(program, options.reach.current().rules.roots).then(
+        ({ startPath }) => startPath,
+        () => undefined,
+      ),
     pass: async ({ command: requestedArgv, cwd = ".", timeoutSeconds, env = {}, session }, signal, work) => {
       const settings = options.settings();
       if (!settings.enabled) throw refuseDisabled();
@@ -116,12 +131,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
         }
         const { roots } = reach.rules;
-        const { executable, startPath, name } = await resolveProgram(requestedArgv[0], {
-          allowlist: settings.allowlist,
-          dirs: SYSTEM_PATH,
-          writableRoots: roots,
-          ...(requestedArgv[0] === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
-        }).catch(explain);
+        const { executable, startPath, name } = await find(requestedArgv[0], roots).catch(explain);
         const [, ...rest] = requestedArgv;
         const tier = await options.runner.tier();
         refuseSecrets(

@@ -1,4 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
+import { readDoubleBracket } from "./double-bracket.ts";
 import { readCommand, readRedirection } from "./read-command.ts";
 import { refuseBackground, refuseConstruct, refuseNamed, refuseReserved, refuseSyntax } from "./refusals.ts";
 import {
@@ -85,7 +86,8 @@ const parseGroup = (parser: Parser): Pick<PipedGroup, "isSubshell" | "line"> | u
 
 const parseCommand = (parser: Parser): ShellCommand => {
   const first = peek(parser);
-  if (first.kind === "word") refuseReserved(first.raw, parser.source);
+  const isBracket = first.kind === "word" && first.raw === "[[";
+  if (first.kind === "word" && !isBracket) refuseReserved(first.raw, parser.source);
   if (first.kind === "word" && /^[!}]$/.test(first.raw)) throw unexpectedToken(parser);
   const tokens: (WordToken | RedirectionToken)[] = [];
   for (
@@ -97,6 +99,9 @@ const parseCommand = (parser: Parser): ShellCommand => {
     parser.at++;
   }
   if (tokens.length === 0) throw unexpectedToken(parser);
+  const bracket = isBracket ? readDoubleBracket(tokens) : undefined;
+  if (bracket !== undefined) return bracket;
+  if (isBracket) refuseReserved("[[", parser.source);
   const last = tokens.at(-1);
   if (takes(parser, "(") !== undefined)
     throw refuseNamed(last?.kind === "word" && last.raw.endsWith("=") ? "array" : "function", parser.source);

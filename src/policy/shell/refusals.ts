@@ -57,8 +57,7 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ...["eval", "source", ".", "exec", "builtin"].map(
     (name) => [name, "Write the commands themselves."] as const,
   ),
-  ["set", "Leave it out, and join commands with && where one that fails should end the line."],
-  ...["pushd", "popd", "dirs"].map((name) => [name, "Use cd: cd DIR && …; cd - goes back."] as const),
+  ["dirs", "pwd shows the folder."],
   ...["alias", "unalias", "shopt", "trap", "umask", "ulimit"].map(
     (name) => [name, "Leave it out: every line starts with a clean state."] as const,
   ),
@@ -68,13 +67,7 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ...["wait", "jobs", "fg", "bg", "disown"].map(
     (name) => [name, "Leave it out: a call waits for its command."] as const,
   ),
-  ...["type", "which", "command", "hash"].map(
-    (name) =>
-      [
-        name,
-        "Run the program with --version: it answers, or the refusal says whether it is missing or not allowed.",
-      ] as const,
-  ),
+  ["hash", "Leave it out."],
 ]);
 
 /** Programs that people put in front of others by habit, and that would change nothing that matters here. */

@@ -1,6 +1,8 @@
 import { LlmcError } from "../../../base/error.ts";
 import type { Access } from "../../reach/access.ts";
+import { describeNames, type Locate, which } from "./lookup-builtins.ts";
 import { changeDirectory, type ShellState } from "./shell-state.ts";
+import { changeStack, setOptions } from "./state-builtins.ts";
 import { evaluateTest } from "./test-builtin.ts";
 
 export interface BuiltinResult {
@@ -15,6 +17,7 @@ type Builtin = (
   state: ShellState,
   access: Access,
   signal: AbortSignal | undefined,
+  locate: Locate,
 ) => BuiltinResult | Promise<BuiltinResult>;
 
 const resultOf = (state: ShellState, stdout: string, exitCode = 0): BuiltinResult => ({
@@ -155,6 +158,24 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   [":", (_args, state) => resultOf(state, "")],
   ["false", (_args, state) => resultOf(state, "", 1)],
   ["exit", exit],
+  ["set", (args, state) => resultOf(setOptions(args, state), "")],
+  ["which", async (args, state, _access, _signal, locate) => ({ ...(await which(args, locate)), state })],
+  ...(["type", "command"] as const).map((name): [string, Builtin] => [
+    name,
+    async (args, state, _access, _signal, locate) => ({
+      ...(await describeNames(name, args, locate, (one) => BUILTINS.has(one))),
+      state,
+    }),
+  ]),
+  ...(["pushd", "popd"] as const).map((name): [string, Builtin] => [
+    name,
+    async (args, state, access, signal) => {
+      const result = await changeStack(name, args, state, access, signal);
+      return typeof result === "string"
+        ? { exitCode: 1, stdout: "", stderr: `${result}\n`, state }
+        : resultOf(result.state, result.stdout);
+    },
+  ]),
   ["pwd", (args, state) => resultOf(state, pwd(args, state))],
   ["echo", (args, state) => resultOf(state, echo(args))],
   ["printf", (args, state) => resultOf(state, printf(args))],

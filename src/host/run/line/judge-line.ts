@@ -1,7 +1,7 @@
 import { toLlmcError } from "../../../base/error.ts";
 import { isPipedGroup, type Pipeline, type ShellLine } from "../../../policy/shell/shell-line.ts";
 import type { ShellState } from "./shell-state.ts";
-import { builtinOf, isProgram, type LineExecution, passGate, stageOf } from "./stage.ts";
+import { builtinOf, isProgram, type LineExecution, locateFor, passGate, stageOf } from "./stage.ts";
 import { checkRedirections } from "./streams.ts";
 
 /** What a later part finds may be made by an earlier one. */
@@ -31,7 +31,13 @@ const judgePipeline = async (
     if (commands.length > 1) continue;
     if (stage.argv.length === 0) return stage.state;
     const [, ...args] = stage.argv;
-    const after = await builtinOf(stage)?.(args, state, execution.access, execution.signal);
+    const after = await builtinOf(stage)?.(
+      args,
+      state,
+      execution.access,
+      execution.signal,
+      locateFor(execution),
+    );
     if (after !== undefined) return after.state;
   }
   return state;

@@ -97,7 +97,7 @@ const runGroup = async (
   const given: TreeStreams = isText
     ? { ...streams, input: feed(descriptors.take(input), descriptors) }
     : streams;
-  const inside = { streams: given, files: [...surroundings.files, ...files] };
+  const inside = { ...surroundings, streams: given, files: [...surroundings.files, ...files] };
   const after = await runLine(execution, line, state, inside);
   await writePending(files, execution, execution.callerSignal);
   return isSubshell ? { ...state, lastExit: after.lastExit } : after;
@@ -116,6 +116,7 @@ const runSegments = async (
   const segments = segmentsOf(commands);
   const descriptors = new Descriptors();
   let state = before;
+  let failed: number | undefined;
   try {
     let { input } = surroundings.streams;
     for (const [at, segment] of segments.entries()) {
@@ -128,7 +129,12 @@ const runSegments = async (
         "line" in segment
           ? await runGroup(execution, segment, before, around, descriptors)
           : await runPipeline(execution, segment, before, around);
+      if (state.lastExit !== 0) failed = state.lastExit;
       if (spool !== undefined) input = readBack(spool, descriptors);
+    }
+    if (before.isPipefail === true && state.lastExit === 0 && failed !== undefined) {
+      execution.last = { exitCode: failed, signal: undefined };
+      state = { ...state, lastExit: failed };
     }
     return commands.length === 1 ? state : { ...before, lastExit: state.lastExit };
   } finally {
@@ -161,10 +167,13 @@ export const runLine = async (
   surroundings: Surroundings,
 ): Promise<ShellState> => {
   let state = before;
-  for (const { when, body } of line) {
+  for (const [at, { when, body }] of line.entries()) {
     if (execution.timedOut || state.hasExited) break;
     if (when !== "always" && (state.lastExit === 0) !== (when === "success")) continue;
-    state = negate(execution, body, await runPart(execution, body, state, surroundings));
+    const isLast = (line[at + 1]?.when ?? "always") === "always";
+    const isTested = surroundings.isTested || !isLast || body.isNegated;
+    state = negate(execution, body, await runPart(execution, body, state, { ...surroundings, isTested }));
+    if (state.isStrict === true && !isTested && state.lastExit !== 0) state = { ...state, hasExited: true };
   }
   return state;
 };

@@ -9,6 +9,7 @@ import {
   builtinOf,
   isProgram,
   type LineExecution,
+  locateFor,
   type ProgramStage,
   passGate,
   type Stage,
@@ -32,11 +33,14 @@ interface OpenStage {
 
 /** What a group gives to the commands in it; its descriptors stay open. */
 export interface Surroundings {
+  /** What follows depends on how the group ends, so that `set -e` has no say in it. */
+  readonly isTested: boolean;
   readonly streams: TreeStreams;
   readonly files: readonly PendingFile[];
 }
 
 export const NO_GROUP: Surroundings = {
+  isTested: false,
   streams: { input: "ignore", output: "stdout", errors: "stderr" },
   files: [],
 };
@@ -134,7 +138,13 @@ const runBuiltin = async (
   const builtin = builtinOf(stage);
   const [, ...args] = stage.argv;
   // Assignments alone say nothing; a pipe behind them ends all the same.
-  const result = (await builtin?.(args, stage.state, execution.access, execution.signal)) ?? {
+  const result = (await builtin?.(
+    args,
+    stage.state,
+    execution.access,
+    execution.signal,
+    locateFor(execution),
+  )) ?? {
     exitCode: 0,
     stdout: "",
     stderr: "",
@@ -163,6 +173,23 @@ const recordOutcomes = (
   }
 };
 
+type StageEnd = Pick<CommandOutcome, "exitCode"> & Partial<Pick<CommandOutcome, "signal">>;
+
+const exitOf = ({ exitCode, signal }: StageEnd): number => exitStatus({ exitCode, signal, timedOut: false });
+
+/** How the command at this place ended: programs and built-in commands are counted apart. */
+const endOf = (
+  stages: readonly Stage[],
+  at: number,
+  programs: readonly CommandOutcome[],
+  builtins: readonly StageEnd[],
+): StageEnd | undefined => {
+  const [own, before] = [stages[at], stages.slice(0, at)];
+  const isOwnProgram = own !== undefined && isProgram(own);
+  const count = before.filter((one) => isProgram(one) === isOwnProgram).length;
+  return isOwnProgram ? programs[count] : builtins[count];
+};
+
 /** Runs commands that are connected by pipes, all at the same time. */
 export const runPipeline = async (
   execution: LineExecution,
@@ -182,8 +209,10 @@ export const runPipeline = async (
     const programs = await runPrograms(execution, open, descriptors);
     recordOutcomes(execution, open, programs);
     await writePending(files, execution, execution.callerSignal);
-    const last = stages.at(-1);
-    const ended = last !== undefined && isProgram(last) ? programs.at(-1) : builtins.at(-1);
+    const ends = [...stages.keys()].map((at) => endOf(stages, at, programs, builtins));
+    const failed =
+      before.isPipefail === true ? ends.findLast((one) => one !== undefined && exitOf(one) !== 0) : undefined;
+    const ended = failed ?? ends.at(-1);
     execution.last = {
       exitCode: ended?.exitCode,
       signal: ended !== undefined && "signal" in ended ? ended.signal : undefined,

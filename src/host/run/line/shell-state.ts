@@ -20,6 +20,12 @@ export interface ShellState {
   /** The names of those that programs get. */
   readonly exported: ReadonlySet<string>;
   readonly lastExit: number;
+  /** Folders that `pushd` left, the last one first. */
+  readonly folders?: readonly string[];
+  /** `set -e`: a command that fails ends the line. */
+  readonly isStrict?: boolean;
+  /** `set -o pipefail`: a pipeline fails with any of its commands. */
+  readonly isPipefail?: boolean;
   /** `exit` was run: nothing of this line, or of this subshell, follows. */
   readonly hasExited?: true;
 }

@@ -8,6 +8,7 @@ import type { Quarantined } from "../scan/protected-names.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
+import type { Locate } from "./lookup-builtins.ts";
 import { argumentsOf, assign, environmentOf, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
@@ -63,6 +64,11 @@ export const stageOf = async (
   const inner = assign(state, command, execution);
   return { argv, command, state: inner, outer: argv.length === 0 ? inner : state };
 };
+
+export const locateFor =
+  ({ gate }: LineExecution): Locate =>
+  (program) =>
+    gate.locate(program);
 
 export const builtinOf = ({ argv: [name] }: Stage) => (name === undefined ? undefined : BUILTINS.get(name));
 
