@@ -15,6 +15,7 @@ import { type RealOutput, realOutput } from "./real-output.ts";
 import { budgetOf, type EnvelopeSettings } from "./settings.ts";
 import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
 import { figuresOf, recordOf } from "./telemetry.ts";
+import { unseenNote } from "./unseen-note.ts";
 
 export interface EnvelopeParts {
   readonly launch: Launch;
@@ -46,7 +47,7 @@ interface Finished extends ShownOutput {
   /** Tokens of the budget before this command; undefined without a budget. */
   readonly left: number | undefined;
   readonly deadlineNote: string | undefined;
-  readonly networkNote: string | undefined;
+  readonly failureNote: string | undefined;
 }
 
 /** What ended a command that ran too long, and what gives it more time. */
@@ -101,7 +102,7 @@ const resultOf = (finished: Finished): EnvelopeResult => {
     durationMs: latencyMs,
     timedOut: launched.timedOut,
     deadlineNote: finished.deadlineNote,
-    networkNote: finished.networkNote,
+    failureNote: finished.failureNote,
     quarantined: launched.quarantined,
     limit: launched.limit,
     programs: launched.programs,
@@ -224,7 +225,8 @@ const run = async (
       deadlineNote: launched.timedOut
         ? describeDeadline(call.timeoutSeconds, settings)
         : describeLimit(call.timeoutSeconds, settings),
-      networkNote: settings.hasNetwork ? undefined : networkNote(launched, output),
+      failureNote:
+        unseenNote(launched, output) ?? (settings.hasNetwork ? undefined : networkNote(launched, output)),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -29,8 +29,8 @@ export interface EnvelopeResult {
   readonly timedOut: boolean;
   /** For one that ran too long, or asked for too long a time: the limit, and what raises it. */
   readonly deadlineNote?: string | undefined;
-  /** For one that failed because commands have no network. */
-  readonly networkNote?: string | undefined;
+  /** For one that failed because commands have no network, or do not see a file. */
+  readonly failureNote?: string | undefined;
   /** Protected names that were created during the run and have been renamed. */
   readonly quarantined: readonly string[];
   /** The limit of memory or processes that was hit. */

@@ -48,10 +48,10 @@ export const metaOf = ({
   programs,
   output,
   deadlineNote,
-  networkNote,
+  failureNote,
 }: EnvelopeResult) => {
   const { match_count, truncated, handle, tokens_estimate } = document.enrichment;
-  const hint = hintOf(handle, deadlineNote, networkNote);
+  const hint = hintOf(handle, deadlineNote, failureNote);
   return {
     tier,
     mode: document.mode,
@@ -78,16 +78,16 @@ export interface ShownToModel {
   readonly truncated: boolean;
   readonly keepsAll: boolean;
   readonly deadlineNote: string | undefined;
-  readonly networkNote: string | undefined;
+  readonly failureNote: string | undefined;
 }
 
-export const shownOf = ({ document, keepsAll, deadlineNote, networkNote }: EnvelopeResult): ShownToModel => ({
+export const shownOf = ({ document, keepsAll, deadlineNote, failureNote }: EnvelopeResult): ShownToModel => ({
   stdout: document.stdout,
   stderr: document.stderr,
   truncated: document.enrichment.truncated,
   keepsAll,
   deadlineNote,
-  networkNote,
+  failureNote,
 });
 
 /** Below this number of tokens, the answer states the remaining budget. */
@@ -113,7 +113,7 @@ export const renderCommand = (
     ...(meta.truncated
       ? [`${meta.keepsAll ? "in short" : "cut"}${meta.handle === null ? "" : `; all: handle:${meta.handle}`}`]
       : []),
-    ...(meta.networkNote === undefined ? [] : [meta.networkNote]),
+    ...(meta.failureNote === undefined ? [] : [meta.failureNote]),
     ...(meta.limit === undefined ? [] : [LIMIT_NOTES[meta.limit]]),
     ...(meta.set_aside === undefined
       ? []

@@ -278,6 +278,17 @@ describe("run_cmd", () => {
     expect(JSON.stringify(small)).not.toContain("hint");
   });
 
+  test("REQ-D16: a path outside of what commands see is told to be one; a pattern that looks like one is not", async () => {
+    const app = await openTestApp({ files: { "a.txt": "x" } });
+    for (const path of ["/etc/hosts", "../../etc/hostname"])
+      for (const tail of ["", " 2>&1 | head -3"])
+        expect(await app.text("run_cmd", { command: `cat ${path}${tail}` }), tail).toContain(
+          `"${path}" lies outside of what commands see`,
+        );
+    expect(await app.text("run_cmd", { command: "grep /api/v1 a.txt" })).toBe("[exit 1]");
+    expect(await app.text("run_cmd", { command: "cat nope.txt" })).not.toContain("outside");
+  });
+
   test("REQ-X3: raw gives the output as it is, to both", async () => {
     const text = Array.from({ length: 300 }, (_, i) => `line ${i} zebra`).join("\n");
     const app = await openTestApp({ files: { "a.txt": text } });

@@ -16,8 +16,8 @@ const isPlain = ({ raw }: WordToken): boolean => !/^(?:~|[-!(]|==?$)/.test(raw);
 const isText = ({ word }: WordToken): boolean =>
   word.every((part) => part.isQuoted || (part.kind === "text" && !/[*?[\\]/.test(part.text)));
 
-const conditionOf = (words: readonly WordToken[]): readonly ShellWord[] | undefined => {
-  const [first, second, third, ...more] = words;
+const conditionOf = (operands: readonly WordToken[]): readonly ShellWord[] | undefined => {
+  const [first, second, third, ...more] = operands;
   if (first === undefined || more.length > 0) return undefined;
   if (second === undefined) return isPlain(first) ? [literal("-n"), quoted(first)] : undefined;
   if (third === undefined)
@@ -30,9 +30,9 @@ const conditionOf = (words: readonly WordToken[]): readonly ShellWord[] | undefi
 export const readDoubleBracket = (
   tokens: readonly (WordToken | RedirectionToken)[],
 ): ShellCommand | undefined => {
-  const words = tokens.flatMap((token) => (token.kind === "word" ? [token] : []));
-  if (words.length < tokens.length || words.at(-1)?.raw !== "]]") return undefined;
-  const inner = words.slice(1, -1);
+  const operands = tokens.flatMap((token) => (token.kind === "word" ? [token] : []));
+  if (operands.length < tokens.length || operands.at(-1)?.raw !== "]]") return undefined;
+  const inner = operands.slice(1, -1);
   const isNegated = inner[0]?.raw === "!";
   const condition = conditionOf(isNegated ? inner.slice(1) : inner);
   if (condition === undefined) return undefined;

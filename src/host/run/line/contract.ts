@@ -43,6 +43,8 @@ export interface LineOutcome {
   readonly tier: Tier | null;
   readonly limit: ReachedLimit | undefined;
   readonly quarantined: readonly Quarantined[];
+  /** Arguments that lie outside of what programs see, if they are paths. */
+  readonly unseen?: readonly string[];
   /** Every program that ran, in the order of the line. */
   readonly programs: readonly ProgramEnd[];
   /** The one program whose output the line's output is; undefined where several had a part in it. */

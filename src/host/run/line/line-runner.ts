@@ -25,12 +25,22 @@ const outcomeOf = ({
   tier,
   limit,
   quarantined,
+  unseen,
   programs,
   speakers,
 }: LineExecution): LineOutcome => {
   const [speaker, ...more] = speakers;
   const isAlone = programs.length === 1 && more.length === 0 && speaker !== "builtin";
-  return { ...last, timedOut, tier, limit, quarantined, programs, sole: isAlone ? speaker : undefined };
+  return {
+    ...last,
+    timedOut,
+    tier,
+    limit,
+    quarantined,
+    unseen,
+    programs,
+    sole: isAlone ? speaker : undefined,
+  };
 };
 
 const literal = (argument: string) => [{ kind: "text", text: argument, isQuoted: true } as const];
@@ -68,6 +78,7 @@ const startExecution = (
     isAlone: true,
     programs: [],
     quarantined: [],
+    unseen: [],
     speakers: [],
     tier: null,
     limit: undefined,

@@ -25,6 +25,7 @@ import {
   refuseSharedFiles,
   writePending,
 } from "./streams.ts";
+import { unseenPaths } from "./unseen-paths.ts";
 
 interface OpenStage {
   readonly stage: Stage;
@@ -115,9 +116,10 @@ const runPrograms = async (
   };
   const runJudged = (judged: readonly JudgedCommand[], endsAt: number) => {
     const timeoutMs = Math.max(1, endsAt - performance.now());
-    const commands = programs.map(({ streams }, at) => {
+    const commands = programs.map(({ stage, streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
+      execution.unseen.push(...unseenPaths(stage.argv.slice(1), command));
       return {
         ...command,
         profile: boundOutput(command.profile, streams),

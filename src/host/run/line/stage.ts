@@ -34,6 +34,7 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   isAlone: boolean;
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
+  readonly unseen: string[];
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];
   tier: Tier | null;
