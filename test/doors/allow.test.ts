@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
@@ -55,6 +55,17 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect(config()).toContain('command_powers = ["sort:write"]');
     expect((await run("sort -o out.txt llmc.toml")).code).toBe(0);
     expect((await llmc(["allow", "sort:fly", "--yes"])).err).toContain("names no power of a program");
+  });
+
+  test("what runs any code by its purpose is told to, and whose call it was is recorded", async () => {
+    const { llmc, run } = openHome();
+    for (const name of ["sh", "node"].filter((one) => existsSync(`/usr/bin/${one}`)))
+      expect((await llmc(["allow", name, "--print"])).out).toContain(
+        `note: ${name} starts any program, also those that are not allowed, and runs any code`,
+      );
+    expect((await llmc(["allow", "sort", "--print"])).out).not.toContain("starts any program");
+    expect((await run("ls")).code).toBe(0);
+    expect((await llmc(["usage"])).out).toContain("llmc-cli");
   });
 
   test("a script's interpreter is found, and its tool chain becomes readable", async () => {
