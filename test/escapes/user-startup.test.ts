@@ -10,7 +10,7 @@ import { commandTools } from "./command-tools.ts";
 const tiers = settings.filter(({ maxLandlockAbi }) => maxLandlockAbi === undefined || isLong);
 
 describe.each(tiers)("FAIL-J1 a start-up file that the user makes during a command in $name", (setting) => {
-  test("stays where the sandbox kept the command from making it, else it is renamed", async () => {
+  test("is renamed, because nobody can tell who made it", async () => {
     await using workspace = await createWorkspace({
       "wait.py": `import time; open("work/ready", "w").close(); time.sleep(1)`,
       "work/x": "",
@@ -27,9 +27,8 @@ describe.each(tiers)("FAIL-J1 a start-up file that the user makes during a comma
     while (!existsSync(join(workspace.root, "work/ready"))) await sleep(10);
     for (const path of [".envrc", "work/.envrc"]) writeFileSync(join(workspace.root, path), "mine\n");
     await running;
-    const isKept = setting.tier === "landlock";
-    expect(existsSync(join(workspace.root, ".envrc"))).toBe(isKept);
-    expect(readdirSync(workspace.root).some((name) => name.startsWith(".envrc.refused-"))).toBe(!isKept);
+    expect(existsSync(join(workspace.root, ".envrc"))).toBe(false);
+    expect(readdirSync(workspace.root).some((name) => name.startsWith(".envrc.refused-"))).toBe(true);
     expect(existsSync(join(workspace.root, "work/.envrc"))).toBe(false);
   });
 });

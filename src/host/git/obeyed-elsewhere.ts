@@ -109,6 +109,16 @@ const directoriesOf = (gitDir: string): readonly string[] => {
   }
 };
 
+/** The path and every folder above it. */
+export const upFrom = (path: string): readonly string[] =>
+  path === "/" ? [path] : [path, ...upFrom(posix.dirname(path))];
+
+/** A root may be a part of its user's repository, whose settings lead into it. */
+export const repositoriesAbove = (roots: readonly string[]): readonly string[] =>
+  [...new Set(roots.flatMap((root) => upFrom(posix.dirname(root))))].map((folder) =>
+    posix.join(folder, ".git"),
+  );
+
 /**
  * Everything outside a git directory that git obeys because of it: where links in it lead, the files that its
  * configuration includes, and the folders of hooks that it names. `entry` is a `.git` of any form, or a directory that

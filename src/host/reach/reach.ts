@@ -4,7 +4,7 @@ import { CONFIG_FILE } from "../../base/paths.ts";
 import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
 import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
-import { obeyedElsewhere } from "../git/obeyed-elsewhere.ts";
+import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
@@ -95,8 +95,7 @@ const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfigurat
     return files;
   };
   return (path) => {
-    const tops = new Set(roots);
-    for (let dir = path; insideRoots(dir, roots) && dir !== "/"; dir = posix.dirname(dir)) tops.add(dir);
+    const tops = new Set([path, ...roots].flatMap(upFrom));
     return [...tops].flatMap(includedBy);
   };
 };

@@ -11,6 +11,7 @@ import type { CallerReach, Reach } from "../reach/reach.ts";
 import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { watchSettings } from "./git/gained-settings.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { createOwnRun } from "./git/own-run.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
@@ -20,11 +21,10 @@ import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { heldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
+import { quarantineAll, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
 import { obeyedFiles, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
-import { createReachCheck } from "./tiers/beyond-reach.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
@@ -215,7 +215,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       git === undefined || located === undefined
         ? NOT_GIT
         : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
-    const obeyedNames = writes ? obeyedNamesOf(found) : [];
+    const obeyedNames = writes ? obeyedNamesOf(found, roots) : [];
     // Git may check out start-up files.
     const guarded = git === undefined ? found : found.filter(({ kind }) => kind !== "startup");
     const obeyed = writes ? obeyedFiles(guarded, obeyedNames, reach.reachRules.obeyedPaths.config) : [];
@@ -244,15 +244,17 @@ export const createProfiler = (options: ProfilerOptions) => {
       toolChains: opened.folders,
     };
     if (!writes) return prepared;
-    const isBeyondReach = createReachCheck(tier, profile);
     const findMounts = () => ({
       readOnly: tier === "bubblewrap" ? profile.protectedInside.filter(exists) : [],
       writable: profile.writableAgain ?? [],
     });
     const ownRun = own && createOwnRun(own, findMounts, (path) => quarantineInRoots(path, roots));
+    const repositories = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
+    const settingsOf = watchSettings(repositories.map(({ path }) => path));
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo(lostMounts)) ?? [])),
+        async () => quarantineAll(settingsOf.gained(), roots),
         () =>
           quarantineNewFindings({
             scan,
@@ -263,10 +265,9 @@ export const createProfiler = (options: ProfilerOptions) => {
             ownWrites: source.ownWrites,
             isGit: git !== undefined,
             phase,
-            isBeyondReach,
           }),
       ]);
-    const wasMadeByOthers = (path: string) => source.ownWrites?.has(path) === true || isBeyondReach(path);
+    const wasMadeByOthers = (path: string) => source.ownWrites?.has(path) === true;
     return { ...prepared, quarantineNew, wasMadeByOthers, ownRepository: ownRun?.own };
   };
 };

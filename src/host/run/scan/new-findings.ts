@@ -76,8 +76,6 @@ interface NewFindingsOptions {
    * repositories are judged.
    */
   readonly phase: RunPhase;
-  /** Whether the command's sandbox kept it from making this name: then the user made it meanwhile. */
-  readonly isBeyondReach: (path: string) => boolean;
 }
 
 /** Known is the very file that was there, in its place: what was moved meanwhile may have been changed in between. */
@@ -88,11 +86,10 @@ const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) =
 };
 
 /**
- * Whether each of its files was written by a file tool, or the sandbox kept the command from it. What a repository says
- * of them does not count: a command may have made the repository.
+ * Whether each of its files was written by a file tool. What a repository says of them does not count, because a command
+ * may have made it; nor where they are, because folders move, with the rights that a command has to them.
  */
-const wasWrittenByOthers = (path: string, { ownWrites, isBeyondReach }: NewFindingsOptions): boolean =>
-  isBeyondReach(path) ||
+const wasWrittenByOthers = (path: string, { ownWrites }: NewFindingsOptions): boolean =>
   leavesBelow(path, MAX_STARTUP_FILES)?.every((leaf) => ownWrites?.has(leaf) === true) === true;
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
@@ -131,6 +128,14 @@ export const quarantineInRoots = async (
   if (root === undefined) return undefined;
   // Reported as a failure, because the reader of the answer has to remove the file by hand.
   return quarantine(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
+};
+
+export const quarantineAll = async (
+  paths: readonly string[],
+  roots: readonly string[],
+): Promise<readonly Quarantined[]> => {
+  const moved = await Promise.all(paths.map((path) => quarantineInRoots(path, roots)));
+  return moved.filter((one) => one !== undefined);
 };
 
 const quarantineFinding = async (

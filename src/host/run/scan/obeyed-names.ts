@@ -1,5 +1,10 @@
 import { insideRoots } from "../../../policy/paths.ts";
-import { type ObeyedElsewhere, obeyedElsewhere, resolveTarget } from "../../git/obeyed-elsewhere.ts";
+import {
+  type ObeyedElsewhere,
+  obeyedElsewhere,
+  repositoriesAbove,
+  resolveTarget,
+} from "../../git/obeyed-elsewhere.ts";
 import { filesOfManyNames } from "./other-names.ts";
 import type { Finding } from "./workspace-scan.ts";
 
@@ -9,11 +14,16 @@ export interface ObeyedName extends Omit<ObeyedElsewhere, "kind"> {
 }
 
 /** What start-up links, links in git directories and settings of git lead to, as it is now. */
-export const obeyedNamesOf = (findings: readonly Finding[]): readonly ObeyedName[] =>
-  findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
+export const obeyedNamesOf = (
+  findings: readonly Finding[],
+  roots: readonly string[],
+): readonly ObeyedName[] => [
+  ...repositoriesAbove(roots).flatMap(obeyedElsewhere),
+  ...findings.flatMap(({ kind, path, isLink }): readonly ObeyedName[] => {
     if (kind === "git") return obeyedElsewhere(path);
     return kind === "startup" && isLink ? [{ kind, name: path, real: resolveTarget(path) }] : [];
-  });
+  }),
+];
 
 /** Names that now resolve to another target, because a link in the path, which no mount can cover, was replaced. */
 export const findRedirected = (names: readonly ObeyedName[], roots: readonly string[]): readonly string[] =>

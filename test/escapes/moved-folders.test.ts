@@ -1,0 +1,114 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { isLong } from "../rounds.ts";
+import { createWorkspace } from "../workspace.ts";
+import { settings } from "./command-stand.ts";
+import { commandTools } from "./command-tools.ts";
+
+const tiers = settings.filter(
+  ({ tier, maxLandlockAbi }) => tier !== "plain" && (maxLandlockAbi === undefined || isLong),
+);
+
+/** Two programs that wait for each other: what the first one does, the second one goes on with after its end. */
+const PLAY = `
+import os, sys, time
+PLAIN = "[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n"
+
+def put(path, text):
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file: file.write(text)
+    except OSError as error: print(path, error.errno)
+
+def move(path, to):
+    try: os.rename(path, to)
+    except OSError as error: print(path, error.errno)
+
+SIGNS = os.path.dirname(os.path.abspath(sys.argv[0])) + "/signs/"
+def say(name): put(SIGNS + name, "")
+def wait(name):
+    end = time.time() + 30
+    while not os.path.exists(SIGNS + name) and time.time() < end: time.sleep(0.02)
+
+scene, part = sys.argv[1:]
+if scene == "descriptor" and part == "first":
+    for folder in ["objects", "refs"]: os.makedirs("p/.git/" + folder)
+    put("p/.git/HEAD", "ref: refs/heads/main\\n")
+    put("p/.git/config", PLAIN)
+    say("made"); wait("opened")
+    move("d/x", "p/.git/config")
+if scene == "descriptor" and part == "second":
+    file = open("d/x", "w"); file.write(PLAIN); file.flush()
+    say("opened"); wait("ended")
+    file.write("\\tfsmonitor = touch fired; false\\n"); file.flush()
+if scene == "shut" and part == "first":
+    put("p/sub/.envrc", "evil"); say("made"); wait("opened")
+    move("p/sub", "p/zz"); move("p/d", "p/sub")
+if scene == "shut" and part == "second":
+    say("opened"); wait("ended"); put("p/sub/.envrc", "evil")
+if scene == "project" and part == "first":
+    for n in range(130): put("many/%d/.envrc" % n, "evil")
+    say("made"); wait("opened"); move("project", "moved")
+if scene == "project" and part == "second":
+    open("ready", "w").close(); wait("ended"); open(".envrc", "w").write("evil")
+`;
+
+const scenes = ["descriptor", "shut", "project"].flatMap((scene) =>
+  tiers.map((setting) => ({ name: setting.name, setting, scene })),
+);
+
+describe.each(scenes)("FAIL-J1 FAIL-J3 two commands play $scene in $name", ({ setting, scene }) => {
+  test("and nothing that is obeyed is left", async () => {
+    await using workspace = await createWorkspace({
+      "play.py": PLAY,
+      "d/k": "",
+      "p/d/k": "",
+      "p/sub/k": "",
+      "project/k": "",
+      "signs/k": "",
+    });
+    const at = (path: string): string => join(workspace.root, path);
+    const options = { allowlist: ["python3"], powers: [], denylist: [], startup: ["**/.envrc"] };
+    await using one = commandTools(setting, workspace.root, options);
+    await using other = commandTools(setting, workspace.root, options);
+    for (const server of [one, other]) await server.use("run_cmd", "python3 -c pass");
+    const isSaid = async (name: string): Promise<void> => {
+      while (!existsSync(at(`signs/${name}`))) await sleep(10);
+    };
+    const first = one.use("run_cmd", `python3 play.py ${scene} first`);
+    await isSaid("made");
+    const line = scene === "project" ? "cd project && python3 ../play.py" : "python3 play.py";
+    const second = other.use("run_cmd", `${line} ${scene} second`);
+    while (!existsSync(at("signs/opened")) && !existsSync(at("project/ready"))) await sleep(10);
+    writeFileSync(at("signs/opened"), "");
+    await first;
+    writeFileSync(at("signs/ended"), "");
+    await second;
+    const config = existsSync(at("p/.git/config")) ? readFileSync(at("p/.git/config"), "utf8") : "";
+    expect(config).not.toContain("fsmonitor");
+    for (const folder of ["p/sub", "project", "moved"])
+      expect(existsSync(at(`${folder}/.envrc`)), folder).toBe(false);
+  });
+});
+
+test.each(tiers)(
+  "FAIL-J3 what the repository above a root obeys in it is not written in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({ "package/x": "" });
+    const root = join(workspace.root, "package");
+    const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: workspace.root });
+    git("init", "-q");
+    git("config", "include.path", "../package/team.gitconfig");
+    git("config", "core.hooksPath", "package/hooks");
+    await using commands = commandTools(setting, root, { allowlist: ["python3"], powers: [], denylist: [] });
+    const program =
+      "import os; os.mkdir('hooks'); open('hooks/pre-commit', 'w'); open('team.gitconfig', 'w')";
+    await commands.use("run_cmd", `python3 -c "${program}"`).catch(() => "");
+    await commands.use("run_cmd", `echo evil > team.gitconfig`).catch(() => "");
+    expect(existsSync(join(root, "hooks"))).toBe(false);
+    expect(existsSync(join(root, "team.gitconfig"))).toBe(false);
+  },
+);
