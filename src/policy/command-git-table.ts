@@ -2,6 +2,13 @@ import type { OptionShape } from "./command-options.ts";
 import type { Power, PowerOptions } from "./command-table.ts";
 
 export interface GitRule extends OptionShape {
+  /**
+   * What it writes to the work tree, if anything, is what git keeps, under the names that git keeps. Start-up files may be
+   * among it. What others write is judged like the writes of any command.
+   */
+  readonly onlyKept?: true;
+  /** It makes a folder that an argument names. */
+  readonly makesFolder?: true;
   readonly always?: readonly Power[];
   /** It starts other git programs to do its work. */
   readonly forks?: true;
@@ -40,6 +47,11 @@ const REWRITES: GitRule = {
   },
 };
 
+const rewritesAnd = (run: string): PowerOptions => ({
+  ...REWRITES.powers,
+  run: `${REWRITES.powers?.run} ${run}`,
+});
+
 const LISTING = "--contains --no-contains --merged --no-merged --points-at --sort --format";
 
 const READING =
@@ -47,13 +59,14 @@ const READING =
   "check-ignore check-attr check-mailmap check-ref-format cherry show-branch shortlog var version";
 
 const REWRITING =
-  "add checkout clean commit commit-tree format-patch hash-object " +
-  "init merge-tree mktag mktree mv pack-objects pack-refs prune prune-packed " +
-  "read-tree replace reset restore rm sparse-checkout stage switch unpack-objects update-index " +
-  "update-ref write-tree";
+  "add checkout clean commit commit-tree hash-object merge-tree mktag mktree pack-refs prune prune-packed " +
+  "replace reset restore rm sparse-checkout stage switch unpack-objects update-index update-ref write-tree";
+
+/** They write what their caller chose, or to paths that their caller chose. */
+const REWRITING_ANYWHERE = "format-patch init mv pack-objects";
 
 /** Those of them that do their work by starting other git programs. */
-const REWRITING_BY_OTHERS = "am bundle commit-graph fsck gc merge-file multi-pack-index repack";
+const REWRITING_ANYWHERE_BY_OTHERS = "bundle commit-graph gc merge-file multi-pack-index repack";
 
 const LONG_STRATEGY = { short: false, values: "" };
 const MERGE_STRATEGY = { short: true, values: "mFXS" };
@@ -73,13 +86,14 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     powers: { run: `--alternate-refs --help ${ANY_FILE}`, read: "--pathspec-from-file" },
   }),
   ["verify-pack", { forks: true }],
-  ["reflog", { ...DIFF, never: "expire delete drop write" }],
-  ["stash", { ...DIFF, forks: true, modes: ["list", "show"] }],
+  ["reflog", { ...DIFF, onlyKept: true, never: "expire delete drop write" }],
+  ["stash", { ...DIFF, onlyKept: true, forks: true, modes: ["list", "show"] }],
   ["grep", { powers: { run: "-O --open-files-in-pager --textconv" }, plain: "--text", values: "ABCefm" }],
   ["cat-file", { powers: { run: "--textconv --filters" } }],
   [
     "branch",
     {
+      onlyKept: true,
       flags: "avrqil --all --remotes --verbose --ignore-case --show-current --list",
       longValues: LISTING,
       listsWith: "-l --list --contains --no-contains --merged --no-merged --points-at",
@@ -94,6 +108,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   [
     "tag",
     {
+      onlyKept: true,
       flags: "lni0123456789 --list --ignore-case",
       longValues: LISTING,
       listsWith: "-l --list -n --contains --no-contains --merged --no-merged --points-at",
@@ -105,20 +120,24 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
       },
     },
   ],
-  ["remote", { modes: ["", "get-url"] }],
-  ["worktree", { modes: ["list"], forks: true }],
-  ["notes", { modes: ["", "list", "show"] }],
-  ["symbolic-ref", { maxOperands: 1, powers: { write: "-d --delete -m" } }],
+  ["remote", { onlyKept: true, modes: ["", "get-url"] }],
+  ["worktree", { onlyKept: true, makesFolder: true, modes: ["list"], forks: true }],
+  ["notes", { onlyKept: true, modes: ["", "list", "show"] }],
+  ["symbolic-ref", { onlyKept: true, maxOperands: 1, powers: { write: "-d --delete -m" } }],
   ["config", {}],
-  ...shared(REWRITING, REWRITES),
-  ...shared(REWRITING_BY_OTHERS, { ...REWRITES, forks: true }),
-  ...shared("cherry-pick revert", { ...REWRITES, forks: true, strategies: LONG_STRATEGY }),
-  ["merge", { ...REWRITES, forks: true, strategies: MERGE_STRATEGY }],
+  ...shared(REWRITING, { ...REWRITES, onlyKept: true }),
+  ...shared(REWRITING_ANYWHERE, REWRITES),
+  ...shared(REWRITING_ANYWHERE_BY_OTHERS, { ...REWRITES, forks: true }),
+  ["read-tree", { ...REWRITES, onlyKept: true, powers: rewritesAnd("--index-output") }],
+  ...shared("am fsck", { ...REWRITES, onlyKept: true, forks: true }),
+  ...shared("cherry-pick revert", { ...REWRITES, onlyKept: true, forks: true, strategies: LONG_STRATEGY }),
+  ["merge", { ...REWRITES, onlyKept: true, forks: true, strategies: MERGE_STRATEGY }],
   // The paths are in the patch, where no check of the arguments sees them.
-  ["apply", { ...REWRITES, powers: { ...REWRITES.powers, run: `${REWRITES.powers?.run} --unsafe-paths` } }],
+  ["apply", { ...REWRITES, powers: rewritesAnd("--unsafe-paths") }],
   [
     "rebase",
     {
+      onlyKept: true,
       forks: true,
       always: ["write"],
       powers: { run: `-x --exec ${ANY_FILE}` },
@@ -127,10 +146,11 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ],
   ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
-  ["fetch", { forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],
+  ["fetch", { onlyKept: true, forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],
   [
     "pull",
     {
+      onlyKept: true,
       forks: true,
       always: ["network", "write"],
       powers: { run: "--upload-pack --exec" },
@@ -140,6 +160,8 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   [
     "clone",
     {
+      onlyKept: true,
+      makesFolder: true,
       forks: true,
       always: ["network", "write"],
       powers: { run: "--upload-pack -u", config: "-c --config --template" },

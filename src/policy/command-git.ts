@@ -145,6 +145,14 @@ export const startsPrograms = (args: readonly string[]): boolean => {
   return subcommand !== undefined && GIT_COMMANDS.get(subcommand)?.forks !== undefined;
 };
 
+/** Whether all that it writes to the work tree is what git keeps, start-up files among it. */
+export const writesOnlyKept = (args: readonly string[]): boolean =>
+  GIT_COMMANDS.get(subcommandOf(args) ?? "")?.onlyKept === true;
+
+/** Whether an argument may name what it writes. */
+export const writesNamedPaths = (args: readonly string[]): boolean =>
+  !writesOnlyKept(args) || GIT_COMMANDS.get(subcommandOf(args) ?? "")?.makesFolder === true;
+
 /** For GIT_ALLOW_PROTOCOL, which wins over every setting; undefined where git may run any program anyway. */
 export const gitProtocols = (has: (power: Power) => boolean): string | undefined =>
   has("run") ? undefined : has("network") ? "git:http:https:ssh" : "";

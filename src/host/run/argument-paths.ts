@@ -3,6 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { excludeNames } from "../../policy/command-exclusions.ts";
 import { changedFolders } from "../../policy/command-git.ts";
 import { insideRoots, isPrivate, pathDenied } from "../../policy/paths.ts";
+import { entriesAt, writeDenied } from "../../policy/reach.ts";
 import { resolveTarget } from "../git/obeyed-elsewhere.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
@@ -76,6 +77,22 @@ export const refuseGitDirectories = (
         throw new LlmcError("forbidden", "An argument of git leads into a git directory.", {
           hint: "Name files of the work tree, branches or commits.",
         });
+    }
+};
+
+/** What git writes where an argument says is the caller's choice, as the writes of other commands are. */
+export const refuseStartupFiles = (
+  args: readonly string[],
+  folders: readonly string[],
+  { reachRules }: Reach,
+): void => {
+  for (const path of args.flatMap(pathsIn))
+    for (const folder of folders) {
+      const named = posix.resolve(folder, path);
+      const isStartup = [named, resolveTarget(named)].some((one) =>
+        entriesAt(one, reachRules).includes("startup"),
+      );
+      if (isStartup) throw writeDenied(path, "startup");
     }
 };
 

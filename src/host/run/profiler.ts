@@ -1,14 +1,19 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
-import { changedFolders, subcommandOf } from "../../policy/command-git.ts";
+import { changedFolders, subcommandOf, writesNamedPaths, writesOnlyKept } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { exists } from "../git/files.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
-import { foldersGitReadsFrom, refuseGitDirectories, refuseRecursive } from "./argument-paths.ts";
+import {
+  foldersGitReadsFrom,
+  refuseGitDirectories,
+  refuseRecursive,
+  refuseStartupFiles,
+} from "./argument-paths.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { watchSettings } from "./git/gained-settings.ts";
@@ -78,6 +83,7 @@ interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "wasMadeByOther
 
 /** One approved command, before it has a sandbox. */
 interface ProfileCall {
+  readonly writes: boolean;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly tier: Tier;
@@ -153,15 +159,20 @@ const prepareGit = (
   { found, secrets }: Scanned,
   tracked: TrackedSecrets,
 ): GitRun => {
-  const { args, tier } = call;
+  const { args, cwd, tier, reach, writes } = call;
   const { repository } = located;
   if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
+  if (writes && writesNamedPaths(args))
+    refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
   const { settings, doubt } = checkSettings(git, call, located, found);
   // Where a program might be left that we could not switch off, git may start none at all.
   if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
   const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
   return {
-    request: { git: { repository, kept: tracked.kept }, noFork: !startsOthers || doubt !== undefined },
+    request: {
+      git: { repository, kept: tracked.kept, writesStartup: writesOnlyKept(args) },
+      noFork: !startsOthers || doubt !== undefined,
+    },
     settings,
     repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
   };
@@ -207,7 +218,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const { network, limits, readPaths } = options.settings();
     const reach = source.current();
     const { roots, privateDirs } = reach.rules;
-    const call: ProfileCall = { args, cwd, tier, reach };
+    const call: ProfileCall = { writes, args, cwd, tier, reach };
     const located = git === undefined ? undefined : locateRepository(call);
     const scanned = await scanRoots(roots);
     const { found, secrets } = scanned;
@@ -216,8 +227,8 @@ export const createProfiler = (options: ProfilerOptions) => {
         ? NOT_GIT
         : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
     const obeyedNames = writes ? obeyedNamesOf(found, roots) : [];
-    // Git may check out start-up files.
-    const guarded = git === undefined ? found : found.filter(({ kind }) => kind !== "startup");
+    const writesStartup = request.git?.writesStartup === true;
+    const guarded = writesStartup ? found.filter(({ kind }) => kind !== "startup") : found;
     const obeyed = writes ? obeyedFiles(guarded, obeyedNames, reach.reachRules.obeyedPaths.config) : [];
     const otherObeyed = await otherObeyedNames(obeyed, roots);
     const opened = openReadPaths(readPaths, reach);
@@ -263,7 +274,7 @@ export const createProfiler = (options: ProfilerOptions) => {
             roots,
             own: privateDirs,
             ownWrites: source.ownWrites,
-            isGit: git !== undefined,
+            writesStartup,
             phase,
           }),
       ]);

@@ -18,9 +18,16 @@ export interface ProfileRequest {
   readonly network: boolean;
   readonly noFork: boolean;
   readonly limits: CommandLimits;
-  /** Set where the program is git: the repository that it works on, and the withheld files that it keeps as they are. */
+  /**
+   * Set where the program is git: the repository that it works on, the withheld files that it keeps as they are, and
+   * whether it may write start-up files, because it writes only what it keeps.
+   */
   readonly git:
-    | { readonly repository: GitRepository | undefined; readonly kept: ReadonlySet<string> }
+    | {
+        readonly repository: GitRepository | undefined;
+        readonly kept: ReadonlySet<string>;
+        readonly writesStartup: boolean;
+      }
     | undefined;
   /** Whether single names in a writable folder can be guarded; Landlock closes the whole folder then. */
   readonly guardsNames: boolean;
@@ -124,7 +131,7 @@ const elsewherePaths = (
   const { gitDir, commonDir } = git.repository ?? {};
   const own = guardsNames ? [] : [gitDir, commonDir].filter((path) => path !== undefined);
   return obeyedNames
-    .filter(({ kind, real }) => kind !== "startup" && !insideRoots(real, own))
+    .filter(({ kind, real }) => !(kind === "startup" && git.writesStartup) && !insideRoots(real, own))
     .map(({ real }) => real);
 };
 
@@ -161,13 +168,14 @@ export const buildProfile = (
 
   const gitDirs = pathsOf(findings, "git", roots);
   // Git with write access may check out start-up files with a branch; nobody may change hooks and configuration.
-  const startup = request.git === undefined ? pathsOf(findings, "startup", roots) : [];
+  const writesStartup = request.git?.writesStartup === true;
+  const startup = writesStartup ? [] : pathsOf(findings, "startup", roots);
   const elsewhere = elsewherePaths(
     request,
     obeyedNames.filter(({ real }) => inRoots(real)),
   ).map((path) => nearestNameable(path, roots));
   const placed = readOnlyPaths(reach).filter(
-    (path) => request.git === undefined || !reach.reachRules.obeyedPaths.startup.includes(path),
+    (path) => !writesStartup || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
   const guarded = [
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),

@@ -46,8 +46,8 @@ const NESTED_TOO_DEEPLY =
 const MAX_ROUNDS = 32;
 
 /** A work tree that git added to a repository which was there before. */
-const isAddedWorkTree = ({ path }: Finding, { before, isGit }: NewFindingsOptions): boolean => {
-  const pointer = isGit ? gitPointer(path) : undefined;
+const isAddedWorkTree = ({ path }: Finding, { before, writesStartup }: NewFindingsOptions): boolean => {
+  const pointer = writesStartup ? gitPointer(path) : undefined;
   const target = pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(path), pointer));
   if (target === undefined) return false;
   const isKnown = before.some(
@@ -69,8 +69,8 @@ interface NewFindingsOptions {
   /** State folders of this very server, which it makes when it needs them. */
   readonly own: readonly string[];
   readonly ownWrites: OwnWrites | undefined;
-  /** Git that may write brings start-up files along with a branch. */
-  readonly isGit: boolean;
+  /** Of git, which brings start-up files along with a branch. */
+  readonly writesStartup: boolean;
   /**
    * Start-up files that appear during a long run may be the user's own doing. While it lasts they wait and only
    * repositories are judged.
@@ -94,10 +94,10 @@ const wasWrittenByOthers = (path: string, { ownWrites }: NewFindingsOptions): bo
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { roots, own, isGit, phase } = options;
+  const { roots, own, writesStartup, phase } = options;
   switch (finding.kind) {
     case "startup":
-      return !isGit && phase === "short run ended" && !wasWrittenByOthers(finding.path, options);
+      return !writesStartup && phase === "short run ended" && !wasWrittenByOthers(finding.path, options);
     case "state":
       // Only an llmc server creates a state folder, and this server created its own before the command started.
       return phase !== "running" && !own.includes(finding.path);
@@ -186,12 +186,12 @@ const quarantineRedirected = async ({
   obeyedNames,
   roots,
   ownWrites,
-  isGit,
+  writesStartup,
   phase,
 }: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (phase === "running") return [];
   // Start-up links of a long run may be the user's own doing, like other start-up files.
-  const checksStartup = !isGit && phase === "short run ended";
+  const checksStartup = !writesStartup && phase === "short run ended";
   const checked = obeyedNames.filter(({ kind }) => kind !== "startup" || checksStartup);
   const moved: Quarantined[] = [];
   for (const name of findRedirected(checked, roots)) {
@@ -203,7 +203,7 @@ const quarantineRedirected = async ({
 
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
 const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
-  if (options.phase !== "long run ended" || options.isGit) return [];
+  if (options.phase !== "long run ended" || options.writesStartup) return [];
   const isNew = newSince(options.before);
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
