@@ -108,6 +108,13 @@ const refuseTerminal = (): LlmcError =>
     hint: "Start it without pty.",
   });
 
+const MOVED_AWAY =
+  "not checked: this folder was moved while the command ran, and what the command created in it went along";
+
+/** Nothing is found any more where a whole root was. */
+const movedRoots = ({ writable }: SandboxProfile, lost: readonly string[]): readonly Quarantined[] =>
+  writable.filter((root) => lost.includes(root)).map((path) => ({ path, movedTo: MOVED_AWAY }));
+
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
@@ -144,7 +151,7 @@ export const prepareRun = async (
       const [found] = await Promise.allSettled([quarantineNew?.(phase, lost) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
-      return [...made.value, ...found.value];
+      return [...made.value, ...found.value, ...movedRoots(profile, lost)];
     },
     watch,
     reachedLimit: () => group?.hit(),

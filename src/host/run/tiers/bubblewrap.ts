@@ -190,6 +190,9 @@ export const bubblewrapLaunch = (
       .filter(({ path }) => roots.some((root) => isInside(path, root)))
       .map((mount) => [mount.path, mount]),
   );
+  // Another command may have taken it away for just this moment.
+  const guarded = [...profile.protectedInside, ...profile.hidden, ...(profile.withheld ?? [])];
+  const unmounted = guarded.filter((path) => !expected.has(path) && !isLink(path));
   const inner = ["bwrap", ...bubblewrapArgs(request, profile, files, mounts)] as const;
   return {
     ...withLimits(inner, mark, files.prlimit, profile.limits),
@@ -203,6 +206,9 @@ export const bubblewrapLaunch = (
     reports: true,
     mark,
     namespaceInit: initFrom,
-    mounts: createMountCheck([...expected.values()].map(({ path, source }) => ({ path, source }))),
+    mounts: createMountCheck(
+      [...expected.values()].map(({ path, source }) => ({ path, source })),
+      unmounted,
+    ),
   };
 };

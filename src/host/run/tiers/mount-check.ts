@@ -64,7 +64,11 @@ const identify = (path: string, mounts: readonly MountLine[]): string => {
  * what was wanted. Later, a mount vanishes when somebody outside renames or removes what it lies on: from then on nothing
  * keeps the program from that name. The open list keeps the namespace, so that it can be asked when all processes are gone.
  */
-export const createMountCheck = (expected: readonly ExpectedMount[]) => {
+export const createMountCheck = (
+  expected: readonly ExpectedMount[],
+  /** Guarded paths that were gone when they should have been mounted. */
+  unmounted: readonly string[] = [],
+) => {
   const own = parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
   const wanted = expected.map(({ path, source }) => ({
     path,
@@ -96,8 +100,8 @@ export const createMountCheck = (expected: readonly ExpectedMount[]) => {
       else closeSync(opened);
       return isReady;
     },
-    /** Mount points that have vanished since then; none where the program never ran. */
-    lost: (): readonly string[] => (list === undefined ? [] : missingIn(list)),
+    /** Guarded paths that are not, or no longer, under a mount; none where the program never ran. */
+    lost: (): readonly string[] => (list === undefined ? [] : [...missingIn(list), ...unmounted]),
     close,
   };
 };

@@ -32,7 +32,7 @@ export interface Launch {
   readonly mounts?: {
     /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
     isReady(pid: number): boolean;
-    /** Mount points inside the roots that have vanished while the program ran. */
+    /** Paths inside the roots that no mount held all the time. */
     lost(): readonly string[];
     close(): void;
   };
