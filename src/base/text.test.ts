@@ -8,6 +8,7 @@ describe("FAIL-J12: control characters in text that is read on a screen", () => 
     ["plain text stays", "a\tb\nc é 漢 🙂", "a\tb\nc é 漢 🙂"],
     ["so do line ends of either kind", "a\r\nb\n", "a\r\nb\n"],
     ["colours are left out", `${ESC}[1;31mred${ESC}[0m`, "red"],
+    ["so does text that turns its direction", "a\u202egnp.exe\u2066b", "a\\u202egnp.exe\\u2066b"],
     ["a clear screen is seen", `${ESC}[2J${ESC}[H`, "␛[2J␛[H"],
     ["a title, and its bell", `${ESC}]0;title\u0007`, "␛]0;title␇"],
     [

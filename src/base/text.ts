@@ -12,14 +12,15 @@ export const quoteForMessage = (text: string): string =>
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const COLOURS = /\u001b\[[0-9;:]{0,64}m/g;
-// All of C0, DEL and C1, except tabs and the ends of lines.
+// All of C0, DEL and C1, except tabs and the ends of lines; and what turns the direction of the text after it.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\r(?!\n)/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|\r(?!\n)/g;
 
 const pictureOf = (control: string): string => {
   const code = control.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code === 0x7f ? "\u2421" : `\\x${code.toString(16)}`;
+  if (code === 0x7f) return "\u2421";
+  return code < 0x100 ? `\\x${code.toString(16)}` : `\\u${code.toString(16)}`;
 };
 
 /**

@@ -228,7 +228,11 @@ describe("the environment", () => {
     await load({ env: { LLMC_MCP_TOKEN: "s3cret" } });
     await write('mcp.auth.token_env = "LLMC_MCP_MY_TOKEN"');
     await load({ env: { LLMC_MCP_MY_TOKEN: "s3cret" } });
-    const { message } = await refusal({ env: { LLMC_MCP_TOKEN: "s3cret" } });
+    // What a workspace's file says may wait for trust: it makes no other variable unknown.
+    await load({ env: { LLMC_MCP_TOKEN: "s3cret" } });
+    const { message } = await refusal({
+      env: { LLMC_MCP_TOKEN: "s3cret", LLMC_MCP_AUTH_TOKEN_ENV: "LLMC_MCP_MY_TOKEN" },
+    });
     expect(message).toContain('unknown variable "LLMC_MCP_TOKEN"; did you mean "LLMC_MCP_MY_TOKEN"?');
     expect(message).not.toContain("s3cret");
   });

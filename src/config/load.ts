@@ -133,7 +133,11 @@ const problemsOf = (
     ...environment.settings,
     ...overrides.settings,
   ]);
-  const token = stated.get("mcp.auth.token_env")?.value;
+  // What a workspace's file names instead may wait for trust, so the usual variable stays known.
+  const operators = [layers.user?.settings, environment.settings, overrides.settings];
+  const token = operators
+    .findLast((settings) => settings?.has("mcp.auth.token_env"))
+    ?.get("mcp.auth.token_env");
   return [
     ...(layers.user?.problems ?? []),
     ...(layers.file?.problems ?? []),
@@ -141,7 +145,11 @@ const problemsOf = (
     // A file that cannot be parsed may have named the token's variable.
     ...(layers.file?.broken
       ? []
-      : unknownVariables(env, typeof token === "string" ? token : undefined, variablesNamedBy(stated))),
+      : unknownVariables(
+          env,
+          typeof token?.value === "string" ? token.value : undefined,
+          variablesNamedBy(stated),
+        )),
     ...overrides.problems,
   ];
 };
