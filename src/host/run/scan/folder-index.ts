@@ -89,6 +89,8 @@ const readEntries = async (path: string): Promise<readonly Entry[]> => {
 };
 
 interface State<T> {
+  /** The remembered folders right below each folder. */
+  readonly children: Map<string, Set<string>>;
   readonly options: FolderIndexOptions<T>;
   readonly maxFolders: number;
   readonly known: Map<string, Folder<T>>;
@@ -100,8 +102,25 @@ interface State<T> {
   isWhole: boolean;
 }
 
-const forget = ({ known }: State<unknown>, path: string): void => {
-  for (const other of known.keys()) if (other === path || other.startsWith(`${path}/`)) known.delete(other);
+/** Forgets a folder and all that is below it, in a time that grows with what is forgotten, not with what is known. */
+const forget = ({ known, children }: State<unknown>, path: string): void => {
+  children.get(posix.dirname(path))?.delete(path);
+  const paths = [path];
+  for (const next of paths) {
+    known.delete(next);
+    for (const below of children.get(next) ?? []) paths.push(below);
+    children.delete(next);
+  }
+};
+
+/** A folder may be remembered without the one that it is in, so each link up to its root is kept. */
+const linkToParent = ({ children, options: { roots } }: State<unknown>, path: string): void => {
+  for (let below = path; !roots.includes(below) && below !== "/"; below = posix.dirname(below)) {
+    const parent = posix.dirname(below);
+    const siblings = children.get(parent) ?? new Set();
+    if (siblings.has(below)) return;
+    children.set(parent, siblings.add(below));
+  }
 };
 
 const remember = <T>(
@@ -115,6 +134,7 @@ const remember = <T>(
     state.isWhole = false;
     if (found.length === 0) return;
   }
+  linkToParent(state, path);
   state.known.set(path, {
     inode: folder.ino,
     changedAt: folder.ctimeMs,
@@ -186,6 +206,7 @@ const update = async <T>(state: State<T>): Promise<void> => {
   const { known, maxFolders } = state;
   if (!state.isWhole && known.size < maxFolders * ROOM_AGAIN) {
     known.clear();
+    state.children.clear();
     state.queue = [...state.options.roots];
     state.isWhole = true;
   }
@@ -219,6 +240,7 @@ export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderInde
     options,
     maxFolders: options.maxFolders ?? MAX_FOLDERS,
     known: new Map(),
+    children: new Map(),
     queue: [...options.roots],
     reading: undefined,
     list: undefined,
