@@ -59,10 +59,25 @@ const stashWithout = (rest: readonly string[], held: HeldPaths): readonly string
 /** As a pattern of an ignore file, from the top of the work tree. */
 const asPattern = (name: string): string => `/${name.replaceAll(/[*?[\]\\!# ]/g, "\\$&")}`;
 
-const cleanWithout = (rest: readonly string[], { names }: HeldPaths): readonly string[] => [
-  ...names.map((name) => `--exclude=${asPattern(name)}`),
-  ...rest,
-];
+const CLEAN_OPTIONS = {
+  flags: "dfinqxX --force --interactive --dry-run --quiet",
+  values: "e",
+  longValues: "--exclude",
+};
+
+/** The last pattern wins, so ours come behind the caller's. */
+const cleanWithout = (rest: readonly string[], { names }: HeldPaths): readonly string[] => {
+  const [first = ""] = names;
+  if (parseArguments(rest, CLEAN_OPTIONS).options.some(({ name }) => name === "-X"))
+    throw refuseHeld(
+      first,
+      "git clean -X would remove it where git ignores it",
+      "Remove ignored files by name, or run it by hand.",
+    );
+  const end = rest.includes("--") ? rest.indexOf("--") : rest.length;
+  const excluded = names.map((name) => `--exclude=${asPattern(name)}`);
+  return [...rest.slice(0, end), ...excluded, ...rest.slice(end)];
+};
 
 /**
  * The arguments of a git command that leaves out what it cannot change, so that it is done with the rest; refused

@@ -179,7 +179,7 @@ export const buildProfile = (
   );
   const guarded = [
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
-  ].filter(inRoots);
+  ].filter((path) => inRoots(path) && !insideRoots(path, [...shared.hidden, ...shared.withheld]));
   const replaceable = [
     ...reach.reachRules.obeyedPaths.config,
     ...reach.reachRules.obeyedPaths.startup,

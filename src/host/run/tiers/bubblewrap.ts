@@ -87,6 +87,8 @@ const mountsFor = (
   const pinned = new Map(
     guarded.flatMap((path) => pinnedAbove(path, profile)).map((mount) => [mount.path, mount]),
   );
+  // Nothing is mounted below what is covered: it would be seen through the cover.
+  const covers = [...profile.hidden, ...withheld].filter(isThere);
   return [
     ...(isWritable(TEMP)
       ? []
@@ -112,7 +114,9 @@ const mountsFor = (
       .map((path) => hiddenMount(path, files.emptyFile, "0500")),
     ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
     ...(git === undefined ? [] : [readOnly(files.gitIdentityFile)]),
-  ].sort((one, other) => depthOf(one.path) - depthOf(other.path));
+  ]
+    .filter(({ path }) => !covers.some((cover) => cover !== path && isInside(path, cover)))
+    .sort((one, other) => depthOf(one.path) - depthOf(other.path));
 };
 
 /** Whether the real temporary folder is part of the profile, so that no in-memory home can be mounted there. */

@@ -120,7 +120,10 @@ describe("REQ-X10: the system call filter", () => {
     ["a socket of virtual machines", 41, [40], EAFNOSUPPORT],
     ["a Unix socket", 41, [1], EACCES],
     ["a pair of sockets for a child process", 53, [1, 1], ALLOW],
+    ["a pair that keeps the ends of messages, close-on-exec", 53, [1, 0o2000005], ALLOW],
     ["a pair of datagram sockets", 53, [1, 2], EACCES],
+    ["a raw pair, which becomes one of datagrams", 53, [1, 3], EACCES],
+    ["a pair of another family", 53, [30, 1], EACCES],
     ["netlink for addresses", 41, [16, 3, 0], ALLOW],
     ["netlink for firewalls", 41, [16, 3, 12], EAFNOSUPPORT],
   ] as const)("FAIL-J10: %s", (_, call, args, verdict) => {

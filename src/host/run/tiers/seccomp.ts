@@ -76,7 +76,8 @@ const O_CREAT = 0o100;
 /** The bit of O_TMPFILE that is its own. */
 const O_TMPFILE = 0o20000000;
 const SOCKET_KINDS = 0xf;
-const SOCK_DGRAM = 2;
+const SOCK_STREAM = 1;
+const SOCK_SEQPACKET = 5;
 const SET_OWNER = [8 /* F_SETOWN */, 15 /* F_SETOWN_EX */];
 const SET_OWNER_REQUESTS = [0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */];
 const O_ACCMODE = 0o3;
@@ -88,11 +89,17 @@ const refuseValues = (index: number, values: readonly number[], result = EPERM):
   ...values.flatMap((value) => when(JUMP_EQUAL, value, [give(result)])),
 ];
 
-/** One end of a pair of datagram sockets can be sent to any other address: it is as good as a socket. */
-const streamsOnly: readonly Instruction[] = [
+/**
+ * Pairs that stay connected for ever, for child processes. One end of any other pair (of datagrams, or raw, which the
+ * kernel turns into datagrams) can be bound, and sent to from elsewhere: it is as good as a socket.
+ */
+const connectedPairs: readonly Instruction[] = [
+  load(argument(0)),
+  ...unless(JUMP_EQUAL, AF_UNIX, [give(EACCES)]),
   load(argument(1)),
   [AND, 0, 0, SOCKET_KINDS],
-  ...when(JUMP_EQUAL, SOCK_DGRAM, [give(EACCES)]),
+  ...when(JUMP_EQUAL, SOCK_STREAM, [give(ALLOW)]),
+  ...unless(JUMP_EQUAL, SOCK_SEQPACKET, [give(EACCES)]),
 ];
 
 /** Refuses a call unless its argument is one of the values. */
@@ -164,7 +171,7 @@ const commonRules = (noFork: boolean): Rules => {
   if (noFork) for (const name of ["fork", "vfork"] as const) rules.set(name, [give(EPERM)]);
   rules.set("ioctl", refuseValues(1, TERMINAL_REQUESTS));
   rules.set("socket", networkFamilies());
-  rules.set("socketpair", streamsOnly);
+  rules.set("socketpair", connectedPairs);
   return rules;
 };
 
