@@ -83,16 +83,26 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D
     }
   });
 
-  test.each(["-fd", "-fdx", "-fd ."])("git clean %s removes the rest", async (options) => {
+  test.each(["-fd", "-fdx", "-fd .", "-fd -e '!/.env' -e '!llmc.toml'"])(
+    "git clean %s removes the rest",
+    async (options) => {
+      await using workspace = await project();
+      const { root } = workspace;
+      await using commands = forTools(setting, root);
+      writeFileSync(join(root, ".env"), "S=1\n");
+      expect(await commands.use("run_cmd", `git clean ${options}`)).toContain('"exit_code":0');
+      const left = git(root, "status", "--porcelain", "--ignored", "-uall");
+      expect(left.replaceAll(/.. \.llmc\/.*\n/g, "")).toBe(
+        ` M a\n?? .env\n?? llmc.toml\n${options.includes("x") ? "" : "!! kept\n"}`,
+      );
+    },
+  );
+
+  test("git clean -X, which removes what is excluded, is refused", async () => {
     await using workspace = await project();
-    const { root } = workspace;
-    await using commands = forTools(setting, root);
-    writeFileSync(join(root, ".env"), "S=1\n");
-    expect(await commands.use("run_cmd", `git clean ${options}`)).toContain('"exit_code":0');
-    const left = git(root, "status", "--porcelain", "--ignored", "-uall");
-    expect(left.replaceAll(/.. \.llmc\/.*\n/g, "")).toBe(
-      ` M a\n?? .env\n?? llmc.toml\n${options.includes("x") ? "" : "!! kept\n"}`,
-    );
+    await using commands = forTools(setting, workspace.root);
+    for (const options of ["-fX", "-fdX", "-f -X ."])
+      await expect(commands.use("run_cmd", `git clean ${options}`)).rejects.toThrow("git clean -X");
   });
 
   test("git reset --hard and git stash --staged are refused before anything changes", async () => {

@@ -10,18 +10,24 @@ import type { Reach } from "../reach/reach.ts";
 import type { Tier } from "./tiers/contract.ts";
 
 /**
- * What may be a path in an argument: all of it, the value of an option (`--file=x`), a file of a revision (`HEAD:x`),
- * or what is left of a bundle of short options (`-nfx`), wherever the bundle may end.
+ * What may be a value in an argument: all of it, what follows `=` (`--file=x`), or what is left of a bundle of short
+ * options (`-nfx`), wherever the bundle may end.
  */
-const pathsIn = (argument: string): readonly string[] => {
+const valuesIn = (argument: string): readonly string[] => {
   const [bundle = ""] = /^-[A-Za-z0-9]+/.exec(argument) ?? [];
   return [
     argument,
     ...(argument.includes("=") ? [argument.slice(argument.indexOf("=") + 1)] : []),
-    ...(argument.includes(":") ? [argument.slice(argument.indexOf(":") + 1)] : []),
     ...Array.from(bundle.slice(1), (_flag, at) => argument.slice(at + 2)),
-  ].filter((path) => path !== "" && !path.includes("\0"));
+  ];
 };
+
+/** What may be a path in an argument: a value, or a file of a revision (`HEAD:x`). */
+const pathsIn = (argument: string): readonly string[] =>
+  [
+    ...valuesIn(argument),
+    ...(argument.includes(":") ? [argument.slice(argument.indexOf(":") + 1)] : []),
+  ].filter((path) => path !== "" && !path.includes("\0"));
 
 /**
  * A secret that is named outright, or through a link, is refused in every tier; the sandbox hides the others. Where there
@@ -119,13 +125,16 @@ export const withoutNames = (
  */
 export const refuseOutside = (
   args: readonly string[],
-  cwd: string,
+  folder: string,
   { rules }: Reach,
   readPaths: readonly string[],
 ): void => {
-  for (const argument of args) {
-    const isPath = argument.startsWith("/") || argument.split("/").includes("..");
-    if (isPath && !insideRoots(posix.resolve(cwd, argument), [...rules.roots, ...readPaths]))
-      throw pathDenied(argument, "outside", rules);
+  // An operand is one value, also with a `=` in it: make, for one, takes `PREFIX=/usr` for a setting.
+  for (const value of args.flatMap((argument) =>
+    argument.startsWith("-") ? valuesIn(argument) : argument,
+  )) {
+    const isPath = value.startsWith("/") || value.split("/").includes("..");
+    if (isPath && !insideRoots(posix.resolve(folder, value), [...rules.roots, ...readPaths]))
+      throw pathDenied(value, "outside", rules);
   }
 };

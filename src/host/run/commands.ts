@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
+import { splitGit } from "../../policy/command-git.ts";
 import { commandDenied, judgeCommand, refuseVariable } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
@@ -134,13 +135,15 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const { executable, startPath, name } = await find(requestedArgv[0], roots).catch(explain);
         const [, ...rest] = requestedArgv;
         const tier = await options.runner.tier();
-        refuseSecrets(
-          rest,
-          name === "git" ? foldersGitReadsFrom(rest, located.realPath, reach) : [located.realPath],
-          reach,
-          tier,
-        );
-        if (tier === "plain") refuseOutside(rest, located.realPath, reach, settings.readPaths);
+        const folders =
+          name === "git" ? foldersGitReadsFrom(rest, located.realPath, reach) : [located.realPath];
+        refuseSecrets(rest, folders, reach, tier);
+        if (tier === "plain") {
+          refuseOutside(rest, located.realPath, reach, settings.readPaths);
+          // Where git goes first, by `-C`, it takes the arguments of its sub-command from there.
+          if (name === "git")
+            refuseOutside(splitGit(rest).rest, folders[1] ?? located.realPath, reach, settings.readPaths);
+        }
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,
