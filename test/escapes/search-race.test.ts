@@ -14,9 +14,9 @@ import { rounds } from "../rounds.ts";
 
 const ME = { principal: "local" };
 
-const ROUNDS = rounds(50, 5000);
+const ROUNDS = rounds(20, 5000);
 // The race is real only once ripgrep itself was led outside, which takes a few more rounds on some machines.
-const MAX_ROUNDS = 40 * ROUNDS;
+const MAX_ROUNDS = 100 * ROUNDS;
 const AT_ONCE = 4;
 
 const WAYS: readonly (readonly [string, Locate])[] = [

@@ -5,7 +5,7 @@ import { rounds } from "../rounds.ts";
 import { type Server, textOf } from "../server.ts";
 import { createWorkspace } from "../workspace.ts";
 
-const ROUNDS = rounds(100, 500);
+const ROUNDS = rounds(40, 500);
 
 /** Calls until it succeeds: `busy` is an answer that asks for another try. */
 const insist = async (server: Server, tool: string, args: Record<string, unknown>): Promise<void> => {
