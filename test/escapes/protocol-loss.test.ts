@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { rounds } from "../rounds.ts";
-import { failureOf, MODERN_META, textOf } from "../server.ts";
+import { failureOf, MODERN_META, type Server, textOf } from "../server.ts";
 import {
   cleanEnv,
   createWorkspace,
@@ -27,13 +27,26 @@ const start = async (options: StartOptions = {}) => {
   return { workspace, server, [Symbol.asyncDispose]: () => workspace.remove() };
 };
 
+/** A server that waits for calls takes a second each time it is told to end; on a busy machine one that does not may, too. */
+const endsAtOnce = async (stop: () => Promise<number>): Promise<void> => {
+  const took: number[] = [];
+  do took.push(await stop());
+  while (Math.min(...took) >= 900 && took.length < 5);
+  expect(Math.min(...took)).toBeLessThan(900);
+};
+
+const timeToStop = async (server: Server): Promise<number> => {
+  const startedAt = performance.now();
+  expect(await server.stop()).toEqual({ code: 0, signal: null });
+  return performance.now() - startedAt;
+};
+
 describe("FAIL-D7 the client goes away", () => {
-  test("it closes its end with nothing under way: exit at once", async () => {
-    await using setup = await start();
-    const startedAt = performance.now();
-    expect(await setup.server.stop()).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(900);
-  });
+  test("it closes its end with nothing under way: exit at once", () =>
+    endsAtOnce(async () => {
+      await using setup = await start();
+      return await timeToStop(setup.server);
+    }));
 
   test("it closes its end in the middle of calls: what can be answered is, then exit", async () => {
     await using setup = await start();
@@ -48,16 +61,15 @@ describe("FAIL-D7 the client goes away", () => {
     expect(server.strays).toEqual([]);
   });
 
-  test("it closes its end while it is subscribed: exit at once", async () => {
-    await using workspace = await createWorkspace();
-    const server = await workspace.start({ handshake: false });
-    await server.request("tools/list", { _meta: MODERN_META });
-    server.ask("subscriptions/listen", { _meta: MODERN_META, notifications: { toolsListChanged: true } });
-    await server.until(() => server.messages.length === 2, "the acknowledgement");
-    const startedAt = performance.now();
-    expect(await server.stop()).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(900);
-  });
+  test("it closes its end while it is subscribed: exit at once", () =>
+    endsAtOnce(async () => {
+      await using workspace = await createWorkspace();
+      const server = await workspace.start({ handshake: false });
+      await server.request("tools/list", { _meta: MODERN_META });
+      server.ask("subscriptions/listen", { _meta: MODERN_META, notifications: { toolsListChanged: true } });
+      await server.until(() => server.messages.length === 2, "the acknowledgement");
+      return await timeToStop(server);
+    }));
 
   test("it stops reading: the broken pipe ends the server, quietly", async () => {
     await using setup = await start();
