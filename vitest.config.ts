@@ -115,8 +115,6 @@ const [FIRST, LAST] = [0, 1];
 
 export default defineConfig({
   test: {
-    setupFiles: ["test/lean-worker.ts"],
-    execArgv: ["--expose-gc"],
     // Real processes and real files: a test that hangs ends here; one that is slow on a busy machine does not.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -129,20 +127,8 @@ export default defineConfig({
         extends: true,
         test: {
           // One process per worker, which saves each file a start of Node and loading the sources again.
-          name: "rooms",
-          include: ["src/**/*.test.ts"],
-          exclude: [...OWN_PROCESS, ...TIMING],
-          env: userFolders("tester"),
-          isolate: false,
-          sequence: { groupOrder: FIRST },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          // Apart from the rooms, whose texts, trees and vectors make a worker large (test/lean-worker.ts).
-          name: "whole program",
-          include: ["test/**/*.test.ts"],
+          name: "shared",
+          include: ["{src,test}/**/*.test.ts"],
           exclude: [...OWN_PROCESS, ...TIMING, ...(isRoot ? ORDINARY_ONLY : [])],
           env: userFolders("tester"),
           isolate: false,
