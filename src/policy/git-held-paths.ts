@@ -14,8 +14,16 @@ export interface HeldPaths {
 const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
   new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop half way.`, { hint: wayOut });
 
-const pathspecs = (names: readonly string[]): readonly string[] =>
-  names.map((name) => `:(top,exclude,literal)${name}`);
+/**
+ * Pathspecs that leave out a path and all that is below it. They begin with a wildcard, since git takes a literal path
+ * for one that is to be added, and complains if it is ignored.
+ */
+export const pathspecsWithout = (name: string): readonly string[] => {
+  const [first = "", ...others] = name;
+  const rest = others.join("").replaceAll(/[*?[\]\\]/g, "\\$&");
+  const pathspec = `:(top,exclude,glob)${/[\w.]/.test(first) ? `[${first}]` : "*"}${rest}`;
+  return [pathspec, `${pathspec}/**`];
+};
 
 const STASH_OPTIONS = {
   flags:
@@ -47,7 +55,7 @@ const stashWithout = (rest: readonly string[], held: HeldPaths): readonly string
       "git stash would put it away",
       `Name what to put away: git stash push -- . ':(top,exclude)${tracked}'`,
     );
-  const excluded = pathspecs(held.names);
+  const excluded = held.names.flatMap(pathspecsWithout);
   if (mode === "save") {
     const message = operands.length === 0 ? [] : ["-m", operands.join(" ")];
     return ["push", ...options.map(({ name }) => name), ...message, "--", ":(top)", ...excluded];

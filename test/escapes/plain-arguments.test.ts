@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
@@ -58,5 +59,64 @@ describe.each(plain)("FAIL-J12 REQ-X10 values of options in $name", (setting) =>
     await using workspace = await repository();
     await using commands = tools(setting, workspace.root);
     expect(await commands.use("run_cmd", line, "sub")).toContain('"exit_code":0');
+  });
+});
+
+describe.each(plain)("FAIL-J12 REQ-X10 what git collects in $name", (setting) => {
+  /** Every object of the repository, so far as it is text. */
+  const objectsIn = (root: string): string =>
+    git(root, "cat-file", "--batch-all-objects", "--batch").replaceAll("\0", "");
+
+  test.each([
+    ["git add -A", "."],
+    ["git add .", "."],
+    ["git add -f .", "."],
+    ["git add --all", "sub"],
+    ["git add -f sub", "."],
+    ["git -C sub add -Af", "."],
+    ["git add -A -- sub", "."],
+    ["git stage -N .", "."],
+    ["git stash -u", "."],
+    ["git stash push -a", "."],
+    ["git clean -fdx", "."],
+  ] as const)("%s in %s leaves withheld files where they are", async (line, cwd) => {
+    for (const ignores of [false, true]) {
+      await using workspace = await repository();
+      await using commands = tools(setting, workspace.root);
+      await commands.use("run_cmd", "git status");
+      for (const path of [".env", "sub/.env", "sub/pr[i]v/.env"]) await workspace.write(path, SECRET);
+      for (const path of ["new.txt", "sub/new.txt"]) await workspace.write(path, "new\n");
+      if (ignores) await workspace.write(".git/info/exclude", ".env\n.llmc\n");
+      expect(await commands.use("run_cmd", line, cwd)).toContain('"exit_code":0');
+      expect(objectsIn(workspace.root)).not.toMatch(new RegExp(`${SECRET}|SQLite format`));
+      expect(git(workspace.root, "ls-files")).not.toMatch(/env|llmc/);
+      expect(await workspace.read("sub/.env")).toBe(SECRET);
+      expect(existsSync(join(workspace.root, ".llmc/state.db"))).toBe(true);
+      const isCollected = /add|stage/.test(line);
+      if (isCollected) expect(git(workspace.root, "ls-files")).toContain("sub/new.txt");
+    }
+  });
+
+  test.each([
+    "git commit -am x",
+    "git commit -qam x",
+    "git commit --all -m x",
+    "git add --pathspec-from-file=list",
+    "git hash-object -w --stdin-paths < list",
+    "git update-index --add --stdin < list",
+    "git stash",
+  ])("%s is refused where a file that git keeps has become secret", async (line) => {
+    await using workspace = await repository();
+    await workspace.write(".env", "empty\n");
+    git(workspace.root, "add", "-f", ".env");
+    git(workspace.root, "commit", "-qm", "two");
+    await workspace.write(".env", SECRET);
+    await workspace.write("list", ".env\n");
+    await using commands = tools(setting, workspace.root);
+    await expect(commands.use("run_cmd", line)).rejects.toMatchObject({ code: "forbidden" });
+    await commands.use("run_cmd", "git add list && git commit -m aa && git commit --allow-empty -m aa .");
+    expect(git(workspace.root, "ls-files")).toContain("list");
+    expect(git(workspace.root, "log", "--format=%s")).toBe("aa\naa\ntwo\none\n");
+    expect(objectsIn(workspace.root)).not.toContain(SECRET);
   });
 });

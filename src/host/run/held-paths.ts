@@ -1,9 +1,10 @@
 import { posix } from "node:path";
+import type { WithheldPaths } from "../../policy/git-collected-paths.ts";
 import type { HeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { exists } from "../git/files.ts";
 import type { GitRepository } from "./git/repository.ts";
-import type { createTrackedFinder } from "./git/tracked.ts";
+import type { createTrackedFinder, TrackedSecrets } from "./git/tracked.ts";
 import type { SandboxProfile } from "./tiers/contract.ts";
 
 /** What the sandbox mounts in the work tree: git would fail to replace or remove it after it has done the rest. */
@@ -28,3 +29,15 @@ export const heldPaths = (
     changed: () => [...find().changed].map(nameOf)[0],
   };
 };
+
+/** What git would take into its objects although nobody may read it. */
+export const withheldPaths = (
+  { top }: GitRepository,
+  paths: readonly string[],
+  { kept, changed }: TrackedSecrets,
+): WithheldPaths => ({
+  names: paths
+    .filter((path) => path !== top && insideRoots(path, [top]) && !kept.has(path))
+    .map((path) => posix.relative(top, path)),
+  isChanged: changed.size > 0,
+});

@@ -3,6 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
 import { changedFolders, subcommandOf, writesNamedPaths, writesOnlyKept } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
+import { withoutCollected } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
 import { exists } from "../git/files.ts";
@@ -20,10 +21,10 @@ import { watchSettings } from "./git/gained-settings.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { createOwnRun } from "./git/own-run.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
-import { checkRepository, findRepository } from "./git/repository.ts";
+import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
-import { heldPaths } from "./held-paths.ts";
+import { heldPaths, withheldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
 import { quarantineAll, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
@@ -146,6 +147,8 @@ interface GitRun {
   readonly repository: Prepared["repository"];
 }
 
+const NOTHING_TRACKED: TrackedSecrets = { kept: new Set(), changed: new Set() };
+
 const NOT_GIT: GitRun = {
   request: { git: undefined, noFork: false },
   settings: [],
@@ -222,10 +225,9 @@ export const createProfiler = (options: ProfilerOptions) => {
     const located = git === undefined ? undefined : locateRepository(call);
     const scanned = await scanRoots(roots);
     const { found, secrets } = scanned;
+    const tracked = git === undefined ? NOTHING_TRACKED : findTracked(secrets, roots);
     const { request, settings, repository } =
-      git === undefined || located === undefined
-        ? NOT_GIT
-        : prepareGit(git, call, located, scanned, findTracked(secrets, roots));
+      git === undefined || located === undefined ? NOT_GIT : prepareGit(git, call, located, scanned, tracked);
     const obeyedNames = writes ? obeyedNamesOf(found, roots) : [];
     const writesStartup = request.git?.writesStartup === true;
     const guarded = writesStartup ? found.filter(({ kind }) => kind !== "startup") : found;
@@ -240,12 +242,12 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const own = located?.repository;
     const [program, ...judgedArgs] = judgedArgv;
-    const argv: Prepared["argv"] = [
-      program,
-      ...(own === undefined
-        ? judgedArgs
-        : withoutHeldPaths(judgedArgs, () => heldPaths(own, profile, roots, findTracked))),
-    ];
+    const argsOf = (own: GitRepository): readonly string[] => {
+      const args = withoutHeldPaths(judgedArgs, () => heldPaths(own, profile, roots, findTracked));
+      if (tier !== "plain") return args;
+      return withoutCollected(args, () => withheldPaths(own, [...secrets, ...profile.hidden], tracked));
+    };
+    const argv: Prepared["argv"] = [program, ...(own === undefined ? judgedArgs : argsOf(own))];
     const prepared = {
       profile,
       argv,

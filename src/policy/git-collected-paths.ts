@@ -1,0 +1,70 @@
+import { LlmcError } from "../base/error.ts";
+import { splitGit } from "./command-git.ts";
+import { parseArguments } from "./command-options.ts";
+import { pathspecsWithout } from "./git-held-paths.ts";
+
+/** Withheld files that git would take into its objects, by their names from the top of the work tree. */
+export interface WithheldPaths {
+  readonly names: readonly string[];
+  /** Whether git keeps one of them, with another content than it has now. */
+  readonly isChanged: boolean;
+}
+
+/** Each is two arguments. */
+const MAX_NAMES = 100;
+
+const refuseCollecting = (subcommand: string): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `git ${subcommand} would take withheld files along, which could be read there.`,
+    {
+      hint: "No sandbox works on this machine (see `llmc doctor`). Name each file: git add -- FILE, then git commit.",
+    },
+  );
+
+/** Options by which names of files come from elsewhere; the beginning of a name counts as the name. */
+const NAMES_FROM_ELSEWHERE: ReadonlyMap<string, RegExp> = new Map([
+  ["hash-object", /^--stdin-/],
+  ["update-index", /^--st/],
+  ...["add", "stage", "commit", "stash"].map((name) => [name, /^--pathsp/] as const),
+]);
+
+const COMMIT_OPTIONS = {
+  flags: "aeinopqsvz --all --amend --no-edit --quiet --verbose --signoff --allow-empty --include --only",
+  values: "CFcmt",
+  attached: "Su",
+  longValues: "--message --file --author --date --fixup --squash --reuse-message --reedit-message --template",
+};
+
+const commitWithout = (rest: readonly string[], { names, isChanged }: WithheldPaths): readonly string[] => {
+  if (!isChanged) return rest;
+  const { options, operands } = parseArguments(rest, COMMIT_OPTIONS);
+  if (options.some(({ name }) => name === "-a" || /^--al?l?$/.test(name))) throw refuseCollecting("commit");
+  return operands.length === 0 ? rest : [...rest, ...names.flatMap(pathspecsWithout)];
+};
+
+const addWithout = (rest: readonly string[], { names }: WithheldPaths): readonly string[] => {
+  const end = rest.indexOf("--");
+  const hasPaths = rest.some((arg, at) => !arg.startsWith("-") || (end >= 0 && at > end));
+  const takesAll = rest.some((arg) => /^(-[a-zA-Z]*[Au]|--a|--no-ignore-r|--up)/.test(arg));
+  if (!hasPaths && !takesAll) return rest;
+  return [...rest, ...(hasPaths ? [] : [":(top)"]), ...names.flatMap(pathspecsWithout)];
+};
+
+/**
+ * The arguments of a git command that takes files into git's objects, without those that are withheld: what git has
+ * taken can be read by its hash. Refused where git cannot be told to leave them out.
+ */
+export const withoutCollected = (args: readonly string[], find: () => WithheldPaths): readonly string[] => {
+  const { globals, subcommand = "", rest } = splitGit(args);
+  const elsewhere = NAMES_FROM_ELSEWHERE.get(subcommand);
+  if (elsewhere === undefined) return args;
+  const withheld = find();
+  if (withheld.names.length === 0) return args;
+  const cannotBeNamed =
+    withheld.names.length > MAX_NAMES || !withheld.names.every((name) => name.isWellFormed());
+  if (cannotBeNamed || rest.some((arg) => elsewhere.test(arg))) throw refuseCollecting(subcommand);
+  const before = [...globals, subcommand];
+  if (subcommand === "commit") return [...before, ...commitWithout(rest, withheld)];
+  return subcommand === "add" || subcommand === "stage" ? [...before, ...addWithout(rest, withheld)] : args;
+};
