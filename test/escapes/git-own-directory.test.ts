@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { takeOwnState, undoOwnChanges } from "../../src/host/run/git/own-changes.ts";
-import { quarantineInRoots } from "../../src/host/run/scan/new-findings.ts";
+import { quarantineInRoots, restoreInRoots } from "../../src/host/run/scan/new-findings.ts";
 import { createWorkspace, type Workspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
@@ -43,13 +43,15 @@ describe("REQ-D24 FAIL-J3 whatever git leaves in its own directory besides data 
   const undo = async (root: string, change: (gitDir: string) => void): Promise<readonly string[]> => {
     const gitDir = join(root, ".git");
     const own = { top: root, gitDir, commonDir: gitDir };
-    const before = takeOwnState(own);
+    // Everything counts as older than any command.
+    const before = takeOwnState(own, Number.POSITIVE_INFINITY);
     change(gitDir);
     const moved = await undoOwnChanges({
       repository: own,
       before,
       isBeyondReach: () => false,
       quarantine: (path) => quarantineInRoots(path, [root]),
+      restore: (kept, how) => restoreInRoots(kept, how, [root]),
     });
     return moved.map(({ path }) => path.slice(root.length + 1)).sort();
   };

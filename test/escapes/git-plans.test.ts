@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { takeOwnState, undoOwnChanges } from "../../src/host/run/git/own-changes.ts";
 import { plansProgram } from "../../src/host/run/git/plans.ts";
-import { quarantineInRoots } from "../../src/host/run/scan/new-findings.ts";
+import { quarantineInRoots, restoreInRoots } from "../../src/host/run/scan/new-findings.ts";
 import { someIfRepeated } from "../rounds.ts";
 import { casesIn, GIT, ofThisKernel } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
@@ -105,6 +105,7 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
       before,
       isBeyondReach: () => false,
       quarantine: (path) => quarantineInRoots(path, [root]),
+      restore: (kept, how) => restoreInRoots(kept, how, [root]),
     });
     for (const place of places) expect(existsSync(join(root, place, name)), place).toBe(false);
     expect(git(join(root, "tree"), "status", "--porcelain")).toBe("");
@@ -128,6 +129,7 @@ describe("REQ-D24 FAIL-J3 what git goes on with", () => {
       before,
       isBeyondReach: () => false,
       quarantine: (one) => quarantineInRoots(one, [root]),
+      restore: (kept, how) => restoreInRoots(kept, how, [root]),
     });
     expect(existsSync(path)).toBe(false);
   });

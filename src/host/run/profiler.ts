@@ -27,7 +27,12 @@ import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { heldPaths, withheldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { quarantineAll, quarantineInRoots, quarantineNewFindings } from "./scan/new-findings.ts";
+import {
+  quarantineAll,
+  quarantineInRoots,
+  quarantineNewFindings,
+  restoreInRoots,
+} from "./scan/new-findings.ts";
 import { obeyedFiles, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
@@ -261,7 +266,12 @@ export const createProfiler = (options: ProfilerOptions) => {
       readOnly: tier === "bubblewrap" ? profile.protectedInside.filter(exists) : [],
       writable: profile.writableAgain ?? [],
     });
-    const ownRun = own && createOwnRun(own, findMounts, (path) => quarantineInRoots(path, roots));
+    const ownRun =
+      own &&
+      createOwnRun(own, findMounts, {
+        quarantine: (path) => quarantineInRoots(path, roots),
+        restore: (path, kept) => restoreInRoots(path, kept, roots),
+      });
     const repositories = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
     const settingsOf = watchSettings(repositories.map(({ path }) => path));
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>

@@ -4,8 +4,8 @@ import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
 import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
 
-/** Longer than a command lives that somebody waits for: settings of this age are no work of one that still runs. */
-const SETTLED_MS = 60 * 60 * 1000;
+/** Longer than a command lives that somebody waits for: what is older is no work of one that still runs. */
+export const SETTLED_MS = 60 * 60 * 1000;
 
 interface Settings {
   /** Changes with the content. */

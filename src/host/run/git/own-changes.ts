@@ -1,17 +1,10 @@
-import {
-  type BigIntStats,
-  type Dirent,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
+import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
+import { SETTLED_MS } from "./gained-settings.ts";
 import { PLANS, plansProgram } from "./plans.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
@@ -37,41 +30,57 @@ const OBJECT_FOLDER = /^(?:[0-9a-f]{2}|info|pack|(?:tmp_objdir-)?incoming-\w+|tm
 const OF_WORK_TREE: ReadonlySet<string> = new Set(["commondir", "gitdir", "locked"]);
 
 const MAX_ENTRIES = 20_000;
+
+/** A configuration that starts, includes and redirects nothing may come back, however new it is. */
+const isPlainConfigFile = (path: string, content: Buffer): boolean => {
+  const settings = posix.basename(path) === "config" ? parseGitConfig(content.toString()) : undefined;
+  return settings !== undefined && isPlainConfig(settings);
+};
 /** Hooks and configuration are small; what is larger is renamed, but cannot be brought back. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 const MAX_KEPT_IN_ALL = 16 * 1024 * 1024;
 
+/** How something was, so that it can be brought back. */
+export type Kept =
+  | { readonly kind: "folder"; readonly mode: number }
+  | { readonly kind: "link"; readonly target: string }
+  | { readonly kind: "file"; readonly content: Buffer; readonly mode: number };
+
 interface Entry {
   /** Changes with the content and with the rights. */
   readonly stamp: string;
-  readonly mode: number;
-  readonly kept:
-    | { readonly kind: "folder" }
-    | { readonly kind: "link"; readonly target: string }
-    | { readonly kind: "file"; readonly content: Buffer }
-    | undefined;
+  /** Undefined for what is not brought back: it is too large, or a command that still runs may have put it there. */
+  readonly kept: Kept | undefined;
 }
 
 /** Everything in the git directories of a repository that is not git's data, by its path. */
 export type OwnState = ReadonlyMap<string, Entry>;
 
-const keep = (path: string, stats: BigIntStats, maxBytes: number): Entry["kept"] => {
-  if (stats.isDirectory()) return { kind: "folder" };
-  if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(path) };
+interface Keeping {
+  readonly maxBytes: number;
+  /** What changed later than this may be the work of a command that still runs. */
+  readonly settledMs: number;
+}
+
+const keep = (path: string, stats: BigIntStats, { maxBytes, settledMs }: Keeping): Kept | undefined => {
+  const mode = Number(stats.mode) & 0o7777;
+  if (stats.isDirectory()) return { kind: "folder", mode };
+  const isSettled = Number(stats.ctimeMs) < settledMs;
+  if (stats.isSymbolicLink()) return isSettled ? { kind: "link", target: readlinkSync(path) } : undefined;
   const content = stats.isFile() ? readSmallFile(path, maxBytes) : undefined;
-  return content === undefined ? undefined : { kind: "file", content };
+  if (content === undefined || !(isSettled || isPlainConfigFile(path, content))) return undefined;
+  return { kind: "file", content, mode };
 };
 
 /** Undefined where it has vanished: somebody else's git works here, too. */
-const entryOf = (path: string, maxBytes: number): Entry | undefined => {
+const entryOf = (path: string, keeping: Keeping): Entry | undefined => {
   try {
     const stats = lstatSync(path, { bigint: true });
     const { ino, size, mtimeNs, ctimeNs, mode } = stats;
     return {
       // A folder changes with what is in it, which has entries of its own.
       stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
-      mode: Number(mode) & 0o7777,
-      kept: keep(path, stats, maxBytes),
+      kept: keep(path, stats, keeping),
     };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
@@ -156,14 +165,14 @@ const visitInner = (folder: string, visit: Visit): void => {
   }
 };
 
-const stateOf = ({ gitDir, commonDir }: GitRepository, maxKeptBytes: number): OwnState => {
+const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: Keeping): OwnState => {
   const state = new Map<string, Entry>();
-  let left = maxKeptBytes;
+  let left = maxBytes;
   for (const dir of new Set([gitDir, commonDir]))
     visitGitDir(dir, (path) => {
       if (state.size > MAX_ENTRIES)
         throw refusedRepository("its git directory has too many files besides objects and references");
-      const entry = entryOf(path, Math.min(left, MAX_KEPT_BYTES));
+      const entry = entryOf(path, { maxBytes: Math.min(left, MAX_KEPT_BYTES), settledMs });
       if (entry === undefined) return;
       if (entry.kept?.kind === "file") left -= entry.kept.content.length;
       state.set(path, entry);
@@ -172,7 +181,8 @@ const stateOf = ({ gitDir, commonDir }: GitRepository, maxKeptBytes: number): Ow
 };
 
 /** To be taken before git runs with the right to write. */
-export const takeOwnState = (repository: GitRepository): OwnState => stateOf(repository, MAX_KEPT_IN_ALL);
+export const takeOwnState = (repository: GitRepository, settledMs = Date.now() - SETTLED_MS): OwnState =>
+  stateOf(repository, { maxBytes: MAX_KEPT_IN_ALL, settledMs });
 
 const worktreeFolder = (path: string, { commonDir }: GitRepository): string | undefined => {
   const folder = `${posix.join(commonDir, "worktrees")}/`;
@@ -184,19 +194,15 @@ const worktreeFolder = (path: string, { commonDir }: GitRepository): string | un
 const isOfWorkTree = (path: string, worktree: string): boolean =>
   posix.dirname(path) === worktree && OF_WORK_TREE.has(posix.basename(path));
 
-const restore = (path: string, { kept, mode }: Entry): void => {
-  if (kept?.kind === "link") symlinkSync(kept.target, path);
-  else if (kept?.kind === "file") writeFileSync(path, kept.content, { flag: "wx", mode });
-  else if (kept?.kind === "folder") mkdirSync(path, { mode });
-};
-
-interface UndoOptions<T> {
+export interface UndoOptions<T> {
   readonly repository: GitRepository;
   readonly before: OwnState;
   /** Whether the sandbox kept git from it: then its user changed it meanwhile. */
   readonly isBeyondReach: (path: string) => boolean;
   /** Says what it did; undefined where nothing was there. */
   readonly quarantine: (path: string) => Promise<T | undefined>;
+  /** Brings something back, nowhere but inside the roots and without following links. */
+  readonly restore: (path: string, kept: Kept) => Promise<void>;
 }
 
 /**
@@ -208,8 +214,9 @@ export const undoOwnChanges = async <T>({
   before,
   isBeyondReach,
   quarantine,
+  restore,
 }: UndoOptions<T>): Promise<readonly T[]> => {
-  const after = stateOf(repository, 0);
+  const after = stateOf(repository, { maxBytes: 0, settledMs: 0 });
   const moved: T[] = [];
   const done = new Set<string>();
   const quarantineOnce = async (path: string): Promise<void> => {
@@ -228,11 +235,11 @@ export const undoOwnChanges = async <T>({
     else if (workTreeOf(worktree) === undefined) await quarantineOnce(isKnown(worktree) ? path : worktree);
     else if (!isOfWorkTree(path, worktree)) await quarantineOnce(path);
   }
-  for (const [path, entry] of before) {
+  for (const [path, { kept }] of before) {
     const worktree = worktreeFolder(path, repository);
     // A work tree may be removed as a whole.
-    if (!exists(path) && !isBeyondReach(path) && (worktree === undefined || exists(worktree)))
-      restore(path, entry);
+    const isGone = !exists(path) && !isBeyondReach(path) && (worktree === undefined || exists(worktree));
+    if (isGone && kept !== undefined) await restore(path, kept);
   }
   return moved;
 };

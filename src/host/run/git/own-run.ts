@@ -1,5 +1,6 @@
 import { insideRoots } from "../../../policy/paths.ts";
-import { type OwnState, takeOwnState, undoOwnChanges } from "./own-changes.ts";
+import { identify } from "../../reach/identity.ts";
+import { type OwnState, takeOwnState, type UndoOptions, undoOwnChanges } from "./own-changes.ts";
 import type { GitRepository } from "./repository.ts";
 import type { OwnRepository } from "./repository-lease.ts";
 
@@ -16,28 +17,34 @@ const longest = (path: string, mounts: readonly string[]): number =>
 const isReadOnly = (path: string, { readOnly, writable }: Mounts): boolean =>
   longest(path, readOnly) > longest(path, writable);
 
+const identityOf = ({ gitDir, commonDir }: GitRepository): string =>
+  `${identify(gitDir)} ${identify(commonDir)}`;
+
 /** A run of git that writes its own directory: what it changed there besides data is undone afterwards. */
 export const createOwnRun = <T>(
   repository: GitRepository,
   /** What will be mounted. Nothing can be mounted on what is not there. */
   findMounts: () => Mounts,
-  quarantine: (path: string) => Promise<T | undefined>,
+  { quarantine, restore }: Pick<UndoOptions<T>, "quarantine" | "restore">,
 ): {
   readonly own: OwnRepository;
   readonly undo: (lostMounts: readonly string[]) => Promise<readonly T[]>;
 } => {
   let before: OwnState | undefined;
+  let identity = "";
   let mounts: Mounts = { readOnly: [], writable: [] };
   return {
     own: {
       commonDir: repository.commonDir,
       begin: () => {
         before = takeOwnState(repository);
+        identity = identityOf(repository);
         mounts = findMounts();
       },
     },
     undo: async (lostMounts) =>
-      before === undefined
+      // What lies there now is another one: it is judged as new.
+      before === undefined || identity !== identityOf(repository)
         ? []
         : undoOwnChanges({
             repository,
@@ -45,6 +52,7 @@ export const createOwnRun = <T>(
             // Mounts held these, so that only the user can have changed them.
             isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, lostMounts),
             quarantine,
+            restore,
           }),
   };
 };

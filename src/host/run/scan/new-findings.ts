@@ -4,10 +4,11 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
+import type { Kept } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
-import { openBelow, type Quarantined, quarantine } from "./protected-names.ts";
+import { openBelow, type Quarantined, quarantine, restoreBelow } from "./protected-names.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
 /** A start-up folder with more files was not written by file tools. */
@@ -128,6 +129,12 @@ export const quarantineInRoots = async (
   if (root === undefined) return undefined;
   // Reported as a failure, because the reader of the answer has to remove the file by hand.
   return quarantine(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
+};
+
+/** Brings back what git removed; what has changed under it meanwhile stays as it is. */
+export const restoreInRoots = async (path: string, kept: Kept, roots: readonly string[]): Promise<void> => {
+  const root = roots.find((folder) => insideRoots(path, [folder]));
+  if (root !== undefined) await restoreBelow(root, path, kept).catch(() => {});
 };
 
 export const quarantineAll = async (

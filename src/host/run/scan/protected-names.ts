@@ -1,13 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename } from "node:fs/promises";
+import {
+  chmod,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isInside } from "../../../base/paths.ts";
 import { insideRoots } from "../../../policy/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
+import { identify } from "../../reach/identity.ts";
 import { O_PATH } from "../../reach/o-path.ts";
+import type { Kept } from "../git/own-changes.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
-import { identify } from "./identity.ts";
 
 /** A new file that would be obeyed, and the name under which nothing reads it. */
 export interface Quarantined {
@@ -137,6 +148,15 @@ export const quarantine = async (root: string, path: string): Promise<Quarantine
     },
   );
 };
+
+/** Makes something anew below a root, where it was. */
+export const restoreBelow = (root: string, path: string, kept: Kept): Promise<void> =>
+  descend(root, namesBelow(root, dirname(path)), enter, async (folder) => {
+    const at = `/proc/self/fd/${folder.fd}/${basename(path)}`;
+    if (kept.kind === "link") await symlink(kept.target, at);
+    else if (kept.kind === "folder") await mkdir(at, { mode: kept.mode });
+    else await writeFile(at, kept.content, { flag: "wx", mode: kept.mode });
+  });
 
 /** Levels of closed folders that are opened at once; each takes a descriptor. */
 const MAX_OPENED_LEVELS = 100;

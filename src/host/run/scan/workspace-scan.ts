@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import { looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { identify } from "../../reach/identity.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 import { createFolderIndex, type Entry, type FolderIndex } from "./folder-index.ts";
-import { identify } from "./identity.ts";
 
 /** Something in the roots that the reach table covers, recognised by its name or by its content. */
 export interface Finding {

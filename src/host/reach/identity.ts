@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
-import { isMissing } from "../../../base/system-error.ts";
-import { systemPath } from "../../reach/byte-path.ts";
+import { isMissing } from "../../base/system-error.ts";
+import { systemPath } from "./byte-path.ts";
 
 /** Names the very file or folder that is at a path, wherever it is moved; undefined where nothing is there. */
 export const identify = (path: string): string | undefined => {
