@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -92,6 +92,40 @@ describe.each(scenes)("FAIL-J1 FAIL-J3 two commands play $scene in $name", ({ se
     for (const folder of ["p/sub", "project", "moved"])
       expect(existsSync(at(`${folder}/.envrc`)), folder).toBe(false);
   });
+});
+
+test.each(tiers)("FAIL-J3 settings that the user adds during a command in $name", async (setting) => {
+  await using workspace = await createWorkspace({
+    "wait.py":
+      "import os, time\nopen('work/ready', 'w').close()\nwhile not os.path.exists('work/go'): time.sleep(0.02)",
+    "work/x": "",
+  });
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", args, { cwd: workspace.root, encoding: "utf8" });
+  const at = (path: string): string => join(workspace.root, path);
+  git("init", "-q");
+  git("remote", "add", "origin", "https://example.org/x.git");
+  await using commands = commandTools(setting, workspace.root, {
+    allowlist: ["python3"],
+    powers: [],
+    denylist: [],
+  });
+  const during = async (change: () => void): Promise<string> => {
+    for (const sign of ["ready", "go"]) rmSync(at(`work/${sign}`), { force: true });
+    const running = commands.use("run_cmd", "python3 wait.py");
+    while (!existsSync(at("work/ready"))) await sleep(10);
+    change();
+    writeFileSync(at("work/go"), "");
+    return running;
+  };
+  // Editors write such settings by themselves.
+  expect(await during(() => git("config", "branch.x.vscode-merge-base", "origin/main"))).not.toContain(
+    "refused",
+  );
+  expect(git("config", "branch.x.vscode-merge-base")).toBe("origin/main\n");
+  expect(await during(() => git("config", "core.hooksPath", "hooks"))).toContain("config.refused-");
+  expect(git("remote", "get-url", "origin")).toBe("https://example.org/x.git\n");
+  expect(() => git("config", "core.hooksPath")).toThrow();
 });
 
 test.each(tiers)(

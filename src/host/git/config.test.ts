@@ -1,5 +1,20 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainConfig, parseGitConfig } from "./config.ts";
+import { isPlainConfig, parseGitConfig, renderGitConfig } from "./config.ts";
+
+test("REQ-D24: settings that are written are read again as they were", () => {
+  const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/);
+  const sub = fc.string({ unit: "grapheme" }).filter((text) => !/[\0\n]/.test(text));
+  const key = fc
+    .tuple(name, fc.option(sub), name)
+    .map(([section, inner, last]) => [section, ...(inner === null ? [] : [inner]), last].join("."));
+  const value = fc.string({ unit: "grapheme" }).filter((text) => !/[\0\r]/.test(text));
+  fc.assert(
+    fc.property(fc.array(fc.record({ key, value })), (settings) => {
+      expect(parseGitConfig(renderGitConfig(settings))).toEqual(settings);
+    }),
+  );
+});
 
 const keysOf = (source: string): readonly string[] | undefined =>
   parseGitConfig(source)?.map(({ key, value }) => `${key}=${value}`);

@@ -70,6 +70,26 @@ export const parseGitConfig = (source: string): readonly GitSetting[] | undefine
   return settings;
 };
 
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["\n", "\\n"],
+  ["\t", "\\t"],
+  ["\b", "\\b"],
+]);
+
+const escaped = (text: string): string =>
+  text.replaceAll(/[\\"\n\t\b]/g, (letter) => ESCAPES.get(letter) ?? `\\${letter}`);
+
+/** The text of a configuration file with these settings. */
+export const renderGitConfig = (settings: readonly GitSetting[]): string =>
+  settings
+    .map(({ key, value }) => {
+      const [first, last] = [key.indexOf("."), key.lastIndexOf(".")];
+      const section = key.slice(0, first);
+      const head = first === last ? section : `${section} "${escaped(key.slice(first + 1, last))}"`;
+      return `[${head}]\n\t${key.slice(last + 1)} = "${escaped(value)}"\n`;
+    })
+    .join("");
+
 /** What a fresh `git init` or `git clone` writes, and what people set that starts and redirects nothing. */
 const PLAIN = [
   /^core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|longpaths|untrackedcache|preloadindex|abbrev|sparsecheckout|sparsecheckoutcone|multipackindex|commitgraph)$/,

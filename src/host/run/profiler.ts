@@ -27,12 +27,7 @@ import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
 import { heldPaths, withheldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import {
-  quarantineAll,
-  quarantineInRoots,
-  quarantineNewFindings,
-  restoreInRoots,
-} from "./scan/new-findings.ts";
+import { dropGained, quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
 import { obeyedFiles, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
@@ -273,11 +268,11 @@ export const createProfiler = (options: ProfilerOptions) => {
         restore: (path, kept) => restoreInRoots(path, kept, roots),
       });
     const repositories = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
-    const settingsOf = watchSettings(repositories.map(({ path }) => path));
+    const gained = watchSettings(repositories.map(({ path }) => path));
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo(lostMounts)) ?? [])),
-        async () => quarantineAll(settingsOf.gained(), roots),
+        async () => (phase === "running" ? [] : dropGained(gained(), roots)),
         () =>
           quarantineNewFindings({
             scan,

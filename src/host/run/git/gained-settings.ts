@@ -1,68 +1,82 @@
 import { lstatSync } from "node:fs";
 import { posix } from "node:path";
-import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
-import { MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
+import { isHarmlessSetting } from "../../../policy/git-settings.ts";
+import { type GitSetting, parseGitConfig } from "../../git/config.ts";
+import { isInclude, MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
 import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
 
 /** Longer than a command lives that somebody waits for: what is older is no work of one that still runs. */
 export const SETTLED_MS = 60 * 60 * 1000;
 
+/** Longer than a process lives that was started to run on: the repositories that it could write are younger. */
+const YOUNG_MS = 24 * SETTLED_MS;
+
+const isHarmful = (setting: GitSetting): boolean =>
+  isInclude(setting) || !isHarmlessSetting(setting.key, setting.value);
+
+const textOf = ({ key, value }: GitSetting): string => `${key}=${value}`;
+
 interface Settings {
   /** Changes with the content. */
   readonly stamp: string;
   readonly changedMs: number;
-  /** Those that start, include or redirect something; undefined if git might read the file otherwise than we do. */
-  readonly powers: ReadonlySet<string> | undefined;
+  /** Undefined if git might read the file otherwise than we do. */
+  readonly settings: readonly GitSetting[] | undefined;
 }
 
 const readSettings = (path: string): Settings | undefined => {
   try {
     const { ino, size, ctimeNs, ctimeMs } = lstatSync(path, { bigint: true });
-    const parsed = parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "[");
-    return {
-      stamp: `${ino} ${size} ${ctimeNs}`,
-      changedMs: Number(ctimeMs),
-      powers:
-        parsed &&
-        new Set(parsed.filter((one) => !isPlainConfig([one])).map(({ key, value }) => `${key}=${value}`)),
-    };
+    const settings = parseGitConfig(readText(path, MAX_CONFIG_BYTES) ?? "[");
+    return { stamp: `${ino} ${size} ${ctimeNs}`, changedMs: Number(ctimeMs), settings };
   } catch {
     return undefined;
   }
 };
 
-const gains = (before: Settings | undefined, after: Settings | undefined, startedMs: number): boolean => {
-  if (after === undefined || after.stamp === before?.stamp || after.powers?.size === 0) return false;
+const gains = (before: Settings | undefined, after: Settings, startedMs: number): boolean => {
+  if (after.stamp === before?.stamp) return false;
+  if (after.settings === undefined) return true;
   const isSettled = before !== undefined && before.changedMs < startedMs - SETTLED_MS;
-  const known = isSettled ? before.powers : undefined;
-  return (
-    known === undefined || after.powers === undefined || [...after.powers].some((power) => !known.has(power))
-  );
+  const known = new Set(isSettled ? before.settings?.map(textOf) : []);
+  return after.settings.some((setting) => isHarmful(setting) && !known.has(textOf(setting)));
 };
 
-const filesOf = (entry: string): readonly string[] => {
+const isYoung = (folder: string, startedMs: number): boolean =>
+  (lstatSync(folder, { throwIfNoEntry: false })?.birthtimeMs ?? 0) > startedMs - YOUNG_MS;
+
+const filesOf = (entry: string, startedMs: number): readonly string[] => {
   try {
     const gitDir = gitDirOf(entry);
     const folders = gitDir === undefined ? [] : [gitDir, commonDirOf(gitDir)];
-    return folders.flatMap((folder) => ["config", "config.worktree"].map((name) => posix.join(folder, name)));
+    return folders
+      .filter((folder) => isYoung(folder, startedMs))
+      .flatMap((folder) => ["config", "config.worktree"].map((name) => posix.join(folder, name)));
   } catch {
     // One that leads nowhere has no settings.
     return [];
   }
 };
 
+/** A configuration to which something was added that git would execute or follow. */
+export interface GainedSettings {
+  readonly path: string;
+  readonly harmless: readonly GitSetting[];
+}
+
 /**
- * Notes the settings of repositories before a command runs. No mount keeps it from a file that it opened elsewhere and
- * that another command then moved into a new repository; so whatever the settings gain while it runs is its work, or the
- * user's, and nobody can tell.
+ * Notes the settings of young repositories before a command runs. No mount keeps it from a file that it opened elsewhere
+ * and that another command then moved into a repository which was new to that one; so what the settings gain meanwhile
+ * is its work, or the user's, and nobody can tell.
  */
-export const watchSettings = (entries: readonly string[]): { readonly gained: () => readonly string[] } => {
+export const watchSettings = (entries: readonly string[]): (() => readonly GainedSettings[]) => {
   const startedMs = Date.now();
-  const paths = new Set(entries.flatMap(filesOf));
+  const paths = new Set(entries.flatMap((entry) => filesOf(entry, startedMs)));
   const before = new Map([...paths].map((path) => [path, readSettings(path)]));
-  return {
-    /** Files with settings that start, include or redirect something and were not there before. */
-    gained: () =>
-      [...before].filter(([path, then]) => gains(then, readSettings(path), startedMs)).map(([path]) => path),
-  };
+  return () =>
+    [...before].flatMap(([path, then]) => {
+      const now = readSettings(path);
+      if (now === undefined || !gains(then, now, startedMs)) return [];
+      return [{ path, harmless: (now.settings ?? []).filter((setting) => !isHarmful(setting)) }];
+    });
 };

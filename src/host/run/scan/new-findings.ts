@@ -1,9 +1,11 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
+import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import type { OwnWrites } from "../../reach/own-writes.ts";
+import type { GainedSettings } from "../git/gained-settings.ts";
 import type { Kept } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
@@ -137,12 +139,20 @@ export const restoreInRoots = async (path: string, kept: Kept, roots: readonly s
   if (root !== undefined) await restoreBelow(root, path, kept).catch(() => {});
 };
 
-export const quarantineAll = async (
-  paths: readonly string[],
+/** Renames configurations that gained something, and puts what is harmless of them in their place. */
+export const dropGained = async (
+  gained: readonly GainedSettings[],
   roots: readonly string[],
 ): Promise<readonly Quarantined[]> => {
-  const moved = await Promise.all(paths.map((path) => quarantineInRoots(path, roots)));
-  return moved.filter((one) => one !== undefined);
+  const moved: Quarantined[] = [];
+  for (const { path, harmless } of gained) {
+    const quarantined = await quarantineInRoots(path, roots);
+    if (quarantined === undefined) continue;
+    moved.push(quarantined);
+    const content = Buffer.from(renderGitConfig(harmless));
+    await restoreInRoots(path, { kind: "file", content, mode: 0o644 }, roots);
+  }
+  return moved;
 };
 
 const quarantineFinding = async (
