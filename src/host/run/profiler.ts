@@ -24,6 +24,7 @@ import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
+import { noteIndexes } from "./git/user-checkouts.ts";
 import { heldPaths, withheldPaths } from "./held-paths.ts";
 import { openReadPaths } from "./read-paths.ts";
 import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
@@ -267,8 +268,10 @@ export const createProfiler = (options: ProfilerOptions) => {
         quarantine: (path) => quarantineInRoots(path, roots),
         restore: (path, kept) => restoreInRoots(path, kept, roots),
       });
-    const repositories = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
-    const gained = watchSettings(repositories.map(({ path }) => path));
+    const gitFindings = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
+    const repositories = gitFindings.map(({ path }) => path);
+    const gained = watchSettings(repositories);
+    const wasCheckedOut = noteIndexes(repositories, roots, findTracked);
     const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>
       runEach([
         async () => (phase === "running" ? [] : ((await ownRun?.undo(lostMounts)) ?? [])),
@@ -281,6 +284,7 @@ export const createProfiler = (options: ProfilerOptions) => {
             roots,
             own: privateDirs,
             ownWrites: source.ownWrites,
+            wasCheckedOut: (files) => wasCheckedOut(files, lostMounts),
             writesStartup,
             phase,
           }),

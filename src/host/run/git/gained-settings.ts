@@ -42,7 +42,7 @@ const gains = (before: Settings | undefined, after: Settings, startedMs: number)
   return after.settings.some((setting) => isHarmful(setting) && !known.has(textOf(setting)));
 };
 
-const isYoung = (folder: string, startedMs: number): boolean =>
+export const isYoung = (folder: string, startedMs: number): boolean =>
   (lstatSync(folder, { throwIfNoEntry: false })?.birthtimeMs ?? 0) > startedMs - YOUNG_MS;
 
 const filesOf = (entry: string, startedMs: number): readonly string[] => {

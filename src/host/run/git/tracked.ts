@@ -63,12 +63,17 @@ export const createTrackedFinder = () => {
   };
 
   /** Both are real paths; repositories are searched for only inside the roots. */
-  return (paths: readonly string[], roots: readonly string[]): TrackedSecrets => {
+  return (
+    paths: readonly string[],
+    roots: readonly string[],
+    /** The only git directories whose word counts; if omitted, all. */
+    witnesses?: ReadonlySet<string>,
+  ): TrackedSecrets => {
     const byRepository = new Map<string, { readonly top: string; readonly inside: string[] }>();
     for (const path of paths) {
       try {
         const found = findRepository(posix.dirname(path), roots);
-        if (found === undefined) continue;
+        if (found === undefined || witnesses?.has(found.gitDir) === false) continue;
         const { top, gitDir } = found;
         const known = byRepository.get(gitDir) ?? { top, inside: [] };
         known.inside.push(path);

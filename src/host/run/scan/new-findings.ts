@@ -72,6 +72,8 @@ interface NewFindingsOptions {
   /** State folders of this very server, which it makes when it needs them. */
   readonly own: readonly string[];
   readonly ownWrites: OwnWrites | undefined;
+  /** Whether the user's own git brought these files while the command ran. */
+  readonly wasCheckedOut: (files: readonly string[]) => boolean;
   /** Of git, which brings start-up files along with a branch. */
   readonly writesStartup: boolean;
   /**
@@ -89,11 +91,14 @@ const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) =
 };
 
 /**
- * Whether each of its files was written by a file tool. What a repository says of them does not count, because a command
- * may have made it; nor where they are, because folders move, with the rights that a command has to them.
+ * Whether each of its files was written by a file tool, or came with the user's own checkout. Where they are does not
+ * count, because folders move, with the rights that a command has to them.
  */
-const wasWrittenByOthers = (path: string, { ownWrites }: NewFindingsOptions): boolean =>
-  leavesBelow(path, MAX_STARTUP_FILES)?.every((leaf) => ownWrites?.has(leaf) === true) === true;
+const wasWrittenByOthers = (path: string, { ownWrites, wasCheckedOut }: NewFindingsOptions): boolean => {
+  const leaves = leavesBelow(path, MAX_STARTUP_FILES);
+  const others = leaves?.filter((leaf) => ownWrites?.has(leaf) !== true);
+  return others !== undefined && (others.length === 0 || wasCheckedOut(others));
+};
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {

@@ -1,0 +1,43 @@
+import { lstatSync } from "node:fs";
+import { posix } from "node:path";
+import { insideRoots } from "../../../policy/paths.ts";
+import { gitDirOf } from "../../git/git-dir.ts";
+import { isYoung } from "./gained-settings.ts";
+import type { createTrackedFinder } from "./tracked.ts";
+
+const stampOf = (path: string): string | undefined => {
+  try {
+    const { ino, size, ctimeNs } = lstatSync(path, { bigint: true });
+    return `${ino} ${size} ${ctimeNs}`;
+  } catch {
+    return undefined;
+  }
+};
+
+const hasOneName = (path: string): boolean => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && stats.nlink === 1;
+};
+
+/**
+ * Recognises what the user's own `git checkout` brings while a command runs. The command finds the repository read-only,
+ * so a new index is the user's work; a repository younger than a day may be the work of another command, and counts for
+ * nothing.
+ */
+export const noteIndexes = (
+  entries: readonly string[],
+  roots: readonly string[],
+  findTracked: ReturnType<typeof createTrackedFinder>,
+  startedMs = Date.now(),
+): ((files: readonly string[], lostMounts: readonly string[]) => boolean) => {
+  const old = entries.flatMap((entry) => gitDirOf(entry) ?? []).filter((dir) => !isYoung(dir, startedMs));
+  const before = new Map(old.map((dir) => [dir, stampOf(posix.join(dir, "index"))]));
+  return (files, lostMounts) => {
+    const changed = [...before].filter(
+      ([dir, stamp]) => !insideRoots(dir, lostMounts) && stampOf(posix.join(dir, "index")) !== stamp,
+    );
+    if (changed.length === 0 || !files.every(hasOneName)) return false;
+    const witnesses = new Set(changed.map(([dir]) => dir));
+    return findTracked(files, roots, witnesses).kept.size === files.length;
+  };
+};
