@@ -7,6 +7,7 @@ import { USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
 import { buildConfig } from "../config/sections.ts";
 import { runDirect } from "../host/run/direct.ts";
+import { NOTHING_QUARANTINED } from "../host/run/scan/quarantined.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { quoteArgv } from "./command-label.ts";
@@ -42,7 +43,14 @@ const open = (values: Partial<TeValues> = {}, parts: Partial<EnvelopeParts> = {}
         stderr: process.stderr,
         onOutput,
       });
-      return { ...outcome, timedOut: false, tier: null, quarantined: [], programs: [], sole: argv };
+      return {
+        ...outcome,
+        timedOut: false,
+        tier: null,
+        quarantined: NOTHING_QUARANTINED,
+        programs: [],
+        sole: argv,
+      };
     },
     handles: {
       put: async (_owner, _kind, _source, lines) => `h_${kept.push([...(lines as Iterable<string>)])}`,

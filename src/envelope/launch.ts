@@ -1,4 +1,5 @@
 import type { LineOutcome } from "../host/run/line/contract.ts";
+import type { ShownQuarantine } from "../host/run/scan/quarantined.ts";
 import type { Session } from "./contract.ts";
 import type { Output } from "./output.ts";
 import type { EnvelopeCall } from "./port.ts";
@@ -13,8 +14,8 @@ export interface LaunchCall {
 }
 
 export interface Launched extends Omit<LineOutcome, "quarantined" | "limit"> {
-  /** Protected names that were created during the run, and what they were renamed to. */
-  readonly quarantined: readonly string[];
+  /** Protected names that were created during the run. */
+  readonly quarantined: ShownQuarantine;
   /** The limit of memory or processes that was hit. */
   readonly limit?: LineOutcome["limit"];
 }

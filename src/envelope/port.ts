@@ -1,4 +1,5 @@
 import type { ProgramEnd } from "../host/run/line/contract.ts";
+import type { ShownQuarantine } from "../host/run/scan/quarantined.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import type { EnvelopeDocument, Session } from "./contract.ts";
 import type { Enriched } from "./enrich/contract.ts";
@@ -31,8 +32,8 @@ export interface EnvelopeResult {
   readonly deadlineNote?: string | undefined;
   /** For one that failed because commands have no network, or do not see a file. */
   readonly failureNote?: string | undefined;
-  /** Protected names that were created during the run and have been renamed. */
-  readonly quarantined: readonly string[];
+  /** Protected names that were created during the run. */
+  readonly quarantined: ShownQuarantine;
   /** The limit of memory or processes that was hit. */
   readonly limit?: "memory" | "processes" | undefined;
   /** Every program of the line with its own exit code. */

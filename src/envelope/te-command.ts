@@ -1,5 +1,6 @@
 import { cleanName } from "../base/text.ts";
 import type { LineRunner, SingleProgram } from "../host/run/line/contract.ts";
+import { NOTHING_QUARANTINED } from "../host/run/scan/quarantined.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 import { commandText, quoteArgv } from "./command-label.ts";
@@ -66,7 +67,7 @@ const resultOf = (command: string, stdout: string, session: Session, startedAt: 
     tier: null,
     durationMs,
     timedOut: false,
-    quarantined: [],
+    quarantined: NOTHING_QUARANTINED,
     programs: [],
   };
 };

@@ -1,6 +1,7 @@
 import { createEnvelope } from "../envelope/envelope.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { runDirect } from "../host/run/direct.ts";
+import { NOTHING_QUARANTINED } from "../host/run/scan/quarantined.ts";
 import { directCall, type RunContext, type RunRequest } from "./run-context.ts";
 
 /** Up to this size, output that is shown unchanged is written as the original bytes: not every output is UTF-8. */
@@ -36,7 +37,14 @@ export const envelop = async (request: RunRequest, context: RunContext): Promise
       };
       const outcome = await runDirect({ ...directCall(request, context), onOutput: take });
       if (outcome.failure !== undefined) take("stderr", Buffer.from(`te: ${outcome.failure}\n`));
-      return { ...outcome, timedOut: false, tier: null, quarantined: [], programs: [], sole: argv };
+      return {
+        ...outcome,
+        timedOut: false,
+        tier: null,
+        quarantined: NOTHING_QUARANTINED,
+        programs: [],
+        sole: argv,
+      };
     },
     handles: state?.handles,
     usage: state?.usage,

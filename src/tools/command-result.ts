@@ -19,6 +19,8 @@ export const commandMeta = z.object({
   budget_remaining: z.int().nullable(),
   /** Files that commands must not make; they were renamed. */
   set_aside: z.array(z.string()).optional(),
+  /** Paths that could not be renamed, or not be checked for such files, and why. */
+  unresolved: z.array(z.string()).optional(),
   /** Where the line had several programs: each with its own exit code. */
   programs: z.array(z.object({ name: z.string(), exit_code: z.int() })).optional(),
   /** The limit that the command ran into. */
@@ -43,7 +45,7 @@ export const metaOf = ({
   tier,
   durationMs,
   timedOut,
-  quarantined,
+  quarantined: { renamed, unresolved },
   limit,
   programs,
   output,
@@ -62,7 +64,8 @@ export const metaOf = ({
     handle,
     tokens_estimate,
     budget_remaining: document.telemetry.budget_remaining,
-    ...(quarantined.length === 0 ? {} : { set_aside: [...quarantined] }),
+    ...(renamed.length === 0 ? {} : { set_aside: [...renamed] }),
+    ...(unresolved.length === 0 ? {} : { unresolved: [...unresolved] }),
     ...(programs.length < 2
       ? {}
       : { programs: programs.map(({ name, exitCode }) => ({ name, exit_code: exitCode })) }),
@@ -98,7 +101,7 @@ export const renderCommand = (
   data: { readonly stdout: string; readonly stderr: string; readonly exit_code: number },
   meta: Pick<
     z.output<typeof commandMeta>,
-    "timed_out" | "handle" | "set_aside" | "limit" | "budget_remaining"
+    "timed_out" | "handle" | "set_aside" | "unresolved" | "limit" | "budget_remaining"
   > &
     Omit<ShownToModel, "stdout" | "stderr">,
 ): string => {
@@ -120,6 +123,13 @@ export const renderCommand = (
       : [
           showControls(
             `renamed, because commands do not create what git, editors, shells or CI obey (file tools may write start-up files; if the user made one meanwhile, mv brings it back): ${meta.set_aside.join(", ")}`,
+          ),
+        ]),
+    ...(meta.unresolved === undefined
+      ? []
+      : [
+          showControls(
+            `tell the user, because git, editors, shells or CI might obey what the command left there: ${meta.unresolved.join(", ")}`,
           ),
         ]),
     ...(left !== null && left < LOW_BUDGET_TOKENS ? [`${left} tokens left in this session`] : []),

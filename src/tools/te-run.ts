@@ -46,13 +46,25 @@ export const teRun = defineTool({
         budget_remaining: z.int().nullable(),
       }),
     }),
-    meta: commandMeta.pick({ tier: true, duration_ms: true, timed_out: true, set_aside: true }),
+    meta: commandMeta.pick({
+      tier: true,
+      duration_ms: true,
+      timed_out: true,
+      set_aside: true,
+      unresolved: true,
+    }),
   }),
   run: async ({ command, args, cwd, timeout, raw }, { envelope }, { signal, caller }) => {
     const call = { command: commandOf(command, args), cwd, timeoutSeconds: timeout, raw };
     const result = await envelope.run(call, caller, signal);
-    const { tier, duration_ms, timed_out, set_aside } = metaOf(result);
-    const meta = { tier, duration_ms, timed_out, ...(set_aside === undefined ? {} : { set_aside }) };
+    const { tier, duration_ms, timed_out, set_aside, unresolved } = metaOf(result);
+    const meta = {
+      tier,
+      duration_ms,
+      timed_out,
+      ...(set_aside === undefined ? {} : { set_aside }),
+      ...(unresolved === undefined ? {} : { unresolved }),
+    };
     return { data: result.document, meta, shown: shownOf(result) };
   },
   render: ({ data, meta }, { shown }) =>

@@ -6,6 +6,7 @@ import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts";
+import { showQuarantined } from "../host/run/scan/quarantined.ts";
 import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
@@ -14,7 +15,7 @@ import { recoverWrites } from "../host/write/file-writes.ts";
 import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
 import type { EnginePorts } from "../tools/tool.ts";
-import { createCommandEnvelope, shownMove } from "./envelope-wiring.ts";
+import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
@@ -91,11 +92,12 @@ const createBothPathPorts = (parts: PathParts) => {
 };
 
 const openProcesses = (
-  config: EngineParts["config"],
+  { root, config }: Pick<EngineParts, "root" | "config">,
   { gate, lines }: Pick<PathPorts, "gate" | "lines">,
   runner: CommandStarter,
 ) =>
   createProcesses({
+    root,
     gate,
     lines,
     runner,
@@ -131,11 +133,19 @@ export const createEngines = async (parts: EngineParts) => {
   const runner = createCommandRunner({
     mode: () => config().mcp.tools.command_sandbox,
     // The user may have made such a file while the command ran, and does not see the answer.
-    onRenamed: (renamed) =>
-      log.warn(
-        { renamed: renamed.map((one) => shownMove(one, root)) },
-        "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
-      ),
+    onQuarantined: (quarantined) => {
+      const { renamed, unresolved } = showQuarantined(quarantined, root);
+      if (renamed.length > 0)
+        log.warn(
+          { renamed },
+          "files that programs obey appeared while a command ran and were renamed; mv brings back what is yours",
+        );
+      if (unresolved.length > 0)
+        log.warn(
+          { unresolved },
+          "a command may have left files there that programs obey; they were not renamed",
+        );
+    },
   });
   const withheldFiles = createWithheldFiles();
   const { main, linux } = createBothPathPorts({
@@ -153,7 +163,7 @@ export const createEngines = async (parts: EngineParts) => {
   });
   const { files, handles, writes, search, system, lines, writing } = main;
   const processes = openProcesses(
-    config,
+    parts,
     { gate: currentPort(() => linux().gate), lines: currentPort(() => linux().lines) },
     runner,
   );

@@ -6,11 +6,10 @@ import type { Envelope } from "../envelope/port.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { serveTeCommand } from "../envelope/te-command.ts";
 import type { LineRunner } from "../host/run/line/contract.ts";
-import type { Quarantined } from "../host/run/scan/protected-names.ts";
+import { showQuarantined } from "../host/run/scan/quarantined.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
 import type { Usage } from "../host/state/usage/usage.ts";
 import type { Log } from "../observe/log.ts";
-import { shownPath } from "../policy/paths.ts";
 import { VERSION } from "./version.ts";
 
 interface EnvelopeWiring {
@@ -23,15 +22,11 @@ interface EnvelopeWiring {
   readonly onCommand: ((mode: string, latencyMs: number) => void) | undefined;
 }
 
-/** What was renamed, and to what. */
-export const shownMove = ({ path, movedTo }: Quarantined, root: string): string =>
-  `${shownPath(path, root)} -> ${shownPath(movedTo, root)}`;
-
 const launchThrough =
   ({ lines, root }: EnvelopeWiring): Launch =>
   async (call, signal) => {
     const outcome = await lines.run({ ...call, may: call.session.may }, signal);
-    return { ...outcome, quarantined: outcome.quarantined.map((one) => shownMove(one, root)) };
+    return { ...outcome, quarantined: showQuarantined(outcome.quarantined, root) };
   };
 
 /** Runs commands of tools through the gate and summarizes their output. */

@@ -10,6 +10,7 @@ import { createWithheldFiles } from "../../src/host/reach/withheld-files.ts";
 import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
 import { createLineRunner } from "../../src/host/run/line/line-runner.ts";
+import { showQuarantined } from "../../src/host/run/scan/quarantined.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
@@ -94,6 +95,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   });
   const handles = { put: async () => "h_1" };
   const processes = createProcesses({
+    root: workspace,
     gate,
     lines,
     runner,
@@ -111,7 +113,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
       const outcome = await lines.run({ ...call, may: call.session.may }, signal);
       return {
         ...outcome,
-        quarantined: outcome.quarantined.map(({ path, movedTo }) => `${path} -> ${movedTo}`),
+        quarantined: showQuarantined(outcome.quarantined, workspace),
       };
     },
     handles,

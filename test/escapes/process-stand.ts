@@ -33,6 +33,7 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
     },
   };
   const processes = createProcesses({
+    root,
     gate,
     lines: { single: async ({ command, cwd }) => ({ command: [command], cwd, env: {} }) },
     runner,

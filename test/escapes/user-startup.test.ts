@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -32,3 +32,37 @@ describe.each(tiers)("FAIL-J1 a start-up file that the user makes during a comma
     expect(existsSync(join(workspace.root, "work/.envrc"))).toBe(false);
   });
 });
+
+const options = { allowlist: ["python3"], powers: [], denylist: [], startup: ["**/.envrc"] };
+
+test.each(tiers)(
+  "FAIL-J1 a start-up file that a process leaves is told, not renamed, in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({ "work/x": "" });
+    await using commands = commandTools(setting, workspace.root, options);
+    const seen = await commands.use("linux_proc_start", "python3 -c \"open('work/.envrc', 'w').close()\"");
+    expect(seen).toContain(
+      "[protected: work/.envrc (still there: a start-up file that appeared while the process ran)]",
+    );
+    expect(seen).not.toContain("mv brings");
+    expect(existsSync(join(workspace.root, "work/.envrc"))).toBe(true);
+  },
+);
+
+test.each(tiers.filter(({ tier }) => tier === "bubblewrap"))(
+  "FAIL-J1 a root that is moved away during a command is told, and not called renamed, in $name",
+  async (setting) => {
+    await using workspace = await createWorkspace({
+      "inner/wait.py": "import time; open('ready', 'w').close(); time.sleep(1)",
+    });
+    const root = join(workspace.root, "inner");
+    await using commands = commandTools(setting, root, options);
+    const running = commands.use("run_cmd", "python3 wait.py");
+    while (!existsSync(join(root, "ready"))) await sleep(10);
+    renameSync(root, join(workspace.root, "moved"));
+    const seen = await running;
+    expect(seen).toContain(". (not checked: this folder was moved while the command ran");
+    expect(seen).not.toContain("set_aside");
+    expect(seen).not.toContain("renamed, because");
+  },
+);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { StartedCommand } from "../run/runner.ts";
-import type { Quarantined } from "../run/scan/protected-names.ts";
+import { type Quarantined, showQuarantined } from "../run/scan/quarantined.ts";
 import { createOutputRing } from "../run/tree/output-ring.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
@@ -52,6 +52,8 @@ const RING_BYTES = 524_288;
 const PROMPT_BYTES = 1024;
 
 interface ProcessParts {
+  /** Paths are shown relative to it. */
+  readonly root: string;
   readonly id: string;
   readonly ownerId: string;
   readonly command: string;
@@ -66,12 +68,13 @@ const lastLines = (text: string, lines: number): string => {
   return all.slice(-(hasEnd ? lines + 1 : lines)).join("\n");
 };
 
-const quarantineNote = (quarantined: readonly Quarantined[]): string =>
-  quarantined
-    .map(
-      ({ path, movedTo }) => `[protected: ${path} -> ${movedTo}; if the user made it, mv brings it back]\n`,
-    )
-    .join("");
+const quarantineNote = (quarantined: readonly Quarantined[], root: string): string => {
+  const { renamed, unresolved } = showQuarantined(quarantined, root);
+  return [
+    ...renamed.map((move) => `[protected: ${move}; if the user made it, mv brings it back]\n`),
+    ...unresolved.map((one) => `[protected: ${one}]\n`),
+  ].join("");
+};
 
 /** One process of a client: its tree, its streams, and what is kept of its output. */
 export class ManagedProcess {
@@ -153,9 +156,13 @@ export class ManagedProcess {
       this.failure = toLlmcError(thrown);
     }
     const quarantined = await this.#started.finish().catch(() => []);
-    if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined)));
+    this.#report(quarantined);
     this.endedAt = this.#parts.now();
     this.#notify();
+  }
+
+  #report(quarantined: readonly Quarantined[]): void {
+    if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined, this.#parts.root)));
   }
 
   /** Called periodically; renamed files are reported in the output. */
@@ -164,7 +171,7 @@ export class ManagedProcess {
     this.#isInspecting = true;
     try {
       const quarantined = await this.#started.quarantineNew().catch(() => []);
-      if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined)));
+      this.#report(quarantined);
     } finally {
       this.#isInspecting = false;
     }

@@ -22,6 +22,8 @@ import {
 import { openTerminalChannel } from "./terminal-channel.ts";
 
 interface ProcessesOptions {
+  /** The workspace, which paths are shown relative to. */
+  readonly root: string;
   readonly gate: CommandGate;
   readonly lines: Pick<LineRunner, "single">;
   readonly runner: CommandStarter;
@@ -64,7 +66,7 @@ const tick = (state: State): void => {
 };
 
 const launch = async (
-  { gate, lines, runner, guard, now }: State,
+  { root, gate, lines, runner, guard, now }: State,
   { command, cwd, pty }: ProcessCall,
   owner: ProcessOwner,
   signal: AbortSignal | undefined,
@@ -77,7 +79,7 @@ const launch = async (
       stopIfAborted(signal);
       const onTerminal = { ...judged, request: { ...judged.request, terminal: pty } };
       started = await runner.start(onTerminal, () => channel.childStdio());
-      const parts = { id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
+      const parts = { root, id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
       const made = new ManagedProcess(parts, started);
       guard.watch(made.tree);
       void made.gone.then(() => guard.forget(made.tree));

@@ -158,7 +158,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const prepared = await profileOf(judged, rest, located.realPath, tier);
         const { profile, secrets, gitSettings, repository, toolChains } = prepared;
-        const { quarantineNew, wasMadeByOthers, ownRepository } = prepared;
+        const { quarantineNew, isLlmcWrite, ownRepository } = prepared;
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const ceilings = roots.map((root) => posix.dirname(root));
         const argv =
@@ -178,7 +178,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
               ? undefined
               : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
         };
-        return work({ request, profile, quarantineNew, wasMadeByOthers, ownRepository });
+        return work({ request, profile, quarantineNew, isLlmcWrite, ownRepository });
       });
     },
   };

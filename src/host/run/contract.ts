@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { OwnRepository } from "./git/repository-lease.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { Quarantined } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/quarantined.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 
 export interface CommandOutcome {
@@ -32,14 +32,14 @@ export interface JudgedCommand {
   readonly request: CommandRequest;
   readonly profile: SandboxProfile;
   /**
-   * Renames new files that would be obeyed; left out where the command can write nothing. What lay under a mount that was
-   * lost is as good as new.
+   * Renames new files that would be obeyed; left out where the command can write nothing. Whatever
+   * lies at or below a path that was not guarded all the time counts as new.
    */
   readonly quarantineNew?:
-    | ((phase: RunPhase, lostMounts: readonly string[]) => Promise<readonly Quarantined[]>)
+    | ((phase: RunPhase, unguarded: readonly string[]) => Promise<readonly Quarantined[]>)
     | undefined;
-  /** Whether llmc or its user made what is at a path now, rather than the command. */
-  readonly wasMadeByOthers?: ((path: string) => boolean) | undefined;
+  /** Whether llmc itself wrote what is at a path now, rather than the command or the user. */
+  readonly isLlmcWrite?: ((path: string) => boolean) | undefined;
   /** The git directory that it may write, which is held while it runs. */
   readonly ownRepository?: OwnRepository | undefined;
 }

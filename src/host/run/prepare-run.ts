@@ -5,7 +5,8 @@ import { isInside } from "../../base/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import type { JudgedCommand } from "./contract.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import { type Quarantined, watchProtected } from "./scan/protected-names.ts";
+import { watchProtected } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/quarantined.ts";
 import { bubblewrapLaunch, sharesTemp } from "./tiers/bubblewrap.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import { landlockLaunch } from "./tiers/landlock.ts";
@@ -108,17 +109,14 @@ const refuseTerminal = (): LlmcError =>
     hint: "Start it without pty.",
   });
 
-const MOVED_AWAY =
-  "not checked: this folder was moved while the command ran, and what the command created in it went along";
-
 /** Nothing is found any more where a whole root was. */
 const movedRoots = ({ writable }: SandboxProfile, lost: readonly string[]): readonly Quarantined[] =>
-  writable.filter((root) => lost.includes(root)).map((path) => ({ path, movedTo: MOVED_AWAY }));
+  writable.filter((root) => lost.includes(root)).map((path) => ({ kind: "root moved", path }));
 
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
-  { request, profile: wanted, quarantineNew, wasMadeByOthers = () => false }: JudgedCommand,
+  { request, profile: wanted, quarantineNew, isLlmcWrite = () => false }: JudgedCommand,
   bounds: RunBounds,
 ): Promise<PreparedRun> => {
   const { group, watch } = bounds;
@@ -130,7 +128,7 @@ export const prepareRun = async (
   const [files, prefix, guarded] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
-    watchProtected(profile, wasMadeByOthers),
+    watchProtected(profile, isLlmcWrite),
   ]);
   let mounts: Launch["mounts"];
   return {

@@ -72,7 +72,7 @@ const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined }
 type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 type Git = NonNullable<Allowed["git"]>;
 
-interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "wasMadeByOthers" | "ownRepository"> {
+interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "ownRepository"> {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
   /** The arguments of the program, without what git could not change. */
@@ -289,7 +289,7 @@ export const createProfiler = (options: ProfilerOptions) => {
             phase,
           }),
       ]);
-    const wasMadeByOthers = (path: string) => source.ownWrites?.has(path) === true;
-    return { ...prepared, quarantineNew, wasMadeByOthers, ownRepository: ownRun?.own };
+    const isLlmcWrite = (path: string) => source.ownWrites?.has(path) === true;
+    return { ...prepared, quarantineNew, isLlmcWrite, ownRepository: ownRun?.own };
   };
 };

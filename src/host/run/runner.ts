@@ -8,7 +8,7 @@ import { holdRepositories } from "./git/repository-lease.ts";
 import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
-import type { Quarantined } from "./scan/protected-names.ts";
+import type { Quarantined } from "./scan/quarantined.ts";
 import type { Tier } from "./tiers/contract.ts";
 import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
 import type { CommandGroups } from "./tree/cgroup.ts";
@@ -26,8 +26,8 @@ export interface RunnerOptions {
   readonly maxLandlockAbi?: number;
   /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
-  /** Called with whatever was renamed, also where no answer can say so: its call was cancelled, or the server ends. */
-  readonly onRenamed?: (renamed: readonly Quarantined[]) => void;
+  /** Called with whatever was found, also where no answer can say so: its call was cancelled, or the server ends. */
+  readonly onQuarantined?: (quarantined: readonly Quarantined[]) => void;
 }
 
 /** A command that runs on while others are served. */
@@ -103,9 +103,9 @@ const startIn = async (
     }
   };
   const quarantine = async (phase: RunPhase): Promise<readonly Quarantined[]> => {
-    const renamed = await run.quarantine(phase);
-    if (renamed.length > 0) state.options.onRenamed?.(renamed);
-    return renamed;
+    const quarantined = await run.quarantine(phase);
+    if (quarantined.length > 0) state.options.onQuarantined?.(quarantined);
+    return quarantined;
   };
   try {
     state.trees.refuseWhenEnding();

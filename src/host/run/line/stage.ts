@@ -4,7 +4,7 @@ import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
 import type { CommandGate, CommandTimeouts } from "../commands.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
-import type { Quarantined } from "../scan/protected-names.ts";
+import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";

@@ -10,7 +10,8 @@ import type { Kept } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
-import { openBelow, type Quarantined, quarantine, restoreBelow } from "./protected-names.ts";
+import { openBelow, quarantine, restoreBelow } from "./protected-names.ts";
+import type { Quarantined } from "./quarantined.ts";
 import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
 
 /** A start-up folder with more files was not written by file tools. */
@@ -38,12 +39,6 @@ const leavesBelow = (path: string, max: number): readonly string[] | undefined =
     return undefined;
   }
 };
-
-const NOT_WHOLE =
-  "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found";
-
-const NESTED_TOO_DEEPLY =
-  "not checked completely: what was renamed, or closed to us, contains more of the same, nested too deeply";
 
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
@@ -125,8 +120,6 @@ const mayBePlanted = (finding: Finding, options: NewFindingsOptions): boolean =>
   }
 };
 
-const NOT_RENAMED = "still there: it could not be renamed";
-
 /** Renames what is at a path in one of the roots; undefined where nothing is there. */
 export const quarantineInRoots = async (
   path: string,
@@ -135,7 +128,7 @@ export const quarantineInRoots = async (
   const root = roots.find((folder) => insideRoots(path, [folder]));
   if (root === undefined) return undefined;
   // Reported as a failure, because the reader of the answer has to remove the file by hand.
-  return quarantine(root, path).catch(() => ({ path: path.toWellFormed(), movedTo: NOT_RENAMED }));
+  return quarantine(root, path).catch(() => ({ kind: "not renamed", path: path.toWellFormed() }));
 };
 
 /** Brings back what git removed; what has changed under it meanwhile stays as it is. */
@@ -198,9 +191,9 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
     const isClosed = planted.some(({ kind }) => kind === "closed");
     if (isClosed && round < MAX_ROUNDS / 2) continue;
     if (isClosed) break;
-    if (moved.length === count || moved.at(-1)?.movedTo === NOT_RENAMED) return moved;
+    if (moved.length === count || moved.at(-1)?.kind === "not renamed") return moved;
   }
-  return [...moved, ...roots.map((path) => ({ path, movedTo: NESTED_TOO_DEEPLY }))];
+  return [...moved, ...roots.map((path) => ({ kind: "nested too deeply", path }) as const)];
 };
 
 /** Renames obeyed names that lead elsewhere than before. */
@@ -230,7 +223,7 @@ const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Qu
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
     .filter(({ path }) => !wasWrittenByOthers(path, options))
-    .map(({ path }) => ({ path: path.toWellFormed(), movedTo: "still there: a new start-up file" }));
+    .map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));
 };
 
 /**
@@ -245,6 +238,8 @@ export const quarantineNewFindings = async (options: NewFindingsOptions): Promis
   const redirected = await quarantineRedirected(options);
   const unclear = await unclearStartups(options);
   const unseen =
-    phase === "running" || scan.isWhole() ? [] : roots.map((path) => ({ path, movedTo: NOT_WHOLE }));
+    phase === "running" || scan.isWhole()
+      ? []
+      : roots.map((path) => ({ kind: "too many folders", path }) as const);
   return [...planted, ...redirected, ...unclear, ...unseen];
 };

@@ -19,13 +19,7 @@ import { identify } from "../../reach/identity.ts";
 import { O_PATH } from "../../reach/o-path.ts";
 import type { Kept } from "../git/own-changes.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
-
-/** A new file that would be obeyed, and the name under which nothing reads it. */
-export interface Quarantined {
-  readonly path: string;
-  /** Or why it is still there. */
-  readonly movedTo: string;
-}
+import type { Quarantined } from "./quarantined.ts";
 
 /** A path that cannot be checked, because a parent folder is not accessible, counts as existing. */
 const exists = async (path: string): Promise<boolean> =>
@@ -81,7 +75,11 @@ const renameIn = async (folder: FileHandle, path: string, name: string): Promise
     await folder.chmod(0o700);
     await rename(from, to);
   });
-  return { path: join(path, name).toWellFormed(), movedTo: join(path, refused).toWellFormed() };
+  return {
+    kind: "renamed",
+    path: join(path, name).toWellFormed(),
+    movedTo: join(path, refused).toWellFormed(),
+  };
 };
 
 const namesBelow = (root: string, path: string): readonly string[] =>
@@ -204,11 +202,11 @@ const makeHidden = async (root: string, path: string): Promise<boolean> =>
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
  * is another one than before, or lost its mount, it is renamed, but never deleted, because the user may have written it;
- * what llmc wrote for its operator meanwhile, or the sandbox kept the command from making, stays.
+ * what llmc itself wrote meanwhile stays.
  */
 export const watchProtected = async (
   { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
-  wasMadeByOthers: (path: string) => boolean,
+  isLlmcWrite: (path: string) => boolean,
 ): Promise<{
   /** Renames those that are new. Call it when all processes of the command have ended. */
   quarantine(lostMounts: readonly string[]): Promise<readonly Quarantined[]>;
@@ -226,7 +224,7 @@ export const watchProtected = async (
     quarantine: async (lostMounts) => {
       const isKnown = ({ path, identity }: Guarded): boolean =>
         identify(path) === (insideRoots(path, lostMounts) ? undefined : identity);
-      const changed = guarded.filter((one) => !isKnown(one) && !wasMadeByOthers(one.path));
+      const changed = guarded.filter((one) => !isKnown(one) && !isLlmcWrite(one.path));
       const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
       return moved.filter((one) => one !== undefined);
     },
