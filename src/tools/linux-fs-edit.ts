@@ -56,8 +56,8 @@ export const linuxFsEdit = defineTool({
     let diff = "";
     const written = await writes.update(
       path,
-      (text, maxChars) => {
-        const changed = applyEdits(text, wanted, maxChars);
+      async (text, maxChars) => {
+        const changed = await applyEdits(text, wanted, { maxChars, signal });
         diff = smallDiff(text, changed);
         return changed;
       },

@@ -117,6 +117,7 @@ export const TABLE: WallTable = {
   },
   typesForTools: ["host", "symbols", "retrieve", "envelope", "rlm"],
   nodeModules: {
+    tools: ["node:timers/promises"],
     retrieve: ["node:timers/promises"],
     // The numbers of signals.
     envelope: ["node:os"],

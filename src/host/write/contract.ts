@@ -25,7 +25,7 @@ export interface Preconditions {
  * The new text of a file. It is made in memory, so whoever makes it stops before it is longer than `maxChars`; what is
  * longer is refused. It may be called more than once, when the file changes while it is read.
  */
-export type TextChange = (text: string, maxChars: number) => string;
+export type TextChange = (text: string, maxChars: number) => string | Promise<string>;
 
 /**
  * One file of a change that happens whole or not at all. Files that are created or renamed get the directories they

@@ -207,7 +207,7 @@ const planOne = async (
     change.check(text);
     return result(undefined, "");
   }
-  const next = change.change(text, context.maxTextBytes);
+  const next = await change.change(text, context.maxTextBytes);
   if (change.kind === "update" && next === text) return result(undefined, sha256Of(read.bytes));
   const bytes = encodeChanged(context, change.path, { text: next, form });
   return result(bytes, sha256Of(bytes), read.stats);

@@ -180,7 +180,7 @@ export const updateFile = async (
     const oldSha = sha256Of(read.bytes);
     if (expected !== undefined && !oldSha.startsWith(expected)) throw differs(requestedPath);
     const old = decodeText(read.bytes, requestedPath);
-    const text = change(old.text, context.maxTextBytes);
+    const text = await change(old.text, context.maxTextBytes);
     const path = shownPath(target.realPath, reach.rules.workspace);
     if (text === old.text) return { path, bytesWritten: 0, sha256: oldSha, created: false };
     const bytes = encodeChanged(context, requestedPath, { text, form: old.form });

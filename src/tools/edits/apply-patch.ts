@@ -1,7 +1,7 @@
 import { LlmcError } from "../../base/error.ts";
 import { ellipsize, quoteForMessage } from "../../base/text.ts";
+import { nearestMatch } from "./nearest-match.ts";
 import type { FilePatch } from "./parse-patch.ts";
-import { nearestMatch } from "./text-edit.ts";
 
 /** The lines of the text, and whether the last one lacks a newline. */
 const splitText = (text: string): { readonly lines: string[]; readonly lacksNewline: boolean } => {

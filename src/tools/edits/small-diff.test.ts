@@ -32,6 +32,14 @@ test("FAIL-J6: a text that is too large is not compared", () => {
   expect(smallDiff(text, text.replaceAll("a", "b"))).toBe("[too large to be compared]");
 });
 
+test("FAIL-J6: lines far apart that are equal are not looked for all through a large text", () => {
+  const row = (i: number): string => (i % 101 === 0 ? "x" : `a${i % 1000}`);
+  const before = Array.from({ length: 400_000 }, (_, i) => row(i)).join("\n");
+  const diff = smallDiff(before, before.replaceAll("a", "b"));
+  expect(diff).toMatch(/^@@ 2\n-a1\n/);
+  expect(diff).toMatch(/… many more changed lines$/);
+});
+
 test("what is shown in full turns the one text into the other", () => {
   const line = fc.constantFrom<string[]>("a", "b", "c", "d", "");
   const text = fc.array(line, { minLength: 1, maxLength: 6 });

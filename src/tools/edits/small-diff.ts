@@ -7,6 +7,8 @@ const MAX_LINE_CHARS = 120;
 const MAX_CHARS = 8 * 1024 * 1024;
 /** How far ahead the next line is looked for that both texts have. */
 const MAX_SCAN_LINES = 200;
+/** Lines that are looked at for that in all, some 20 ms: every change of a large text may be a long way from the next. */
+const MAX_SCANNED = 2_000_000;
 
 interface Change {
   /** Line of the new text, counted from 1. */
@@ -15,7 +17,7 @@ interface Change {
   readonly added: readonly string[];
 }
 
-/** The nearest pair of equal lines after two that differ, as distances; both to the end where there is none. */
+/** The nearest pair of equal lines after two that differ, as distances; both to the end where there is none in reach. */
 const findNextEqual = (
   before: readonly string[],
   after: readonly string[],
@@ -31,17 +33,26 @@ const findNextEqual = (
   return [before.length - i, after.length - j];
 };
 
-const changesOf = (before: readonly string[], after: readonly string[]): Change[] => {
+interface Changes {
+  readonly changes: readonly Change[];
+  /** There are others, which were not looked for. */
+  readonly hasMore: boolean;
+}
+
+const changesOf = (before: readonly string[], after: readonly string[]): Changes => {
   const changes: Change[] = [];
   let i = 0;
   let j = 0;
+  let scanned = 0;
   while (i < before.length || j < after.length) {
     if (before[i] === after[j]) {
       i++;
       j++;
       continue;
     }
+    if (scanned > MAX_SCANNED) return { changes, hasMore: true };
     const [removed, added] = findNextEqual(before, after, i, j);
+    scanned += Math.min(removed + added, MAX_SCAN_LINES) ** 2 / 2;
     changes.push({
       line: j + 1,
       removed: before.slice(i, i + removed),
@@ -50,7 +61,7 @@ const changesOf = (before: readonly string[], after: readonly string[]): Change[
     i += removed;
     j += added;
   }
-  return changes;
+  return { changes, hasMore: false };
 };
 
 const shown = (mark: string, line: string): string =>
@@ -63,7 +74,8 @@ export const smallDiff = (before: string, after: string): string => {
   const lines: string[] = [];
   let left = MAX_LINES;
   let hidden = 0;
-  for (const { line, removed, added } of changesOf(before.split("\n"), after.split("\n"))) {
+  const { changes, hasMore } = changesOf(before.split("\n"), after.split("\n"));
+  for (const { line, removed, added } of changes) {
     const all = [...removed.map((text) => shown("-", text)), ...added.map((text) => shown("+", text))];
     // Half of a large change is its removed lines: as much is kept for the added ones.
     const kept =
@@ -77,6 +89,7 @@ export const smallDiff = (before: string, after: string): string => {
     left -= kept.length;
     hidden += all.length - kept.length;
   }
-  if (hidden > 0) lines.push(`… ${hidden} more changed lines`);
+  if (hasMore) lines.push("… many more changed lines");
+  else if (hidden > 0) lines.push(`… ${hidden} more changed lines`);
   return lines.join("\n");
 };
