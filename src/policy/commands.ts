@@ -71,17 +71,34 @@ const INSTEAD: Readonly<Record<string, string>> = {
   touch: "Make a file with > file, or linux_fs_write.",
 };
 
+/** What the operator types, without anything that a shell would read in it. */
+const allowCommand = (program: string): string =>
+  `llmc allow ${/^[\w.+/-]+$/.test(program) ? program : "PROGRAM"} (${ALLOWLIST_KEY})`;
+
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
-export const notListed = (arg: string, allowlist: readonly string[]): Refusal => {
+export const notListed = (arg: string, allowlist: readonly string[], path = arg): Refusal => {
   const allowed =
     allowlist.length === 0
       ? `The operator allows no programs.`
       : `${ALLOWED_PROGRAMS} ${namedBriefly(allowlist)}.`;
-  const program = /^[\w.+/-]+$/.test(arg) ? arg : "PROGRAM";
   return {
     allowed: false,
     reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
-    hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: llmc allow ${program} (${ALLOWLIST_KEY}).`,
+    hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: ${allowCommand(path)}.`,
+  };
+};
+
+/** The refusal of a path whose name is listed, but stands for another file. */
+export const notThisOne = (arg: string, listedPath: string | undefined, path: string): Refusal => {
+  const name = posix.basename(arg);
+  const instead =
+    listedPath === undefined
+      ? `Write ${name} alone`
+      : `Allowed is ${listedPath}: write that, or ${name} alone`;
+  return {
+    allowed: false,
+    reason: `${quoteForMessage(arg)} is not the ${name} that may be run.`,
+    hint: `${instead}, or let the operator allow this one too: ${allowCommand(path)}.`,
   };
 };
 

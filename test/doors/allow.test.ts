@@ -82,6 +82,35 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect((await run("tool")).out).toContain("ran");
   });
 
+  test("an allowed program of the workspace is called by its path, and each path is the program that it names", async () => {
+    const { home, llmc, addProgram, run, project } = openHome();
+    addProgram("project/scripts/build.sh", SAYS);
+    addProgram(".pyenv/versions/3.11.7/bin/python3.11", SAYS);
+    symlinkSync("python3.11", join(home, ".pyenv/versions/3.11.7/bin/python"));
+    mkdirSync(join(project, ".venv/bin"), { recursive: true });
+    writeFileSync(join(project, ".venv/pyvenv.cfg"), "");
+    for (const name of ["python", "python3.11"])
+      symlinkSync(join(home, ".pyenv/versions/3.11.7/bin", name), join(project, ".venv/bin", name));
+    const listed = [
+      "./scripts/build.sh",
+      join(home, ".pyenv/versions/3.11.7/bin/python"),
+      ".venv/bin/python",
+    ];
+    expect((await llmc(["allow", ...listed, ".venv/bin/python3.11", "--yes"])).code).toBe(0);
+    for (const [command, path] of [
+      ["./scripts/build.sh", "scripts/build.sh"],
+      ["scripts/build.sh", "scripts/build.sh"],
+      ["cd scripts && ./build.sh", "scripts/build.sh"],
+      [".venv/bin/python -V", ".venv/bin/python"],
+      [`${project}/.venv/bin/python -V`, ".venv/bin/python"],
+      [".venv/bin/python3.11 -V", ".venv/bin/python3.11"],
+    ])
+      expect([command, (await run(command ?? "")).out]).toEqual([command, `said by ${project}/${path}\n`]);
+    expect((await run("which .venv/bin/python")).out).toBe(`${project}/.venv/bin/python\n`);
+    const { err } = await run("cd .venv && ./build.sh");
+    expect(err).toContain(`Allowed is ${project}/scripts/build.sh`);
+  });
+
   test("what cannot be found is refused, with what was searched; nothing is written", async () => {
     const { llmc, config } = openHome();
     const { code, err } = await llmc(["allow", "env", "no-such-program", "--yes"]);

@@ -6,10 +6,25 @@ import { openTestApp } from "../app.ts";
 const OVERRIDES = { "mcp.mode": "classic", "mcp.tools.run_cmd_allowlist": "ls,cat" };
 
 /** Programs that every machine has, and that none has: the answer must not tell them apart. */
-const WORDS = ["sh", "no-such-program-1", "/bin/sh", "/bin/no-such-program-1", "./ls"];
+const UNLISTED = [
+  "sh",
+  "no-such-program-1",
+  "/bin/sh",
+  "/bin/no-such-program-1",
+  "./sh",
+  "./no-such-program-1",
+];
+/** Listed by name only: one of them is there. */
+const ANOTHER = ["./ls", "./cat"];
 
-test("FAIL-C6 REQ-X9: an unlisted program is refused in the same way by every tool, be it there or not", async () => {
-  const app = await openTestApp({ files: { ls: "#!/bin/sh\necho evil\n" }, overrides: OVERRIDES });
+test.each([
+  ["an unlisted program", UNLISTED],
+  ["another file of a listed name", ANOTHER],
+])("FAIL-C6 REQ-X9: %s is refused in the same way by every tool, be it there or not", async (_, words) => {
+  const app = await openTestApp({
+    files: { sh: "#!/bin/sh\n", ls: "#!/bin/sh\necho evil\n" },
+    overrides: OVERRIDES,
+  });
   const ways: readonly (readonly [tool: string, argsFor: (word: string) => unknown])[] = [
     ["run_cmd", (word) => ({ command: `${word} -x` })],
     ["te_run", (word) => ({ command: `${word} -x` })],
@@ -21,14 +36,20 @@ test("FAIL-C6 REQ-X9: an unlisted program is refused in the same way by every to
   const answers = new Set<string>();
   /** Families of tools publish the one code under names of their own. */
   const codes = new Set<string>();
-  for (const word of WORDS) {
+  for (const word of words) {
     for (const [tool, argsFor] of ways) {
       const result = await app.ask(tool, argsFor(word));
       if (result.kind !== "error") throw new Error(`${tool} ran ${word}`);
       const { correlation_id: _, error_code, ...meta } = result.body.meta;
       codes.add(error_code);
       const said = JSON.stringify({ ...result.body, meta });
-      answers.add(said.replaceAll(word, "WORD").replace("Did you mean ls? ", ""));
+      answers.add(
+        said
+          .replaceAll(/llmc allow \S+/g, "llmc allow WORD")
+          .replaceAll(word, "WORD")
+          .replaceAll(/\b(ls|cat) (that|alone)/g, "NAME $2")
+          .replace("Did you mean ls? ", ""),
+      );
     }
   }
   expect(codes).toEqual(new Set(["forbidden", ERROR_TABLE.forbidden.linux]));

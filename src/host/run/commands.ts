@@ -42,8 +42,8 @@ export interface CommandGate {
     signal: AbortSignal | undefined,
     work: (judged: JudgedCommand) => Promise<T>,
   ): Promise<T>;
-  /** The file that an allowed program's name stands for; undefined for any other name. */
-  locate(program: string): Promise<string | undefined>;
+  /** The file that an allowed program's name or path stands for; undefined for any other. */
+  locate(program: string, cwd: string): Promise<string | undefined>;
 }
 
 export interface CommandTimeouts {
@@ -105,17 +105,18 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);
   const profileOf = createProfiler(options);
 
-  const find = async (program: string, roots: readonly string[]) =>
+  const find = async (program: string, roots: readonly string[], workingDirectory: string) =>
     resolveProgram(program, {
       allowlist: options.settings().allowlist,
       dirs: SYSTEM_PATH,
       writableRoots: roots,
+      cwd: workingDirectory,
       ...(program === "rg" ? { ripgrepPath: await findRipgrep() } : {}),
     });
 
   return {
-    locate: (program) =>
-      find(program, options.reach.current().rules.roots).then(
+    locate: (program, cwd) =>
+      find(program, options.reach.current().rules.roots, cwd).then(
         ({ startPath }) => startPath,
         () => undefined,
       ),
@@ -132,7 +133,9 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           throw new LlmcError("not_a_directory", "cwd is not a directory.", { details: { field: "cwd" } });
         }
         const { roots } = reach.rules;
-        const { executable, startPath, name } = await find(requestedArgv[0], roots).catch(explain);
+        const { executable, startPath, name } = await find(requestedArgv[0], roots, located.realPath).catch(
+          explain,
+        );
         const [, ...rest] = requestedArgv;
         const tier = await options.runner.tier();
         const folders =

@@ -80,6 +80,48 @@ describe("REQ-X1 a listed name leads to its file", () => {
     expect(await resolveProgram("absent-tool", listed)).toMatchObject({ executable: own });
   });
 
+  it("of several listed paths that are one file, the path that was named, as virtual environments need", async () => {
+    const environment = join(workspace, ".venv/bin");
+    await mkdir(environment, { recursive: true });
+    await writeFile(join(workspace, ".venv/pyvenv.cfg"), "");
+    for (const name of ["python", "tool"])
+      await symlink(join(base, "elsewhere/tool"), join(environment, name));
+    await symlink("tool", join(base, "elsewhere/python"));
+    const others = ["python", "tool"].map((name) => join(base, "elsewhere", name));
+    const own = ["python", "tool"].map((name) => join(environment, name));
+    const listed = { ...places, allowlist: [...others, ...own], cwd: workspace };
+    for (const path of [...own, others[0] ?? ""])
+      expect(await resolveProgram(path, listed)).toMatchObject({ startPath: path });
+    for (const path of [".venv/bin/python", "./bin/../.venv/bin/python"])
+      expect(await resolveProgram(path, listed)).toMatchObject({ startPath: own[0] });
+    expect(await resolveProgram("python", listed)).toMatchObject({ startPath: others[0] });
+  });
+
+  it("a listed path can be written as it is from the working directory, and no other", async () => {
+    const own = join(workspace, "bin", "absent-tool");
+    const listed = { ...places, allowlist: ["ls", "cat", own] };
+    const from = (cwd: string, program: string) => resolveProgram(program, { ...listed, cwd });
+    for (const path of ["bin/absent-tool", "./bin/absent-tool", "links/../bin/absent-tool"])
+      expect(await from(workspace, path)).toMatchObject({ executable: own, name: "absent-tool" });
+    expect(await from(join(workspace, "bin"), "./absent-tool")).toMatchObject({ executable: own });
+    for (const [cwd, path] of [
+      [workspace, "./absent-tool"],
+      [base, "system/absent-tool"],
+      [workspace, "bin/ls"],
+      [workspace, "links/ls"],
+    ] as const)
+      await expect(from(cwd, path)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(from(join(workspace, "links"), "./absent-tool")).rejects.toMatchObject({
+      message: '"./absent-tool" is not the absent-tool that may be run.',
+      hint: expect.stringMatching(
+        `^Allowed is ${own}: write that, or absent-tool alone, or .* llmc allow ${workspace}/links/absent-tool `,
+      ),
+    });
+    await expect(from(workspace, "bin/ls")).rejects.toMatchObject({
+      hint: expect.stringMatching("^Write ls alone, or"),
+    });
+  });
+
   it("or, for rg, to the one that came with us", async () => {
     const ripgrepPath = join(base, "elsewhere", "rg");
     expect(await resolveProgram("rg", { ...places, ripgrepPath })).toMatchObject({ executable: ripgrepPath });

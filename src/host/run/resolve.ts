@@ -3,7 +3,7 @@ import { access, realpath, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { quoteForMessage } from "../../base/text.ts";
-import { commandDenied, isListed, notListed } from "../../policy/commands.ts";
+import { commandDenied, isListed, notListed, notThisOne } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { isOnMachine, SYSTEM_PATH } from "../os/system-programs.ts";
 
@@ -16,6 +16,8 @@ export interface ProgramSearch {
    * absolute path.
    */
   readonly writableRoots: readonly string[];
+  /** Real path that relative paths start from; without it, none is taken. */
+  readonly cwd?: string;
   /** The search program that came with us, where the machine has none. */
   readonly ripgrepPath?: string;
 }
@@ -81,34 +83,77 @@ const notFound = (program: string): LlmcError =>
     hint: `By name, only programs in the system's own folders are found; the operator can allow others: llmc allow ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}.`,
   });
 
-const refuseProgram = (program: string, { allowlist }: ProgramSearch): LlmcError =>
-  commandDenied(notListed(program, allowlist.filter(isOnMachine)));
+/** `llmc allow` reads relative paths from the workspace, not from where the command would have run. */
+const asOperatorWrites = (program: string, { cwd, writableRoots }: ProgramSearch): string => {
+  const path = cwd === undefined || !program.includes("/") ? program : posix.resolve(cwd, program);
+  return insideRoots(path, writableRoots) ? path : program;
+};
+
+const refuseProgram = (program: string, search: ProgramSearch): LlmcError =>
+  commandDenied(notListed(program, search.allowlist.filter(isOnMachine), asOperatorWrites(program, search)));
+
+/** The path of a name, whatever links lead to its folder. */
+const placeOf = async (path: string): Promise<string | undefined> => {
+  const folder = await realpath(posix.dirname(path)).catch(() => undefined);
+  return folder && posix.join(folder, posix.basename(path));
+};
+
+/** Several listed paths may be one file, which finds its packages by the path it is started under. */
+const findByPath = async (
+  path: string,
+  candidates: readonly Found[],
+  isRelative: boolean,
+): Promise<Found | undefined> => {
+  const place = await placeOf(path);
+  const places = await Promise.all(candidates.map((each) => placeOf(each.path)));
+  const exact = candidates.find((_each, at) => place !== undefined && places[at] === place);
+  if (exact !== undefined || isRelative) return exact;
+  const real = (await findAt(path))?.real;
+  return candidates.find((each) => each.real === real);
+};
+
+/** The interpreter of a virtual environment finds it by the path it is started under. */
+const isOfEnvironment = (path: string): Promise<boolean> =>
+  access(posix.join(posix.dirname(path), "../pyvenv.cfg")).then(
+    () => true,
+    () => false,
+  );
+
+/** A listed name by another path. Only paths that callers can see anyway are told. */
+const refusePath = (program: string, search: ProgramSearch): LlmcError => {
+  const { allowlist, writableRoots } = search;
+  const name = posix.basename(program);
+  const listed = allowlist.find(
+    (entry) => posix.basename(entry) === name && insideRoots(entry, writableRoots),
+  );
+  return commandDenied(notThisOne(program, listed, asOperatorWrites(program, search)));
+};
 
 /**
  * Finds the one file that a program name stands for. The name decides what is searched for, and the list decides by
  * name, since a program with several names (busybox) is a shell under one of them. A path is only another way to say
- * the name: it must lead to the very file that the name leads to, and the file that is started is found by the name.
+ * the name: it must be a listed path, or, if absolute, lead to the very file that the name leads to.
  */
 export const resolveProgram = async (program: string, search: ProgramSearch): Promise<ResolvedProgram> => {
   const name = posix.basename(program);
   const isPath = program.includes("/");
   // The allowlist is checked first, so that callers cannot find out which other programs are installed (FAIL-C6).
-  // Looking a relative path up would mean trusting the working directory, which callers write.
   if (
     program === "" ||
     program.includes("\0") ||
     !isListed(name, search.allowlist) ||
-    name !== program.split("/").at(-1) ||
-    (isPath && !posix.isAbsolute(program))
+    name !== program.split("/").at(-1)
   ) {
     throw refuseProgram(program, search);
   }
+  const isRelative = isPath && !posix.isAbsolute(program);
+  if (isRelative && search.cwd === undefined) throw refusePath(program, search);
+  // Not normalised: the folder before `..` may be a link.
+  const path = isRelative ? `${search.cwd}/${program}` : program;
   const candidates = await findListed(name, search);
-  const requested = isPath ? await findAt(program) : candidates[0];
-  const found = candidates.find((each) => each.real === requested?.real);
-  if (found !== undefined) {
-    const keepsName = posix.basename(found.real) === posix.basename(found.path);
-    return { executable: found.real, startPath: keepsName ? found.real : found.path, name };
-  }
-  throw isPath ? refuseProgram(program, search) : notFound(program);
+  const found = isPath ? await findByPath(path, candidates, isRelative) : candidates[0];
+  if (found === undefined) throw isPath ? refusePath(program, search) : notFound(program);
+  const isSameName = posix.basename(found.real) === posix.basename(found.path);
+  const startsReal = isSameName && !(await isOfEnvironment(found.path));
+  return { executable: found.real, startPath: startsReal ? found.real : found.path, name };
 };

@@ -36,7 +36,7 @@ const judgePipeline = async (
       state,
       execution.access,
       execution.signal,
-      locateFor(execution),
+      locateFor(execution, state),
     );
     if (after !== undefined) return after.state;
   }

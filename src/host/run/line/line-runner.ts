@@ -132,7 +132,7 @@ const findSingle = async (
       state,
       execution.access,
       execution.signal,
-      locateFor(execution),
+      locateFor(execution, state),
     );
     if (result !== undefined && (result.exitCode !== 0 || result.stdout !== "" || result.state.hasExited))
       throw refuseSeveral(result.stderr);

@@ -145,7 +145,7 @@ const runBuiltin = async (
     stage.state,
     execution.access,
     execution.signal,
-    locateFor(execution),
+    locateFor(execution, stage.state),
   )) ?? {
     exitCode: 0,
     stdout: "",

@@ -67,9 +67,9 @@ export const stageOf = async (
 };
 
 export const locateFor =
-  ({ gate }: LineExecution): Locate =>
+  ({ gate }: LineExecution, { cwd }: ShellState): Locate =>
   (program) =>
-    gate.locate(program);
+    gate.locate(program, cwd);
 
 export const builtinOf = ({ argv: [name] }: Stage) => (name === undefined ? undefined : BUILTINS.get(name));
 
