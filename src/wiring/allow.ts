@@ -53,7 +53,7 @@ const findWanted = async (
 };
 
 const notesFor = (
-  { path, name, inSystem }: UserProgram,
+  { path, name, inSystem, inWorkspace }: UserProgram,
   powers: readonly Power[],
   { config }: Loaded,
   workspace: string,
@@ -66,6 +66,9 @@ const notesFor = (
   ...(inSystem === undefined
     ? []
     : [`your shell runs this one; llmc allow ${inSystem} allows that of the system instead`]),
+  ...(inWorkspace === undefined
+    ? []
+    : [`the workspace has one of its own; llmc allow ${inWorkspace} allows that one instead`]),
   ...(usualPowers(name).includes("network") && !config.mcp.tools.allow_outbound_network
     ? ["it needs the network: set mcp.tools.allow_outbound_network = true, which opens it to all commands"]
     : []),

@@ -111,6 +111,20 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect(err).toContain(`Allowed is ${project}/scripts/build.sh`);
   });
 
+  test("in an activated virtual environment, what the shell runs is allowed, and the notes say so", async () => {
+    const { llmc, addProgram, run, project } = openHome();
+    addProgram("project/.venv/bin/env", SAYS);
+    const activated = { VIRTUAL_ENV: `${project}/.venv`, PATH: `${project}/.venv/bin:/usr/bin:/bin` };
+    expect((await llmc(["allow", "env", "--print"])).out).toContain(
+      `note: the workspace has one of its own; llmc allow ${project}/.venv/bin/env allows that one instead`,
+    );
+    const { out } = await llmc(["allow", "env", "--yes"], activated);
+    expect(out).toContain(`env: ${project}/.venv/bin/env (your PATH)`);
+    expect(out).toContain("note: it lies in the workspace");
+    expect(out).toContain("note: your shell runs this one; llmc allow /usr/bin/env allows");
+    expect((await run("env")).out).toBe(`said by ${project}/.venv/bin/env\n`);
+  });
+
   test("what cannot be found is refused, with what was searched; nothing is written", async () => {
     const { llmc, config } = openHome();
     const { code, err } = await llmc(["allow", "env", "no-such-program", "--yes"]);

@@ -93,7 +93,7 @@ const refuseProgram = (program: string, search: ProgramSearch): LlmcError =>
   commandDenied(notListed(program, search.allowlist.filter(isOnMachine), asOperatorWrites(program, search)));
 
 /** The path of a name, whatever links lead to its folder. */
-const placeOf = async (path: string): Promise<string | undefined> => {
+const pathInRealFolder = async (path: string): Promise<string | undefined> => {
   const folder = await realpath(posix.dirname(path)).catch(() => undefined);
   return folder && posix.join(folder, posix.basename(path));
 };
@@ -104,9 +104,9 @@ const findByPath = async (
   candidates: readonly Found[],
   isRelative: boolean,
 ): Promise<Found | undefined> => {
-  const place = await placeOf(path);
-  const places = await Promise.all(candidates.map((each) => placeOf(each.path)));
-  const exact = candidates.find((_each, at) => place !== undefined && places[at] === place);
+  const wanted = await pathInRealFolder(path);
+  const listed = await Promise.all(candidates.map((each) => pathInRealFolder(each.path)));
+  const exact = candidates.find((_each, at) => wanted !== undefined && listed[at] === wanted);
   if (exact !== undefined || isRelative) return exact;
   const real = (await findAt(path))?.real;
   return candidates.find((each) => each.real === real);

@@ -49,6 +49,7 @@ describe("REQ-D15: a program of the user's", () => {
       interpreter: "/bin/sh",
       readPaths: readPaths.map(at),
       inSystem: undefined,
+      inWorkspace: undefined,
     });
   });
 
@@ -114,6 +115,24 @@ describe("REQ-D15: a program of the user's", () => {
     const path = `${at("cache/node_modules/.bin")}:${at("project/bin")}:/usr/bin`;
     expect(await find("env", { PATH: path })).toMatchObject({ entry: "env" });
     expect(await find(at("mine/bin/env"))).toMatchObject({ entry: at("mine/bin/env") });
+  });
+
+  test("an activated virtual environment is what the shell runs; one that is not activated is told", async () => {
+    const { at, add, find } = openHome();
+    add("project/.venv/bin/env");
+    const PATH = `${at("project/.venv/bin")}:/usr/bin`;
+    expect(await find("env", { PATH, VIRTUAL_ENV: at("project/.venv") })).toMatchObject({
+      entry: at("project/.venv/bin/env"),
+      location: "your PATH",
+      inSystem: "/usr/bin/env",
+      inWorkspace: undefined,
+    });
+    for (const env of [{}, { PATH }, { PATH, VIRTUAL_ENV: at("project") }])
+      expect(await find("env", env)).toMatchObject({
+        entry: "env",
+        inSystem: undefined,
+        inWorkspace: at("project/.venv/bin/env"),
+      });
   });
 
   test.each([

@@ -23,6 +23,8 @@ export interface UserProgram {
   readonly readPaths: readonly string[];
   /** Another program of this name, in a system folder, which the user's shell finds later. */
   readonly inSystem: string | undefined;
+  /** Another program of this name, in the packages or the virtual environment of the workspace. */
+  readonly inWorkspace: string | undefined;
 }
 
 interface Candidate {
@@ -132,7 +134,8 @@ export const findUserProgram = async (written: string, user: User): Promise<User
   const name = posix.basename(path);
   const interpreter = await findInterpreter(path, user);
   const isByName = SYSTEM_PATH.includes(posix.dirname(path));
-  const inSystem = candidates.find((one) => one.location === "the system");
+  const otherIn = (where: string): string | undefined =>
+    candidates.find((one) => one.location === where && one.path !== path)?.path;
   return {
     name,
     path,
@@ -143,6 +146,7 @@ export const findUserProgram = async (written: string, user: User): Promise<User
       ...(await readPathsFor([path, ...(interpreter === undefined ? [] : [interpreter])], user)),
       ...(await downloadsOf(name, user)),
     ],
-    inSystem: isByName ? undefined : inSystem?.path,
+    inSystem: isByName ? undefined : otherIn("the system"),
+    inWorkspace: isInside(path, user.workspace) ? undefined : otherIn("the workspace"),
   };
 };

@@ -158,6 +158,13 @@ const foldersOf = async (manager: Manager, user: User): Promise<readonly Program
 /** What package managers put in front of the PATH of what they start. */
 const OF_PACKAGES = /\/(?:node_modules\/\.bin|node-gyp-bin)$/;
 
+/** What a workspace puts on the PATH is not the user's choice, except the virtual environment that they activated. */
+const isForeign = (folder: string, { env, workspace }: User): boolean => {
+  const activated = env["VIRTUAL_ENV"];
+  const isActivated = activated !== undefined && posix.join(activated, "bin") === posix.join(folder, ".");
+  return OF_PACKAGES.test(folder) || (isInside(folder, workspace) && !isActivated);
+};
+
 const systemFolder = (folder: string): ProgramFolder => ({ folder, location: "the system" });
 
 /** In the order of the user's PATH, with the versions that a shim would choose from in its place. */
@@ -169,8 +176,7 @@ const foldersOnPath = async (user: User): Promise<readonly ProgramFolder[]> => {
   );
   const found = await Promise.all(
     (user.env["PATH"] ?? "").split(":").map(async (folder): Promise<readonly ProgramFolder[]> => {
-      if (!posix.isAbsolute(folder) || OF_PACKAGES.test(folder) || isInside(folder, user.workspace))
-        return [];
+      if (!posix.isAbsolute(folder) || isForeign(folder, user)) return [];
       if (SYSTEM_PATH.includes(folder)) return [systemFolder(folder)];
       const manager = shims.get(folder.replace(/\/+$/, ""));
       return manager === undefined ? [{ folder, location: "your PATH" }] : foldersOf(manager, user);
