@@ -61,8 +61,11 @@ const SAME_FOR_ALL: readonly RegExp[] = [
   // tier, is shown by reach-matrix, git-leftovers, user-startup, unseen-folders, hard-link and hostile-program.
   /\/git-(arguments|configured-paths|directories|held-paths|obeyed-elsewhere)\./,
   /\/(startup-links|command-secrets|command-line-bombs|multiplied-input)\./,
-  // A race with the kernel's mounts, whose outcome does not depend on who asks for them.
-  /\/mount-race\./,
+  // Mounts that vanish, folders that move, turns and ends: the kernel does the same for everybody.
+  /\/(mount-race|overlapping|moved-folders|git-turns|command-at-the-end)\./,
+  // Lines, arguments, settings and scopes are judged before anything starts.
+  /\/(plain-arguments|git-settings|git-plans|git-own-directory|git-chosen-paths|variables|command-lines|command-scopes)\./,
+  /\/(control-characters|operator-writes|own-writes)\./,
 ];
 
 /** What only an ordinary user can meet: for root, folders without permission are open all the same. */
