@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createStand, PYTHON, settings } from "../../../test/escapes/command-stand.ts";
 import { createCommandRunner } from "./runner.ts";
 
@@ -89,4 +89,14 @@ test.each([
   expect((await runner.runTogether([one])).map(({ limit }) => limit)).toEqual([undefined]);
   const outcomes = await runner.runTogether([one, one, one, one]);
   expect(outcomes.map(({ limit }) => limit)).toEqual(Array(4).fill("memory"));
+});
+
+test("REQ-X10 no command runs on a system that is not Linux, and the answer says so", async () => {
+  const { platform } = process;
+  onTestFinished(() => void Object.defineProperty(process, "platform", { value: platform }));
+  Object.defineProperty(process, "platform", { value: "darwin" });
+  for (const mode of ["auto", "off"] as const)
+    await expect(createCommandRunner({ mode: () => mode }).tier()).rejects.toMatchObject({
+      code: "unavailable",
+    });
 });

@@ -10,7 +10,7 @@ import { openBounds, prepareRun, type RunBounds, type RunResources } from "./pre
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
 import type { Tier } from "./tiers/contract.ts";
-import { checkRequest, checkStarted, explainStart } from "./tiers/start-checks.ts";
+import { checkRequest, checkStarted, explainStart, refuseElsewhere } from "./tiers/start-checks.ts";
 import type { CommandGroups } from "./tree/cgroup.ts";
 import { ProcessTree, type TreeStdio } from "./tree/process-tree.ts";
 import { exitOf, openOutputs, type TreeOutputs, waitForTree } from "./tree/run-tree.ts";
@@ -230,6 +230,7 @@ const findBest = async (state: State): Promise<Tier> => {
 
 const tierInForce = async (state: State): Promise<Tier> => {
   const { mode } = state.options;
+  if (process.platform !== "linux") throw refuseElsewhere();
   if (mode() === "off") return "plain";
   // A machine that was too busy or too full for a moment is asked again.
   if (state.best === undefined || performance.now() > state.retryAt) {

@@ -86,3 +86,9 @@ export const explainStart = (thrown: unknown): unknown => {
   const errno = code === "ENOENT" ? ENOENT : code === "EACCES" ? EACCES : undefined;
   return errno === undefined ? thrown : cannotStart(errno, String(thrown));
 };
+
+/** Process trees, renaming by descriptor and every sandbox are made of what only Linux has. */
+export const refuseElsewhere = (): LlmcError =>
+  new LlmcError("unavailable", "Commands run on Linux only.", {
+    hint: "Use the tools for files, search and retrieval here; on Windows, WSL is a Linux.",
+  });

@@ -2,7 +2,8 @@ import { Socket } from "node:net";
 import koffi from "koffi";
 
 const O_CLOEXEC = 0o2000000;
-const pipe2 = koffi.load(null).func("pipe2", "int", ["void *", "int"]);
+/** Loaded on need: only Linux has it, and the other tools work elsewhere, too. */
+let pipe2: ((ends: Buffer, flags: number) => number) | undefined;
 
 export interface Pipe {
   readonly reader: Socket;
@@ -19,7 +20,8 @@ export interface InputPipe {
 /** A real pipe: Node's own are sockets, and a script that opens `/dev/stderr` fails on those. */
 export const openPipeEnds = (): readonly [readEnd: number, writeEnd: number] => {
   const ends = Buffer.alloc(8);
-  if (Number(pipe2(ends, O_CLOEXEC)) !== 0)
+  pipe2 ??= koffi.load(null).func("pipe2", "int", ["void *", "int"]);
+  if (pipe2(ends, O_CLOEXEC) !== 0)
     throw Object.assign(new Error("No pipe could be opened."), { code: "EMFILE" });
   return [ends.readInt32LE(0), ends.readInt32LE(4)];
 };
