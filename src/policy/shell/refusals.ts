@@ -116,7 +116,7 @@ export const refuseReserved = (word: string, source: string): void => {
 
 export const refuseConstruct = (name: string, source: string, wayOut: string): LlmcError =>
   new LlmcError("invalid_args", `There is no shell here, and ${name} needs one: ${excerpt(source)}`, {
-    hint: `${wayOut} Pipes, &&, ||, ;, cd, globs, quotes, redirections and NAME=value work.`,
+    hint: `${wayOut} Pipes, &&, ||, ;, groups, subshells, cd, globs, quotes, redirections, NAME=value and [[ ]] work.`,
     details: { field: "command", construct: name },
   });
 
