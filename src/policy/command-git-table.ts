@@ -3,10 +3,10 @@ import type { Power, PowerOptions } from "./command-table.ts";
 
 export interface GitRule extends OptionShape {
   /**
-   * What it writes to the work tree, if anything, is what git keeps, under the names that git keeps. Start-up files may be
+   * What it writes to the work tree, if anything, is tracked content, under tracked names. Start-up files may be
    * among it. What others write is judged like the writes of any command.
    */
-  readonly onlyKept?: true;
+  readonly writesTracked?: true;
   /** It makes a folder that an argument names. */
   readonly makesFolder?: true;
   readonly always?: readonly Power[];
@@ -86,14 +86,14 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
     powers: { run: `--alternate-refs --help ${ANY_FILE}`, read: "--pathspec-from-file" },
   }),
   ["verify-pack", { forks: true }],
-  ["reflog", { ...DIFF, onlyKept: true, never: "expire delete drop write" }],
-  ["stash", { ...DIFF, onlyKept: true, forks: true, modes: ["list", "show"] }],
+  ["reflog", { ...DIFF, writesTracked: true, never: "expire delete drop write" }],
+  ["stash", { ...DIFF, writesTracked: true, forks: true, modes: ["list", "show"] }],
   ["grep", { powers: { run: "-O --open-files-in-pager --textconv" }, plain: "--text", values: "ABCefm" }],
   ["cat-file", { powers: { run: "--textconv --filters" } }],
   [
     "branch",
     {
-      onlyKept: true,
+      writesTracked: true,
       flags: "avrqil --all --remotes --verbose --ignore-case --show-current --list",
       longValues: LISTING,
       listsWith: "-l --list --contains --no-contains --merged --no-merged --points-at",
@@ -108,7 +108,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   [
     "tag",
     {
-      onlyKept: true,
+      writesTracked: true,
       flags: "lni0123456789 --list --ignore-case",
       longValues: LISTING,
       listsWith: "-l --list -n --contains --no-contains --merged --no-merged --points-at",
@@ -120,24 +120,29 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
       },
     },
   ],
-  ["remote", { onlyKept: true, modes: ["", "get-url"] }],
-  ["worktree", { onlyKept: true, makesFolder: true, modes: ["list"], forks: true }],
-  ["notes", { onlyKept: true, modes: ["", "list", "show"] }],
-  ["symbolic-ref", { onlyKept: true, maxOperands: 1, powers: { write: "-d --delete -m" } }],
+  ["remote", { writesTracked: true, modes: ["", "get-url"] }],
+  ["worktree", { writesTracked: true, makesFolder: true, modes: ["list"], forks: true }],
+  ["notes", { writesTracked: true, modes: ["", "list", "show"] }],
+  ["symbolic-ref", { writesTracked: true, maxOperands: 1, powers: { write: "-d --delete -m" } }],
   ["config", {}],
-  ...shared(REWRITING, { ...REWRITES, onlyKept: true }),
+  ...shared(REWRITING, { ...REWRITES, writesTracked: true }),
   ...shared(REWRITING_ANYWHERE, REWRITES),
   ...shared(REWRITING_ANYWHERE_BY_OTHERS, { ...REWRITES, forks: true }),
-  ["read-tree", { ...REWRITES, onlyKept: true, powers: rewritesAnd("--index-output") }],
-  ...shared("am fsck", { ...REWRITES, onlyKept: true, forks: true }),
-  ...shared("cherry-pick revert", { ...REWRITES, onlyKept: true, forks: true, strategies: LONG_STRATEGY }),
-  ["merge", { ...REWRITES, onlyKept: true, forks: true, strategies: MERGE_STRATEGY }],
+  ["read-tree", { ...REWRITES, writesTracked: true, powers: rewritesAnd("--index-output") }],
+  ...shared("am fsck", { ...REWRITES, writesTracked: true, forks: true }),
+  ...shared("cherry-pick revert", {
+    ...REWRITES,
+    writesTracked: true,
+    forks: true,
+    strategies: LONG_STRATEGY,
+  }),
+  ["merge", { ...REWRITES, writesTracked: true, forks: true, strategies: MERGE_STRATEGY }],
   // The paths are in the patch, where no check of the arguments sees them.
   ["apply", { ...REWRITES, powers: rewritesAnd("--unsafe-paths") }],
   [
     "rebase",
     {
-      onlyKept: true,
+      writesTracked: true,
       forks: true,
       always: ["write"],
       powers: { run: `-x --exec ${ANY_FILE}` },
@@ -146,11 +151,14 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ],
   ["ls-remote", { forks: true, always: ["network"], powers: { run: "--upload-pack --exec" } }],
   ["push", { forks: true, always: ["network"], powers: { run: "--receive-pack --exec" } }],
-  ["fetch", { onlyKept: true, forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } }],
+  [
+    "fetch",
+    { writesTracked: true, forks: true, always: ["network", "write"], powers: { run: "--upload-pack" } },
+  ],
   [
     "pull",
     {
-      onlyKept: true,
+      writesTracked: true,
       forks: true,
       always: ["network", "write"],
       powers: { run: "--upload-pack --exec" },
@@ -160,7 +168,7 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   [
     "clone",
     {
-      onlyKept: true,
+      writesTracked: true,
       makesFolder: true,
       forks: true,
       always: ["network", "write"],

@@ -139,19 +139,19 @@ export const configures = (args: readonly string[]): boolean => {
   return pattern !== undefined && rest.some((arg) => pattern.test(arg));
 };
 
-/** Whether a sub-command starts other git programs. An unknown one is assumed to. */
+/** Whether a known sub-command starts other git programs; an unknown one runs only where git may start any. */
 export const startsPrograms = (args: readonly string[]): boolean => {
   const { subcommand } = splitGit(args);
   return subcommand !== undefined && GIT_COMMANDS.get(subcommand)?.forks !== undefined;
 };
 
-/** Whether all that it writes to the work tree is what git keeps, start-up files among it. */
-export const writesOnlyKept = (args: readonly string[]): boolean =>
-  GIT_COMMANDS.get(subcommandOf(args) ?? "")?.onlyKept === true;
+/** Whether all that it writes to the work tree is content that git tracks, start-up files included. */
+export const writesTrackedContent = (args: readonly string[]): boolean =>
+  GIT_COMMANDS.get(subcommandOf(args) ?? "")?.writesTracked === true;
 
 /** Whether an argument may name what it writes. */
 export const writesNamedPaths = (args: readonly string[]): boolean =>
-  !writesOnlyKept(args) || GIT_COMMANDS.get(subcommandOf(args) ?? "")?.makesFolder === true;
+  !writesTrackedContent(args) || GIT_COMMANDS.get(subcommandOf(args) ?? "")?.makesFolder === true;
 
 /** For GIT_ALLOW_PROTOCOL, which wins over every setting; undefined where git may run any program anyway. */
 export const gitProtocols = (has: (power: Power) => boolean): string | undefined =>

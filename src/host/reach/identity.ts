@@ -2,7 +2,10 @@ import { lstatSync } from "node:fs";
 import { isMissing } from "../../base/system-error.ts";
 import { systemPath } from "./byte-path.ts";
 
-/** Names the very file or folder that is at a path, wherever it is moved; undefined where nothing is there. */
+/**
+ * Names the very file or folder that is at a path, also after it was moved, unless it is a link; undefined where nothing
+ * is there.
+ */
 export const identify = (path: string): string | undefined => {
   try {
     const stats = lstatSync(systemPath(path));

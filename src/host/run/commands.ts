@@ -160,8 +160,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
         const timeoutMs = deadlineMs(timeoutSeconds, settings);
         const prepared = await profileOf(judged, rest, located.realPath, tier);
-        const { profile, secrets, gitSettings, repository, toolChains } = prepared;
-        const { quarantineNew, isLlmcWrite, ownRepository } = prepared;
+        const { profile, secrets, gitSettings, repository, toolChains, afterRun } = prepared;
         if (profile.withheld?.some((path) => insideRoots(located.realPath, [path]))) throw refuseClosed();
         const ceilings = roots.map((root) => posix.dirname(root));
         const argv =
@@ -181,7 +180,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
               ? undefined
               : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
         };
-        return work({ request, profile, quarantineNew, isLlmcWrite, ownRepository });
+        return work({ request, profile, ...afterRun });
       });
     },
   };

@@ -23,8 +23,8 @@ export const heldPaths = (
   return {
     names: paths.map(nameOf),
     tracked: () => {
-      const { kept, changed } = find();
-      return [...changed, ...kept].map(nameOf)[0];
+      const { unmodified, changed } = find();
+      return [...changed, ...unmodified].map(nameOf)[0];
     },
     changed: () => [...find().changed].map(nameOf)[0],
   };
@@ -34,10 +34,10 @@ export const heldPaths = (
 export const withheldPaths = (
   { top }: GitRepository,
   paths: readonly string[],
-  { kept, changed }: TrackedSecrets,
+  { unmodified, changed }: TrackedSecrets,
 ): WithheldPaths => ({
   names: paths
-    .filter((path) => path !== top && insideRoots(path, [top]) && !kept.has(path))
+    .filter((path) => path !== top && insideRoots(path, [top]) && !unmodified.has(path))
     .map((path) => posix.relative(top, path)),
   isChanged: changed.size > 0,
 });

@@ -110,8 +110,8 @@ const refuseTerminal = (): LlmcError =>
   });
 
 /** Nothing is found any more where a whole root was. */
-const movedRoots = ({ writable }: SandboxProfile, lost: readonly string[]): readonly Quarantined[] =>
-  writable.filter((root) => lost.includes(root)).map((path) => ({ kind: "root moved", path }));
+const movedRoots = ({ writable }: SandboxProfile, unguarded: readonly string[]): readonly Quarantined[] =>
+  writable.filter((root) => unguarded.includes(root)).map((path) => ({ kind: "root moved", path }));
 
 export const prepareRun = async (
   resources: RunResources,
@@ -125,7 +125,7 @@ export const prepareRun = async (
   const profile = completeProfile(wanted, store.base, watch !== undefined);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
   const gitUse = request.git && (profile.writable.length > 0 ? "writes" : "reads");
-  const [files, prefix, guarded] = await Promise.all([
+  const [files, prefix, watched] = await Promise.all([
     store.open(needsFolders, gitUse),
     deathSignalPrefix(),
     watchProtected(profile, isLlmcWrite),
@@ -142,14 +142,14 @@ export const prepareRun = async (
       return group === undefined ? launch : { ...launch, ...enterGroup(group, launch) };
     },
     quarantine: async (phase) => {
-      const lost = mounts?.lost() ?? [];
-      if (phase === "running") return (await quarantineNew?.(phase, lost)) ?? [];
+      const unguarded = mounts?.unguarded() ?? [];
+      if (phase === "running") return (await quarantineNew?.(phase, unguarded)) ?? [];
       // Both are done even if one of them fails, and one after the other: they may find the same name.
-      const [made] = await Promise.allSettled([guarded.quarantine(lost)]);
-      const [found] = await Promise.allSettled([quarantineNew?.(phase, lost) ?? []]);
+      const [made] = await Promise.allSettled([watched.quarantine(unguarded)]);
+      const [found] = await Promise.allSettled([quarantineNew?.(phase, unguarded) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
-      return [...made.value, ...found.value, ...movedRoots(profile, lost)];
+      return [...made.value, ...found.value, ...movedRoots(profile, unguarded)];
     },
     watch,
     reachedLimit: () => group?.hit(),

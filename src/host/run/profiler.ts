@@ -1,35 +1,22 @@
-import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
-import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
-import { changedFolders, subcommandOf, writesNamedPaths, writesOnlyKept } from "../../policy/command-git.ts";
-import type { judgeCommand } from "../../policy/commands.ts";
 import { withoutCollected } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
-import { insideRoots, pathDenied } from "../../policy/paths.ts";
-import { exists } from "../git/files.ts";
-import { resolveLinks } from "../reach/path-rules.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
-import {
-  foldersGitReadsFrom,
-  refuseGitDirectories,
-  refuseRecursive,
-  refuseStartupFiles,
-} from "./argument-paths.ts";
-import type { JudgedCommand } from "./contract.ts";
-import { refuseConfiguredFiles } from "./git/configured-paths.ts";
-import { watchSettings } from "./git/gained-settings.ts";
-import { refuseBorrowedFiles } from "./git/links.ts";
-import { createOwnRun } from "./git/own-run.ts";
-import { refusePlannedPrograms } from "./git/plans.ts";
-import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
-import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
+import { type AfterRun, planAfterRun } from "./after-run.ts";
+import type { GitRepository } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
-import { noteIndexes } from "./git/user-checkouts.ts";
 import { heldPaths, withheldPaths } from "./held-paths.ts";
+import {
+  type Allowed,
+  locateRepository,
+  NOT_GIT,
+  NOTHING_TRACKED,
+  type ProfileCall,
+  prepareGit,
+  type Scanned,
+} from "./prepare-git.ts";
 import { openReadPaths } from "./read-paths.ts";
-import { buildProfile, type ProfileRequest } from "./sandbox-profile.ts";
-import { dropGained, quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
-import { obeyedFiles, obeyedNamesOf } from "./scan/obeyed-names.ts";
+import { buildProfile } from "./sandbox-profile.ts";
+import { linkedObeyedFiles, type ObeyedName, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -44,35 +31,7 @@ interface ProfilerOptions {
   };
 }
 
-const refuseDoubtful = (doubt: string): LlmcError =>
-  new LlmcError(
-    "forbidden",
-    `git is not run in this repository: ${doubt}, and git would start other programs.`,
-    {
-      hint: 'The user can remove it, or the operator can let git run any program: "git:run" in mcp.tools.command_powers.',
-    },
-  );
-
-/** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
-const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
-  const folder = steps.reduce((from, step) => {
-    const next = posix.resolve(from, step);
-    return resolveLinks(next)?.real ?? next;
-  }, cwd);
-  if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
-  return folder;
-};
-
-/** They make a repository, or find one of their own. */
-const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
-
-/** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
-const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
-
-type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
-type Git = NonNullable<Allowed["git"]>;
-
-interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "ownRepository"> {
+interface Prepared {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
   /** The arguments of the program, without what git could not change. */
@@ -81,140 +40,67 @@ interface Prepared extends Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" |
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
   /** Folders of tool chains that the operator opened. */
   readonly toolChains: readonly string[];
+  /** Nothing where the command can write nothing. */
+  readonly afterRun: AfterRun;
 }
 
-/** One approved command, before it has a sandbox. */
-interface ProfileCall {
-  readonly writes: boolean;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly tier: Tier;
-  readonly reach: Reach;
-}
-
-interface Scanned {
-  readonly found: readonly Finding[];
-  readonly secrets: readonly string[];
-}
-
-/** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
-const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
-  const folder = resolveGitStart(cwd, changedFolders(args), reach);
-  const repository = findRepository(folder, reach.rules.roots);
-  if (repository !== undefined) checkRepository(repository, reach.rules.roots);
-  return { folder, repository };
-};
-
-const refuseShownSecrets = (
-  args: readonly string[],
-  secrets: readonly string[],
-  { kept, changed }: TrackedSecrets,
-): void => {
-  const untracked = secrets.length > kept.size + changed.size;
-  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
-};
-
-/** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
-const checkSettings = (
-  { mayRun, forks }: Git,
-  { args, cwd, tier, reach }: ProfileCall,
-  { folder, repository }: ReturnType<typeof locateRepository>,
-  found: readonly Finding[],
-): ProgramsOff => {
-  if (repository === undefined) return { settings: [], doubt: undefined };
-  const inside = found.filter(({ path }) => insideRoots(path, [repository.top]));
-  const nested = inside.filter(({ kind }) => kind === "git").map(({ path }) => path);
-  // Git looks for a submodule's repository behind this name alone; a bare one is nobody's submodule.
-  const isEntry = (path: string): boolean => posix.basename(path) === ".git";
-  const directories = directoriesOf(repository, nested.filter(isEntry));
-  const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
-  if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
-  refuseBorrowedFiles(folders, reach);
-  if (mayRun) return { settings: [], doubt: undefined };
-  refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
-  // Only a sub-command that starts others goes on with a plan.
-  if (forks) refusePlannedPrograms(repository);
-  // A sandbox hides the state folder, which is not scanned.
-  const isUnseen = ({ kind, path }: Finding): boolean =>
-    kind === "closed" || kind === "unknown" || (kind === "state" && tier === "plain" && mayHoldGit(path));
-  const unseen = inside.filter(isUnseen).map(({ path }) => path);
-  return programsOff({ ...directories, unknown: [...directories.unknown, ...unseen] });
-};
-
-/** What the sandbox has to know about git, and git about its repository. */
-interface GitRun {
-  readonly request: Pick<ProfileRequest, "git" | "noFork">;
-  readonly settings: ProgramsOff["settings"];
-  readonly repository: Prepared["repository"];
-}
-
-const NOTHING_TRACKED: TrackedSecrets = { kept: new Set(), changed: new Set() };
-
-const NOT_GIT: GitRun = {
-  request: { git: undefined, noFork: false },
-  settings: [],
-  repository: undefined,
-};
-
-const prepareGit = (
-  git: Git,
-  call: ProfileCall,
-  located: ReturnType<typeof locateRepository>,
-  { found, secrets }: Scanned,
-  tracked: TrackedSecrets,
-): GitRun => {
-  const { args, cwd, tier, reach, writes } = call;
-  const { repository } = located;
-  if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
-  if (writes && writesNamedPaths(args))
-    refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
-  const { settings, doubt } = checkSettings(git, call, located, found);
-  // Where a program might be left that we could not switch off, git may start none at all.
-  if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
-  const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
+/** Finds secrets and what is obeyed, under all their names. */
+const createFinders = (source: CallerReach) => {
+  const scan = createWorkspaceScan(source);
+  const otherSecretNames = createOtherNames();
+  const otherObeyedNames = createOtherNames();
   return {
-    request: {
-      git: { repository, kept: tracked.kept, writesStartup: writesOnlyKept(args) },
-      noFork: !startsOthers || doubt !== undefined,
+    scan,
+    scanRoots: async (roots: readonly string[]): Promise<Scanned> => {
+      const scanned = await scan.current();
+      const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
+      const others = await otherSecretNames(named, roots);
+      const secrets = [...named, ...others];
+      source.withheldFiles?.see(secrets);
+      return { found: [...scanned, ...others.map((path) => findingOf("secret", path))], secrets };
     },
-    settings,
-    repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
+    /** Further hard links of obeyed files: through them, the files could be written. */
+    findHardLinks: async (
+      found: readonly Finding[],
+      obeyedNames: readonly ObeyedName[],
+      { rules, reachRules }: Reach,
+    ): Promise<readonly ObeyedName[]> => {
+      const linked = linkedObeyedFiles(found, obeyedNames, reachRules.obeyedPaths.config);
+      const others = await otherObeyedNames(linked, rules.roots);
+      // Read-only for git, too: those that are called start-up files are open to a checkout.
+      return others.map((path) => ({ kind: "config", name: path, real: path }));
+    },
   };
 };
 
-/** One check after the other: if one fails, the others are still made. */
-const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> => {
-  const found: T[] = [];
-  let failure: { readonly thrown: unknown } | undefined;
-  for (const check of checks)
-    try {
-      found.push(...(await check()));
-    } catch (thrown) {
-      failure ??= { thrown };
-    }
-  if (failure !== undefined) throw failure.thrown;
-  return found;
+/** The arguments without what git could not change, and, without a sandbox, without what nobody may read. */
+const changeableArgs = (
+  args: readonly string[],
+  repository: GitRepository | undefined,
+  { tier, reach }: ProfileCall,
+  profile: SandboxProfile,
+  secrets: readonly string[],
+  tracked: TrackedSecrets,
+  findTracked: ReturnType<typeof createTrackedFinder>,
+): readonly string[] => {
+  if (repository === undefined) return args;
+  const changeable = withoutHeldPaths(args, () =>
+    heldPaths(repository, profile, reach.rules.roots, findTracked),
+  );
+  if (tier !== "plain") return changeable;
+  return withoutCollected(changeable, () =>
+    withheldPaths(repository, [...secrets, ...profile.hidden], tracked),
+  );
 };
 
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
-  const scan = createWorkspaceScan(source);
-  const otherNames = createOtherNames();
-  const otherObeyedNames = createOtherNames();
+  const { scan, scanRoots, findHardLinks } = createFinders(source);
   const findTracked = createTrackedFinder();
 
-  const scanRoots = async (roots: readonly string[]): Promise<Scanned> => {
-    const scanned = await scan.current();
-    const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
-    const others = await otherNames(named, roots);
-    const secrets = [...named, ...others];
-    source.withheldFiles?.see(secrets);
-    return { found: [...scanned, ...others.map((path) => findingOf("secret", path))], secrets };
-  };
-
   return async (
-    { argv: judgedArgv, writes, git }: Allowed,
+    { argv: [program, ...judgedArgs], writes, git }: Allowed,
     args: readonly string[],
     cwd: string,
     tier: Tier,
@@ -229,67 +115,43 @@ export const createProfiler = (options: ProfilerOptions) => {
     const tracked = git === undefined ? NOTHING_TRACKED : findTracked(secrets, roots);
     const { request, settings, repository } =
       git === undefined || located === undefined ? NOT_GIT : prepareGit(git, call, located, scanned, tracked);
+
+    const writesTracked = request.git?.writesTracked === true;
     const obeyedNames = writes ? obeyedNamesOf(found, roots) : [];
-    const writesStartup = request.git?.writesStartup === true;
-    const guarded = writesStartup ? found.filter(({ kind }) => kind !== "startup") : found;
-    const obeyed = writes ? obeyedFiles(guarded, obeyedNames, reach.reachRules.obeyedPaths.config) : [];
-    const otherObeyed = await otherObeyedNames(obeyed, roots);
+    const guarded = writesTracked ? found.filter(({ kind }) => kind !== "startup") : found;
+    const hardLinks = writes ? await findHardLinks(guarded, obeyedNames, reach) : [];
     const opened = openReadPaths(readPaths, reach);
     const profile = buildProfile(
       { ...request, cwd, writes, network, limits, guardsNames: tier !== "landlock", readPaths: opened },
       reach,
       found,
-      [...obeyedNames, ...otherObeyed.map((path) => ({ kind: "config", name: path, real: path }) as const)],
+      [...obeyedNames, ...hardLinks],
     );
     const own = located?.repository;
-    const [program, ...judgedArgs] = judgedArgv;
-    const argsOf = (own: GitRepository): readonly string[] => {
-      const args = withoutHeldPaths(judgedArgs, () => heldPaths(own, profile, roots, findTracked));
-      if (tier !== "plain") return args;
-      return withoutCollected(args, () => withheldPaths(own, [...secrets, ...profile.hidden], tracked));
-    };
-    const argv: Prepared["argv"] = [program, ...(own === undefined ? judgedArgs : argsOf(own))];
-    const prepared = {
+    const changeable = changeableArgs(judgedArgs, own, call, profile, secrets, tracked, findTracked);
+    const afterRun = writes
+      ? planAfterRun({
+          scan,
+          source,
+          tier,
+          profile,
+          found,
+          obeyedNames,
+          roots,
+          stateFolders: privateDirs,
+          writesTracked,
+          repository: own,
+          findTracked,
+        })
+      : {};
+    return {
       profile,
-      argv,
+      argv: [program, ...changeable],
       secrets,
       gitSettings: settings,
       repository,
       toolChains: opened.folders,
+      afterRun,
     };
-    if (!writes) return prepared;
-    const findMounts = () => ({
-      readOnly: tier === "bubblewrap" ? profile.protectedInside.filter(exists) : [],
-      writable: profile.writableAgain ?? [],
-    });
-    const ownRun =
-      own &&
-      createOwnRun(own, findMounts, {
-        quarantine: (path) => quarantineInRoots(path, roots),
-        restore: (path, kept) => restoreInRoots(path, kept, roots),
-      });
-    const gitFindings = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
-    const repositories = gitFindings.map(({ path }) => path);
-    const gained = watchSettings(repositories);
-    const wasCheckedOut = noteIndexes(repositories, roots, findTracked);
-    const quarantineNew: JudgedCommand["quarantineNew"] = (phase, lostMounts) =>
-      runEach([
-        async () => (phase === "running" ? [] : ((await ownRun?.undo(lostMounts)) ?? [])),
-        async () => (phase === "running" ? [] : dropGained(gained(), roots)),
-        () =>
-          quarantineNewFindings({
-            scan,
-            before: found.filter(({ path }) => !insideRoots(path, lostMounts)),
-            obeyedNames,
-            roots,
-            own: privateDirs,
-            ownWrites: source.ownWrites,
-            wasCheckedOut: (files) => wasCheckedOut(files, lostMounts),
-            writesStartup,
-            phase,
-          }),
-      ]);
-    const isLlmcWrite = (path: string) => source.ownWrites?.has(path) === true;
-    return { ...prepared, quarantineNew, isLlmcWrite, ownRepository: ownRun?.own };
   };
 };

@@ -19,14 +19,14 @@ export interface ProfileRequest {
   readonly noFork: boolean;
   readonly limits: CommandLimits;
   /**
-   * Set where the program is git: the repository that it works on, the withheld files that it keeps as they are, and
-   * whether it may write start-up files, because it writes only what it keeps.
+   * Set where the program is git: the repository that it works on, the withheld files that it tracks and that
+   * are unmodified, and whether it may write start-up files, because it writes only tracked content.
    */
   readonly git:
     | {
         readonly repository: GitRepository | undefined;
-        readonly kept: ReadonlySet<string>;
-        readonly writesStartup: boolean;
+        readonly unmodified: ReadonlySet<string>;
+        readonly writesTracked: boolean;
       }
     | undefined;
   /** Whether single names in a writable folder can be guarded; Landlock closes the whole folder then. */
@@ -131,7 +131,7 @@ const elsewherePaths = (
   const { gitDir, commonDir } = git.repository ?? {};
   const own = guardsNames ? [] : [gitDir, commonDir].filter((path) => path !== undefined);
   return obeyedNames
-    .filter(({ kind, real }) => !(kind === "startup" && git.writesStartup) && !insideRoots(real, own))
+    .filter(({ kind, real }) => !(kind === "startup" && git.writesTracked) && !insideRoots(real, own))
     .map(({ real }) => real);
 };
 
@@ -152,7 +152,8 @@ export const buildProfile = (
   const cover = coverFiles([...secrets, ...unseen], roots, MAX_COVERED);
   if (cover === undefined) throw tooManySecrets(secrets.length);
   const { folders: opened, hidden, withheld } = request.readPaths;
-  const covered = request.git === undefined ? cover : cover.filter((path) => !request.git?.kept.has(path));
+  const covered =
+    request.git === undefined ? cover : cover.filter((path) => !request.git?.unmodified.has(path));
   const shared = {
     hidden: [
       ...new Set([...[...privateDirs, ...pathsOf(findings, "state", roots)].filter(inRoots), ...hidden]),
@@ -168,16 +169,16 @@ export const buildProfile = (
 
   const gitDirs = pathsOf(findings, "git", roots);
   // Git with write access may check out start-up files with a branch; nobody may change hooks and configuration.
-  const writesStartup = request.git?.writesStartup === true;
-  const startup = writesStartup ? [] : pathsOf(findings, "startup", roots);
+  const writesTracked = request.git?.writesTracked === true;
+  const startup = writesTracked ? [] : pathsOf(findings, "startup", roots);
   const elsewhere = elsewherePaths(
     request,
     obeyedNames.filter(({ real }) => inRoots(real)),
   ).map((path) => nearestNameable(path, roots));
   const placed = readOnlyPaths(reach).filter(
-    (path) => !writesStartup || !reach.reachRules.obeyedPaths.startup.includes(path),
+    (path) => !writesTracked || !reach.reachRules.obeyedPaths.startup.includes(path),
   );
-  const guarded = [
+  const readOnly = [
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
   ].filter((path) => inRoots(path) && !insideRoots(path, [...shared.hidden, ...shared.withheld]));
   const replaceable = [
@@ -191,21 +192,21 @@ export const buildProfile = (
     own === undefined
       ? []
       : [own.gitDir, own.commonDir].filter((path) =>
-          guarded.some((other) => other !== path && insideRoots(path, [other])),
+          readOnly.some((other) => other !== path && insideRoots(path, [other])),
         );
-  if (guarded.length <= MAX_READ_ONLY)
+  if (readOnly.length <= MAX_READ_ONLY)
     return {
       ...shared,
       writable: roots,
       readableRoots: opened,
-      protectedInside: guarded,
+      protectedInside: readOnly,
       replaceable,
       writableAgain,
     };
 
   // Rather than guard hundreds of names, only the project around the working directory is writable.
   const project = projectOf(request.cwd, roots, findings);
-  const inProject = guarded.filter((path) => insideRoots(path, [project]));
+  const inProject = readOnly.filter((path) => insideRoots(path, [project]));
   if (inProject.length > MAX_READ_ONLY) throw tooManyProtected(inProject.length);
   return {
     ...shared,

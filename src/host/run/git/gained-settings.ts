@@ -69,7 +69,7 @@ export interface GainedSettings {
  * and that another command then moved into a repository which was new to that one; so what the settings gain meanwhile
  * is its work, or the user's, and nobody can tell.
  */
-export const watchSettings = (entries: readonly string[]): (() => readonly GainedSettings[]) => {
+export const noteSettings = (entries: readonly string[]): (() => readonly GainedSettings[]) => {
   const startedMs = Date.now();
   const paths = new Set(entries.flatMap((entry) => filesOf(entry, startedMs)));
   const before = new Map([...paths].map((path) => [path, readSettings(path)]));

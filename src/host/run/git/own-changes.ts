@@ -11,7 +11,7 @@ import { workTreeOf } from "./work-tree-folder.ts";
 
 /**
  * Files of a git directory that git reads as data: names in capitals (HEAD, MERGE_MSG, BISECT_LOG …), the index, packed
- * references, locks. Whatever else comes into being there, or changes, is something that git could execute or obey,
+ * references, locks. Whatever else is created or changed there is something that git could execute or obey,
  * whichever sub-command wrote it (REQ-D24).
  */
 const DATA_FILE =
@@ -37,11 +37,11 @@ const isPlainConfigFile = (path: string, content: Buffer): boolean => {
   return settings !== undefined && isPlainConfig(settings);
 };
 /** Hooks and configuration are small; what is larger is renamed, but cannot be brought back. */
-const MAX_KEPT_BYTES = 1024 * 1024;
-const MAX_KEPT_IN_ALL = 16 * 1024 * 1024;
+const MAX_SAVED_BYTES = 1024 * 1024;
+const MAX_SAVED_IN_ALL = 16 * 1024 * 1024;
 
 /** How something was, so that it can be brought back. */
-export type Kept =
+export type Saved =
   | { readonly kind: "folder"; readonly mode: number }
   | { readonly kind: "link"; readonly target: string }
   | { readonly kind: "file"; readonly content: Buffer; readonly mode: number };
@@ -50,19 +50,19 @@ interface Entry {
   /** Changes with the content and with the rights. */
   readonly stamp: string;
   /** Undefined for what is not brought back: it is too large, or a command that still runs may have put it there. */
-  readonly kept: Kept | undefined;
+  readonly saved: Saved | undefined;
 }
 
 /** Everything in the git directories of a repository that is not git's data, by its path. */
 export type OwnState = ReadonlyMap<string, Entry>;
 
-interface Keeping {
+interface Saving {
   readonly maxBytes: number;
   /** What changed later than this may be the work of a command that still runs. */
   readonly settledMs: number;
 }
 
-const keep = (path: string, stats: BigIntStats, { maxBytes, settledMs }: Keeping): Kept | undefined => {
+const save = (path: string, stats: BigIntStats, { maxBytes, settledMs }: Saving): Saved | undefined => {
   const mode = Number(stats.mode) & 0o7777;
   if (stats.isDirectory()) return { kind: "folder", mode };
   const isSettled = Number(stats.ctimeMs) < settledMs;
@@ -73,14 +73,14 @@ const keep = (path: string, stats: BigIntStats, { maxBytes, settledMs }: Keeping
 };
 
 /** Undefined where it has vanished: somebody else's git works here, too. */
-const entryOf = (path: string, keeping: Keeping): Entry | undefined => {
+const entryOf = (path: string, saving: Saving): Entry | undefined => {
   try {
     const stats = lstatSync(path, { bigint: true });
     const { ino, size, mtimeNs, ctimeNs, mode } = stats;
     return {
       // A folder changes with what is in it, which has entries of its own.
       stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
-      kept: keep(path, stats, keeping),
+      saved: save(path, stats, saving),
     };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
@@ -165,16 +165,16 @@ const visitInner = (folder: string, visit: Visit): void => {
   }
 };
 
-const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: Keeping): OwnState => {
+const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: Saving): OwnState => {
   const state = new Map<string, Entry>();
   let left = maxBytes;
   for (const dir of new Set([gitDir, commonDir]))
     visitGitDir(dir, (path) => {
       if (state.size > MAX_ENTRIES)
         throw refusedRepository("its git directory has too many files besides objects and references");
-      const entry = entryOf(path, { maxBytes: Math.min(left, MAX_KEPT_BYTES), settledMs });
+      const entry = entryOf(path, { maxBytes: Math.min(left, MAX_SAVED_BYTES), settledMs });
       if (entry === undefined) return;
-      if (entry.kept?.kind === "file") left -= entry.kept.content.length;
+      if (entry.saved?.kind === "file") left -= entry.saved.content.length;
       state.set(path, entry);
     });
   return state;
@@ -182,7 +182,7 @@ const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: 
 
 /** To be taken before git runs with the right to write. */
 export const takeOwnState = (repository: GitRepository, settledMs = Date.now() - SETTLED_MS): OwnState =>
-  stateOf(repository, { maxBytes: MAX_KEPT_IN_ALL, settledMs });
+  stateOf(repository, { maxBytes: MAX_SAVED_IN_ALL, settledMs });
 
 const worktreeFolder = (path: string, { commonDir }: GitRepository): string | undefined => {
   const folder = `${posix.join(commonDir, "worktrees")}/`;
@@ -202,7 +202,7 @@ export interface UndoOptions<T> {
   /** Says what it did; undefined where nothing was there. */
   readonly quarantine: (path: string) => Promise<T | undefined>;
   /** Brings something back, nowhere but inside the roots and without following links. */
-  readonly restore: (path: string, kept: Kept) => Promise<void>;
+  readonly restore: (path: string, saved: Saved) => Promise<void>;
 }
 
 /**
@@ -235,11 +235,11 @@ export const undoOwnChanges = async <T>({
     else if (workTreeOf(worktree) === undefined) await quarantineOnce(isKnown(worktree) ? path : worktree);
     else if (!isOfWorkTree(path, worktree)) await quarantineOnce(path);
   }
-  for (const [path, { kept }] of before) {
+  for (const [path, { saved }] of before) {
     const worktree = worktreeFolder(path, repository);
     // A work tree may be removed as a whole.
     const isGone = !exists(path) && !isBeyondReach(path) && (worktree === undefined || exists(worktree));
-    if (isGone && kept !== undefined) await restore(path, kept);
+    if (isGone && saved !== undefined) await restore(path, saved);
   }
   return moved;
 };

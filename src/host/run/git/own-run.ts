@@ -4,6 +4,7 @@ import { type OwnState, takeOwnState, type UndoOptions, undoOwnChanges } from ".
 import type { GitRepository } from "./repository.ts";
 import type { OwnRepository } from "./repository-lease.ts";
 
+/** What the sandbox was told to mount; what it could not is in `unguarded`. */
 interface Mounts {
   readonly readOnly: readonly string[];
   /** Inside those: a submodule's git directory lies in the superproject's. */
@@ -23,26 +24,23 @@ const identityOf = ({ gitDir, commonDir }: GitRepository): string =>
 /** A run of git that writes its own directory: what it changed there besides data is undone afterwards. */
 export const createOwnRun = <T>(
   repository: GitRepository,
-  /** What will be mounted. Nothing can be mounted on what is not there. */
-  findMounts: () => Mounts,
+  mounts: Mounts,
   { quarantine, restore }: Pick<UndoOptions<T>, "quarantine" | "restore">,
 ): {
-  readonly own: OwnRepository;
-  readonly undo: (lostMounts: readonly string[]) => Promise<readonly T[]>;
+  readonly ownRepository: OwnRepository;
+  readonly undo: (unguarded: readonly string[]) => Promise<readonly T[]>;
 } => {
   let before: OwnState | undefined;
   let identity = "";
-  let mounts: Mounts = { readOnly: [], writable: [] };
   return {
-    own: {
+    ownRepository: {
       commonDir: repository.commonDir,
       begin: () => {
         before = takeOwnState(repository);
         identity = identityOf(repository);
-        mounts = findMounts();
       },
     },
-    undo: async (lostMounts) =>
+    undo: async (unguarded) =>
       // What lies there now is another one: it is judged as new.
       before === undefined || identity !== identityOf(repository)
         ? []
@@ -50,7 +48,7 @@ export const createOwnRun = <T>(
             repository,
             before,
             // Mounts held these, so that only the user can have changed them.
-            isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, lostMounts),
+            isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, unguarded),
             quarantine,
             restore,
           }),

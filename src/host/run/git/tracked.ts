@@ -7,7 +7,7 @@ import { findRepository } from "./repository.ts";
 
 /** More than the index of the largest public repositories. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
-/** A larger secret counts as one that git does not keep. */
+/** A larger secret counts as modified. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /** Git's blob id of a content, SHA-1 or SHA-256 like the other id. */
@@ -20,7 +20,7 @@ const blobOf = (content: Buffer, other: string): string =>
 
 export interface TrackedSecrets {
   /** Files that are identical to the version in git's index. */
-  readonly kept: ReadonlySet<string>;
+  readonly unmodified: ReadonlySet<string>;
   /** Files whose content differs from the version in git's index. */
   readonly changed: ReadonlySet<string>;
 }
@@ -42,7 +42,7 @@ const statsOf = (path: string): Stats | undefined => {
 
 /**
  * Finds the withheld files that are identical to the version in git's index, so that git may read them. A file that
- * differs, an index that cannot be read, and any other doubt count as not kept (FAIL-J4).
+ * differs, an index that cannot be read, and any other doubt count as modified (FAIL-J4).
  */
 export const createTrackedFinder = () => {
   const cache = new Map<string, CachedIndex>();
@@ -82,7 +82,7 @@ export const createTrackedFinder = () => {
         // A repository without a valid git directory tracks no files.
       }
     }
-    const kept = new Set<string>();
+    const unmodified = new Set<string>();
     const changed = new Set<string>();
     for (const [gitDir, { top, inside }] of byRepository) {
       const names = inside.map((path) => posix.relative(top, path));
@@ -92,9 +92,9 @@ export const createTrackedFinder = () => {
         const path = inside[at];
         if (blob === undefined || path === undefined) continue;
         const content = readSmallFile(path, MAX_FILE_BYTES);
-        (content !== undefined && blobOf(content, blob) === blob ? kept : changed).add(path);
+        (content !== undefined && blobOf(content, blob) === blob ? unmodified : changed).add(path);
       }
     }
-    return { kept, changed };
+    return { unmodified, changed };
   };
 };

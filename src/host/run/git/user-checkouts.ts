@@ -29,15 +29,15 @@ export const noteIndexes = (
   roots: readonly string[],
   findTracked: ReturnType<typeof createTrackedFinder>,
   startedMs = Date.now(),
-): ((files: readonly string[], lostMounts: readonly string[]) => boolean) => {
+): ((files: readonly string[], unguarded: readonly string[]) => boolean) => {
   const old = entries.flatMap((entry) => gitDirOf(entry) ?? []).filter((dir) => !isYoung(dir, startedMs));
   const before = new Map(old.map((dir) => [dir, stampOf(posix.join(dir, "index"))]));
-  return (files, lostMounts) => {
+  return (files, unguarded) => {
     const changed = [...before].filter(
-      ([dir, stamp]) => !insideRoots(dir, lostMounts) && stampOf(posix.join(dir, "index")) !== stamp,
+      ([dir, stamp]) => !insideRoots(dir, unguarded) && stampOf(posix.join(dir, "index")) !== stamp,
     );
     if (changed.length === 0 || !files.every(hasOneName)) return false;
     const witnesses = new Set(changed.map(([dir]) => dir));
-    return findTracked(files, roots, witnesses).kept.size === files.length;
+    return findTracked(files, roots, witnesses).unmodified.size === files.length;
   };
 };

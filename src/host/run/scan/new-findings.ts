@@ -4,9 +4,8 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
-import type { OwnWrites } from "../../reach/own-writes.ts";
 import type { GainedSettings } from "../git/gained-settings.ts";
-import type { Kept } from "../git/own-changes.ts";
+import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
@@ -44,8 +43,8 @@ const leavesBelow = (path: string, max: number): readonly string[] | undefined =
 const MAX_ROUNDS = 32;
 
 /** A work tree that git added to a repository which was there before. */
-const isAddedWorkTree = ({ path }: Finding, { before, writesStartup }: NewFindingsOptions): boolean => {
-  const pointer = writesStartup ? gitPointer(path) : undefined;
+const isAddedWorkTree = ({ path }: Finding, { before, writesTracked }: NewFindingsOptions): boolean => {
+  const pointer = writesTracked ? gitPointer(path) : undefined;
   const target = pointer === undefined ? undefined : realOf(posix.resolve(posix.dirname(path), pointer));
   if (target === undefined) return false;
   const isKnown = before.some(
@@ -65,12 +64,13 @@ interface NewFindingsOptions {
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
-  readonly own: readonly string[];
-  readonly ownWrites: OwnWrites | undefined;
+  readonly stateFolders: readonly string[];
+  /** Whether llmc itself wrote what is at a path now. */
+  readonly isLlmcWrite: (path: string) => boolean;
   /** Whether the user's own git brought these files while the command ran. */
   readonly wasCheckedOut: (files: readonly string[]) => boolean;
-  /** Of git, which brings start-up files along with a branch. */
-  readonly writesStartup: boolean;
+  /** Of git, which brings start-up files along with a branch, and adds work trees. */
+  readonly writesTracked: boolean;
   /**
    * Start-up files that appear during a long run may be the user's own doing. While it lasts they wait and only
    * repositories are judged.
@@ -89,21 +89,21 @@ const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) =
  * Whether each of its files was written by a file tool, or came with the user's own checkout. Where they are does not
  * count, because folders move, with the rights that a command has to them.
  */
-const wasWrittenByOthers = (path: string, { ownWrites, wasCheckedOut }: NewFindingsOptions): boolean => {
+const isNotOfCommand = (path: string, { isLlmcWrite, wasCheckedOut }: NewFindingsOptions): boolean => {
   const leaves = leavesBelow(path, MAX_STARTUP_FILES);
-  const others = leaves?.filter((leaf) => ownWrites?.has(leaf) !== true);
+  const others = leaves?.filter((leaf) => !isLlmcWrite(leaf));
   return others !== undefined && (others.length === 0 || wasCheckedOut(others));
 };
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { roots, own, writesStartup, phase } = options;
+  const { roots, stateFolders, writesTracked, phase } = options;
   switch (finding.kind) {
     case "startup":
-      return !writesStartup && phase === "short run ended" && !wasWrittenByOthers(finding.path, options);
+      return !writesTracked && phase === "short run ended" && !isNotOfCommand(finding.path, options);
     case "state":
       // Only an llmc server creates a state folder, and this server created its own before the command started.
-      return phase !== "running" && !own.includes(finding.path);
+      return phase !== "running" && !stateFolders.includes(finding.path);
     case "git":
       return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, options);
     default:
@@ -132,9 +132,9 @@ export const quarantineInRoots = async (
 };
 
 /** Brings back what git removed; what has changed under it meanwhile stays as it is. */
-export const restoreInRoots = async (path: string, kept: Kept, roots: readonly string[]): Promise<void> => {
+export const restoreInRoots = async (path: string, saved: Saved, roots: readonly string[]): Promise<void> => {
   const root = roots.find((folder) => insideRoots(path, [folder]));
-  if (root !== undefined) await restoreBelow(root, path, kept).catch(() => {});
+  if (root !== undefined) await restoreBelow(root, path, saved).catch(() => {});
 };
 
 /** Renames configurations that gained something, and puts what is harmless of them in their place. */
@@ -200,17 +200,17 @@ const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly 
 const quarantineRedirected = async ({
   obeyedNames,
   roots,
-  ownWrites,
-  writesStartup,
+  isLlmcWrite,
+  writesTracked,
   phase,
 }: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (phase === "running") return [];
   // Start-up links of a long run may be the user's own doing, like other start-up files.
-  const checksStartup = !writesStartup && phase === "short run ended";
+  const checksStartup = !writesTracked && phase === "short run ended";
   const checked = obeyedNames.filter(({ kind }) => kind !== "startup" || checksStartup);
   const moved: Quarantined[] = [];
   for (const name of findRedirected(checked, roots)) {
-    const quarantined = ownWrites?.has(name) === true ? undefined : await quarantineInRoots(name, roots);
+    const quarantined = isLlmcWrite(name) ? undefined : await quarantineInRoots(name, roots);
     if (quarantined !== undefined) moved.push(quarantined);
   }
   return moved;
@@ -218,11 +218,11 @@ const quarantineRedirected = async ({
 
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
 const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
-  if (options.phase !== "long run ended" || options.writesStartup) return [];
+  if (options.phase !== "long run ended" || options.writesTracked) return [];
   const isNew = newSince(options.before);
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
-    .filter(({ path }) => !wasWrittenByOthers(path, options))
+    .filter(({ path }) => !isNotOfCommand(path, options))
     .map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));
 };
 

@@ -32,7 +32,7 @@ export const findRedirected = (names: readonly ObeyedName[], roots: readonly str
     .map(({ name }) => name);
 
 /** Files that are obeyed and have several names: through another one they could be written. */
-export const obeyedFiles = (
+export const linkedObeyedFiles = (
   found: readonly Finding[],
   obeyedNames: readonly ObeyedName[],
   configFiles: readonly string[],

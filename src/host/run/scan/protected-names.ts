@@ -17,7 +17,7 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
 import { O_PATH } from "../../reach/o-path.ts";
-import type { Kept } from "../git/own-changes.ts";
+import type { Saved } from "../git/own-changes.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 import type { Quarantined } from "./quarantined.ts";
 
@@ -148,12 +148,12 @@ export const quarantine = async (root: string, path: string): Promise<Quarantine
 };
 
 /** Makes something anew below a root, where it was. */
-export const restoreBelow = (root: string, path: string, kept: Kept): Promise<void> =>
+export const restoreBelow = (root: string, path: string, saved: Saved): Promise<void> =>
   descend(root, namesBelow(root, dirname(path)), enter, async (folder) => {
     const at = `/proc/self/fd/${folder.fd}/${basename(path)}`;
-    if (kept.kind === "link") await symlink(kept.target, at);
-    else if (kept.kind === "folder") await mkdir(at, { mode: kept.mode });
-    else await writeFile(at, kept.content, { flag: "wx", mode: kept.mode });
+    if (saved.kind === "link") await symlink(saved.target, at);
+    else if (saved.kind === "folder") await mkdir(at, { mode: saved.mode });
+    else await writeFile(at, saved.content, { flag: "wx", mode: saved.mode });
   });
 
 /** Levels of closed folders that are opened at once; each takes a descriptor. */
@@ -209,7 +209,7 @@ export const watchProtected = async (
   isLlmcWrite: (path: string) => boolean,
 ): Promise<{
   /** Renames those that are new. Call it when all processes of the command have ended. */
-  quarantine(lostMounts: readonly string[]): Promise<readonly Quarantined[]>;
+  quarantine(unguarded: readonly string[]): Promise<readonly Quarantined[]>;
 }> => {
   const guarded: Guarded[] = [];
   for (const path of new Set([...hidden, ...protectedInside])) {
@@ -221,9 +221,9 @@ export const watchProtected = async (
     if (!isCovered && !mayChange) guarded.push({ root, path, identity });
   }
   return {
-    quarantine: async (lostMounts) => {
+    quarantine: async (unguarded) => {
       const isKnown = ({ path, identity }: Guarded): boolean =>
-        identify(path) === (insideRoots(path, lostMounts) ? undefined : identity);
+        identify(path) === (insideRoots(path, unguarded) ? undefined : identity);
       const changed = guarded.filter((one) => !isKnown(one) && !isLlmcWrite(one.path));
       const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
       return moved.filter((one) => one !== undefined);

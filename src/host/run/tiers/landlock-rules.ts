@@ -61,7 +61,7 @@ interface Walk {
   rulesLeft: number;
 }
 
-export const foldersAbove = (paths: readonly string[], root: string): ReadonlySet<string> => {
+const foldersAbove = (paths: readonly string[], root: string): ReadonlySet<string> => {
   const above = new Set<string>();
   for (const path of paths.filter((one) => one !== root && isInside(one, root))) {
     for (let folder = dirname(path); !above.has(folder); folder = dirname(folder)) {

@@ -45,7 +45,7 @@ const isBelow = (path: string, folder: string): boolean =>
   folder === "/" || path === folder || path.startsWith(`${folder}/`);
 
 /** Which file system a path is on, and where in it, judged lexically, so that planted links do not matter. */
-const identify = (path: string, mounts: readonly MountLine[]): string => {
+const locationOf = (path: string, mounts: readonly MountLine[]): string => {
   const holding = mounts
     .filter(({ point }) => isBelow(path, point))
     .reduce<MountLine | undefined>(
@@ -72,7 +72,7 @@ export const createMountCheck = (
   const own = parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
   const wanted = expected.map(({ path, source }) => ({
     path,
-    identity: source === undefined ? undefined : identify(source, own),
+    identity: source === undefined ? undefined : locationOf(source, own),
   }));
   let list: number | undefined;
   const missingIn = (descriptor: number): readonly string[] => {
@@ -101,7 +101,7 @@ export const createMountCheck = (
       return isReady;
     },
     /** Guarded paths that are not, or no longer, under a mount; none where the program never ran. */
-    lost: (): readonly string[] => (list === undefined ? [] : [...missingIn(list), ...unmounted]),
+    unguarded: (): readonly string[] => (list === undefined ? [] : [...missingIn(list), ...unmounted]),
     close,
   };
 };

@@ -33,7 +33,7 @@ export interface Launch {
     /** The launcher waits on descriptor 5 until this is true of the first process; if it never is, nothing runs. */
     isReady(pid: number): boolean;
     /** Paths inside the roots that no mount held all the time. */
-    lost(): readonly string[];
+    unguarded(): readonly string[];
     close(): void;
   };
   /** Whether the program makes its session itself, because it takes a terminal with it. */

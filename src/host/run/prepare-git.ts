@@ -1,0 +1,155 @@
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import { gitShowsSecrets } from "../../policy/command-exclusions.ts";
+import {
+  changedFolders,
+  subcommandOf,
+  writesNamedPaths,
+  writesTrackedContent,
+} from "../../policy/command-git.ts";
+import type { judgeCommand } from "../../policy/commands.ts";
+import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { resolveLinks } from "../reach/path-rules.ts";
+import type { Reach } from "../reach/reach.ts";
+import {
+  foldersGitReadsFrom,
+  refuseGitDirectories,
+  refuseRecursive,
+  refuseStartupFiles,
+} from "./argument-paths.ts";
+import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { refuseBorrowedFiles } from "./git/links.ts";
+import { refusePlannedPrograms } from "./git/plans.ts";
+import { checkRepository, findRepository } from "./git/repository.ts";
+import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
+import type { TrackedSecrets } from "./git/tracked.ts";
+import type { ProfileRequest } from "./sandbox-profile.ts";
+import type { Finding } from "./scan/workspace-scan.ts";
+import type { CommandRequest, Tier } from "./tiers/contract.ts";
+
+const refuseDoubtful = (doubt: string): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    `git is not run in this repository: ${doubt}, and git would start other programs.`,
+    {
+      hint: 'The user can remove it, or the operator can let git run any program: "git:run" in mcp.tools.command_powers.',
+    },
+  );
+
+/** Where git looks for its repository, by real paths; what leaves the roots is refused in every tier. */
+const resolveGitStart = (cwd: string, steps: readonly string[], { rules }: Reach): string => {
+  const folder = steps.reduce((from, step) => {
+    const next = posix.resolve(from, step);
+    return resolveLinks(next)?.real ?? next;
+  }, cwd);
+  if (!insideRoots(folder, rules.roots)) throw pathDenied(steps.join(" -C "), "outside", rules);
+  return folder;
+};
+
+/** They make a repository, or find one of their own. */
+const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodule"]);
+
+/** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
+const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
+
+export type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
+type Git = NonNullable<Allowed["git"]>;
+
+/** One approved command, before it has a sandbox. */
+export interface ProfileCall {
+  readonly writes: boolean;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly tier: Tier;
+  readonly reach: Reach;
+}
+
+export interface Scanned {
+  readonly found: readonly Finding[];
+  readonly secrets: readonly string[];
+}
+
+/** The folder that git starts from, and the repository that it finds there. `-C` moves git before it looks for one. */
+export const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
+  const folder = resolveGitStart(cwd, changedFolders(args), reach);
+  const repository = findRepository(folder, reach.rules.roots);
+  if (repository !== undefined) checkRepository(repository, reach.rules.roots);
+  return { folder, repository };
+};
+
+const refuseShownSecrets = (
+  args: readonly string[],
+  secrets: readonly string[],
+  { unmodified, changed }: TrackedSecrets,
+): void => {
+  const untracked = secrets.length > unmodified.size + changed.size;
+  if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
+};
+
+/** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
+const checkSettings = (
+  { mayRun, forks }: Git,
+  { args, cwd, tier, reach }: ProfileCall,
+  { folder, repository }: ReturnType<typeof locateRepository>,
+  found: readonly Finding[],
+): ProgramsOff => {
+  if (repository === undefined) return { settings: [], doubt: undefined };
+  const inside = found.filter(({ path }) => insideRoots(path, [repository.top]));
+  const nested = inside.filter(({ kind }) => kind === "git").map(({ path }) => path);
+  // Git looks for a submodule's repository behind this name alone; a bare one is nobody's submodule.
+  const isEntry = (path: string): boolean => posix.basename(path) === ".git";
+  const directories = directoriesOf(repository, nested.filter(isEntry));
+  const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
+  if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
+  refuseBorrowedFiles(folders, reach);
+  if (mayRun) return { settings: [], doubt: undefined };
+  refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
+  // Only a sub-command that starts others goes on with a plan.
+  if (forks) refusePlannedPrograms(repository);
+  // A sandbox hides the state folder, which is not scanned.
+  const isUnseen = ({ kind, path }: Finding): boolean =>
+    kind === "closed" || kind === "unknown" || (kind === "state" && tier === "plain" && mayHoldGit(path));
+  const unseen = inside.filter(isUnseen).map(({ path }) => path);
+  return programsOff({ ...directories, unknown: [...directories.unknown, ...unseen] });
+};
+
+/** What the sandbox has to know about git, and git about its repository. */
+interface GitPreparation {
+  readonly request: Pick<ProfileRequest, "git" | "noFork">;
+  readonly settings: ProgramsOff["settings"];
+  readonly repository: NonNullable<CommandRequest["git"]>["repository"];
+}
+
+export const NOTHING_TRACKED: TrackedSecrets = { unmodified: new Set(), changed: new Set() };
+
+export const NOT_GIT: GitPreparation = {
+  request: { git: undefined, noFork: false },
+  settings: [],
+  repository: undefined,
+};
+
+export const prepareGit = (
+  git: Git,
+  call: ProfileCall,
+  located: ReturnType<typeof locateRepository>,
+  { found, secrets }: Scanned,
+  tracked: TrackedSecrets,
+): GitPreparation => {
+  const { args, cwd, tier, reach, writes } = call;
+  const { repository } = located;
+  if (tier === "plain") refuseShownSecrets(args, secrets, tracked);
+  if (writes && writesNamedPaths(args))
+    refuseStartupFiles(args, foldersGitReadsFrom(args, cwd, reach), reach);
+  const { settings, doubt } = checkSettings(git, call, located, found);
+  // Where a program might be left that we could not switch off, git may start none at all.
+  if (doubt !== undefined && (git.forks || tier === "plain")) throw refuseDoubtful(doubt);
+  const startsOthers = git.forks || (repository !== undefined && hasSubmodules(repository));
+  return {
+    request: {
+      git: { repository, unmodified: tracked.unmodified, writesTracked: writesTrackedContent(args) },
+      noFork: !startsOthers || doubt !== undefined,
+    },
+    settings,
+    repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
+  };
+};
