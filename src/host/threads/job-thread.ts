@@ -22,6 +22,7 @@ export const createJobThread = <M extends ThreadMethods>(options: JobThreadOptio
     method: K,
     params: M[K]["takes"],
     signal: AbortSignal | undefined,
+    timeoutMs: number,
   ): Promise<M[K]["gives"]> => {
     clearTimeout(idleTimer);
     const current = thread?.isAlive() === true ? thread : startThread<M>(options);
@@ -30,12 +31,12 @@ export const createJobThread = <M extends ThreadMethods>(options: JobThreadOptio
     const timer = setTimeout(() => {
       isLate = true;
       current.kill();
-    }, options.jobTimeoutMs);
+    }, timeoutMs);
     try {
       return await current.call(method, params, { signal });
     } catch (error) {
       if (isLate)
-        throw new LlmcError("timeout", `A job took longer than ${options.jobTimeoutMs} ms.`, {
+        throw new LlmcError("timeout", `A job took longer than ${timeoutMs} ms.`, {
           cause: error,
         });
       // A cancelled job still runs in its thread, and the next one would have to wait for it.
@@ -54,7 +55,8 @@ export const createJobThread = <M extends ThreadMethods>(options: JobThreadOptio
       method: K,
       params: M[K]["takes"],
       signal?: AbortSignal,
-    ): Promise<M[K]["gives"]> => queue.run(() => runJob(method, params, signal), signal),
+      timeoutMs = options.jobTimeoutMs,
+    ): Promise<M[K]["gives"]> => queue.run(() => runJob(method, params, signal, timeoutMs), signal),
     close: async (): Promise<void> => {
       clearTimeout(idleTimer);
       thread?.kill();

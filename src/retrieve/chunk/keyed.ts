@@ -1,7 +1,7 @@
 import { type Atom, addRows, CUT } from "./atoms.ts";
 import { rowText } from "./headings.ts";
 import { type Lines, toLines } from "./lines.ts";
-import type { OutlineEntry } from "./outline.ts";
+import { createNamer, type OutlineEntry } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
@@ -45,5 +45,5 @@ export const cutKeyed = (text: string, pattern: RegExp, sizes: Sizes = SIZES): C
   const first = starts[0]?.row ?? lines.count;
   if (first > 0) addRows(atoms, lines, 0, first - 1);
   for (const { startRow, endRow } of outline) add(startRow, endRow);
-  return toChunks({ lines, atoms, outline, kind: "data", sizes, defining: false });
+  return toChunks({ lines, atoms, nameOf: createNamer(outline), kind: "data", sizes, defining: false });
 };

@@ -3,7 +3,7 @@ import { type Atom, addRows, CUT } from "./atoms.ts";
 import type { Chunk } from "./chunk.ts";
 import { plainTitle } from "./headings.ts";
 import { toLines } from "./lines.ts";
-import type { OutlineEntry } from "./outline.ts";
+import { createNamer, type OutlineEntry } from "./outline.ts";
 import { MAX_CHUNKS, SIZES } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
@@ -63,14 +63,16 @@ export const cutNotebook = (tree: SyntaxTree, text: string): Cut | undefined => 
   }
   // Outputs lie between cells, so a chunk is one cell or a part of one.
   const chunks: Chunk[] = [];
+  const maxChunks = MAX_CHUNKS.code;
+  const nameOf = createNamer(outline);
   let partial = false;
-  for (let at = 0; at < atoms.length; ) {
+  for (let at = 0; at < atoms.length && chunks.length <= maxChunks; ) {
     let end = at + 1;
     while (end < atoms.length && (atoms[end]?.from ?? 0) === (atoms[end - 1]?.to ?? 0) + 1) end++;
     const cut = toChunks({
       lines,
       atoms: atoms.slice(at, end),
-      outline,
+      nameOf,
       kind: "code",
       sizes: SIZES,
       defining: false,
@@ -80,6 +82,5 @@ export const cutNotebook = (tree: SyntaxTree, text: string): Cut | undefined => 
     partial ||= cut.partial;
     at = end;
   }
-  const maxChunks = MAX_CHUNKS.code;
   return { chunks: chunks.slice(0, maxChunks), partial: partial || chunks.length > maxChunks };
 };

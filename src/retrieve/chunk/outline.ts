@@ -18,8 +18,11 @@ export interface Naming {
 /** A table of constants has hundreds of names; more than this do not describe a chunk better. */
 const MAX_DEFINES = 64;
 
-/** Names chunks; to be called in the order of the file. */
-export const createNamer = (outline: readonly OutlineEntry[]): ((from: number, to: number) => Naming) => {
+/** Names chunks by their rows; to be called in the order of the file. */
+export type Namer = (from: number, to: number) => Naming;
+
+/** It sorts the whole outline: one for each file. */
+export const createNamer = (outline: readonly OutlineEntry[]): Namer => {
   const entries = [...outline].sort((a, b) => a.nameRow - b.nameRow || a.depth - b.depth);
   let next = 0;
   /** Entries that started above and may not have ended. */

@@ -4,6 +4,7 @@ import { headingOutline, rowText, type Structure } from "./headings.ts";
 import { type Lines, toLines } from "./lines.ts";
 import { markdownStructure } from "./markdown.ts";
 import { HEADING_STYLES } from "./marked-headings.ts";
+import { createNamer } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { type Cut, toChunks } from "./to-chunks.ts";
 
@@ -63,5 +64,5 @@ export const cutProse = (text: string, language: string, kind: ChunkKind, sizes:
   const structure = (read ?? markdownStructure)(lines);
   const atoms = proseAtoms(lines, structure, sizes);
   const outline = headingOutline(structure.headings, lines.count);
-  return toChunks({ lines, atoms, outline, kind, sizes, defining: false });
+  return toChunks({ lines, atoms, nameOf: createNamer(outline), kind, sizes, defining: false });
 };

@@ -5,6 +5,7 @@ import { ERROR_TYPE } from "../../syntax/tree-layout.ts";
 import { type Atom, CUT, rowAtoms } from "./atoms.ts";
 import type { ChunkKind } from "./chunk.ts";
 import { toLines } from "./lines.ts";
+import { createNamer } from "./outline.ts";
 import { SIZES, type Sizes } from "./sizes.ts";
 import { symbolOutline } from "./symbol-outline.ts";
 import { syntaxAtoms } from "./syntax-atoms.ts";
@@ -52,5 +53,8 @@ export const cutSyntax = (
       starts.has(atom.from) ? { ...atom, cut: CUT.statement } : atom,
     );
   } else atoms = syntaxAtoms(tree, lines, rules, outline, sizes);
-  return { ...toChunks({ lines, atoms, outline, kind, sizes, defining: kind === "code" }), broken };
+  return {
+    ...toChunks({ lines, atoms, nameOf: createNamer(outline), kind, sizes, defining: kind === "code" }),
+    broken,
+  };
 };

@@ -1,7 +1,7 @@
 import type { Atom } from "./atoms.ts";
 import type { Chunk, ChunkKind } from "./chunk.ts";
 import type { Lines } from "./lines.ts";
-import { createNamer, type OutlineEntry } from "./outline.ts";
+import type { Namer } from "./outline.ts";
 import { pack } from "./pack.ts";
 import {
   HUGE_FILE_CHARS,
@@ -44,15 +44,14 @@ const pieces = (line: string, maxChars: number, maxPieces: number): string[] => 
 export interface CutRequest {
   readonly lines: Lines;
   readonly atoms: readonly Atom[];
-  readonly outline: readonly OutlineEntry[];
+  readonly nameOf: Namer;
   readonly kind: ChunkKind;
   readonly sizes: Sizes;
   /** Headings name chunks but define nothing. */
   readonly defining: boolean;
 }
 
-export const toChunks = ({ lines, atoms, outline, kind, sizes, defining }: CutRequest): Cut => {
-  const nameOf = createNamer(outline);
+export const toChunks = ({ lines, atoms, nameOf, kind, sizes, defining }: CutRequest): Cut => {
   const chunks: Chunk[] = [];
   let ofLines = 0;
   let partial = false;

@@ -31,10 +31,10 @@ const SIZE_FACTOR = 20;
 
 const SETTINGS = { roots: ["."], denylist: [], maxFileBytes: 8 * MIB, watch: false };
 
-const openBatchIndexer = (root: string): BatchIndexer => {
+const openBatchIndexer = (root: string, fileTimeoutMs?: number): BatchIndexer => {
   const embedderFiles = readEmbedderFiles();
   const indexer = createFileIndexer(root, createStaticEmbedder(embedderFiles));
-  const batches = createBatchIndexer(root, embedderFiles, indexer);
+  const batches = createBatchIndexer(root, embedderFiles, indexer, fileTimeoutMs);
   onTestFinished(async () => {
     await batches.close();
     indexer.close();
@@ -46,10 +46,11 @@ const indexAll = async (
   root: string,
   requests: readonly ListedRequest[],
   threads: number,
+  fileTimeoutMs?: number,
 ): Promise<FileResult[]> => {
   const results: FileResult[] = [];
   const onResults = (some: readonly FileResult[]): void => void results.push(...some);
-  await openBatchIndexer(root).run(requests, { ...SETTINGS, threads }, onResults, undefined);
+  await openBatchIndexer(root, fileTimeoutMs).run(requests, { ...SETTINGS, threads }, onResults, undefined);
   return results.sort((one, other) => (one.path < other.path ? -1 : 1));
 };
 
@@ -78,6 +79,38 @@ describe("many files are indexed the same way, here or in a pool", () => {
     expect(here).toHaveLength(requests.length);
     expect(here.filter(({ kind }) => kind === "parsed").length).toBeGreaterThan(samples.length);
     expect(withoutStamps(await indexAll(root, requests, 2))).toEqual(withoutStamps(here));
+  });
+
+  const fallbackOf = (result: FileResult | undefined) =>
+    result?.kind === "parsed" ? result.entry.fallback : result?.kind;
+
+  test("FAIL-F5: a large file is indexed in a thread that ends when it takes too long, and then as plain text", async () => {
+    const root = tempWorkspace({
+      "large.ts": "export const one = 1;\n".repeat(4000),
+      "small.ts": "export const two = 2;\n",
+    });
+    // Listed before the file grew.
+    const requests = ["large.ts", "small.ts"].map((path) => ({ path, hash: undefined, size: 30, stamp: "" }));
+    const [large, small] = await indexAll(root, requests, 2);
+    expect([fallbackOf(large), fallbackOf(small)]).toEqual([undefined, undefined]);
+    // No thread starts within a millisecond.
+    const [late, inTime] = await indexAll(root, requests, 2, 1);
+    expect([fallbackOf(late), fallbackOf(inTime)]).toEqual(["parsing takes too long", undefined]);
+    expect(late).toMatchObject({ kind: "parsed", entry: { language: "typescript" } });
+    const inPool = requests.map((request) => ({ ...request, size: MIB }));
+    expect((await indexAll(root, inPool, 2, 1)).map(fallbackOf)).toEqual([
+      "parsing takes too long",
+      "parsing takes too long",
+    ]);
+  });
+
+  test("a file over the limit of the settings is large, in the calling thread and in a pool", async () => {
+    const root = tempWorkspace({ "huge.ts": "export const one = 1;\n".repeat(MIB / 2) });
+    const request = { path: "huge.ts", hash: undefined, stamp: "" };
+    const kinds = [1, 8 * MIB].map(
+      async (size) => (await indexAll(root, [{ ...request, size }], 1))[0]?.kind,
+    );
+    expect(await Promise.all(kinds)).toEqual(["large", "large"]);
   });
 
   test("FAIL-D5: an aborted run stops, and the next one is complete", async () => {

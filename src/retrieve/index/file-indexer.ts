@@ -4,7 +4,7 @@ import { createSourceFiles, type SourceFiles } from "../../host/search/source-fi
 import { createParsers, type Parsers } from "../../syntax/parsers.ts";
 import type { Embedder } from "../embed/embedder.ts";
 import { type FileEntry, makeEntry } from "./file-entry.ts";
-import { parseFile } from "./parse-file.ts";
+import { cutWithoutParsing, type ParsedFile, parseFile, type SourceFile } from "./parse-file.ts";
 import { type IndexSettings, MAX_FILES, reachOf } from "./settings.ts";
 
 /** The result of indexing one file. Plain data: it is sent between threads. */
@@ -30,11 +30,6 @@ export interface FileRequest {
   /** Of the content that is indexed; undefined: parse the file in any case. */
   readonly hash: string | undefined;
 }
-
-const refuseToParse = (reason: string): Parsers => ({
-  parse: () => Promise.resolve({ reason }),
-  close: () => {},
-});
 
 /** Reads files and makes their index entries. One per thread. */
 export const createFileIndexer = (workspace: string, embedder: Embedder) => {
@@ -63,9 +58,10 @@ export const createFileIndexer = (workspace: string, embedder: Embedder) => {
   };
 
   const indexWith = async (
-    getParsers: () => Parsers | Promise<Parsers>,
+    parse: (source: SourceFile) => ParsedFile | Promise<ParsedFile>,
     { path, hash }: FileRequest,
     settings: IndexSettings,
+    maxBytes: number,
     signal?: AbortSignal,
   ): Promise<FileResult> => {
     const read = await files(settings).read(path, settings.maxFileBytes, signal);
@@ -73,24 +69,35 @@ export const createFileIndexer = (workspace: string, embedder: Embedder) => {
     const status: FileStatus = { path, size: read.size, stamp: read.isRacy ? "" : read.stamp };
     if (read.kind !== "text") return { ...status, kind: read.kind };
     if (read.hash === hash) return { ...status, kind: "unchanged" };
+    if (read.size > maxBytes) return { ...status, kind: "large" };
     const { text } = read;
-    const parsed = await parseFile({ path, text }, await getParsers());
-    const entry = makeEntry({ path, text }, parsed, embedder);
+    const source = { path, text };
+    const entry = makeEntry(source, await parse(source), embedder);
     return { ...status, kind: "parsed", hash: read.hash, entry };
   };
 
-  const ownParsers = (): Promise<Parsers> => {
+  const parse = async (source: SourceFile): Promise<ParsedFile> => {
     parsers ??= createParsers();
-    return parsers;
+    return parseFile(source, await parsers);
   };
 
   return {
     files,
-    index: (request: FileRequest, settings: IndexSettings, signal?: AbortSignal): Promise<FileResult> =>
-      indexWith(ownParsers, request, settings, signal),
-    /** Cuts the file into plain windows of lines without parsing it, where its parser crashes the thread. */
+    /** A changed file over `maxBytes` is not parsed, and the result says that it is large. */
+    index: (
+      request: FileRequest,
+      settings: IndexSettings,
+      signal?: AbortSignal,
+      maxBytes = settings.maxFileBytes,
+    ): Promise<FileResult> => indexWith(parse, request, settings, maxBytes, signal),
+    /** Cuts the file into plain windows of lines, where parsing it ends the thread or does not end. */
     indexWithoutParsing: (path: string, reason: string, settings: IndexSettings): Promise<FileResult> =>
-      indexWith(() => refuseToParse(reason), { path, hash: undefined }, settings),
+      indexWith(
+        (source) => cutWithoutParsing(source, reason),
+        { path, hash: undefined },
+        settings,
+        settings.maxFileBytes,
+      ),
     close: (): void => void parsers?.then((made) => made.close()),
   };
 };

@@ -191,18 +191,22 @@ const catchUp = async (
 };
 
 const refresh = async (
-  { loaded, files, settings }: Indexing,
+  { loaded, batches, settings }: Indexing,
   paths: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<boolean> => {
   const scanTime = loaded.startScan();
-  const results: FileResult[] = [];
-  for (const path of paths) {
-    const hash = loaded.files.get(path)?.hash || undefined;
-    results.push(await files.index({ path, hash }, settings(), signal));
-  }
-  loaded.write(results, scanTime);
-  return results.some(({ kind }) => kind !== "unchanged");
+  const requests = paths.map((path) => {
+    const { hash, size = 0, stamp = "" } = loaded.files.get(path) ?? {};
+    return { path, hash: hash || undefined, size, stamp };
+  });
+  let hasChanged = false;
+  const onResults = (results: readonly FileResult[]): void => {
+    hasChanged ||= results.some(({ kind }) => kind !== "unchanged");
+    loaded.write(results, scanTime);
+  };
+  await batches.run(requests, settings(), onResults, signal);
+  return hasChanged;
 };
 
 const createRuns = (parts: IndexerParts, stateOf: () => Indexing): SharedRuns => {

@@ -151,6 +151,17 @@ test("the script of a component is read as what it is, at the lines of the file"
   expect(symbols.definitions.map(({ name }) => name)).toContain("step59");
 });
 
+test("FAIL-F5: a notebook of very many cells takes time in proportion to its size", async () => {
+  const cell = '{"cell_type":"markdown","source":[\n"# a"\n]}';
+  const text = `{"cells":[\n${Array.from({ length: 20_000 }, () => cell).join(",\n")}\n]}`;
+  const startedAt = process.cpuUsage();
+  const { chunks, fallback } = await parse("a.ipynb", text);
+  expect(chunks).toHaveLength(2000);
+  expect(fallback).toMatch(/only its first chunks/);
+  // Microseconds. Below a second, and 15 seconds where the outline is sorted again for every cell.
+  expect(process.cpuUsage(startedAt).user).toBeLessThan(5_000_000);
+});
+
 test("a notebook that is none is cut as data", async () => {
   expect((await parse("a.ipynb", '{"a": 1}')).chunks).toHaveLength(1);
   expect((await parse("a.ipynb", "not json")).chunks).toHaveLength(1);

@@ -11,6 +11,7 @@ import { cutKeyed } from "../chunk/keyed.ts";
 import { toLines } from "../chunk/lines.ts";
 import { cutListing, listingOf } from "../chunk/listing.ts";
 import { cutNotebook } from "../chunk/notebook.ts";
+import { createNamer } from "../chunk/outline.ts";
 import { cutProse } from "../chunk/prose.ts";
 import { SIZES } from "../chunk/sizes.ts";
 import { cutSyntax } from "../chunk/syntax-chunks.ts";
@@ -38,7 +39,7 @@ const BROKEN = "mostly syntax errors";
 const cutWindows = (text: string, kind: ChunkKind): Cut => {
   const lines = toLines(text);
   const atoms = rowAtoms(lines, 0, lines.count - 1);
-  return toChunks({ lines, atoms, outline: [], kind, sizes: SIZES, defining: false });
+  return toChunks({ lines, atoms, nameOf: createNamer([]), kind, sizes: SIZES, defining: false });
 };
 
 /** How a file is cut where no grammar is needed. */
@@ -68,6 +69,12 @@ const fromNotebook = (tree: SyntaxTree, language: Language, text: string): Parse
   return cut === undefined
     ? toParsedFile(language, cutWindows(text, "data"), NO_SYMBOLS, "not a notebook of cells")
     : toParsedFile(language, cut, NO_SYMBOLS);
+};
+
+/** Plain windows of lines, whatever the file is. */
+export const cutWithoutParsing = ({ path, text }: SourceFile, reason: string): ParsedFile => {
+  const language = languageOf(path, text);
+  return toParsedFile(language, cutWindows(text, language.kind), NO_SYMBOLS, reason);
 };
 
 /** Parses a file once: its language, chunks and symbols. Never fails: a file that cannot be parsed is cut into windows of lines. */
