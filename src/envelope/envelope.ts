@@ -6,6 +6,7 @@ import type { Usage, UsageRecord } from "../host/state/usage/usage.ts";
 import { allow } from "./allowance.ts";
 import { firstAnswerTokens } from "./asked-lines.ts";
 import { commandText } from "./command-label.ts";
+import { configNote } from "./config-note.ts";
 import type { Session } from "./contract.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { networkNote } from "./network-note.ts";
@@ -72,6 +73,20 @@ const describeLimit = (
   asked !== undefined && asked > maxTimeoutSeconds
     ? `timeout is at most ${maxTimeoutSeconds} s (mcp.tools.max_exec_timeout)`
     : undefined;
+
+/** What the output alone does not tell about this command here. */
+const explain = (
+  launched: Launched,
+  output: Output,
+  { hasNetwork }: EnvelopeSettings,
+): string | undefined => {
+  const failure =
+    unseenNote(launched, output) ??
+    configNote(launched, output) ??
+    (hasNetwork ? undefined : networkNote(launched, output));
+  const notes = [...(launched.notes ?? []), ...(failure === undefined ? [] : [failure])];
+  return notes.length === 0 ? undefined : notes.join("; ");
+};
 
 const resultOf = (finished: Finished): EnvelopeResult => {
   const { call, session, launched, shown, real, handle, exitCode, latencyMs, shownTokens, left } = finished;
@@ -225,8 +240,7 @@ const run = async (
       deadlineNote: launched.timedOut
         ? describeDeadline(call.timeoutSeconds, settings)
         : describeLimit(call.timeoutSeconds, settings),
-      failureNote:
-        unseenNote(launched, output) ?? (settings.hasNetwork ? undefined : networkNote(launched, output)),
+      failureNote: explain(launched, output, settings),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -30,7 +30,7 @@ export interface EnvelopeResult {
   readonly timedOut: boolean;
   /** For one that ran too long, or asked for too long a time: the limit, and what raises it. */
   readonly deadlineNote?: string | undefined;
-  /** For one that failed because commands have no network, or do not see a file. */
+  /** For one that failed because commands have no network, or do not see a file; and what a program leaves out here. */
   readonly failureNote?: string | undefined;
   /** Protected names that were created during the run. */
   readonly quarantined: ShownQuarantine;

@@ -151,6 +151,8 @@ export const meaningOf = (name: string, power: Power): string => {
     network: `${name} reaches the network, where it is open to commands`,
     config: `${name} obeys settings that its caller chooses, which can start any program`,
   };
+  if (name === "git" && power === "write")
+    return `${meanings.write}; hooks, content filters (LFS) and signing do not run: that takes git:run`;
   return meanings[power];
 };
 

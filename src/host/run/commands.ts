@@ -180,7 +180,7 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
               ? undefined
               : { ceilings, settings: gitSettings, repository, protocols: judged.git.protocols },
         };
-        return work({ request, profile, ...afterRun });
+        return work({ request, profile, notes: prepared.notes, ...afterRun });
       });
     },
   };

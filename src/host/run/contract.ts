@@ -42,6 +42,8 @@ export interface JudgedCommand {
   readonly isLlmcWrite?: ((path: string) => boolean) | undefined;
   /** The git directory that it may write, which is held while it runs. */
   readonly ownRepository?: OwnRepository | undefined;
+  /** What the program leaves out here that it does in the user's terminal. */
+  readonly notes?: readonly string[];
 }
 
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */

@@ -18,6 +18,7 @@ import {
   refuseStartupFiles,
 } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
+import { leftOutNotes } from "./git/left-out.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository } from "./git/repository.ts";
@@ -118,6 +119,7 @@ interface GitPreparation {
   readonly request: Pick<ProfileRequest, "git" | "noFork">;
   readonly settings: ProgramsOff["settings"];
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
+  readonly notes: readonly string[];
 }
 
 export const NOTHING_TRACKED: TrackedSecrets = { unmodified: new Set(), changed: new Set() };
@@ -126,6 +128,7 @@ export const NOT_GIT: GitPreparation = {
   request: { git: undefined, noFork: false },
   settings: [],
   repository: undefined,
+  notes: [],
 };
 
 export const prepareGit = (
@@ -151,5 +154,6 @@ export const prepareGit = (
     },
     settings,
     repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
+    notes: git.mayRun || repository === undefined ? [] : leftOutNotes(args, repository, reach.rules.roots),
   };
 };

@@ -42,6 +42,7 @@ interface Prepared {
   readonly toolChains: readonly string[];
   /** Nothing where the command can write nothing. */
   readonly afterRun: AfterRun;
+  readonly notes: readonly string[];
 }
 
 /** Finds secrets and what is obeyed, under all their names. */
@@ -113,7 +114,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const scanned = await scanRoots(roots);
     const { found, secrets } = scanned;
     const tracked = git === undefined ? NOTHING_TRACKED : findTracked(secrets, roots);
-    const { request, settings, repository } =
+    const { request, settings, repository, notes } =
       git === undefined || located === undefined ? NOT_GIT : prepareGit(git, call, located, scanned, tracked);
 
     const writesTracked = request.git?.writesTracked === true;
@@ -152,6 +153,7 @@ export const createProfiler = (options: ProfilerOptions) => {
       repository,
       toolChains: opened.folders,
       afterRun,
+      notes,
     };
   };
 };

@@ -45,6 +45,8 @@ export interface LineOutcome {
   readonly quarantined: readonly Quarantined[];
   /** Arguments that lie outside of what programs see, if they are paths. */
   readonly unseen?: readonly string[];
+  /** What programs leave out here that they do in the user's terminal. */
+  readonly notes?: readonly string[];
   /** Every program that ran, in the order of the line. */
   readonly programs: readonly ProgramEnd[];
   /** The one program whose output the line's output is; undefined where several had a part in it. */

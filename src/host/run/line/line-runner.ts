@@ -26,6 +26,7 @@ const outcomeOf = ({
   limit,
   quarantined,
   unseen,
+  notes,
   programs,
   speakers,
 }: LineExecution): LineOutcome => {
@@ -38,6 +39,7 @@ const outcomeOf = ({
     limit,
     quarantined,
     unseen,
+    notes: [...notes],
     programs,
     sole: isAlone ? speaker : undefined,
   };
@@ -79,6 +81,7 @@ const startExecution = (
     programs: [],
     quarantined: [],
     unseen: [],
+    notes: new Set(),
     speakers: [],
     tier: null,
     limit: undefined,

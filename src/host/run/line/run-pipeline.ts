@@ -120,6 +120,7 @@ const runPrograms = async (
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
       execution.unseen.push(...unseenPaths(stage.argv.slice(1), command));
+      for (const note of command.notes ?? []) execution.notes.add(note);
       return {
         ...command,
         profile: boundOutput(command.profile, streams),

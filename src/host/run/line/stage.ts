@@ -35,6 +35,7 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
   readonly unseen: string[];
+  readonly notes: Set<string>;
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];
   tier: Tier | null;
