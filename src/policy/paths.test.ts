@@ -149,6 +149,10 @@ describe("judging a path", () => {
     ["/sys/kernel/x", rules({ roots: ["/sys"] }), "system"],
     ["/process/x", rules({ roots: ["/"] }), undefined],
     ["/w/app/a", rules({ roots: [] }), "outside"],
+    [`/w/app${"/a".repeat(126)}`, rules(), undefined],
+    [`/w/app${"/a".repeat(127)}`, rules(), "deep"],
+    [`/w/app${"/name".repeat(127)}`, rules(), "deep"],
+    ["/a".repeat(1000), rules(), "outside"],
   ])("REQ-D4 FAIL-A6 real %j: %#", (path, given, refusal) => {
     expect(judgeReal(path, given)).toBe(refusal);
   });

@@ -15,7 +15,7 @@ export interface PathRules {
   readonly privateDirs: readonly string[];
 }
 
-export type PathRefusal = "outside" | "system" | "private" | "denylist" | "kind";
+export type PathRefusal = "outside" | "deep" | "system" | "private" | "denylist" | "kind";
 
 /** State and tokens of this program, below the workspace. */
 export const STATE_DIR = ".llmc";
@@ -26,6 +26,15 @@ const SYSTEM_DIRS = ["/proc", "/sys"];
 // Linux: PATH_MAX with its final NUL, and NAME_MAX.
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
+/**
+ * Whoever judges a path asks about every folder above it, and whoever makes folders judges each of them: for the two
+ * thousand that fit into a path, that takes minutes. Source trees have some twenty.
+ */
+const MAX_PARTS = 128;
+
+/** Each part is a slash and a letter at least. */
+const isDeep = (path: string): boolean =>
+  path.length > 2 * MAX_PARTS && path.split("/", MAX_PARTS + 2).length > MAX_PARTS + 1;
 
 /** By component: the root `/w/app` does not allow `/w/app-secret`. Anything but a normal absolute path is outside. */
 export const insideRoots = (realPath: string, roots: readonly string[]): boolean =>
@@ -67,6 +76,7 @@ export const isPrivate = (path: string, { privateDirs }: PathRules): boolean =>
 
 const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";
+  if (isDeep(path)) return "deep";
   if (SYSTEM_DIRS.some((dir) => isInside(path, dir))) return "system";
   return isPrivate(path, rules) ? "private" : undefined;
 };
@@ -84,6 +94,7 @@ export const judgeWritten = (path: string, rules: PathRules): PathRefusal | unde
 
 const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = {
   outside: ["is outside the allowed roots.", "Use a path inside the workspace or another allowed root."],
+  deep: [`is more than ${MAX_PARTS} names deep.`, "Use a path with fewer folders."],
   system: ["leads into /proc or /sys, which is never read.", "Use a path of an ordinary file."],
   private: [`belongs to llmc's own state (${STATE_DIR}), which no tool reads.`, "Use another path."],
   denylist: [

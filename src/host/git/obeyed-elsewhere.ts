@@ -110,8 +110,11 @@ const directoriesOf = (gitDir: string): readonly string[] => {
 };
 
 /** The path and every folder above it. */
-export const upFrom = (path: string): readonly string[] =>
-  path === "/" ? [path] : [path, ...upFrom(posix.dirname(path))];
+export const upFrom = (path: string): readonly string[] => {
+  const found = [path];
+  for (let above = path; above !== "/" && above !== "."; found.push(above)) above = posix.dirname(above);
+  return found;
+};
 
 /** A root may be a part of its user's repository, whose settings lead into it. */
 export const repositoriesAbove = (roots: readonly string[]): readonly string[] =>

@@ -24,6 +24,25 @@ describe.each(WAYS)("REQ-F4 making directories %s", (_way, locate) => {
     expect(readdirSync(at("p/q"))).toEqual(["0", "1"]);
   });
 
+  it("FAIL-J6 deep paths are refused, and others have their turn while many folders are judged", async () => {
+    for (const depth of [200, 1900])
+      expect(await refused(writes.makeDirs("d/".repeat(depth), OK), "path_denied")).toContain(
+        "128 names deep",
+      );
+    expect(readdirSync(at())).not.toContain("d");
+    let turns = 0;
+    const turn = (): void => {
+      turns++;
+      pending = setImmediate(turn);
+    };
+    let pending = setImmediate(turn);
+    await writes.makeDirs("d/".repeat(100), NEW).finally(() => clearImmediate(pending));
+    expect(turns).toBeGreaterThanOrEqual(100);
+    // A link to a deep folder leads no deeper either.
+    symlinkSync("d/".repeat(100), at("far"));
+    await refused(writes.makeDirs(`far/${"e/".repeat(100)}`, OK), "path_denied");
+  });
+
   it("a file in the way is named as such", async () => {
     await refused(writes.makeDirs("src/a.txt", OK), "not_a_directory");
     await refused(writes.makeDirs("src/a.txt/b", OK), "not_a_directory");

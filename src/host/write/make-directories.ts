@@ -1,5 +1,6 @@
 import { mkdirSync, rmdirSync } from "node:fs";
 import { posix } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { systemErrorCode } from "../../base/system-error.ts";
 import { shownPath } from "../../policy/paths.ts";
 import type { Located } from "../reach/located.ts";
@@ -55,9 +56,13 @@ export const makeMissing = async (
   made: string[],
 ): Promise<Located> => {
   // Before the first is made, so that a refusal leaves nothing behind.
-  missing.forEach((_, i) => {
-    reach.refuseTarget(requestedPath, posix.join(top.realPath, ...missing.slice(0, i + 1)));
-  });
+  let path = top.realPath;
+  for (const name of missing) {
+    path = posix.join(path, name);
+    reach.refuseTarget(requestedPath, path);
+    // Each is judged with all folders above it: other calls get their turn in between.
+    await nextTurn();
+  }
   let dir = top;
   for (const name of missing) {
     try {
