@@ -140,8 +140,13 @@ test.each(tiers)(
     await using commands = commandTools(setting, root, { allowlist: ["python3"], powers: [], denylist: [] });
     const program =
       "import os; os.mkdir('hooks'); open('hooks/pre-commit', 'w'); open('team.gitconfig', 'w')";
-    await commands.use("run_cmd", `python3 -c "${program}"`).catch(() => "");
-    await commands.use("run_cmd", `echo evil > team.gitconfig`).catch(() => "");
+    // Renamed afterwards, or kept out: the program did run.
+    expect(await commands.use("run_cmd", `python3 -c "${program}"`)).toMatch(
+      /team\.gitconfig\.refused-.*hooks\.refused-|Permission denied: 'hooks'/,
+    );
+    await expect(commands.use("run_cmd", "echo evil > team.gitconfig")).rejects.toMatchObject({
+      code: "path_denied",
+    });
     expect(existsSync(join(root, "hooks"))).toBe(false);
     expect(existsSync(join(root, "team.gitconfig"))).toBe(false);
   },
