@@ -2,6 +2,7 @@ import { LlmcError } from "./error.ts";
 import { stopIfAborted } from "./stop-if-aborted.ts";
 
 export interface QueueLimits {
+  /** Of all principals; infinite where each has a queue for itself. */
   readonly maxRunning: number;
   /** Of one principal. Below `maxRunning`, no principal can ever hold every slot. By default, as many as there are. */
   readonly maxRunningEach?: number;
@@ -48,24 +49,24 @@ const createShares = (limits: () => QueueLimits) => {
     return true;
   };
 
-  /** Lets in whoever waits and may start; false where nobody can. */
+  /** Lets in the first that waits of a principal, if it may start. */
+  const admit = (principal: string, share: Share): boolean => {
+    const [next] = share.waiting;
+    if (next === undefined || !tryEnter(principal)) return false;
+    share.waiting.delete(next);
+    // Whoever had a turn goes to the end.
+    shares.delete(principal);
+    shares.set(principal, share);
+    next.enter();
+    return true;
+  };
   const admitNext = (): boolean => {
-    for (const [principal, share] of shares) {
-      const [next] = share.waiting;
-      if (next === undefined || !tryEnter(principal)) continue;
-      share.waiting.delete(next);
-      // Whoever had a turn goes to the end.
-      shares.delete(principal);
-      shares.set(principal, share);
-      next.enter();
-      return true;
-    }
+    for (const [principal, share] of shares) if (admit(principal, share)) return true;
     return false;
   };
 
   return {
     running: () => running,
-    isIdle: () => shares.size === 0,
     shareOf,
     forgetIfEmpty,
     tryEnter,
@@ -74,7 +75,9 @@ const createShares = (limits: () => QueueLimits) => {
       share.running--;
       running--;
       forgetIfEmpty(principal, share);
-      while (admitNext());
+      // Where each has a queue for itself, nobody else waited for this; thousands of locks may be held at once.
+      if (limits().maxRunning === Number.POSITIVE_INFINITY) while (admit(principal, share));
+      else while (admitNext());
     },
   };
 };
@@ -84,6 +87,13 @@ const createShares = (limits: () => QueueLimits) => {
  * of them first come first served. Where all work is of one kind of owner, the principal is left out.
  */
 export type BoundedQueue = ReturnType<typeof createBoundedQueue>;
+
+/** One at a time of each key, which stands for the principal; any number may wait. */
+export const ONE_OF_EACH: QueueLimits = {
+  maxRunning: Number.POSITIVE_INFINITY,
+  maxRunningEach: 1,
+  maxWaiting: Number.POSITIVE_INFINITY,
+};
 
 /** The limits are read each time, because the configuration can change. */
 export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) => {
@@ -137,6 +147,5 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) 
     release: (principal = ""): void => shares.release(principal),
     /** Runs the work within the limits. */
     run,
-    isIdle: shares.isIdle,
   };
 };

@@ -20,7 +20,7 @@ export interface Origin {
   /** The endpoint or method that the request came by; left out: the transport says it all. */
   readonly route?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Does the work in the place that the door has taken for it, for as long as the work lasts; left out, it has none. */
+  /** Does the work in the slot that the door has taken for it, for as long as the work lasts; left out, it has none. */
   readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /** W3C trace context of the caller, as received. */
   readonly traceparent?: string | undefined;

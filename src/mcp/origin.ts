@@ -38,7 +38,7 @@ const labelOf = ({ extra, clientId }: AuthInfo): string => {
   return `token-${typeof name === "string" ? name : clientId}`;
 };
 
-/** A call in a session goes on when its client leaves, and keeps the place among the calls of its token. */
+/** A call in a session goes on when its client leaves, and keeps its slot among the calls of its token. */
 const holdOf = (authInfo: AuthInfo | undefined): Origin["hold"] =>
   authInfo?.extra?.["hold"] as Origin["hold"];
 

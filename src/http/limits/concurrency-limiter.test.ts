@@ -36,7 +36,7 @@ describe("REQ-H3: the concurrency limit of a token", () => {
     expect(running).toBe(4);
   });
 
-  test("a client that goes leaves the queue; a failure gives its place back", async () => {
+  test("a client that goes leaves the queue; a failure releases its slot", async () => {
     const limiter = createConcurrencyLimiter(
       () => ({ maxRunning: 1, maxWaiting: 1, maxWaitMs: 10_000 }),
       () => {},
@@ -54,7 +54,7 @@ describe("REQ-H3: the concurrency limit of a token", () => {
     expect(await limiter.run("a", never, async () => "free")).toBe("free");
   });
 
-  test("what was begun in a place keeps it, and nothing begins in a place that was given back", async () => {
+  test("what was started in a slot keeps it, and nothing starts in a slot that was released", async () => {
     const limiter = createConcurrencyLimiter(
       () => ({ maxRunning: 1, maxWaiting: 0, maxWaitMs: 10_000 }),
       () => {},

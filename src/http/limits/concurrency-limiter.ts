@@ -1,4 +1,4 @@
-import { type BoundedQueue, createBoundedQueue } from "../../base/bounded-queue.ts";
+import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 
 export interface ConcurrencyLimits {
@@ -9,10 +9,10 @@ export interface ConcurrencyLimits {
   readonly maxWaitMs: number;
 }
 
-/** Does work in a place that was taken before, and keeps the place until this work has ended as well. */
+/** Does work in a slot that was taken before: the slot stays taken until all work of this kind has ended. */
 export type Hold = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** A place that is given back when everything that began in it has ended; then nothing more can begin in it. */
+/** The slot is released when everything that was started in it has ended; then nothing more can start in it. */
 const holdUntilEnded = (giveBack: () => void): Hold => {
   let underWay = 0;
   let isGivenBack = false;
@@ -35,26 +35,15 @@ export const createConcurrencyLimiter = (
   limits: () => ConcurrencyLimits,
   onRefused: (tokenName: string, correlationId: string) => void,
 ) => {
-  // Bounded by the number of tokens in the configuration.
-  const queues = new Map<string, BoundedQueue>();
+  const queue = createBoundedQueue(() => {
+    const { maxRunning, maxWaiting } = limits();
+    return { maxRunning: Number.POSITIVE_INFINITY, maxRunningEach: maxRunning, maxWaiting };
+  });
 
-  const queueOf = (tokenName: string): BoundedQueue => {
-    const known = queues.get(tokenName);
-    if (known !== undefined) return known;
-    const queue = createBoundedQueue(limits);
-    queues.set(tokenName, queue);
-    return queue;
-  };
-
-  const wait = async (
-    tokenName: string,
-    queue: BoundedQueue,
-    signal: AbortSignal,
-    correlationId: string,
-  ): Promise<void> => {
+  const wait = async (tokenName: string, signal: AbortSignal, correlationId: string): Promise<void> => {
     const { maxWaitMs } = limits();
     try {
-      await queue.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]));
+      await queue.wait(AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]), tokenName);
     } catch (thrown) {
       if (signal.aborted) throw new LlmcError("cancelled", "The call was cancelled.", { cause: thrown });
       onRefused(tokenName, correlationId);
@@ -67,16 +56,15 @@ export const createConcurrencyLimiter = (
   };
 
   return {
-    /** Does the work as soon as the token has a free slot. What it begins and does not wait for, it holds the slot for. */
+    /** Does the work as soon as the token has a free slot. The slot stays taken until everything started through `hold` has ended. */
     run: async <T>(
       tokenName: string,
       signal: AbortSignal,
       work: (hold: Hold) => Promise<T>,
       correlationId = "",
     ): Promise<T> => {
-      const queue = queueOf(tokenName);
-      if (!queue.tryEnter()) await wait(tokenName, queue, signal, correlationId);
-      const hold = holdUntilEnded(() => queue.release());
+      if (!queue.tryEnter(tokenName)) await wait(tokenName, signal, correlationId);
+      const hold = holdUntilEnded(() => queue.release(tokenName));
       return hold(() => work(hold));
     },
   };

@@ -1,8 +1,9 @@
 import { closeSync, constants, openSync } from "node:fs";
+import { constants as osConstants } from "node:os";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import koffi from "koffi";
-import { type BoundedQueue, createBoundedQueue } from "../../../base/bounded-queue.ts";
+import { createBoundedQueue, ONE_OF_EACH } from "../../../base/bounded-queue.ts";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { exists } from "../../git/files.ts";
@@ -18,13 +19,11 @@ export interface OwnRepository {
 const flock = koffi.load(null).func("flock", "int", ["int", "int"]);
 const LOCK_EX = 2;
 const LOCK_NB = 4;
-const EWOULDBLOCK = 11;
 
 const POLL_MS = 20;
-const ONE_AT_A_TIME = { maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY };
 
 /** Callers of this process that want the same directory, first come first served. */
-const queues = new Map<string, BoundedQueue>();
+const queue = createBoundedQueue(() => ONE_OF_EACH);
 
 const busy = (): LlmcError =>
   new LlmcError("busy", "Another git command is writing to this repository.", {
@@ -33,7 +32,7 @@ const busy = (): LlmcError =>
 
 /** Whether the lock is ours, or cannot be had on this file system: then only this process takes turns. */
 const tryLock = (descriptor: number): boolean =>
-  flock(descriptor, LOCK_EX | LOCK_NB) === 0 || koffi.errno() !== EWOULDBLOCK;
+  flock(descriptor, LOCK_EX | LOCK_NB) === 0 || koffi.errno() !== osConstants.errno.EWOULDBLOCK;
 
 const waitForLock = async (path: string, signal: AbortSignal): Promise<number> => {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -49,22 +48,16 @@ const waitForLock = async (path: string, signal: AbortSignal): Promise<number> =
 type Release = () => void;
 
 const holdOne = async (path: string, signal: AbortSignal): Promise<Release> => {
-  const queue = queues.get(path) ?? createBoundedQueue(() => ONE_AT_A_TIME);
-  queues.set(path, queue);
-  const leave = (): void => {
-    queue.release();
-    if (queue.isIdle()) queues.delete(path);
-  };
-  if (!queue.tryEnter()) await queue.wait(signal);
+  if (!queue.tryEnter(path)) await queue.wait(signal, path);
   try {
     // The kernel gives the lock back if this process dies.
     const descriptor = await waitForLock(path, signal);
     return () => {
       closeSync(descriptor);
-      leave();
+      queue.release(path);
     };
   } catch (thrown) {
-    leave();
+    queue.release(path);
     throw thrown;
   }
 };

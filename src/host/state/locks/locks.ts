@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BoundedQueue, createBoundedQueue } from "../../../base/bounded-queue.ts";
+import { type BoundedQueue, createBoundedQueue, ONE_OF_EACH } from "../../../base/bounded-queue.ts";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
@@ -81,8 +81,6 @@ export interface LocksOptions {
   readonly pid: number;
 }
 
-const ONE_AT_A_TIME = { maxRunning: 1, maxWaiting: Number.POSITIVE_INFINITY };
-
 const FIRST_PAUSE_MS = 2;
 const MAX_PAUSE_MS = 50;
 
@@ -91,7 +89,7 @@ interface State extends LocksOptions {
   readonly table: LockTable;
   readonly fairness: Fairness;
   /** Callers of this process that want the same key. */
-  readonly queues: Map<string, BoundedQueue>;
+  readonly queue: BoundedQueue;
 }
 
 const busy = ({ workspace }: State, key: string, why: string): LlmcError => {
@@ -108,22 +106,15 @@ const enter = async (
   deadlineMs: number,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
-  const queue = state.queues.get(key) ?? createBoundedQueue(() => ONE_AT_A_TIME);
-  state.queues.set(key, queue);
-  if (queue.tryEnter()) return;
+  const { queue } = state;
+  if (queue.tryEnter(key)) return;
   const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs - performance.now())));
   try {
-    await queue.wait(signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+    await queue.wait(signal === undefined ? timeout : AbortSignal.any([signal, timeout]), key);
   } catch {
     stopIfAborted(signal);
     throw busy(state, key, "is locked by another call.");
   }
-};
-
-const leave = ({ queues }: State, key: string): void => {
-  const queue = queues.get(key);
-  queue?.release();
-  if (queue?.isIdle() === true) queues.delete(key);
 };
 
 const pause = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
@@ -229,14 +220,20 @@ const hold = async <T>(
     }
     return await holdAll(state, claim, await take(state, claim, deadlineMs, signal), work);
   } finally {
-    for (const key of entered) leave(state, key);
+    for (const key of entered) state.queue.release(key);
   }
 };
 
 export const createLocks = (options: LocksOptions): Locks => {
   const owners = createOwners(options.pid);
   const table = createLockTable(options.state, owners, options.now);
-  const state: State = { ...options, owners, table, fairness: createFairness(), queues: new Map() };
+  const state: State = {
+    ...options,
+    owners,
+    table,
+    fairness: createFairness(),
+    queue: createBoundedQueue(() => ONE_OF_EACH),
+  };
   return {
     hold: (keys, work, signal) => hold(state, keys, work, signal),
     list: () =>
