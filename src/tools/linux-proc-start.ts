@@ -24,8 +24,8 @@ export const linuxProcStart = defineTool({
       handles,
       call,
     ),
-  render: (result) => {
-    const output = renderOutput(result);
+  render: (result, returned) => {
+    const output = renderOutput(result, returned);
     const head = `${result.proc_id} pid ${result.pid}`;
     return output === "[running; no new output]" ? head : `${head}\n${output}`;
   },

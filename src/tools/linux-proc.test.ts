@@ -250,6 +250,38 @@ describe("processes", () => {
     expect(await app.text("linux_proc_read", { proc_id: asking.proc_id, from: 0 })).toBe("Name: ");
   });
 
+  test("REQ-T9: an interpreter without a terminal reads a whole script, and is told to", async () => {
+    const app = await open();
+    const started = await app.text("linux_proc_start", { command: "python3 -q", wait_ms: 500 });
+    expect(started).toMatch(/\n\[reads a whole script, up to key ctrl-d; .* pty: true or -i\]$/);
+    const proc_id = started.split(" ")[0] ?? "";
+    expect(await app.text("linux_proc_send", { proc_id, input: "print(6 * 7)", wait_ms: 300 })).toMatch(
+      /^\[reads a whole script/,
+    );
+    expect(await app.text("linux_proc_send", { proc_id, key: "ctrl-d", wait_ms: 5000 })).toMatch(
+      /^42\n\[exit 0\]$/,
+    );
+    for (const start of [
+      { command: "python3 -qi" },
+      { command: "python3 -q", pty: true },
+      { command: "python3 -c 'import time; time.sleep(30)'" },
+      { command: "cat" },
+    ])
+      expect(await app.text("linux_proc_start", { ...start, wait_ms: 300 })).not.toContain("script");
+  });
+
+  test("REQ-T9: one long line is shown, too, not only what comes after it", async () => {
+    const app = await open();
+    const { proc_id } = await shown(app, "linux_proc_start", { command: "cat", wait_ms: 0 });
+    const { output, handle } = await shown(app, "linux_proc_send", {
+      proc_id,
+      input: `${"x".repeat(20_000)}\nend`,
+      wait_ms: 3000,
+    });
+    expect(output).toMatch(/^x{7000,8000}\nend\n$/);
+    expect(handle).not.toBeNull();
+  });
+
   test("REQ-T9: a prompt that was answered is no sign that a program waits", async () => {
     const app = await open();
     const { proc_id, output } = await shown(app, "linux_proc_start", {

@@ -31,18 +31,33 @@ export const processOutput = z.object({
   tier: z.string(),
 });
 
+/** From the beginning of a line, unless a long line would take much of the page with it. */
 const lastPart = (text: string): string => {
   const from = text.length - MAX_SHOWN_CHARS;
   const lineEnd = text.indexOf("\n", from - 1);
-  return text.slice(lineEnd < 0 || lineEnd === text.length - 1 ? from : lineEnd + 1);
+  return text.slice(lineEnd < 0 || lineEnd > from + MAX_SHOWN_CHARS / 4 ? from : lineEnd + 1);
 };
+
+/** Interpreters that, without a terminal, read a whole script before they run a line of it. */
+const READS_A_SCRIPT =
+  /(?:^|&&)\s*(?:\w+=\S*\s+)*(?:\S*\/)?(?:python[\d.]*|pypy[\d.]*|node|ruby|perl|lua|php)(?: -[a-zA-Z]+)*\s*$/;
+
+/** Flags that make them interactive, or give them something else to do. */
+const OTHERWISE_BUSY = /\s-[a-zA-Z]*[aceimprEV]/;
+
+/** What texts tell besides the result. */
+interface Told {
+  readonly readsScript: boolean;
+}
 
 /** What the result carries; output that is long goes to a handle, and its end is shown. */
 export const describeOutput = async (
-  { id, pid, state, text, next, lostBytes, waitsForInput, exitCode, signal, reason, tier }: ProcessOutput,
+  found: ProcessOutput,
   handles: Ports["handles"],
   { caller }: CallContext,
-): Promise<z.infer<typeof processOutput>> => {
+): Promise<z.infer<typeof processOutput> & Told> => {
+  const { id, pid, state, text, next, lostBytes, waitsForInput, exitCode, signal, reason, tier } = found;
+  const { command, pty } = found;
   const isLong = text.length > MAX_SHOWN_CHARS;
   return {
     proc_id: id,
@@ -58,6 +73,7 @@ export const describeOutput = async (
     signal: signal ?? null,
     reason: reason ?? null,
     tier,
+    readsScript: state === "running" && !pty && READS_A_SCRIPT.test(command) && !OTHERWISE_BUSY.test(command),
   };
 };
 
@@ -73,7 +89,14 @@ export const endNote = (view: {
   return view.reason === null ? how : `${view.reason}; ${how}`;
 };
 
-export const renderOutput = (result: z.infer<typeof processOutput>): string => {
+const WAITS = "[waits for input: linux_proc_send]";
+const WAITS_FOR_SCRIPT =
+  "[reads a whole script, up to key ctrl-d; to run line by line, start it with pty: true or -i]";
+
+export const renderOutput = (
+  result: z.infer<typeof processOutput>,
+  { readsScript }: z.infer<typeof processOutput> & Told,
+): string => {
   const end = endNote(result);
   // A prompt speaks for itself; a program that waits in silence looks as if it worked.
   const isSilent = result.waits_for_input && /(^|\n)$/.test(result.output);
@@ -85,7 +108,7 @@ export const renderOutput = (result: z.infer<typeof processOutput>): string => {
     ...(before.length === 0 ? [] : [`[${before.join("; ")}]`]),
     showControls(result.output.replace(/\n+$/, "")),
     ...(end === "" ? [] : [`[${end}]`]),
-    ...(isSilent ? ["[waits for input: linux_proc_send]"] : []),
+    ...(readsScript && result.output === "" ? [WAITS_FOR_SCRIPT] : isSilent ? [WAITS] : []),
   ];
   return parts.filter((part) => part !== "").join("\n") || "[running; no new output]";
 };
