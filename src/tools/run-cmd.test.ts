@@ -50,6 +50,21 @@ describe("run_cmd", () => {
     expect(existsSync(join(app.root, ".git/hooks"))).toBe(false);
   });
 
+  test.each([
+    ["for f in *; do echo $f; done", "Or give the whole line to bash, which is allowed: bash -c '…'."],
+    ["echo $(ls)", "bash -c '…'."],
+    ["source .venv/bin/activate && pip list", "llmc allow .venv/bin/python."],
+    [". ./venv/bin/activate", "as in ./venv/bin/python;"],
+  ])("REQ-D23: %s is refused with a way that works", async (command, hint) => {
+    const app = await openTestApp({ overrides: { "mcp.tools.run_cmd_allowlist": "ls,/bin/bash" } });
+    expect(JSON.stringify(await app.ask("run_cmd", { command }))).toContain(hint);
+    const without = await openTestApp({ overrides: { "mcp.tools.run_cmd_allowlist": "ls" } });
+    const refused = await without.ask("run_cmd", { command });
+    expect(refused.kind).toBe("error");
+    expect(JSON.stringify(refused)).not.toContain("bash");
+    expect(await app.text("run_cmd", { command: "bash -c 'for f in 1 2; do echo $f; done'" })).toBe("1\n2");
+  });
+
   test("REQ-D23 REQ-X11: pipes, lists, cd, globs, variables and redirections work, and meta has each exit code", async () => {
     const app = await openTestApp({
       files: { "a.txt": "one\ntwo\n", "d/b.txt": "three\n", "d/-n": "dash\n", "out/x": "" },

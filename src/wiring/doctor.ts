@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { toLlmcError } from "../base/error.ts";
 import { EXTRAS, installCommand } from "../base/extras-table.ts";
 import { quoteForMessage } from "../base/text.ts";
@@ -104,8 +104,10 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 const examinePrograms = (loaded: Loaded | undefined): Finding[] => {
   if (loaded === undefined) return [];
   const allowed = loaded.config.mcp.tools.run_cmd_allowlist;
-  const absent = allowed.filter((entry) => !isOnMachine(entry));
-  const count = allowed.length - absent.length;
+  const present = new Set(allowed.filter(isOnMachine).map((entry) => basename(entry)));
+  // What has no program of the system by its name may be allowed by its path as well.
+  const absent = allowed.filter((entry) => !present.has(basename(entry)));
+  const count = present.size;
   const note = absent.length === 0 ? "" : `; not on this machine: ${absent.join(", ")}`;
   const missing = leftOut(loaded, ALLOWLIST_KEY);
   if (missing.length === 0) return [good("programs", `${count} may be run (llmc allow adds others)${note}`)];

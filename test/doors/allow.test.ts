@@ -111,6 +111,15 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect(err).toContain(`Allowed is ${project}/scripts/build.sh`);
   });
 
+  test("doctor counts a program that was allowed by its path, whatever the system has by its name", async () => {
+    const { llmc, addProgram } = openHome();
+    addProgram(".pyenv/versions/3.11.7/bin/pytest", SAYS);
+    const absent = async () => /not on this machine: (.*)/.exec((await llmc(["doctor"])).out)?.[1] ?? "";
+    expect(await absent()).toMatch(/\bpytest\b/);
+    expect((await llmc(["allow", "pytest", "--yes"])).code).toBe(0);
+    expect(await absent()).not.toMatch(/\bpytest\b/);
+  });
+
   test("in an activated virtual environment, what the shell runs is allowed, and the notes say so", async () => {
     const { llmc, addProgram, run, project } = openHome();
     addProgram("project/.venv/bin/env", SAYS);

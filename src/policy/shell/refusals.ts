@@ -83,11 +83,19 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
   ["time", "Leave it out: duration_ms in the structured answer is the time that the line took."],
 ]);
 
+/** `source .venv/bin/activate` only makes the programs beside that file come first. */
+const environmentHint = (name: string, file: string | undefined): string | undefined => {
+  const folder = /^([\w.+/-]*\/)activate$/.exec(file ?? "")?.[1];
+  return folder === undefined || !["source", "."].includes(name)
+    ? undefined
+    : `Leave it out and write the programs with their path, as in ${folder}python; the operator can allow them: llmc allow ${folder}python.`;
+};
+
 /** Throws for a command that only a shell has or that is needless; `which` is also a program, and goes by the list. */
-export const refuseShellCommand = (name: string, isListed: boolean): void => {
+export const refuseShellCommand = ([name = "", file]: readonly string[], isListed: boolean): void => {
   if (isListed) return;
   const wayOut = SHELL_COMMANDS.get(name);
-  if (wayOut !== undefined) throw refuseConstruct(name, name, wayOut);
+  if (wayOut !== undefined) throw refuseConstruct(name, name, environmentHint(name, file) ?? wayOut);
   const without = PREFIXES.get(name);
   if (without !== undefined)
     throw new LlmcError("invalid_args", `${name} is not used in front of commands here.`, {
@@ -114,8 +122,18 @@ export const refuseReserved = (word: string, source: string): void => {
   if (construct !== undefined) throw refuseConstruct(construct.name, source, construct.wayOut);
 };
 
+const NO_SHELL = "There is no shell here";
+
+/** Where the operator allowed a shell, that is the shortest way. */
+export const explainShell = (thrown: unknown, isListed: (program: string) => boolean): unknown => {
+  const shell = ["bash", "sh"].find(isListed);
+  if (shell === undefined || !(thrown instanceof LlmcError) || !thrown.message.startsWith(NO_SHELL))
+    return thrown;
+  return withHint(thrown, `Or give the whole line to ${shell}, which is allowed: ${shell} -c '…'`);
+};
+
 export const refuseConstruct = (name: string, source: string, wayOut: string): LlmcError =>
-  new LlmcError("invalid_args", `There is no shell here, and ${name} needs one: ${excerpt(source)}`, {
+  new LlmcError("invalid_args", `${NO_SHELL}, and ${name} needs one: ${excerpt(source)}`, {
     hint: `${wayOut} Pipes, &&, ||, ;, groups, subshells, cd, globs, quotes, redirections, NAME=value and [[ ]] work.`,
     details: { field: "command", construct: name },
   });

@@ -1,6 +1,7 @@
 import { createExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import { checkLine } from "../../../policy/shell/plain-line.ts";
 import { readShellLine } from "../../../policy/shell/read-line.ts";
+import { explainShell } from "../../../policy/shell/refusals.ts";
 import { isPipedGroup, type Redirection, type ShellLine } from "../../../policy/shell/shell-line.ts";
 import { deadlineMs } from "../commands.ts";
 import { callerPorts } from "./caller-ports.ts";
@@ -144,31 +145,49 @@ const findSingle = async (
   throw refuseSeveral();
 };
 
+/** Reads a line, runs it, and says what became of it. */
+const runCall = async (
+  parts: LineRunnerParts,
+  call: LineCall,
+  signal: AbortSignal | undefined,
+): Promise<LineOutcome> => {
+  const { command, cwd } = call;
+  const execution = startExecution(parts, call, signal);
+  const line = typeof command === "string" ? readLine(command) : oneCommand(checkArgv(command));
+  const state = firstState(parts.resolve(cwd ?? "."));
+  await untilDeadline(execution, async () => {
+    // A single pipeline is judged whole before any of it starts.
+    const [first, ...more] = line;
+    execution.isAlone =
+      more.length === 0 && first?.body.kind === "pipeline" && !first.body.commands.some(isPipedGroup);
+    if (!execution.isAlone) await judgeLine(execution, line, state);
+    execution.budget = createExpansionBudget();
+    await runLine(execution, line, state, NO_GROUP);
+  });
+  return outcomeOf(execution);
+};
+
 /**
  * Runs command lines as people write them, without a shell: each program goes through the gate by itself, and this
  * connects them. A line of one program costs no more than the program.
  */
-export const createLineRunner = (parts: LineRunnerParts): LineRunner => ({
-  run: async (call, signal) => {
-    const { command, cwd } = call;
-    const execution = startExecution(parts, call, signal);
-    const line = typeof command === "string" ? readLine(command) : oneCommand(checkArgv(command));
-    const state = firstState(parts.resolve(cwd ?? "."));
-    await untilDeadline(execution, async () => {
-      // A single pipeline is judged whole before any of it starts.
-      const [first, ...more] = line;
-      execution.isAlone =
-        more.length === 0 && first?.body.kind === "pipeline" && !first.body.commands.some(isPipedGroup);
-      if (!execution.isAlone) await judgeLine(execution, line, state);
-      execution.budget = createExpansionBudget();
-      await runLine(execution, line, state, NO_GROUP);
-    });
-    return outcomeOf(execution);
-  },
-  single: async (call, signal) =>
-    findSingle(
-      startExecution(parts, { ...call, timeoutSeconds: undefined }, signal),
-      readLine(call.command),
-      firstState(parts.resolve(call.cwd ?? ".")),
-    ),
-});
+export const createLineRunner = (parts: LineRunnerParts): LineRunner => {
+  const explain = (thrown: unknown): never => {
+    throw explainShell(thrown, parts.isListed);
+  };
+  return {
+    run: (call, signal) => runCall(parts, call, signal).catch(explain),
+    single: async (call, signal) => {
+      try {
+        const execution = startExecution(parts, { ...call, timeoutSeconds: undefined }, signal);
+        return await findSingle(
+          execution,
+          readLine(call.command),
+          firstState(parts.resolve(call.cwd ?? ".")),
+        );
+      } catch (thrown) {
+        return explain(thrown);
+      }
+    },
+  };
+};

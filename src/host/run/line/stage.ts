@@ -62,7 +62,7 @@ export const stageOf = async (
   state: ShellState,
 ): Promise<Stage> => {
   const argv = await argumentsOf(command.args, state, execution);
-  if (argv[0] !== undefined) refuseShellCommand(argv[0], execution.isListed(argv[0]));
+  if (argv[0] !== undefined) refuseShellCommand(argv, execution.isListed(argv[0]));
   const inner = assign(state, command, execution);
   return { argv, command, state: inner, outer: argv.length === 0 ? inner : state };
 };
