@@ -46,7 +46,7 @@ const READS_A_SCRIPT =
 const OTHERWISE_BUSY = /\s-[a-zA-Z]*[aceimprEV]/;
 
 /** What texts tell besides the result. */
-interface Told {
+interface ForModel {
   readonly readsScript: boolean;
 }
 
@@ -55,7 +55,7 @@ export const describeOutput = async (
   found: ProcessOutput,
   handles: Ports["handles"],
   { caller }: CallContext,
-): Promise<z.infer<typeof processOutput> & Told> => {
+): Promise<z.infer<typeof processOutput> & ForModel> => {
   const { id, pid, state, text, next, lostBytes, waitsForInput, exitCode, signal, reason, tier } = found;
   const { command, pty } = found;
   const isLong = text.length > MAX_SHOWN_CHARS;
@@ -95,7 +95,7 @@ const WAITS_FOR_SCRIPT =
 
 export const renderOutput = (
   result: z.infer<typeof processOutput>,
-  { readsScript }: z.infer<typeof processOutput> & Told,
+  { readsScript }: z.infer<typeof processOutput> & ForModel,
 ): string => {
   const end = endNote(result);
   // A prompt speaks for itself; a program that waits in silence looks as if it worked.
