@@ -1,6 +1,12 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { FetchLikeMcpHandler } from "@modelcontextprotocol/node";
-import { type FastifyInstance, type FastifyReply, type FastifyServerFactory, fastify } from "fastify";
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerFactory,
+  fastify,
+} from "fastify";
 import { LlmcError, renderForHttp } from "../base/error.ts";
 import { parseGuardedBytes } from "../base/json-guard.ts";
 import type { Core } from "../core/core.ts";
@@ -14,6 +20,7 @@ import { createAuthorizer, type RefusalReason } from "./middleware/authorize.ts"
 import type { Proxies } from "./middleware/client-address.ts";
 import { createErrorHandler, renderParserError, unsupported } from "./requests/errors.ts";
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
+import { readBody } from "./requests/read-body.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
 import { addDescriptionRoutes } from "./routes/description.ts";
@@ -92,7 +99,6 @@ const givenId = (...candidates: readonly unknown[]): string | undefined =>
 const createFastify = (parts: HttpParts): FastifyInstance =>
   fastify({
     serverFactory: parts.serverFactory,
-    bodyLimit: parts.maxRequestBytes,
     genReqId: ({ headers }) => givenId(headers["x-correlation-id"], headers["x-request-id"]) ?? parts.newId(),
     requestIdHeader: false,
     rewriteUrl: targetOf,
@@ -115,15 +121,11 @@ const refuseCompressed = ({ "content-encoding": encoding }: IncomingHttpHeaders)
 };
 
 /** Accepts only JSON, and checks its nesting and size before it is parsed. */
-const acceptOnlyJson = (app: FastifyInstance): void => {
+const acceptOnlyJson = (app: FastifyInstance, maxBytes: number): void => {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => {
-    try {
-      done(null, parseGuardedBytes(body as Buffer));
-    } catch (thrown) {
-      done(thrown as Error);
-    }
-  });
+  app.addContentTypeParser("application/json", async (_request: FastifyRequest, payload: IncomingMessage) =>
+    parseGuardedBytes(await readBody(payload, maxBytes)),
+  );
 };
 
 /** The middleware of every request: security headers, bookkeeping, and the one decision whether it is served. */
@@ -187,7 +189,7 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
     onInternalError: parts.onInternalError,
   };
   addNotFound(app);
-  acceptOnlyJson(app);
+  acceptOnlyJson(app, parts.maxRequestBytes);
   addMiddleware(parts, context);
   app.setErrorHandler(createErrorHandler(parts.onInternalError));
 

@@ -105,6 +105,39 @@ describe("FAIL-J9: guesses", () => {
   });
 });
 
+describe("FAIL-J9: a body in chunks", () => {
+  const opened = doorOfBlock({ args: UNLIMITED, files: { "a.txt": "here" } });
+  const BODY = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });
+  const HEAD = request("POST /tool HTTP/1.1", [
+    "Host: localhost",
+    `X-LLMC-Token: ${TOKEN}`,
+    "Content-Type: application/json",
+    "Transfer-Encoding: chunked",
+  ]);
+  const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+  test("REQ-H4 of one byte each is read, as long as it is an ordinary body", async () => {
+    const answer = await sendRaw(opened().port, `${HEAD}${[...BODY].map(chunk).join("")}0\r\n\r\n`);
+    expect(statusOf(answer)).toBe(200);
+    expect(answer).toContain("here");
+    const padded = `${BODY}${" ".repeat(200_000)}`.match(/.{1,70}/g) ?? [];
+    expect(statusOf(await sendRaw(opened().port, `${HEAD}${padded.map(chunk).join("")}0\r\n\r\n`))).toBe(200);
+  });
+
+  test("REQ-H4 of one byte each without an end is refused before it takes memory: 413", async () => {
+    const answer = await sendRaw(opened().port, `${HEAD}${chunk(" ").repeat(10_000)}`);
+    expect(statusOf(answer)).toBe(413);
+    expect(answer).toContain("too many small pieces");
+  });
+
+  test("REQ-H4 over the limit, announced or not: 413", async () => {
+    const long = sendRaw(opened().port, `${HEAD}${chunk(" ".repeat(10_000)).repeat(30)}`);
+    expect(statusOf(await long)).toBe(413);
+    const announced = HEAD.replace("Transfer-Encoding: chunked", "Content-Length: 300000");
+    expect(statusOf(await sendRaw(opened().port, announced))).toBe(413);
+  });
+});
+
 describe("FAIL-J9: headers that come twice", () => {
   const opened = doorOfBlock({ args: UNLIMITED });
   const BODY = JSON.stringify({ session_id: "s", name: "read_file", args: { path: "a.txt" } });

@@ -9,10 +9,6 @@ const fastifyStatus = (thrown: unknown): unknown =>
 const translate = (thrown: unknown): LlmcError => {
   if (thrown instanceof LlmcError) return thrown;
   switch (fastifyStatus(thrown)) {
-    case 413:
-      return new LlmcError("file_too_large", "The request body is too large.", {
-        hint: "Send less at once; the limit is mcp.limits.max_request_bytes.",
-      });
     case 415:
       return unsupported("The body must be application/json.");
     case 400:
