@@ -93,4 +93,49 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("$name: what g
     expect(await commands.use("run_cmd", "git checkout -b track --track topic")).toContain(note);
     expect(git(workspace.root, "branch", "-vv")).not.toContain("[topic");
   });
+
+  test("REQ-D24: content filters do not run, so what would store or check out unfiltered content is refused", async () => {
+    await using workspace = await project();
+    const { root } = workspace;
+    const filter = '[filter "lfs"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n';
+    writeFileSync(join(home, ".gitconfig"), filter);
+    mkdirSync(join(root, "data"));
+    writeFileSync(join(root, "data/.gitattributes"), "*.bin filter=lfs -text\n*.txt -filter\n");
+    writeFileSync(join(root, "data/a.bin"), "abc\n");
+    git(root, "add", "-A");
+    git(root, "commit", "-qm", "filtered");
+    git(root, "branch", "other");
+    await using commands = tools(root);
+    const run = (line: string) =>
+      commands.use("run_cmd", line).catch((error: unknown) => `refused: ${String(error)}`);
+    expect(await run("git status --short")).toContain('content filter (\\"lfs\\") may look modified');
+    writeFileSync(join(root, "data/b.bin"), "new\n");
+    writeFileSync(join(root, "b.txt"), "new\n");
+    for (const line of [
+      "git add data/b.bin",
+      "git add -A",
+      "git add data",
+      "git commit -am all",
+      "git commit -m some data/a.bin",
+      "git stash",
+      "git checkout other",
+      "git switch other",
+      "git restore data/a.bin",
+      "git reset --hard",
+      "git merge other",
+      "git rebase other",
+    ])
+      expect(await run(line), line).toContain("without their content filter");
+    expect(git(root, "status", "--porcelain")).toBe("?? b.txt\n?? data/b.bin\n");
+    for (const line of ["git add b.txt", "git commit -m plain", "git checkout -b fresh", "git reset HEAD~1"])
+      expect(await run(line), line).toContain('"exit_code":0');
+    expect(git(root, "show", "other:data/a.bin")).toBe("ABC\n");
+  });
+
+  test("REQ-D24: a filter that no program stands behind stops nothing", async () => {
+    await using workspace = await project();
+    writeFileSync(join(workspace.root, ".gitattributes"), "# x filter=lfs\n*.bin filter=none\n");
+    await using commands = tools(workspace.root);
+    expect(await commands.use("run_cmd", "git add -A")).toContain('"exit_code":0');
+  });
 });

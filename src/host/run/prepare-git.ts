@@ -18,12 +18,14 @@ import {
   refuseStartupFiles,
 } from "./argument-paths.ts";
 import { refuseConfiguredFiles } from "./git/configured-paths.ts";
-import { leftOutNotes } from "./git/left-out.ts";
+import { refuseUnfiltered } from "./git/filters.ts";
+import { leftOutNotes, ownSettings } from "./git/left-out.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
-import { checkRepository, findRepository } from "./git/repository.ts";
+import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
 import type { TrackedSecrets } from "./git/tracked.ts";
+import { systemSettings, userSettings } from "./git/user-settings.ts";
 import type { ProfileRequest } from "./sandbox-profile.ts";
 import type { Finding } from "./scan/workspace-scan.ts";
 import type { CommandRequest, Tier } from "./tiers/contract.ts";
@@ -87,6 +89,14 @@ const refuseShownSecrets = (
   if (gitShowsSecrets(args, { untracked, changed: changed.size > 0 })) throw refuseRecursive("git");
 };
 
+/** For git that may run programs: the user's filters (LFS), which are no part of what the sandbox has of their settings. */
+const userFilters = (repository: GitRepository): ProgramsOff["settings"] => {
+  const own = new Set(ownSettings(repository).map(({ key }) => key));
+  return [...systemSettings(), ...userSettings()]
+    .filter(({ key }) => key.startsWith("filter.") && !own.has(key))
+    .map(({ key, value }) => [key, value] as const);
+};
+
 /** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
 const checkSettings = (
   { mayRun, forks }: Git,
@@ -103,7 +113,7 @@ const checkSettings = (
   const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
   if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
   refuseBorrowedFiles(folders, reach);
-  if (mayRun) return { settings: [], doubt: undefined };
+  if (mayRun) return { settings: userFilters(repository), doubt: undefined };
   refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
   // Only a sub-command that starts others goes on with a plan.
   if (forks) refusePlannedPrograms(repository);
@@ -154,6 +164,12 @@ export const prepareGit = (
     },
     settings,
     repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
-    notes: git.mayRun || repository === undefined ? [] : leftOutNotes(args, repository, reach.rules.roots),
+    notes:
+      git.mayRun || repository === undefined
+        ? []
+        : [
+            ...refuseUnfiltered(args, repository, located.folder),
+            ...leftOutNotes(args, repository, reach.rules.roots),
+          ],
   };
 };
