@@ -207,3 +207,12 @@ export const isHarmlessSetting = (key: string, value: string): boolean => {
 /** Whether a setting of a repository has no effect on a git that may not run programs of the repository's choice. */
 export const isOverridden = (key: string): boolean =>
   OVERRIDDEN.has(key) || OVERRIDDEN_FAMILY.test(key) || switchedOff(key) !== undefined;
+
+/**
+ * Settings of the user that git has here, too: who commits, and what commands do. They start nothing, name no file and hold
+ * no secret (addresses and headers may). How git shows something stays as it is without settings: others parse it.
+ */
+const USERS_OWN =
+  /^(user\.(name|email|useconfigonly)|(author|committer)\.(name|email)|init\.defaultbranch|core\.(autocrlf|eol|safecrlf)|pull\.(rebase|ff|autostash)|push\.(default|followtags|autosetupremote)|fetch\.(prune|prunetags)|merge\.(ff|conflictstyle|renames|directoryrenames|autostash)|rebase\.(autosquash|autostash|updaterefs|rebasemerges|forkpoint)|commit\.cleanup|checkout\.(defaultremote|guess)|apply\.(whitespace|ignorewhitespace)|rerere\.(enabled|autoupdate)|i18n\.commitencoding)$/;
+
+export const isUserSetting = (key: string): boolean => USERS_OWN.test(key);

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
@@ -34,5 +34,42 @@ describe.each(settings)("$name: who commits", (setting) => {
     };
     expect(await commitAs("First Name", "a.txt")).toBe("First Name a.txt");
     expect(await commitAs("Second Name", "b.txt")).toBe("Second Name b.txt");
+  });
+
+  test("REQ-D15: what the user's git ignores everywhere, and its first branch, are the same here", async () => {
+    await using workspace = await createWorkspace({ "a.txt": "a\n", "x.swp": "x\n", "y.tmp": "y\n" });
+    const home = tempWorkspace();
+    process.env["HOME"] = home;
+    const secret = '[url "https://token@example.org/"]\n\tinsteadOf = x:\n[alias]\n\tst = !touch ran\n';
+    writeFileSync(join(home, "patterns"), "*.swp\n");
+    writeFileSync(join(home, "more"), "[init]\n\tdefaultBranch = trunk\n[core]\n\tautocrlf = input\n");
+    writeFileSync(
+      join(home, ".gitconfig"),
+      `[core]\n\texcludesFile = ~/patterns\n[include]\n\tpath = more\n${secret}`,
+    );
+    await using tools = commandTools(setting, workspace.root, {
+      allowlist: ["git"],
+      powers: ["git:write"],
+      denylist: [],
+    });
+    spawnSync("git", ["init", "-q", "-b", "main", "."], { cwd: workspace.root });
+    if (setting.tier !== "landlock") {
+      await tools.use("run_cmd", "git init -q sub");
+      expect(readFileSync(join(workspace.root, "sub/.git/HEAD"), "utf8")).toBe("ref: refs/heads/trunk\n");
+    }
+    expect(await tools.use("run_cmd", "git status --short")).not.toContain("x.swp");
+    await tools.use("run_cmd", "git add a.txt x.swp y.tmp");
+    await tools.use("run_cmd", "git add -A");
+    const kept = spawnSync("git", ["ls-files"], { cwd: workspace.root, encoding: "utf8" }).stdout;
+    expect(kept).toContain("y.tmp");
+    expect(kept).not.toContain("x.swp");
+    const listed = await tools.use("run_cmd", "git config --list");
+    expect(listed).toContain("core.autocrlf=input");
+    expect(listed).not.toContain("token@");
+    mkdirSync(join(home, ".config/git"), { recursive: true });
+    writeFileSync(join(home, ".gitconfig"), "");
+    writeFileSync(join(home, ".config/git/ignore"), "*.late\n");
+    writeFileSync(join(workspace.root, "z.late"), "z\n");
+    expect(await tools.use("run_cmd", "git status --short")).not.toContain("z.late");
   });
 });

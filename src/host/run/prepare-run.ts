@@ -124,9 +124,8 @@ export const prepareRun = async (
   const store = await openStore(resources);
   const profile = completeProfile(wanted, store.base, watch !== undefined);
   const needsFolders = tier !== "bubblewrap" || sharesTemp(profile);
-  const gitUse = request.git && (profile.writable.length > 0 ? "writes" : "reads");
   const [files, prefix, watched] = await Promise.all([
-    store.open(needsFolders, gitUse),
+    store.open(needsFolders, request.git !== undefined),
     deathSignalPrefix(),
     watchProtected(profile, isLlmcWrite),
   ]);

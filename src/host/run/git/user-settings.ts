@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { posix } from "node:path";
-import { type GitSetting, parseGitConfig } from "../../git/config.ts";
+import { isUserSetting } from "../../../policy/git-settings.ts";
+import { type GitSetting, parseGitConfig, renderGitConfig } from "../../git/config.ts";
 import { MAX_CONFIG_BYTES, readSmallFile, readText } from "../../git/files.ts";
 
 /** As deep as git follows includes. */
@@ -44,3 +45,10 @@ export const userFile = (
   const path = named === undefined ? posix.join(configFolder(), name) : atHome(named);
   return posix.isAbsolute(path) ? readSmallFile(path, MAX_CONFIG_BYTES) : undefined;
 };
+
+/** What git in a sandbox gets of the user's settings, as a configuration file of its own. */
+export const renderUserSettings = (settings: readonly GitSetting[], ignoreFile: string): string =>
+  renderGitConfig([
+    ...settings.filter(({ key }) => isUserSetting(key)),
+    { key: "core.excludesfile", value: ignoreFile },
+  ]);

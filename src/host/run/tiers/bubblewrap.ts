@@ -113,7 +113,7 @@ const mountsFor = (
       .filter((path) => isThere(path) && !isLink(path))
       .map((path) => hiddenMount(path, files.emptyFile, "0500")),
     ...withheld.filter(isThere).map((path) => hiddenMount(path, withheldFile, "0000")),
-    ...(git === undefined ? [] : [readOnly(files.gitIdentityFile)]),
+    ...(git === undefined ? [] : [readOnly(files.gitUserFile), readOnly(files.gitIgnoreFile)]),
   ]
     .filter(({ path }) => !covers.some((cover) => cover !== path && isInside(path, cover)))
     .sort((one, other) => depthOf(one.path) - depthOf(other.path));
@@ -203,7 +203,7 @@ export const bubblewrapLaunch = (
     cwd: "/",
     env: {
       ...env,
-      ...gitEnvironment(request.git, files.gitIdentityFile),
+      ...gitEnvironment(request.git, files.gitUserFile),
       LLMC_COMMAND_ID: mark.id,
     },
     ...(filter === undefined ? {} : { input: openSync(filter, "r") }),

@@ -25,7 +25,7 @@ export const checkVariables = (added: Readonly<Record<string, string>>): void =>
 /** What only git gets: who commits, and how far up it may look for a repository. */
 export const gitEnvironment = (
   git: CommandRequest["git"],
-  identityFile: string,
+  userFile: string,
 ): Readonly<Record<string, string>> => {
   if (git === undefined) return {};
   const settings = git.settings.flatMap(([key, value], at) => [
@@ -33,7 +33,7 @@ export const gitEnvironment = (
     [`GIT_CONFIG_VALUE_${at}`, value],
   ]);
   return {
-    GIT_CONFIG_GLOBAL: identityFile,
+    GIT_CONFIG_GLOBAL: userFile,
     GIT_CEILING_DIRECTORIES: git.ceilings.join(":"),
     ...(git.repository === undefined
       ? {}

@@ -50,7 +50,7 @@ export const landlockLaunch = (
   const [program] = request.argv;
   const env = {
     ...commandEnvironment(files.home, files.temp, request, profile.network),
-    ...gitEnvironment(request.git, files.gitIdentityFile),
+    ...gitEnvironment(request.git, files.gitUserFile),
     LLMC_COMMAND_ID: mark.id,
   };
   const spec: LandlockSpec = {
@@ -59,7 +59,7 @@ export const landlockLaunch = (
     env,
     readable: [
       ...(isWithinSight(program, profile) ? [] : [toolChainOf(program)]),
-      ...(request.git === undefined ? [] : [files.gitIdentityFile]),
+      ...(request.git === undefined ? [] : [files.gitUserFile, files.gitIgnoreFile]),
     ],
     privateFolders: [files.home, files.temp],
     processLimit: processLimit(profile.limits?.processes),

@@ -20,7 +20,7 @@ export const plainLaunch = (
   cwd: request.cwd,
   env: {
     ...commandEnvironment(files.home, files.temp, request),
-    ...gitEnvironment(request.git, files.gitIdentityFile),
+    ...gitEnvironment(request.git, files.gitUserFile),
     LLMC_COMMAND_ID: mark.id,
   },
   reports: false,

@@ -1,42 +1,9 @@
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { findSystemProgram, SYSTEM_PATH } from "../../os/system-programs.ts";
+import { findSystemProgram } from "../../os/system-programs.ts";
+import { renderUserSettings, userFile, userSettings } from "../git/user-settings.ts";
 import { seccompProgram } from "./seccomp.ts";
-
-const TIMEOUT_MS = 2000;
-
-const ask = async (key: string): Promise<string> => {
-  try {
-    // The user's own configuration, asked outside every workspace.
-    const { stdout } = await promisify(execFile)("git", ["config", "--global", "--get", key], {
-      cwd: "/",
-      timeout: TIMEOUT_MS,
-      maxBuffer: 4096,
-      env: { HOME: homedir(), PATH: SYSTEM_PATH.join(":"), GIT_TERMINAL_PROMPT: "0" },
-    });
-    return stdout.trim();
-  } catch {
-    return "";
-  }
-};
-
-const quoted = (value: string): string => `"${value.replace(/[\\"]/g, "\\$&").replace(/[\n\r\0]/g, " ")}"`;
-
-/**
- * The name and e-mail that a commit bears, as a configuration file of its own: nothing else of the user's configuration
- * is used.
- */
-const gitIdentityConfig = async (): Promise<string> => {
-  const [name, email] = await Promise.all([ask("user.name"), ask("user.email")]);
-  const lines = [
-    ...(name === "" ? [] : [`\tname = ${quoted(name)}`]),
-    ...(email === "" ? [] : [`\temail = ${quoted(email)}`]),
-  ];
-  return lines.length === 0 ? "" : `[user]\n${lines.join("\n")}\n`;
-};
 
 /** A folder of one run, for its home and temporary files where the tier has no memory file system. */
 export interface SandboxFiles {
@@ -46,8 +13,10 @@ export interface SandboxFiles {
   readonly emptyFile: string;
   /** Nobody may open it. */
   readonly closedFile: string;
-  /** The user's name and e-mail for git. */
-  readonly gitIdentityFile: string;
+  /** The user's name and e-mail for git, and what else of their settings starts nothing. */
+  readonly gitUserFile: string;
+  /** The patterns that the user's git ignores everywhere. */
+  readonly gitIgnoreFile: string;
   readonly passwdFile: string;
   readonly groupFile: string;
   /** By whether the command may start other programs. */
@@ -56,9 +25,6 @@ export interface SandboxFiles {
   /** Compiled code of our own launcher. */
   readonly compileCache: string;
 }
-
-/** Whether git runs, and may write: then the user's name is read anew, since they may just have set it. */
-export type GitUse = "reads" | "writes";
 
 const account = (): { readonly uid: number; readonly gid: number } => ({
   uid: process.getuid?.() ?? 65534,
@@ -101,25 +67,37 @@ export const createSandboxFileStore = async () => {
     compileCache: join(base, "compiled"),
   };
   let next = 0;
-  let identity: { readonly text: string; readonly file: string } | undefined;
-  const identityFile = async (git: GitUse | undefined): Promise<string> => {
-    if (git === "writes" || (git !== undefined && identity === undefined)) {
-      const text = await gitIdentityConfig();
-      // Under a new name: a running command may still have the old one mounted.
-      if (identity?.text !== text) identity = { text, file: await put(`gitconfig-${next++}`, text) };
-    }
-    return identity?.file ?? shared.emptyFile;
+  const kept = new Map<string, { readonly content: string | Buffer; readonly file: string }>();
+  /** Under a new name where it has changed: a running command may still have the old one mounted. */
+  const putAgain = async (name: string, content: string | Buffer): Promise<string> => {
+    const before = kept.get(name);
+    if (before !== undefined && Buffer.from(before.content).equals(Buffer.from(content))) return before.file;
+    const file = await put(`${name}-${next++}`, content);
+    kept.set(name, { content, file });
+    return file;
+  };
+  /** Read anew for each command: the user may just have set their name. */
+  const gitFiles = async (isGit: boolean): Promise<Pick<SandboxFiles, "gitUserFile" | "gitIgnoreFile">> => {
+    const { emptyFile } = shared;
+    if (!isGit) return { gitUserFile: emptyFile, gitIgnoreFile: emptyFile };
+    const settings = userSettings();
+    const patterns = userFile(settings, "core.excludesfile", "ignore");
+    const gitIgnoreFile = patterns === undefined ? emptyFile : await putAgain("gitignore", patterns);
+    return {
+      gitIgnoreFile,
+      gitUserFile: await putAgain("gitconfig", renderUserSettings(settings, gitIgnoreFile)),
+    };
   };
   return {
     /** The folder that holds all of them. Whoever can write to it controls the sandbox of the next command. */
     base,
     /** Folders are made only where the tier has none in memory: they cost more than a short command. */
-    open: async (needsFolders: boolean, git?: GitUse): Promise<SandboxFiles> => {
+    open: async (needsFolders: boolean, isGit = false): Promise<SandboxFiles> => {
       const folder = join(base, `run-${next++}`);
       const home = join(folder, "home");
       const temp = join(folder, "tmp");
       for (const path of needsFolders ? [folder, home, temp] : []) await mkdir(path, { mode: 0o700 });
-      return { folder, home, temp, gitIdentityFile: await identityFile(git), ...shared };
+      return { folder, home, temp, ...(await gitFiles(isGit)), ...shared };
     },
     close: ({ folder }: SandboxFiles): Promise<void> =>
       rm(folder, { recursive: true, force: true, maxRetries: 2 }),
