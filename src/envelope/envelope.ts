@@ -12,6 +12,7 @@ import type { Launch, Launched } from "./launch.ts";
 import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
+import { readOnlyNote } from "./read-only-note.ts";
 import { type RealOutput, realOutput } from "./real-output.ts";
 import { budgetOf, type EnvelopeSettings } from "./settings.ts";
 import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
@@ -83,6 +84,7 @@ const explain = (
   const failure =
     unseenNote(launched, output) ??
     configNote(launched, output) ??
+    readOnlyNote(launched, output) ??
     (hasNetwork ? undefined : networkNote(launched, output));
   const notes = [...(launched.notes ?? []), ...(failure === undefined ? [] : [failure])];
   return notes.length === 0 ? undefined : notes.join("; ");

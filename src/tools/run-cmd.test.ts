@@ -293,9 +293,35 @@ describe("run_cmd", () => {
     expect(JSON.stringify(small)).not.toContain("hint");
   });
 
+  test("REQ-D16: what is read-only to commands is told to be, with the tool that changes it", async () => {
+    const app = await openTestApp({
+      files: {
+        "sub/.git/HEAD": "ref: refs/heads/main\n",
+        ".github/workflows/ci.yml": "on: push\n",
+        "a.yml": "",
+      },
+      overrides: { "mcp.mode": "classic", "mcp.tools.run_cmd_allowlist": "rm,mv,cat" },
+    });
+    const { structured } = (await app.ask("run_cmd", { command: "cat a.yml" })) as {
+      structured: { meta: { tier: string } };
+    };
+    // Elsewhere the system refuses in other words, or not at all.
+    const commands =
+      structured.meta.tier === "bubblewrap"
+        ? ["rm -rf sub", "mv -f a.yml .github/workflows/ci.yml", "rm -rf .github"]
+        : [];
+    for (const command of commands)
+      expect(await app.text("run_cmd", { command })).toContain(
+        "; commands cannot change what git, editors, shells or CI obey",
+      );
+    expect(await app.text("run_cmd", { command: "cat nope" })).not.toContain("obey");
+    await app.text("linux_fs_delete", { path: "sub", recursive: true });
+    expect(existsSync(join(app.root, "sub"))).toBe(false);
+  });
+
   test("REQ-D16: a path outside of what commands see is told to be one; a pattern that looks like one is not", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
-    for (const path of ["/etc/hosts", "../../etc/hostname"])
+    for (const path of ["/etc/hosts", "../../etc/hostname", "../its-neighbour/x.js"])
       for (const tail of ["", " 2>&1 | head -3"])
         expect(await app.text("run_cmd", { command: `cat ${path}${tail}` }), tail).toContain(
           `"${path}" lies outside of what commands see`,

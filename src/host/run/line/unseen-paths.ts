@@ -3,7 +3,10 @@ import { insideRoots } from "../../../policy/paths.ts";
 import type { JudgedCommand } from "../contract.ts";
 import { SYSTEM_FILES, SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
 
-const ALWAYS_SEEN: readonly string[] = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, "/proc", "/dev", "/tmp"];
+const ALWAYS_SEEN: readonly string[] = [...SYSTEM_FOLDERS, ...SYSTEM_FILES, "/proc", "/dev"];
+
+/** Commands have one of their own; whoever climbs there from a workspace in the system's means what lies beside it. */
+const TEMP = "/tmp";
 
 /** Arguments that look like paths outside of what the program sees; they may be patterns all the same. */
 export const unseenPaths = (
@@ -11,6 +14,8 @@ export const unseenPaths = (
   { request: { cwd }, profile: { writable, readableRoots = [] } }: JudgedCommand,
 ): readonly string[] =>
   args.filter((arg) => {
-    const isPath = arg.startsWith("/") || arg.split("/").includes("..");
-    return isPath && !insideRoots(posix.resolve(cwd, arg), [...ALWAYS_SEEN, ...writable, ...readableRoots]);
+    const isAbsolute = arg.startsWith("/");
+    const isPath = isAbsolute || arg.split("/").includes("..");
+    const seen = [...ALWAYS_SEEN, ...(isAbsolute ? [TEMP] : []), ...writable, ...readableRoots];
+    return isPath && !insideRoots(posix.resolve(cwd, arg), seen);
   });
