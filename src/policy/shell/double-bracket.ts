@@ -9,7 +9,7 @@ const quoted = ({ word }: WordToken): ShellWord => word.map((part) => ({ ...part
 
 const literal = (text: string): ShellWord => [{ kind: "text", text, isQuoted: true }];
 
-/** A `~` would be the home, and an operator of its own grammar is none here. */
+/** A `~` would be the home, and `[[` has operators that `[` does not. */
 const isPlain = ({ raw }: WordToken): boolean => !/^(?:~|[-!(]|==?$)/.test(raw);
 
 /** The right side of a comparison is a pattern, unless nothing in it is special. */

@@ -5,7 +5,7 @@ import { type GitSetting, parseGitConfig } from "../../git/config.ts";
 import { isInclude, MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
 import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
 
-/** Longer than a command lives that somebody waits for: what is older is no work of one that still runs. */
+/** Longer than a command lives that somebody waits for: what is older was not written by a command that still runs. */
 export const SETTLED_MS = 60 * 60 * 1000;
 
 /** Longer than a process lives that was started to run on: the repositories that it could write are younger. */

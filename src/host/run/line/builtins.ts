@@ -12,12 +12,16 @@ export interface BuiltinResult {
   readonly state: ShellState;
 }
 
+interface BuiltinPorts {
+  readonly access: Access;
+  readonly signal: AbortSignal | undefined;
+  readonly locate: Locate;
+}
+
 type Builtin = (
   args: readonly string[],
   state: ShellState,
-  access: Access,
-  signal: AbortSignal | undefined,
-  locate: Locate,
+  ports: BuiltinPorts,
 ) => BuiltinResult | Promise<BuiltinResult>;
 
 const resultOf = (state: ShellState, stdout: string, exitCode = 0): BuiltinResult => ({
@@ -159,17 +163,17 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   ["false", (_args, state) => resultOf(state, "", 1)],
   ["exit", exit],
   ["set", (args, state) => resultOf(setOptions(args, state), "")],
-  ["which", async (args, state, _access, _signal, locate) => ({ ...(await which(args, locate)), state })],
+  ["which", async (args, state, { locate }) => ({ ...(await which(args, locate)), state })],
   ...(["type", "command"] as const).map((name): [string, Builtin] => [
     name,
-    async (args, state, _access, _signal, locate) => ({
+    async (args, state, { locate }) => ({
       ...(await describeNames(name, args, locate, (one) => BUILTINS.has(one))),
       state,
     }),
   ]),
   ...(["pushd", "popd"] as const).map((name): [string, Builtin] => [
     name,
-    async (args, state, access, signal) => {
+    async (args, state, { access, signal }) => {
       const result = await changeStack(name, args, state, access, signal);
       return typeof result === "string"
         ? { exitCode: 1, stdout: "", stderr: `${result}\n`, state }
@@ -181,19 +185,19 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map<string, Builtin>([
   ["printf", (args, state) => resultOf(state, printf(args))],
   [
     "test",
-    async (args, state, access, signal) =>
+    async (args, state, { access, signal }) =>
       resultOf(state, "", (await evaluateTest(args, state.cwd, access, signal)) ? 0 : 1),
   ],
   [
     "[",
-    async (args, state, access, signal) => {
+    async (args, state, { access, signal }) => {
       if (args.at(-1) !== "]") return { exitCode: 2, stdout: "", stderr: "[: missing `]'\n", state };
       return resultOf(state, "", (await evaluateTest(args.slice(0, -1), state.cwd, access, signal)) ? 0 : 1);
     },
   ],
   [
     "cd",
-    async (args, state, access, signal) => {
+    async (args, state, { access, signal }) => {
       const next = await changeDirectory(state, args, access, signal);
       return typeof next === "string"
         ? { exitCode: 1, stdout: "", stderr: `${next}\n`, state }

@@ -1,14 +1,8 @@
-import { toLlmcError } from "../../../base/error.ts";
 import { isPipedGroup, type Pipeline, type ShellLine } from "../../../policy/shell/shell-line.ts";
+import { isAbsent } from "./physical-path.ts";
 import type { ShellState } from "./shell-state.ts";
-import { builtinOf, isProgram, type LineExecution, locateFor, passGate, stageOf } from "./stage.ts";
+import { isProgram, type LineExecution, passGate, runBuiltin, stageOf } from "./stage.ts";
 import { checkRedirections } from "./streams.ts";
-
-/** What a later part finds may be made by an earlier one. */
-const isMissing = (thrown: unknown): boolean => {
-  const { code } = toLlmcError(thrown);
-  return code === "file_not_found" || code === "not_a_directory";
-};
 
 const judgePipeline = async (
   execution: LineExecution,
@@ -26,18 +20,12 @@ const judgePipeline = async (
     await checkRedirections(command.redirections, stage.outer, execution);
     if (isProgram(stage))
       await passGate(execution, stage, async () => {}).catch((thrown: unknown) => {
-        if (!isMissing(thrown)) throw thrown;
+        // What is not there yet may be made by an earlier part of the line.
+        if (!isAbsent(thrown)) throw thrown;
       });
     if (commands.length > 1) continue;
     if (stage.argv.length === 0) return stage.state;
-    const [, ...args] = stage.argv;
-    const after = await builtinOf(stage)?.(
-      args,
-      state,
-      execution.access,
-      execution.signal,
-      locateFor(execution, state),
-    );
+    const after = await runBuiltin(execution, stage, state);
     if (after !== undefined) return after.state;
   }
   return state;

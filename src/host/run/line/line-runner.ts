@@ -11,14 +11,7 @@ import { checkArgv, refuseSeveral } from "./refusals.ts";
 import { isBusy, runLine } from "./run-line.ts";
 import { NO_GROUP } from "./run-pipeline.ts";
 import { environmentOf, firstState, type ShellState } from "./shell-state.ts";
-import {
-  builtinOf,
-  isProgram,
-  type LineExecution,
-  type LineRunnerParts,
-  locateFor,
-  stageOf,
-} from "./stage.ts";
+import { isProgram, type LineExecution, type LineRunnerParts, runBuiltin, stageOf } from "./stage.ts";
 
 const outcomeOf = ({
   last,
@@ -130,14 +123,7 @@ const findSingle = async (
     }
     // Nothing is run here that could fill a file, and none may be left as if it had been.
     if (command.redirections.length > 0) throw refuseSeveral();
-    const [, ...args] = stage.argv;
-    const result = await builtinOf(stage)?.(
-      args,
-      state,
-      execution.access,
-      execution.signal,
-      locateFor(execution, state),
-    );
+    const result = await runBuiltin(execution, stage, state);
     if (result !== undefined && (result.exitCode !== 0 || result.stdout !== "" || result.state.hasExited))
       throw refuseSeveral(result.stderr);
     state = result?.state ?? stage.state;

@@ -5,15 +5,14 @@ import { parseName } from "../../../policy/globs.ts";
 import { STATE_DIR, TEMP_NAME } from "../../../policy/paths.ts";
 import { type Field, globSegments, hasPattern, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { Expansion } from "./contract.ts";
-import { physicalPath } from "./physical-path.ts";
+import { isAbsent, physicalPath } from "./physical-path.ts";
 
 const unescaped = (segment: string): string => segment.replaceAll(/\\(.)/gs, "$1");
 
 /** What cannot be found or is no directory matches nothing; a refusal stays a refusal. */
 const orNothing = (thrown: unknown): undefined => {
-  if (thrown instanceof LlmcError && (thrown.code === "file_not_found" || thrown.code === "not_a_directory"))
-    return undefined;
-  throw thrown;
+  if (!isAbsent(thrown)) throw thrown;
+  return undefined;
 };
 
 /** Names have at most 255 bytes; comparing one with a pattern takes time by the product of both lengths. */

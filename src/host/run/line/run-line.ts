@@ -42,7 +42,7 @@ const failLater = (
   stopIfAborted(isBusy(thrown) ? execution.callerSignal : execution.signal);
   const { code, message, hint } = toLlmcError(thrown);
   const [{ redirections }, ...more] = commands;
-  // Of several, a shell would have opened some, and said so in one of them.
+  // Of several redirections, a shell would have opened the first ones; we open none, so the line is refused.
   const isAbsentFile = code === "file_not_found" && more.length === 0 && redirections.length === 1;
   if (execution.programs.length === 0 && (execution.isAlone || !isAbsentFile)) throw thrown;
   const text = `llmc: ${message}${hint === undefined ? "" : ` ${hint}`}\n`;
@@ -64,7 +64,7 @@ const segmentsOf = (parts: readonly PipelinePart[]): readonly (PipedGroup | read
   return segments;
 };
 
-/** What was written there, through a pipe. */
+/** A pipe that delivers what the previous segment wrote to the spool. */
 const readBack = (spool: number, descriptors: Descriptors): number => {
   if (fstatSync(spool).size > MAX_FILE_BYTES)
     throw new LlmcError(
@@ -104,8 +104,8 @@ const runGroup = async (
 };
 
 /**
- * Runs a pipeline with groups, one segment after the other: a group may hold commands that wait for their turn, which
- * nothing that runs beside it may keep from them. What goes from one to the next waits in a file without a name.
+ * Runs a pipeline with groups, one segment after the other: commands inside a group queue for a slot, and one that ran
+ * beside the group would hold a slot and could deadlock it. What goes from one to the next waits in a file without a name.
  */
 const runSegments = async (
   execution: LineExecution,

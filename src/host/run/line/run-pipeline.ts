@@ -6,12 +6,11 @@ import type { TreeStreams } from "../tree/run-tree.ts";
 import type { Argv } from "./contract.ts";
 import type { ShellState } from "./shell-state.ts";
 import {
-  builtinOf,
   isProgram,
   type LineExecution,
-  locateFor,
   type ProgramStage,
   passGate,
+  runBuiltin,
   type Stage,
   stageOf,
 } from "./stage.ts";
@@ -133,26 +132,14 @@ const runPrograms = async (
 };
 
 /** What a built-in command says and where it leads; nothing else may write while it does. */
-const runBuiltin = async (
+const speakBuiltin = async (
   execution: LineExecution,
   { stage, streams }: OpenStage,
   descriptors: Descriptors,
 ): Promise<{ readonly exitCode: number; readonly state: ShellState }> => {
-  const builtin = builtinOf(stage);
-  const [, ...args] = stage.argv;
-  // Assignments alone say nothing; a pipe behind them ends all the same.
-  const result = (await builtin?.(
-    args,
-    stage.state,
-    execution.access,
-    execution.signal,
-    locateFor(execution, stage.state),
-  )) ?? {
-    exitCode: 0,
-    stdout: "",
-    stderr: "",
-    state: stage.state,
-  };
+  // An assignment prints nothing, but its pipe must still be closed.
+  const silent = { exitCode: 0, stdout: "", stderr: "", state: stage.state };
+  const result = (await runBuiltin(execution, stage, stage.state)) ?? silent;
   if (result.stdout !== "" && streams.output === "stdout") execution.speakers.push("builtin");
   deliver(result, streams, descriptors, execution.call.onOutput);
   return result;
@@ -206,9 +193,9 @@ export const runPipeline = async (
   try {
     const { open, files } = await openStages(execution, stages, surroundings, descriptors);
     // Built-in commands come first: one that is refused must not leave programs behind that use what is closed here.
-    const builtins: Awaited<ReturnType<typeof runBuiltin>>[] = [];
+    const builtins: Awaited<ReturnType<typeof speakBuiltin>>[] = [];
     for (const one of open)
-      if (!isProgram(one.stage)) builtins.push(await runBuiltin(execution, one, descriptors));
+      if (!isProgram(one.stage)) builtins.push(await speakBuiltin(execution, one, descriptors));
     const programs = await runPrograms(execution, open, descriptors);
     recordOutcomes(execution, open, programs);
     await writePending(files, execution, execution.callerSignal);

@@ -6,9 +6,8 @@ import type { CommandGate, CommandTimeouts } from "../commands.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
 import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
-import { BUILTINS } from "./builtins.ts";
+import { BUILTINS, type BuiltinResult } from "./builtins.ts";
 import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
-import type { Locate } from "./lookup-builtins.ts";
 import { argumentsOf, assign, environmentOf, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
@@ -67,17 +66,18 @@ export const stageOf = async (
   return { argv, command, state: inner, outer: argv.length === 0 ? inner : state };
 };
 
-export const locateFor =
-  ({ gate }: LineExecution, { cwd }: ShellState): Locate =>
-  (program) =>
-    gate.locate(program, cwd);
-
-export const builtinOf = ({ argv: [name] }: Stage) => (name === undefined ? undefined : BUILTINS.get(name));
+/** Runs a built-in command; undefined for a program, and for assignments alone. */
+export const runBuiltin = async (
+  { access, signal, gate }: LineExecution,
+  { argv: [name = "", ...args] }: Stage,
+  state: ShellState,
+): Promise<BuiltinResult | undefined> =>
+  BUILTINS.get(name)?.(args, state, { access, signal, locate: (program) => gate.locate(program, state.cwd) });
 
 export type ProgramStage = Stage & { readonly argv: Argv };
 
 export const isProgram = (stage: Stage): stage is ProgramStage =>
-  stage.argv.length > 0 && builtinOf(stage) === undefined;
+  stage.argv[0] !== undefined && !BUILTINS.has(stage.argv[0]);
 
 export const passGate = <T>(
   execution: LineExecution,

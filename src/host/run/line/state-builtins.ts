@@ -46,7 +46,7 @@ const shortened = (path: string): string => {
 const listFolders = ({ cwd, folders = [] }: ShellState): string =>
   `${[cwd, ...folders].map(shortened).join(" ")}\n`;
 
-/** `pushd DIR` and `popd`: what is said, and the state after it, or what is said against it. */
+/** `pushd DIR` and `popd`: the output and the new state, or an error message. */
 export const changeStack = async (
   name: "pushd" | "popd",
   args: readonly string[],

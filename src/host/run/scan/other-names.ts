@@ -16,7 +16,7 @@ const statsOf = (path: string): Stats | undefined => {
 
 const keyOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
-/** More files than anybody obeys. */
+/** More files than anybody obeys; folders beyond are not looked into. */
 const MAX_OBEYED = 10_000;
 
 /** Beside a HEAD these hold what git stores and never obeys; clones on the same disk share it by hard links. */
