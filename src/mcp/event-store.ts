@@ -46,12 +46,11 @@ const createShares = (maxBytesEach: number, maxBytes: number) => {
         if (share.bytes <= maxBytesEach || oldest === event) break;
         oldest.drop();
       }
-      for (
-        let oldest = oldestOfLargest(event);
-        bytes > maxBytes && oldest !== undefined;
-        oldest = oldestOfLargest(event)
-      )
+      while (bytes > maxBytes) {
+        const oldest = oldestOfLargest(event);
+        if (oldest === undefined) break;
         oldest.drop();
+      }
     },
     remove: (owner: string, event: KeptEvent): void => {
       const share = shares.get(owner);

@@ -12,7 +12,7 @@ export interface HeldPaths {
 }
 
 const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
-  new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop half way.`, { hint: wayOut });
+  new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop halfway.`, { hint: wayOut });
 
 /**
  * Pathspecs that leave out a path and all that is below it. They begin with a wildcard, since git takes a literal path

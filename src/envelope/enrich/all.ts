@@ -11,7 +11,7 @@ import { tests } from "./tests.ts";
 import { tree } from "./tree.ts";
 
 /** Every program whose output can be summarized. */
-export const enrichers: readonly Enricher[] = [grep, cat, find, ls, tree, git, tests];
+const enrichers: readonly Enricher[] = [grep, cat, find, ls, tree, git, tests];
 
 /** Enrichers know programs without the version in their names: python3.11. */
 export const enricherFor = ([program]: Ran["argv"]): Enricher | undefined => {

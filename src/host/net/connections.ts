@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 interface ConnectionLimits {
   readonly maxConnections: number;
-  /** For a peer to take anything of the bytes that wait for it. */
+  /** How long a peer may leave its answers unread. */
   readonly unreadTimeoutMs: number;
 }
 
@@ -58,7 +58,8 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
     idle.delete(socket);
   };
   const makeRoom = (): boolean => {
-    const [longest = [...open].find(([, connection]) => isDone(connection))?.[0]] = idle;
+    const [longestIdle] = idle;
+    const longest = longestIdle ?? [...open].find(([, connection]) => isDone(connection))?.[0];
     if (longest === undefined) return false;
     forget(longest);
     longest.destroy();

@@ -49,7 +49,7 @@ export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   const note = (shown: string, content: Parameters<OwnWrites["note"]>[1]): void =>
     reach.ownWrites?.note(posix.resolve(reach.workspace, shown), content);
   const noteAll = (all: readonly Written[]): void => {
-    // A file that was removed, or that had this very text before, is nobody's work.
+    // A file that was removed, or that had this very text before, was not written by us.
     for (const { path, sha256, created, bytesWritten } of all)
       if (created || bytesWritten > 0 || sha256 === EMPTY_SHA256)
         note(path, sha256 === "" ? "folder" : { sha256 });

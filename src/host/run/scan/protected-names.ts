@@ -139,7 +139,7 @@ export const quarantine = async (root: string, path: string): Promise<Quarantine
     async ({ parent, above, name, error }) => {
       // It has disappeared, with everything in it.
       if (error.code === "ENOENT") return undefined;
-      // Access was not removed through the folder's own mode, so it was not one of our commands that removed it.
+      // A command can only close a folder by its mode; any other error is not a command's doing.
       if (error.code !== "ELOOP" && error.code !== "ENOTDIR") throw error;
       // A link or a file on the way to a protected name: that itself is what was planted.
       return renameIn(parent, above, name);
