@@ -72,6 +72,32 @@ const isOfKind = (kind: Kind, value: unknown): boolean => {
   }
 };
 
+/** Roots and globs are compared with each other, and with every path: nobody writes as many by hand. */
+const MAX_ITEMS = 500;
+/** Of the globs in a list: each takes 10 KB once it is compiled. */
+const MAX_ALTERNATIVES = 2048;
+
+/** How many names the braces of a glob stand for, or more. */
+const alternativesOf = (glob: string): number => {
+  const open: number[] = [];
+  let found = 1;
+  for (const char of glob) {
+    if (char === "{") open.push(1);
+    else if (char === "," && open.length > 0) open.push((open.pop() ?? 0) + 1);
+    else if (char === "}") found *= open.pop() ?? 1;
+  }
+  return found;
+};
+
+/** A file of a workspace that nobody trusts yet may add to lists. */
+const tooLong = (items: readonly string[]): string | undefined => {
+  if (items.length > MAX_ITEMS) return `expected at most ${MAX_ITEMS} items, got ${items.length}`;
+  const alternatives = items.reduce((sum, item) => sum + alternativesOf(item), 0);
+  return alternatives > MAX_ALTERNATIVES
+    ? `expected globs with at most ${MAX_ALTERNATIVES} alternatives in braces, got more`
+    : undefined;
+};
+
 /** Whole numbers may arrive as bigint, so that one past 64 bits is a problem like any other, not a parser's failure. */
 export const checkValue = (option: Option, raw: unknown): Checked => {
   if (option.noEffect) return NO_EFFECT;
@@ -81,6 +107,8 @@ export const checkValue = (option: Option, raw: unknown): Checked => {
     const { got, item } = describeGot(kind, value);
     return complain(kind, got, item);
   }
+  const complaint = kind.is === "list" ? tooLong(value as readonly string[]) : undefined;
+  if (complaint !== undefined) return { complaint };
   if ((kind.is === "text" || kind.is === "list") && kind.shape !== undefined) {
     const { pattern, expected } = kind.shape;
     const item = [value].flat().findIndex((each) => !pattern.test(String(each)));

@@ -183,3 +183,42 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
     expect(message).toMatch(/llmc\.toml:20: unknown key "key19"\n… and 5 more problems$/);
   });
 });
+
+describe("FAIL-J6: a small file of a workspace takes no great work", () => {
+  const list = (key: string, items: readonly string[]): string => `${key} = ${JSON.stringify(items)}\n`;
+
+  it("a list has a bounded number of items", async () => {
+    const roots = (count: number): string =>
+      list(
+        "mcp.tools.allowed_roots",
+        Array.from({ length: count }, (_, i) => `r${i}`),
+      );
+    expect(await problemsOf(roots(500))).toEqual([]);
+    expect(await problemsOf(roots(501))).toEqual([
+      "llmc.toml:1: mcp.tools.allowed_roots: expected at most 500 items, got 501",
+    ]);
+  });
+
+  it("and its globs a bounded number of alternatives", async () => {
+    const globs = (count: number): string =>
+      list(
+        "mcp.tools.denylist_globs",
+        Array.from({ length: count }, (_, i) => `q${i}/${"{a,b}".repeat(8)}`),
+      );
+    expect(await problemsOf(globs(8))).toEqual([]);
+    expect(await problemsOf(globs(9))).toEqual([
+      "llmc.toml:1: mcp.tools.denylist_globs: expected globs with at most 2048 alternatives in braces, got more",
+    ]);
+    const nested = list("mcp.tools.denylist_globs", ["{a,{b,c,{d,e}}}", "plain,with}comma{"]);
+    expect(await problemsOf(nested)).toEqual([]);
+  });
+
+  it("a key with thousands of parts is unknown, and not taken apart", async () => {
+    const startedAt = process.cpuUsage();
+    expect(await problemsOf(`${"a.".repeat(30_000)}a = 1`)).toEqual([
+      expect.stringContaining('llmc.toml:1: unknown table "a"'),
+    ]);
+    // Microseconds; ten seconds, and two gigabytes, where every beginning of the key is held.
+    expect(process.cpuUsage(startedAt).user).toBeLessThan(4_000_000);
+  });
+});

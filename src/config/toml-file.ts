@@ -12,6 +12,8 @@ type LineOf = (path: TomlPath) => number | undefined;
 
 /** Of larger files no lines are named: the second parser takes milliseconds for every kilobyte. */
 const MAX_LOCATED_CHARS = 256 * 1024;
+/** No key of ours is as deep; of one with thousands of parts, every beginning would be held. */
+const MAX_LOCATED_PARTS = 16;
 
 /** Loaded only here: a start without origins or errors does not pay for the second parser. */
 const locateLines = async (text: string): Promise<LineOf> => {
@@ -20,7 +22,7 @@ const locateLines = async (text: string): Promise<LineOf> => {
 
   // The first mention counts, also for the tables that a longer path implies.
   const note = (path: TomlPath, line: number): void => {
-    for (let length = 1; length <= path.length; length++) {
+    for (let length = 1; length <= Math.min(path.length, MAX_LOCATED_PARTS); length++) {
       const id = JSON.stringify(path.slice(0, length));
       lines.set(id, Math.min(line, lines.get(id) ?? line));
     }
