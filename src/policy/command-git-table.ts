@@ -177,6 +177,15 @@ export const GIT_COMMANDS: ReadonlyMap<string, GitRule> = new Map<string, GitRul
   ],
 ]);
 
+/** Further commands of git, which start programs or scripts of their own: they take `git:run`, and are no aliases. */
+export const GIT_RUNS: ReadonlySet<string> = new Set(
+  (
+    "archive bisect citool cvsimport daemon difftool fast-export fast-import filter-branch gui help http-fetch http-push " +
+    "imap-send instaweb interpret-trailers maintenance mergetool p4 quiltimport request-pull rerere send-email shell " +
+    "submodule subtree svn upload-archive upload-pack receive-pack verify-commit verify-tag web--browse"
+  ).split(" "),
+);
+
 /** Global options that change nothing but the form of the output, or make git more careful. */
 export const GIT_PLAIN_GLOBALS = new Set(
   (
@@ -224,7 +233,8 @@ export const GIT_NO_PROGRAMS = [
   "branch.autoSetupMerge=false",
   "core.hooksPath=/dev/null",
   "core.pager=cat",
-  "core.editor=false",
+  // Git starts nothing for this one, and takes the message as it is. A plan that nobody edits would only seem to be done.
+  "core.editor=:",
   "sequence.editor=false",
   "core.askPass=false",
   "credential.helper=",

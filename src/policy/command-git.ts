@@ -5,6 +5,7 @@ import {
   GIT_NO_NETWORK,
   GIT_NO_PROGRAMS,
   GIT_PLAIN_GLOBALS,
+  GIT_RUNS,
   type GitRule,
 } from "./command-git-table.ts";
 import { listed, parseArguments } from "./command-options.ts";
@@ -107,6 +108,8 @@ const ruleNeeds = (subcommand: string, rest: readonly string[], rule: GitRule): 
   return needs;
 };
 
+const UNKNOWN = { isUnknownCommand: true } as const;
+
 /** All powers that a git command line asks for. */
 export const findGitNeeds = (args: readonly string[], isInside: IsInside): Need[] => {
   const { globals, subcommand, rest } = splitGit(args);
@@ -119,7 +122,7 @@ export const findGitNeeds = (args: readonly string[], isInside: IsInside): Need[
     needs.push({ power: "network", because: "remote" });
   }
   return rule === undefined
-    ? [...needs, { power: "run", because: brief(subcommand), isUnknownCommand: true }]
+    ? [...needs, { power: "run", because: brief(subcommand), ...(GIT_RUNS.has(subcommand) ? {} : UNKNOWN) }]
     : [...needs, ...ruleNeeds(subcommand, rest, rule)];
 };
 
@@ -152,6 +155,13 @@ export const writesTrackedContent = (args: readonly string[]): boolean =>
 /** Whether an argument may name what it writes. */
 export const writesNamedPaths = (args: readonly string[]): boolean =>
   !writesTrackedContent(args) || GIT_COMMANDS.get(subcommandOf(args) ?? "")?.makesFolder === true;
+
+/** The folder that a work tree or a repository is to be made in, as written, with what else may be a path. */
+export const foldersMade = (args: readonly string[]): readonly string[] => {
+  const { subcommand, rest } = splitGit(args);
+  const makes = subcommand === "init" || (subcommand === "worktree" && /^(add|move)$/.test(rest[0] ?? ""));
+  return makes ? rest : [];
+};
 
 /** For GIT_ALLOW_PROTOCOL, which wins over every setting; undefined where git may run any program anyway. */
 export const gitProtocols = (has: (power: Power) => boolean): string | undefined =>

@@ -714,7 +714,7 @@ describe("FAIL-C10 planted settings are overridden", () => {
 
   it("leaves out only what was granted", () => {
     const written = hardened("git commit -m x", ["git:write"]);
-    expect(written).toEqual(expect.arrayContaining(["core.hooksPath=/dev/null", "core.editor=false"]));
+    expect(written).toEqual(expect.arrayContaining(["core.hooksPath=/dev/null", "core.editor=:"]));
     expect(written).not.toContain("--no-optional-locks");
     expect(hardened("git stash push", ["git:write"]).slice(-2)).toEqual(["stash", "push"]);
     const pushed = hardened("git push", ["git:network"]);

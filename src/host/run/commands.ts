@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { LlmcError, withHint } from "../../base/error.ts";
-import { splitGit } from "../../policy/command-git.ts";
+import { foldersMade, splitGit } from "../../policy/command-git.ts";
 import { commandDenied, judgeCommand, refuseVariable } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
@@ -12,7 +12,7 @@ import type { CommandRunner, JudgedCommand } from "./contract.ts";
 import { createProfiler } from "./profiler.ts";
 import { resolveProgram } from "./resolve.ts";
 import { findCalledAs } from "./tiers/called-as.ts";
-import { checkVariables } from "./tiers/environment.ts";
+import { checkVariables, isNoEditor } from "./tiers/environment.ts";
 import { toolChainEnvironment } from "./tiers/tool-chain.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 
@@ -99,7 +99,9 @@ const PLAIN_VALUE = /^(\w[\w@.+-]*(\/[\w+-]+)*)?$/;
 
 /** The first variable that could direct a program; a program that ran without it would do something else than asked. */
 const directingVariable = (env: Readonly<Record<string, string>>): string | undefined =>
-  Object.keys(env).find((name) => !PLAIN_VARIABLE.test(name) || !PLAIN_VALUE.test(env[name] ?? ""));
+  Object.entries(env).find(
+    ([name, value]) => !isNoEditor(name, value) && !(PLAIN_VARIABLE.test(name) && PLAIN_VALUE.test(value)),
+  )?.[0];
 
 export const createCommandGate = (options: GateOptions): CommandGate => {
   const access = createAccess(options.reach);
@@ -147,6 +149,9 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
           if (name === "git")
             refuseOutside(splitGit(rest).rest, folders[1] ?? located.realPath, reach, settings.readPaths);
         }
+        // A sandbox has no such folder, so that git would make it nowhere and say nothing.
+        if (name === "git")
+          refuseOutside(foldersMade(rest), folders[1] ?? located.realPath, reach, settings.readPaths);
         const judged = judgeCommand({
           argv: [startPath, ...rest],
           executable,

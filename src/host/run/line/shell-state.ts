@@ -110,8 +110,9 @@ export const assign = (
   const state = { ...before, variables, exported };
   for (const { name, value, isExported } of assignments) {
     if (isExported || args.length > 0) exported.add(name);
-    // The name is checked first: a refused variable is often assigned from itself, which has no value here.
-    checkVariables({ [name]: "" });
+    // The name is checked first: a refused variable is often assigned from itself, which has no value here. The value is
+    // one that is accepted wherever some value is.
+    checkVariables({ [name]: ":" });
     const text = textOf(value, state, budget);
     checkVariables({ [name]: text });
     variables[name] = text;

@@ -7,6 +7,10 @@ const REFUSED =
   /^(LD_.*|DYLD_.*|GIT_.*|NODE_PATH|PYTHON.*|BASH_ENV|BASH_FUNC_.*|ENV|SHELLOPTS|PERL.*|RUBY.*|PATH|HOME|SHELL|TMPDIR|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|EDITOR|VISUAL|IFS|GLIBC_TUNABLES|GCONV_PATH|.*_OPTIONS|LLMC_.*)$/i;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** An editor that edits nothing. Agents set it so that git asks nobody; git starts nothing for `:`. */
+export const isNoEditor = (name: string, value: string): boolean =>
+  /^GIT_(SEQUENCE_)?EDITOR$/.test(name) && /^(true|:)$/.test(value);
+
 /** Throws for a variable that no command may be given. */
 export const checkVariables = (added: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(added)) {
@@ -14,7 +18,7 @@ export const checkVariables = (added: Readonly<Record<string, string>>): void =>
       throw new LlmcError("invalid_args", "An environment variable has an invalid name or value.", {
         details: { field: "env" },
       });
-    if (REFUSED.test(name))
+    if (REFUSED.test(name) && !isNoEditor(name, value))
       throw new LlmcError("forbidden", `The environment variable ${name} cannot be set for a command.`, {
         hint: "It could make a program run other code.",
         details: { field: "env" },
@@ -70,7 +74,9 @@ export const commandEnvironment = (
     TERM: "dumb",
     NO_COLOR: "1",
     ...(hasNetwork ? {} : NO_RETRIES),
-    ...added,
+    ...Object.fromEntries(
+      Object.entries(added).map(([name, value]) => [name, isNoEditor(name, value) ? ":" : value]),
+    ),
     PATH: SYSTEM_PATH.join(":"),
     ...toolChainEnv,
     HOME: home,
