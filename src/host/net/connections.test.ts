@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
@@ -20,18 +20,19 @@ const LIMITS = {
   idleTimeoutMs: 60_000,
 };
 
-const answer = (path: string | undefined, response: ServerResponse): void => {
-  if (path === "/large") response.end(LARGE);
-  else if (path === "/stream") response.write(": open\n\n");
+const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  if (request.url === "/large") response.end(LARGE);
+  else if (request.url === "/stream") response.write(": open\n\n");
+  else if (request.url === "/body") request.resume().on("end", () => response.write("taken"));
   else response.end("here");
 };
 
 const open = async (keyPair?: KeyPair) => {
   let served = 0;
   const server: Server = createHttpServer(
-    ({ url }, response) => {
+    (request, response) => {
       served++;
-      answer(url, response);
+      answer(request, response);
     },
     LIMITS,
     keyPair,
@@ -96,6 +97,23 @@ describe("FAIL-E3 FAIL-J9 what a connection may hold", () => {
     const [received] = await once(ours, "data");
     expect(String(received)).toContain("here");
     expect(stream.theirs.destroyed).toBe(false);
+  });
+
+  test("FAIL-E3 requests that are not sent to their end make room, the oldest first; one that is served does not", async () => {
+    const door = await open();
+    const post = ["POST /body HTTP/1.1", "Host: localhost", "Content-Length: 2", "", "x"].join("\r\n");
+    const complete = await door.send(`${post}y`);
+    await once(complete.ours, "data");
+    const halves = [];
+    for (let i = 1; i < LIMITS.maxConnections; i++) {
+      halves.push(await door.send(post));
+      await expect.poll(door.served).toBe(i + 1);
+    }
+    const { ours } = await door.send(get("/"));
+    const [received] = await once(ours, "data");
+    expect(String(received)).toContain("here");
+    expect(complete.theirs.destroyed).toBe(false);
+    expect(halves.map(({ theirs }) => theirs.destroyed)).toEqual([true, ...halves.slice(1).map(() => false)]);
   });
 
   test.each([

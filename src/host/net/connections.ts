@@ -10,6 +10,8 @@ interface ConnectionLimits {
 interface Connection {
   /** Requests that are not answered to the last byte. */
   readonly answers: Set<ServerResponse>;
+  /** When its last request began. */
+  began: number;
   /** What the connection became after an upgrade. */
   upgraded: Socket | undefined;
   /** Bytes that the peer did not take, when they were last looked at, and since when their number is the same. */
@@ -34,18 +36,18 @@ const beneath = (socket: Socket): Socket =>
 const unreadBytesOf = (socket: Socket): number =>
   (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 
-/** Whether nothing is being done for the peer: it has its answers, or only has to read them. */
-const isDone = ({ answers, upgraded }: Connection): boolean =>
+/** Whether nothing is being done for the peer: it only has to read its answers, or to send the rest of a request. */
+const isWaitedFor = ({ answers, upgraded }: Connection): boolean =>
   upgraded === undefined
-    ? [...answers].every(({ writableEnded }) => writableEnded)
+    ? [...answers].every(({ writableEnded, req }) => writableEnded || !req.complete)
     : upgraded.writableEnded || upgraded.destroyed;
 
 /**
  * The one place that bounds what peers may hold: the number of connections, the requests that each has under way, and
  * the time for which it leaves its answers unread. A stream with nothing to read may stay open for ever.
  *
- * When all connections are taken, the one that has been idle longest makes room, then one whose peer only has to read or
- * to hang up: whoever opens thousands and says nothing loses them to those who speak. One that sends its headers drop by
+ * When all connections are taken, the one that has been idle longest makes room, then the one whose peer has
+ * had longest to send its request, to read or to hang up: whoever opens thousands and says nothing loses them to those who speak. One that sends its headers drop by
  * drop counts as idle.
  */
 export const createConnections = ({ maxConnections, unreadTimeoutMs }: ConnectionLimits) => {
@@ -57,9 +59,13 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
     open.delete(socket);
     idle.delete(socket);
   };
+  const longestWaitedFor = (): Socket | undefined => {
+    const waitedFor = [...open].filter(([, connection]) => isWaitedFor(connection));
+    return waitedFor.sort(([, a], [, b]) => a.began - b.began)[0]?.[0];
+  };
   const makeRoom = (): boolean => {
     const [longestIdle] = idle;
-    const longest = longestIdle ?? [...open].find(([, connection]) => isDone(connection))?.[0];
+    const longest = longestIdle ?? longestWaitedFor();
     if (longest === undefined) return false;
     forget(longest);
     longest.destroy();
@@ -71,7 +77,7 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
       socket.destroy();
       return;
     }
-    open.set(socket, { answers: new Set(), upgraded: undefined, unreadBytes: 0, unreadSince: 0 });
+    open.set(socket, { answers: new Set(), began: 0, upgraded: undefined, unreadBytes: 0, unreadSince: 0 });
     idle.add(socket);
     socket.once("close", () => forget(socket));
   };
@@ -88,6 +94,7 @@ export const createConnections = ({ maxConnections, unreadTimeoutMs }: Connectio
       return false;
     }
     answers.add(response);
+    connection.began = performance.now();
     idle.delete(socket);
     response.on("close", () => {
       answers.delete(response);
