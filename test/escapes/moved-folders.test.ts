@@ -44,6 +44,21 @@ if scene == "descriptor" and part == "second":
     file = open("d/x", "w"); file.write(PLAIN); file.flush()
     say("opened"); wait("ended")
     file.write("\\tfsmonitor = touch fired; false\\n"); file.flush()
+if scene == "folder" and part == "first":
+    for folder in ["objects", "refs"]: os.makedirs("p/.git/" + folder)
+    put("p/.git/HEAD", "ref: refs/heads/main\\n")
+    put("p/.git/config", PLAIN)
+    say("made"); wait("opened")
+    move("p/d", "p/.git/hooks")
+if scene == "folder" and part == "second":
+    os.chdir("p/d"); say("opened"); wait("ended")
+    try: open("post-index-change", "w").write("#!/bin/sh\\n")
+    except OSError as error: print(error.errno)
+if scene == "known" and part == "first":
+    put("p/sub/.envrc", "plain"); say("made"); wait("opened")
+    move("p/sub/.envrc", "p/d/x"); move("p/sub", "p/zz"); move("p/d", "p/sub")
+if scene == "known" and part == "second":
+    say("opened"); wait("ended"); put("p/sub/x", "evil"); move("p/sub/x", "p/sub/.envrc")
 if scene == "shut" and part == "first":
     put("p/sub/.envrc", "evil"); say("made"); wait("opened")
     move("p/sub", "p/zz"); move("p/d", "p/sub")
@@ -56,7 +71,7 @@ if scene == "project" and part == "second":
     open("ready", "w").close(); wait("ended"); open(".envrc", "w").write("evil")
 `;
 
-const scenes = ["descriptor", "shut", "project"].flatMap((scene) =>
+const scenes = ["descriptor", "folder", "known", "shut", "project"].flatMap((scene) =>
   tiers.map((setting) => ({ name: setting.name, setting, scene })),
 );
 
@@ -89,6 +104,7 @@ describe.each(scenes)("FAIL-J1 FAIL-J3 two commands play $scene in $name", ({ se
     await second;
     const config = existsSync(at("p/.git/config")) ? readFileSync(at("p/.git/config"), "utf8") : "";
     expect(config).not.toContain("fsmonitor");
+    expect(existsSync(at("p/.git/hooks/post-index-change"))).toBe(false);
     for (const folder of ["p/sub", "project", "moved"])
       expect(existsSync(at(`${folder}/.envrc`)), folder).toBe(false);
   });

@@ -1,5 +1,7 @@
 import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
+import { insideRoots } from "../../policy/paths.ts";
 import { systemPath } from "./byte-path.ts";
 
 /**
@@ -16,4 +18,18 @@ export const identify = (path: string): string | undefined => {
     // What cannot be accessed is there, and its identity is unknown.
     return isMissing(thrown) ? undefined : path;
   }
+};
+
+/** Says of a path which very folders lead to it, from its root on. Each is asked for once. */
+export const createPlaces = (roots: readonly string[]): ((path: string) => string) => {
+  const known = new Map<string, string>();
+  const placeOf = (folder: string): string => {
+    const before = known.get(folder);
+    if (before !== undefined) return before;
+    const above = insideRoots(dirname(folder), roots) && folder !== "/" ? placeOf(dirname(folder)) : "";
+    const place = `${above}/${identify(folder)}`;
+    known.set(folder, place);
+    return place;
+  };
+  return (path) => placeOf(dirname(path));
 };

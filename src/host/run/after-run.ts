@@ -1,7 +1,9 @@
 import { insideRoots } from "../../policy/paths.ts";
+import { gitDirOf } from "../git/git-dir.ts";
+import { createPlaces, identify } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { JudgedCommand } from "./contract.ts";
-import { noteSettings } from "./git/gained-settings.ts";
+import { noteObeyed } from "./git/gained-settings.ts";
 import { createOwnRun } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder } from "./git/tracked.ts";
@@ -36,9 +38,12 @@ interface WrittenRoots {
   readonly roots: readonly string[];
   readonly stateFolders: readonly string[];
   readonly writesTracked: boolean;
+  readonly isGit: boolean;
   /** Of git: the repository that it works on. */
   readonly repository: GitRepository | undefined;
   readonly findTracked: ReturnType<typeof createTrackedFinder>;
+  /** Of the server: identities of repositories that appeared beside a process that was started to run on. */
+  readonly madeBeside: Set<string>;
 }
 
 export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "ownRepository">;
@@ -54,8 +59,10 @@ export const planAfterRun = ({
   roots,
   stateFolders,
   writesTracked,
+  isGit,
   repository,
   findTracked,
+  madeBeside,
 }: WrittenRoots): AfterRun => {
   const isLlmcWrite = (path: string): boolean => source.ownWrites?.has(path) === true;
   const mounts = {
@@ -70,7 +77,14 @@ export const planAfterRun = ({
     });
   const gitFindings = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
   const gitDirs = gitFindings.map(({ path }) => path);
-  const findGained = noteSettings(gitDirs);
+  // What git itself writes in its own repository is judged by the undo.
+  const isOwn = (entry: string): boolean => repository !== undefined && gitDirOf(entry) === repository.gitDir;
+  const findGained = noteObeyed(
+    gitDirs.filter((entry) => !isOwn(entry)),
+    madeBeside,
+  );
+  const placeOf = createPlaces(roots);
+  const placed = found.map((finding) => ({ ...finding, place: placeOf(finding.path) }));
   const wasCheckedOut = noteIndexes(gitDirs, roots, findTracked);
   return {
     isLlmcWrite,
@@ -82,13 +96,15 @@ export const planAfterRun = ({
         () =>
           quarantineNewFindings({
             scan,
-            before: found.filter(({ path }) => !insideRoots(path, unguarded)),
+            before: placed.filter(({ path }) => !insideRoots(path, unguarded)),
             obeyedNames,
             roots,
             stateFolders,
             isLlmcWrite,
             wasCheckedOut: (files) => wasCheckedOut(files, unguarded),
             writesTracked,
+            isGit,
+            onMadeBeside: (path) => madeBeside.add(identify(gitDirOf(path) ?? path) ?? ""),
             phase,
           }),
       ]),

@@ -99,6 +99,7 @@ export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const { scan, scanRoots, findHardLinks } = createFinders(source);
   const findTracked = createTrackedFinder();
+  const madeBeside = new Set<string>();
 
   return async (
     { argv: [program, ...judgedArgs], writes, git }: Allowed,
@@ -141,6 +142,8 @@ export const createProfiler = (options: ProfilerOptions) => {
           roots,
           stateFolders: privateDirs,
           writesTracked,
+          isGit: git !== undefined,
+          madeBeside,
           repository: own,
           findTracked,
         })

@@ -1,18 +1,16 @@
 import { lstatSync } from "node:fs";
 import { posix } from "node:path";
-import { isHarmlessSetting } from "../../../policy/git-settings.ts";
-import { type GitSetting, parseGitConfig } from "../../git/config.ts";
-import { isInclude, MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
+import { isForeignSetting } from "../../../policy/git-settings.ts";
+import { type GitSetting, isPlainConfig, parseGitConfig } from "../../git/config.ts";
+import { MAX_CONFIG_BYTES, readText } from "../../git/files.ts";
 import { commonDirOf, gitDirOf } from "../../git/git-dir.ts";
+import { identify } from "../../reach/identity.ts";
+import { isYoung, SETTLED_MS } from "./age.ts";
+import { obeyedStamps } from "./own-changes.ts";
 
-/** Longer than a command lives that somebody waits for: what is older was not written by a command that still runs. */
-export const SETTLED_MS = 60 * 60 * 1000;
-
-/** Longer than a process lives that was started to run on: the repositories that it could write are younger. */
-const YOUNG_MS = 24 * SETTLED_MS;
-
+/** What other tools keep of a branch or a remote means nothing to git. */
 const isHarmful = (setting: GitSetting): boolean =>
-  isInclude(setting) || !isHarmlessSetting(setting.key, setting.value);
+  !isPlainConfig([setting]) && !isForeignSetting(setting.key);
 
 const textOf = ({ key, value }: GitSetting): string => `${key}=${value}`;
 
@@ -42,41 +40,62 @@ const gains = (before: Settings | undefined, after: Settings, startedMs: number)
   return after.settings.some((setting) => isHarmful(setting) && !known.has(textOf(setting)));
 };
 
-export const isYoung = (folder: string, startedMs: number): boolean =>
-  (lstatSync(folder, { throwIfNoEntry: false })?.birthtimeMs ?? 0) > startedMs - YOUNG_MS;
+/** Identities of git directories that appeared while a managed process ran, made of whatever folder. */
+export type MadeBeside = ReadonlySet<string>;
 
-const filesOf = (entry: string, startedMs: number): readonly string[] => {
+const doubtfulFolders = (entry: string, startedMs: number, madeBeside: MadeBeside): readonly string[] => {
   try {
     const gitDir = gitDirOf(entry);
     const folders = gitDir === undefined ? [] : [gitDir, commonDirOf(gitDir)];
-    return folders
-      .filter((folder) => isYoung(folder, startedMs))
-      .flatMap((folder) => ["config", "config.worktree"].map((name) => posix.join(folder, name)));
+    return folders.filter((folder) => isYoung(folder, startedMs) || madeBeside.has(identify(folder) ?? ""));
   } catch {
     // One that leads nowhere has no settings.
     return [];
   }
 };
 
-/** A configuration to which something was added that git would execute or follow. */
-export interface GainedSettings {
+/** Something in a git directory that git would execute or follow, and that was not there before. */
+export interface Gained {
   readonly path: string;
-  readonly harmless: readonly GitSetting[];
+  /** Set for a configuration: what may stay. */
+  readonly harmless?: readonly GitSetting[];
 }
 
+/** The folders of a plain repository: what another command brings in is one of these, or a file beside them. */
+const IN_PLAIN_FOLDER = /^(?:objects|refs|logs|info|hooks|branches)\//;
+
+const obeyedIn = (folder: string): ReadonlyMap<string, string> => {
+  try {
+    const found = obeyedStamps(folder);
+    return new Map([...found].filter(([path]) => IN_PLAIN_FOLDER.test(posix.relative(folder, path))));
+  } catch {
+    // It cannot be looked through: whatever can be found later counts as new.
+    return new Map();
+  }
+};
+
 /**
- * Notes the settings of young repositories before a command runs. No mount keeps it from a file that it opened elsewhere
- * and that another command then moved into a repository which was new to that one; so what the settings gain meanwhile
- * is its work, or the user's, and nobody can tell.
+ * Notes what git obeys in young repositories before a command runs. No mount keeps it from a file or a folder that it
+ * opened elsewhere and that another command then moved into a repository which was new to that one; so what the
+ * repository gains meanwhile is its work, or the user's, and nobody can tell.
  */
-export const noteSettings = (entries: readonly string[]): (() => readonly GainedSettings[]) => {
+export const noteObeyed = (entries: readonly string[], madeBeside: MadeBeside): (() => readonly Gained[]) => {
   const startedMs = Date.now();
-  const paths = new Set(entries.flatMap((entry) => filesOf(entry, startedMs)));
-  const before = new Map([...paths].map((path) => [path, readSettings(path)]));
-  return () =>
+  const folders = [...new Set(entries.flatMap((entry) => doubtfulFolders(entry, startedMs, madeBeside)))];
+  const configs = folders.flatMap((folder) =>
+    ["config", "config.worktree"].map((name) => posix.join(folder, name)),
+  );
+  const before = new Map(configs.map((path) => [path, readSettings(path)]));
+  const obeyed = new Map(folders.map((folder) => [folder, obeyedIn(folder)]));
+  const gainedSettings = (): readonly Gained[] =>
     [...before].flatMap(([path, then]) => {
       const now = readSettings(path);
       if (now === undefined || !gains(then, now, startedMs)) return [];
       return [{ path, harmless: (now.settings ?? []).filter((setting) => !isHarmful(setting)) }];
     });
+  const gainedFiles = (): readonly Gained[] =>
+    [...obeyed].flatMap(([folder, then]) =>
+      [...obeyedIn(folder)].filter(([path, stamp]) => then.get(path) !== stamp).map(([path]) => ({ path })),
+    );
+  return () => [...gainedSettings(), ...gainedFiles()];
 };

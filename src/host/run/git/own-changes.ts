@@ -4,7 +4,7 @@ import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
-import { SETTLED_MS } from "./gained-settings.ts";
+import { SETTLED_MS } from "./age.ts";
 import { PLANS, plansProgram } from "./plans.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
@@ -178,6 +178,12 @@ const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: 
       state.set(path, entry);
     });
   return state;
+};
+
+/** What of a git directory is no data, and how it is now. */
+export const obeyedStamps = (gitDir: string): ReadonlyMap<string, string> => {
+  const state = stateOf({ top: gitDir, gitDir, commonDir: gitDir }, { maxBytes: 0, settledMs: 0 });
+  return new Map([...state].map(([path, { stamp }]) => [path, stamp]));
 };
 
 /** To be taken before git runs with the right to write. */

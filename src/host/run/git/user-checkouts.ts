@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { gitDirOf } from "../../git/git-dir.ts";
-import { isYoung } from "./gained-settings.ts";
+import { isYoung } from "./age.ts";
 import type { createTrackedFinder } from "./tracked.ts";
 
 const stampOf = (path: string): string | undefined => {

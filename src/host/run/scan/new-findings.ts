@@ -4,7 +4,8 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
-import type { GainedSettings } from "../git/gained-settings.ts";
+import { createPlaces } from "../../reach/identity.ts";
+import type { Gained } from "../git/gained-settings.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
@@ -60,7 +61,7 @@ export type RunPhase = "running" | "short run ended" | "long run ended";
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   /** What was there when the command started, and out of its reach since then. */
-  readonly before: readonly Finding[];
+  readonly before: readonly PlacedFinding[];
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
@@ -71,6 +72,9 @@ interface NewFindingsOptions {
   readonly wasCheckedOut: (files: readonly string[]) => boolean;
   /** Of git, which brings start-up files along with a branch, and adds work trees. */
   readonly writesTracked: boolean;
+  readonly isGit: boolean;
+  /** Told of a plain repository that appeared beside a process that was started to run on. */
+  readonly onMadeBeside: (path: string) => void;
   /**
    * Start-up files that appear during a long run may be the user's own doing. While it lasts they wait and only
    * repositories are judged.
@@ -78,11 +82,24 @@ interface NewFindingsOptions {
   readonly phase: RunPhase;
 }
 
-/** Known is the very file that was there, in its place: what was moved meanwhile may have been changed in between. */
-const newSince = (before: readonly Finding[]): ((finding: Finding) => boolean) => {
-  const keyOf = ({ kind, path, identity }: Finding): string => `${kind} ${identity} ${path}`;
-  const known = new Set(before.map(keyOf));
-  return (finding) => !known.has(keyOf(finding));
+/** A finding, and the very folders that lead to it. */
+export interface PlacedFinding extends Finding {
+  readonly place: string;
+}
+
+/**
+ * Known is the very file that was there, in its place: what was moved meanwhile may have been changed in between. A
+ * folder that takes another one's name brings along the rights that a command has to it, so every folder on the way counts.
+ */
+const newSince = (
+  before: readonly PlacedFinding[],
+  roots: readonly string[],
+): ((finding: Finding) => boolean) => {
+  const keyOf = ({ kind, path, identity }: Finding, place: string): string =>
+    `${kind} ${identity} ${place} ${path}`;
+  const known = new Set(before.map((finding) => keyOf(finding, finding.place)));
+  const placeOf = createPlaces(roots);
+  return (finding) => !known.has(keyOf(finding, placeOf(finding.path)));
 };
 
 /**
@@ -95,9 +112,21 @@ const isNotOfCommand = (path: string, { isLlmcWrite, wasCheckedOut }: NewFinding
   return others !== undefined && (others.length === 0 || wasCheckedOut(others));
 };
 
+/**
+ * Repositories are made by git. Beside a process that runs for hours the user makes them too: there, plain ones stay. A
+ * plain one that another program made could be given programs later, by whoever holds a file of it open.
+ */
+const isNewOfGit = (finding: Finding, options: NewFindingsOptions): boolean => {
+  const isBeside = options.phase !== "short run ended";
+  if (!(options.isGit || isBeside) || !isPlainRepository(finding.path, options.roots))
+    return isAddedWorkTree(finding, options);
+  if (isBeside) options.onMadeBeside(finding.path);
+  return true;
+};
+
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { roots, stateFolders, writesTracked, phase } = options;
+  const { stateFolders, writesTracked, phase } = options;
   switch (finding.kind) {
     case "startup":
       return !writesTracked && phase === "short run ended" && !isNotOfCommand(finding.path, options);
@@ -105,7 +134,7 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
       // Only an llmc server creates a state folder, and this server created its own before the command started.
       return phase !== "running" && !stateFolders.includes(finding.path);
     case "git":
-      return !isPlainRepository(finding.path, roots) && !isAddedWorkTree(finding, options);
+      return !isNewOfGit(finding, options);
     default:
       return finding.kind !== "secret";
   }
@@ -137,9 +166,9 @@ export const restoreInRoots = async (path: string, saved: Saved, roots: readonly
   if (root !== undefined) await restoreBelow(root, path, saved).catch(() => {});
 };
 
-/** Renames configurations that gained something, and puts what is harmless of them in their place. */
+/** Renames what repositories gained; of a configuration, what is harmless stays in its place. */
 export const dropGained = async (
-  gained: readonly GainedSettings[],
+  gained: readonly Gained[],
   roots: readonly string[],
 ): Promise<readonly Quarantined[]> => {
   const moved: Quarantined[] = [];
@@ -147,6 +176,7 @@ export const dropGained = async (
     const quarantined = await quarantineInRoots(path, roots);
     if (quarantined === undefined) continue;
     moved.push(quarantined);
+    if (harmless === undefined) continue;
     const content = Buffer.from(renderGitConfig(harmless));
     await restoreInRoots(path, { kind: "file", content, mode: 0o644 }, roots);
   }
@@ -173,7 +203,7 @@ const quarantineFinding = async (
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
 const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   const { scan, roots, phase, before } = options;
-  const isNew = newSince(before);
+  const isNew = newSince(before, roots);
   const moved: Quarantined[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
@@ -219,7 +249,7 @@ const quarantineRedirected = async ({
 /** New start-up files that somebody else may have created during a long run; the reader of the answer can decide. */
 const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (options.phase !== "long run ended" || options.writesTracked) return [];
-  const isNew = newSince(options.before);
+  const isNew = newSince(options.before, options.roots);
   return (await options.scan.current())
     .filter((finding) => finding.kind === "startup" && isNew(finding))
     .filter(({ path }) => !isNotOfCommand(path, options))

@@ -196,7 +196,7 @@ export const bubblewrapLaunch = (
   );
   // Another command may have taken it away for just this moment.
   const guarded = [...profile.protectedInside, ...profile.hidden, ...(profile.withheld ?? [])];
-  const unmounted = guarded.filter((path) => !expected.has(path) && !isLink(path));
+  const unmounted = guarded.filter((path) => !expected.has(path));
   const inner = ["bwrap", ...bubblewrapArgs(request, profile, files, mounts)] as const;
   return {
     ...withLimits(inner, mark, files.prlimit, profile.limits),
