@@ -21,15 +21,15 @@ export const identify = (path: string): string | undefined => {
 };
 
 /** Says of a path which very folders lead to it, from its root on. Each is asked for once. */
-export const createPlaces = (roots: readonly string[]): ((path: string) => string) => {
+export const createLocations = (roots: readonly string[]): ((path: string) => string) => {
   const known = new Map<string, string>();
-  const placeOf = (folder: string): string => {
+  const locationOf = (folder: string): string => {
     const before = known.get(folder);
     if (before !== undefined) return before;
-    const above = insideRoots(dirname(folder), roots) && folder !== "/" ? placeOf(dirname(folder)) : "";
-    const place = `${above}/${identify(folder)}`;
-    known.set(folder, place);
-    return place;
+    const above = insideRoots(dirname(folder), roots) && folder !== "/" ? locationOf(dirname(folder)) : "";
+    const location = `${above}/${identify(folder)}`;
+    known.set(folder, location);
+    return location;
   };
-  return (path) => placeOf(dirname(path));
+  return (path) => locationOf(dirname(path));
 };

@@ -1,6 +1,6 @@
 import { insideRoots } from "../../policy/paths.ts";
 import { gitDirOf } from "../git/git-dir.ts";
-import { createPlaces, identify } from "../reach/identity.ts";
+import { createLocations, identify } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { noteObeyed } from "./git/gained-settings.ts";
@@ -83,8 +83,8 @@ export const planAfterRun = ({
     gitDirs.filter((entry) => !isOwn(entry)),
     madeBeside,
   );
-  const placeOf = createPlaces(roots);
-  const placed = found.map((finding) => ({ ...finding, place: placeOf(finding.path) }));
+  const locationOf = createLocations(roots);
+  const located = found.map((finding) => ({ ...finding, location: locationOf(finding.path) }));
   const wasCheckedOut = noteIndexes(gitDirs, roots, findTracked);
   return {
     isLlmcWrite,
@@ -96,7 +96,7 @@ export const planAfterRun = ({
         () =>
           quarantineNewFindings({
             scan,
-            before: placed.filter(({ path }) => !insideRoots(path, unguarded)),
+            before: located.filter(({ path }) => !insideRoots(path, unguarded)),
             obeyedNames,
             roots,
             stateFolders,

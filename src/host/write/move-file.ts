@@ -147,16 +147,14 @@ const moveFile = async (move: Move, context: WriteContext): Promise<void> => {
   }
 };
 
-/** A move must not make withheld files readable, turn a file into something that is obeyed, or take our own files away. */
+/** A move must not take withheld files, repositories or our own files along, or turn a file into something that is obeyed. */
 const judgeInside = ({ from, to, reach }: Move, entry: TreeEntry): void => {
   const old = posix.join(from.realPath, entry.path);
   const next = posix.join(to.realPath, entry.path);
-  // A repository inside the moved folder keeps its git directory; the moved thing itself was judged before.
-  const refusal = [reach.protects(old), reach.protects(next)].find((id) => id !== undefined && id !== "git");
+  const refusal = reach.protects(old) ?? reach.protects(next);
   if (refusal !== undefined) throw writeDenied(from.requestedPath, refusal, entry.path);
-  if (entry.isFile && reach.isWithheld(old) && !reach.isWithheld(next)) {
-    throw writeDenied(from.requestedPath, "secret", entry.path);
-  }
+  // A command that is running finds it covered only where it was.
+  if (entry.isFile && reach.isWithheld(old)) throw writeDenied(from.requestedPath, "secret", entry.path);
 };
 
 const moveDirectory = async (move: Move): Promise<void> => {

@@ -4,7 +4,7 @@ import { insideRoots } from "../../../policy/paths.ts";
 import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
-import { createPlaces } from "../../reach/identity.ts";
+import { createLocations } from "../../reach/identity.ts";
 import type { Gained } from "../git/gained-settings.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
@@ -61,7 +61,7 @@ export type RunPhase = "running" | "short run ended" | "long run ended";
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   /** What was there when the command started, and out of its reach since then. */
-  readonly before: readonly PlacedFinding[];
+  readonly before: readonly LocatedFinding[];
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
@@ -83,8 +83,8 @@ interface NewFindingsOptions {
 }
 
 /** A finding, and the very folders that lead to it. */
-export interface PlacedFinding extends Finding {
-  readonly place: string;
+export interface LocatedFinding extends Finding {
+  readonly location: string;
 }
 
 /**
@@ -92,14 +92,14 @@ export interface PlacedFinding extends Finding {
  * folder that takes another one's name brings along the rights that a command has to it, so every folder on the way counts.
  */
 const newSince = (
-  before: readonly PlacedFinding[],
+  before: readonly LocatedFinding[],
   roots: readonly string[],
 ): ((finding: Finding) => boolean) => {
-  const keyOf = ({ kind, path, identity }: Finding, place: string): string =>
-    `${kind} ${identity} ${place} ${path}`;
-  const known = new Set(before.map((finding) => keyOf(finding, finding.place)));
-  const placeOf = createPlaces(roots);
-  return (finding) => !known.has(keyOf(finding, placeOf(finding.path)));
+  const keyOf = ({ kind, path, identity }: Finding, location: string): string =>
+    `${kind} ${identity} ${location} ${path}`;
+  const known = new Set(before.map((finding) => keyOf(finding, finding.location)));
+  const locationOf = createLocations(roots);
+  return (finding) => !known.has(keyOf(finding, locationOf(finding.path)));
 };
 
 /**
@@ -173,12 +173,13 @@ export const dropGained = async (
 ): Promise<readonly Quarantined[]> => {
   const moved: Quarantined[] = [];
   for (const { path, harmless } of gained) {
+    const mode = (lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
     const quarantined = await quarantineInRoots(path, roots);
     if (quarantined === undefined) continue;
     moved.push(quarantined);
     if (harmless === undefined) continue;
     const content = Buffer.from(renderGitConfig(harmless));
-    await restoreInRoots(path, { kind: "file", content, mode: 0o644 }, roots);
+    await restoreInRoots(path, { kind: "file", content, mode }, roots);
   }
   return moved;
 };
