@@ -3,6 +3,13 @@ export const CONFIG_FILE = "llmc.toml";
 
 export const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
+/** Whether a folder above a normal absolute path, not the path itself, is one of these. */
+export const isBelowOneOf = (path: string, folders: ReadonlySet<string>): boolean => {
+  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
+    if (folders.has(path.slice(0, at))) return true;
+  return path !== "/" && folders.has("/");
+};
+
 /** By component, on normal absolute paths. */
 export const isInside = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { parse } from "smol-toml";
 import { type AST, getStaticTOMLValue } from "toml-eslint-parser";
 import { LlmcError } from "../base/error.ts";
+import { parseToml } from "./parse-toml.ts";
 import { tomlInline, tomlLines } from "./toml-text.ts";
 import {
   appendTable,
@@ -106,7 +106,7 @@ type Tree = Record<string, unknown>;
 
 /** What the file must say afterwards. */
 const addToValues = (text: string, additions: readonly Addition[]): Tree => {
-  const values: Tree = parse(text);
+  const values: Tree = parseToml(text);
   for (const { table, name, items, otherwise } of additions) {
     let at = values;
     for (const part of table) {
@@ -129,7 +129,7 @@ export const addToLists = (text: string, additions: readonly Addition[]): string
   const wanted = additions.filter(({ items }) => items.length > 0);
   try {
     const edited = wanted.reduce(applyOne, text);
-    if (isDeepStrictEqual(plain(parse(edited)), plain(addToValues(text, wanted)))) return edited;
+    if (isDeepStrictEqual(plain(parseToml(edited)), plain(addToValues(text, wanted)))) return edited;
   } catch {
     // Reported below: the file was valid before.
   }

@@ -1,6 +1,6 @@
 import { isAbsolute, normalize, resolve, sep } from "node:path";
 import type { Option } from "../base/option.ts";
-import { isInside } from "../base/paths.ts";
+import { isBelowOneOf, isInside } from "../base/paths.ts";
 
 /** Resolves the paths of a key, wherever they are written: in the file, in a grant, or in the defaults. */
 export interface PathContext {
@@ -55,17 +55,16 @@ const decideRoots = (
   granted: readonly string[],
   { workspace, realOf }: PathContext,
 ): Decision => {
-  const wide = [...base.map(realOf), ...granted];
-  const isAllowed = (item: string): boolean => wide.some((folder) => isInside(realOf(item), folder));
+  const isWithin = (path: string, folders: ReadonlySet<string>): boolean =>
+    folders.has(path) || isBelowOneOf(path, folders);
+  const allowed = new Set([...base.map(realOf), ...granted]);
+  const isAllowed = (item: string): boolean => isWithin(realOf(item), allowed);
   const waits = asked.filter((item) => !isAllowed(item));
-  const both = new Set([
-    ...asked.filter(isAllowed),
-    ...base.filter((item) => waits.some((wider) => isInside(realOf(item), realOf(wider)))),
-  ]);
-  const isNested = (item: string): boolean =>
-    [...both].some((other) => realOf(other) !== realOf(item) && isInside(realOf(item), realOf(other)));
+  const wider = new Set(waits.map(realOf));
+  const both = new Set([...asked.filter(isAllowed), ...base.filter((item) => isWithin(realOf(item), wider))]);
+  const reals = new Set([...both].map(realOf));
   const inForce = [...both]
-    .filter((item) => !isNested(item))
+    .filter((item) => !isBelowOneOf(realOf(item), reals))
     .map((item) => (realOf(item) === resolve(workspace, item) ? item : realOf(item)));
   return waits.length === 0 ? { inForce } : { inForce, waits, grant: waits.map(realOf) };
 };

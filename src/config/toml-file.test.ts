@@ -165,6 +165,26 @@ describe("REQ-C4: what a file gets wrong, with its line, its key and the nearest
     });
   });
 
+  it("FAIL-D2 refuses what would take a parser gigabytes, and not what only looks like it", async () => {
+    const dotted = Array.from({ length: 20_000 }, () => "a").join(".");
+    const hidden = `mcp.x = { a = '''b'''', ${dotted} = 1 }`;
+    for (const text of [`${dotted} = 1`, `[${dotted}]`, hidden, `"""" = """"""\n${dotted} = 1`])
+      expect((await problemsOf(text))[0]).toMatch(/^llmc\.toml:\d+:\d+: a key has more than 16 parts$/);
+    expect(await problemsOf(`x = ${"[".repeat(20)}${"]".repeat(20)}`)).toEqual([
+      "llmc.toml:1:21: lists or tables are nested more than 16 deep",
+    ]);
+    const harmless = `${".".repeat(20)}${"[".repeat(20)}`;
+    const strings = [
+      `"\\"${harmless}"`,
+      `'${harmless}'`,
+      `"""\n${harmless}\\"""${harmless}""""`,
+      `'''\n"${harmless}''''`,
+    ];
+    expect(await problemsOf(`# ${harmless}\nx = [${strings.join(", ")}]\n`)).toEqual([
+      'llmc.toml:2: unknown key "x"',
+    ]);
+  });
+
   it("FAIL-D2 explains as many as it shows: thousands of unknown keys hold nobody up", async () => {
     const text = Array.from({ length: 10_000 }, (_, at) => `key${at} = ${at}\n`).join("");
     const startedAt = process.cpuUsage();
@@ -211,14 +231,5 @@ describe("FAIL-J6: a small file of a workspace takes no great work", () => {
     ]);
     const nested = list("mcp.tools.denylist_globs", ["{a,{b,c,{d,e}}}", "plain,with}comma{"]);
     expect(await problemsOf(nested)).toEqual([]);
-  });
-
-  it("a key with thousands of parts is unknown, and not taken apart", async () => {
-    const startedAt = process.cpuUsage();
-    expect(await problemsOf(`${"a.".repeat(30_000)}a = 1`)).toEqual([
-      expect.stringContaining('llmc.toml:1: unknown table "a"'),
-    ]);
-    // Microseconds; ten seconds, and two gigabytes, where every beginning of the key is held.
-    expect(process.cpuUsage(startedAt).user).toBeLessThan(4_000_000);
   });
 });

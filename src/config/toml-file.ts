@@ -1,7 +1,8 @@
-import { parse, TomlError } from "smol-toml";
+import { TomlError } from "smol-toml";
 import { isRecord } from "../base/is-record.ts";
 import { checkValue, typeName } from "./check-value.ts";
 import { type Layer, MAX_SHOWN } from "./layer.ts";
+import { parseToml } from "./parse-toml.ts";
 import { removalReason } from "./removed-keys.ts";
 import { ENTRIES, type Entry, TABLES } from "./sections.ts";
 import { unknownName, unknownPath } from "./suggest.ts";
@@ -10,21 +11,28 @@ import type { TomlPath } from "./toml-tree.ts";
 /** The line of a key, a table or a list item; undefined if it is not known. */
 type LineOf = (path: TomlPath) => number | undefined;
 
+/** Where a part of a path is mentioned first, and the parts below it. */
+interface Mention {
+  line: number | undefined;
+  readonly below: Map<string | number, Mention>;
+}
+
 /** Of larger files no lines are named: the second parser takes milliseconds for every kilobyte. */
 const MAX_LOCATED_CHARS = 256 * 1024;
-/** No key of ours is as deep; of one with thousands of parts, every beginning would be held. */
-const MAX_LOCATED_PARTS = 16;
 
 /** Loaded only here: a start without origins or errors does not pay for the second parser. */
 const locateLines = async (text: string): Promise<LineOf> => {
   const { pairsOf, parseTree, withInlinePairs } = await import("./toml-tree.ts");
-  const lines = new Map<string, number>();
+  const top: Mention = { line: undefined, below: new Map() };
 
   // The first mention counts, also for the tables that a longer path implies.
   const note = (path: TomlPath, line: number): void => {
-    for (let length = 1; length <= Math.min(path.length, MAX_LOCATED_PARTS); length++) {
-      const id = JSON.stringify(path.slice(0, length));
-      lines.set(id, Math.min(line, lines.get(id) ?? line));
+    let at = top;
+    for (const part of path) {
+      const mention = at.below.get(part) ?? { line, below: new Map() };
+      mention.line = Math.min(line, mention.line ?? line);
+      at.below.set(part, mention);
+      at = mention;
     }
   };
 
@@ -41,7 +49,7 @@ const locateLines = async (text: string): Promise<LineOf> => {
   } catch {
     // The values are read by the other parser; where the two differ, a message without a line beats no message.
   }
-  return (path) => lines.get(JSON.stringify(path));
+  return (path) => path.reduce<Mention | undefined>((at, part) => at?.below.get(part), top)?.line;
 };
 
 export interface FileLayer extends Layer {
@@ -125,7 +133,7 @@ export const readToml = async (
   const source = text.replace(/^\uFEFF/, "");
   const findings: Findings = { values: [], complaints: [], remarks: [] };
   try {
-    walk(findings, [], parse(source, { integersAsBigInt: true }));
+    walk(findings, [], parseToml(source, { integersAsBigInt: true }));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     return { settings: new Map(), problems: [syntaxProblem(name, error)], broken: true, remarks: [] };

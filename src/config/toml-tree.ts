@@ -1,4 +1,5 @@
 import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
+import { refuseCostly } from "./parse-toml.ts";
 
 export type TomlPath = readonly (string | number)[];
 
@@ -8,8 +9,10 @@ export interface TomlPair {
   readonly pair: AST.TOMLKeyValue;
 }
 
-export const parseTree = (text: string): AST.TOMLTopLevelTable =>
-  parseTOML(text, { tomlVersion: "1.1" }).body[0];
+export const parseTree = (text: string): AST.TOMLTopLevelTable => {
+  refuseCostly(text);
+  return parseTOML(text, { tomlVersion: "1.1" }).body[0];
+};
 
 const pairIn = (above: TomlPath, pair: AST.TOMLKeyValue): TomlPair => ({
   path: [...above, ...getStaticTOMLValue(pair.key)],

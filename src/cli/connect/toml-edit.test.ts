@@ -66,6 +66,16 @@ describe("TOML settings (REQ-P3)", () => {
     expect(() => readToml(text, FILE)).toThrowError(refusal);
   });
 
+  it("FAIL-D2 refuses a key that would take a parser gigabytes, to read and to edit", () => {
+    const text = `a = 1\n${"a.".repeat(20_000)}a = 1\n`;
+    const refusal = expect.objectContaining({
+      code: "invalid_args",
+      message: `${FILE}:2: a key has more than 16 parts.`,
+    });
+    expect(() => readToml(text, FILE)).toThrowError(refusal);
+    expect(() => set(text)).toThrowError(refusal);
+  });
+
   it("removes tables and sub-tables, and undoes an addition", () => {
     const before = '# c\nmodel = "x"\n\n[mcp_servers.a]\ncommand = "a"\n';
     expect(remove(set(before))).toBe(before);

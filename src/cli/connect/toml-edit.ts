@@ -1,6 +1,7 @@
-import { parse, stringify, TomlError } from "smol-toml";
+import { stringify, TomlError } from "smol-toml";
 import { type AST, ParseError } from "toml-eslint-parser";
 import { LlmcError } from "../../base/error.ts";
+import { CostlyTomlError, parseToml } from "../../config/parse-toml.ts";
 import { appendTable, lineEndingOf, pairsOf, parseTree, startsWith } from "../../config/toml-tree.ts";
 
 type Path = readonly [string, string];
@@ -22,6 +23,7 @@ const plain = (value: unknown): unknown => {
 
 // The parsers' messages quote the file, which may hold secrets; only the line is passed on.
 const translate = (file: string, error: unknown): never => {
+  if (error instanceof CostlyTomlError) return refuse(file, error.line, error.reason);
   if (error instanceof TomlError) return refuse(file, error.line, "not valid TOML");
   if (error instanceof ParseError) return refuse(file, error.lineNumber, "not valid TOML");
   throw error;
@@ -29,7 +31,7 @@ const translate = (file: string, error: unknown): never => {
 
 export const readToml = (text: string, file: string): unknown => {
   try {
-    return plain(parse(text, { integersAsBigInt: "asNeeded" }));
+    return plain(parseToml(text, { integersAsBigInt: "asNeeded" }));
   } catch (error) {
     return translate(file, error);
   }

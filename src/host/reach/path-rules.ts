@@ -1,6 +1,7 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { posix } from "node:path";
-import { insideRoots, type PathRules, STATE_DIR } from "../../policy/paths.ts";
+import { isBelowOneOf } from "../../base/paths.ts";
+import { type PathRules, STATE_DIR } from "../../policy/paths.ts";
 import { realOrFuture } from "../own-files/real-or-future.ts";
 
 /** The target of a path; undefined if it does not exist. */
@@ -43,12 +44,14 @@ export const createPathRules = (
   return cacheByList(roots, (items) => {
     const all = items.map((root) => posix.resolve(writtenWorkspace, root));
     // Whoever may write a root can replace its content with a link, so a root inside another adds nothing.
-    const isNested = (root: string, others: readonly string[]): boolean =>
-      others.some((other) => other !== root && insideRoots(root, [other]));
-    const roots = all.filter((root) => !isNested(root, all)).map(realOrFuture);
+    const withoutNested = (paths: readonly string[]): readonly string[] => {
+      const known = new Set(paths);
+      return paths.filter((path) => !isBelowOneOf(path, known));
+    };
+    const roots = withoutNested(all).map(realOrFuture);
     return {
       workspace: realWorkspace,
-      roots: roots.filter((root) => !isNested(root, roots)),
+      roots: withoutNested(roots),
       // Nested roots add nothing to what can be read, but they still count as roots when something is moved or removed.
       writtenRoots: [...new Set([...all, ...all.map(realOrFuture)])],
       // Itself, and where it leads if the operator made it a link.
