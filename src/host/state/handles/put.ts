@@ -85,12 +85,22 @@ export const storeLines = async (
     return true;
   };
 
-  const addLine = async (line: string): Promise<void> => {
-    await add(`${line}${end}`);
-    if (chunker.isFull()) await flush();
+  /** Undefined where nothing has to be waited for, as for most of a million lines: each wait is garbage. */
+  const addLine = (line: string): Promise<void> | undefined => {
+    const rest = chunker.add(`${line}${end}`);
+    if (rest !== "") return add(rest);
+    return chunker.isFull() ? flush() : undefined;
   };
 
   const takeAll = async (): Promise<boolean> => {
+    if (Symbol.iterator in lines) {
+      for (const line of lines) {
+        if (isTooLong(line)) return cutAt(line);
+        const wait = addLine(line);
+        if (wait !== undefined) await wait;
+      }
+      return false;
+    }
     for await (const line of lines) {
       if (isTooLong(line)) return cutAt(line);
       await addLine(line);
