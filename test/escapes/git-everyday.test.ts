@@ -135,3 +135,18 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))(
     });
   },
 );
+
+test("REQ-D24: where the workspace is a part of a repository, the answer says where that lies", async () => {
+  await using workspace = await createWorkspace({ "package/a": "" });
+  git(workspace.root, "init", "-q");
+  const [setting] = settings;
+  if (setting === undefined) throw new Error("no tier");
+  await using commands = commandTools(setting, join(workspace.root, "package"), {
+    allowlist: ["git"],
+    powers: [],
+    denylist: [],
+  });
+  expect(await commands.use("run_cmd", "git status")).toContain(
+    `lies in ${workspace.root} (start llmc with --root`,
+  );
+});

@@ -9,6 +9,8 @@ import {
 } from "../../policy/command-git.ts";
 import type { judgeCommand } from "../../policy/commands.ts";
 import { insideRoots, pathDenied } from "../../policy/paths.ts";
+import { gitDirOf } from "../git/git-dir.ts";
+import { repositoriesAbove } from "../git/obeyed-elsewhere.ts";
 import { resolveLinks } from "../reach/path-rules.ts";
 import type { Reach } from "../reach/reach.ts";
 import {
@@ -54,6 +56,15 @@ const MAKES_REPOSITORY: ReadonlySet<string> = new Set(["init", "clone", "submodu
 
 /** Git uses the repository that was checked, or none: it must not discover another one. Git shows this name. */
 const NO_REPOSITORY = { gitDir: "/dev/null/no-repository-here", top: undefined };
+
+/** What git's own message does not tell: the roots may be a part of a repository. */
+const aboveNotes = (roots: readonly string[]): readonly string[] => {
+  const entry = repositoriesAbove(roots).find((path) => gitDirOf(path) !== undefined);
+  if (entry === undefined) return [];
+  return [
+    `git uses no repository above the workspace: this one lies in ${posix.dirname(entry)} (start llmc with --root there, or add that folder to mcp.tools.allowed_roots)`,
+  ];
+};
 
 export type Allowed = Extract<ReturnType<typeof judgeCommand>, { readonly allowed: true }>;
 type Git = NonNullable<Allowed["git"]>;
@@ -165,11 +176,13 @@ export const prepareGit = (
     settings,
     repository: MAKES_REPOSITORY.has(subcommandOf(args) ?? "") ? undefined : (repository ?? NO_REPOSITORY),
     notes:
-      git.mayRun || repository === undefined
-        ? []
-        : [
-            ...refuseUnfiltered(args, repository, located.folder),
-            ...leftOutNotes(args, repository, reach.rules.roots),
-          ],
+      repository === undefined
+        ? aboveNotes(reach.rules.roots)
+        : git.mayRun
+          ? []
+          : [
+              ...refuseUnfiltered(args, repository, located.folder),
+              ...leftOutNotes(args, repository, reach.rules.roots),
+            ],
   };
 };
