@@ -180,3 +180,31 @@ describe.each(waiting)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
     for (const seen of many) expect(seen).toContain('"exit_code":0');
   });
 });
+
+test.each(waiting)(
+  "FAIL-J5 a secret that is made while a git command waits for its turn is withheld from it in $name",
+  async (setting) => {
+    await using workspace = await repository();
+    const { root } = workspace;
+    const options = {
+      allowlist: ["git", "python3"],
+      powers: ["git:write"],
+      denylist: ["**/.env"],
+      timeoutSeconds: 60,
+    };
+    await using commands = commandTools(setting, root, options);
+    const wait =
+      "import os, time; open('work/started', 'w').close()\nwhile not os.path.exists('work/go'): time.sleep(0.02)";
+    mkdirSync(join(root, "work"));
+    writeFileSync(join(root, "wait.py"), wait);
+    const first = commands.use("run_cmd", "python3 wait.py | git hash-object -w --stdin");
+    while (!existsSync(join(root, "work/started"))) await sleep(10);
+    const second = commands.use("run_cmd", "git add -A").catch(() => "");
+    await sleep(1000);
+    writeFileSync(join(root, ".env"), "the secret\n");
+    writeFileSync(join(root, "work/go"), "");
+    await Promise.all([first, second]);
+    expect(git(root, "ls-files")).not.toContain(".env");
+    expect(git(root, "cat-file", "--batch-all-objects", "--batch")).not.toContain("the secret");
+  },
+);

@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { OwnRepository } from "./git/repository-lease.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
@@ -44,6 +45,13 @@ export interface JudgedCommand {
   readonly ownRepository?: OwnRepository | undefined;
   /** What the program leaves out here that it does in the user's terminal. */
   readonly notes?: readonly string[];
+}
+
+/** A command has waited for its turn since it was judged: what it may reach has to be looked up again. */
+export class StaleJudgement extends LlmcError {
+  constructor() {
+    super("busy", "Another git command was writing to this repository.", { hint: "Try again." });
+  }
 }
 
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */

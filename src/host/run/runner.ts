@@ -3,7 +3,7 @@ import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
+import { type CommandOutcome, type CommandRunner, type JudgedCommand, StaleJudgement } from "./contract.ts";
 import { holdRepositories } from "./git/repository-lease.ts";
 import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
@@ -190,6 +190,9 @@ const runAllIn = async (
   return outcomes;
 };
 
+/** About the time that passes between judging a command and its start anyway. */
+const MAX_STALE_MS = 100;
+
 /** Git that may write has its repository for itself; the time that it waits for that is its own. */
 const holdOwn = async (
   commands: readonly JudgedCommand[],
@@ -203,6 +206,10 @@ const holdOwn = async (
     signal,
   );
   const waitedMs = own.length === 0 ? 0 : performance.now() - since;
+  if (waitedMs > MAX_STALE_MS) {
+    release();
+    throw new StaleJudgement();
+  }
   const ready = commands.map((command) => {
     const timeoutMs = Math.max(1, command.request.timeoutMs - waitedMs);
     return { ...command, request: { ...command.request, timeoutMs } };

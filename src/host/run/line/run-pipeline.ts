@@ -1,5 +1,6 @@
+import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
-import { type CommandOutcome, exitStatus, type JudgedCommand } from "../contract.ts";
+import { type CommandOutcome, exitStatus, type JudgedCommand, StaleJudgement } from "../contract.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
@@ -108,10 +109,16 @@ const runPrograms = async (
   const stages = programs.map(({ stage }) => stage);
   const { callerSignal, call, runner } = execution;
   const askedAt = performance.now();
-  const judgeAndRun = () => {
+  const judgeAndRun = async (): Promise<readonly CommandOutcome[]> => {
     // Time in the queue does not count.
     const endsAt = execution.endsAt + performance.now() - askedAt;
-    return passAll(execution, stages, [], (judged) => runJudged(judged, endsAt));
+    for (;;)
+      try {
+        return await passAll(execution, stages, [], (judged) => runJudged(judged, endsAt));
+      } catch (thrown) {
+        if (!(thrown instanceof StaleJudgement)) throw thrown;
+        stopIfAborted(callerSignal);
+      }
   };
   const runJudged = (judged: readonly JudgedCommand[], endsAt: number) => {
     const timeoutMs = Math.max(1, endsAt - performance.now());
