@@ -3,8 +3,8 @@ import { createBoundedQueue } from "../../base/bounded-queue.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
-import { type CommandOutcome, type CommandRunner, type JudgedCommand, StaleJudgement } from "./contract.ts";
-import { holdRepositories } from "./git/repository-lease.ts";
+import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
+import { holdOwn } from "./hold-own.ts";
 import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
@@ -188,33 +188,6 @@ const runAllIn = async (
   bounds.close();
   if (first !== undefined) throw first.thrown;
   return outcomes;
-};
-
-/** About the time that passes between judging a command and its start anyway. */
-const MAX_STALE_MS = 100;
-
-/** Git that may write has its repository for itself; the time that it waits for that is its own. */
-const holdOwn = async (
-  commands: readonly JudgedCommand[],
-  signal: AbortSignal | undefined,
-): Promise<{ readonly ready: readonly JudgedCommand[]; readonly release: () => void }> => {
-  const own = commands.flatMap(({ ownRepository }) => ownRepository ?? []);
-  const since = performance.now();
-  const release = await holdRepositories(
-    own,
-    Math.max(...commands.map(({ request }) => request.timeoutMs)),
-    signal,
-  );
-  const waitedMs = own.length === 0 ? 0 : performance.now() - since;
-  if (waitedMs > MAX_STALE_MS) {
-    release();
-    throw new StaleJudgement();
-  }
-  const ready = commands.map((command) => {
-    const timeoutMs = Math.max(1, command.request.timeoutMs - waitedMs);
-    return { ...command, request: { ...command.request, timeoutMs } };
-  });
-  return { ready, release };
 };
 
 /** In many containers an installed sandbox does not work, so a real run is tried. */
