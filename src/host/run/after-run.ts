@@ -3,7 +3,7 @@ import { gitDirOf } from "../git/git-dir.ts";
 import { createLocations, identify } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { JudgedCommand } from "./contract.ts";
-import { noteObeyed } from "./git/gained-settings.ts";
+import { noteObeyed } from "./git/gained.ts";
 import { createOwnRun } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder } from "./git/tracked.ts";

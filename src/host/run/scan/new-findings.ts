@@ -5,7 +5,7 @@ import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import { createLocations } from "../../reach/identity.ts";
-import type { Gained } from "../git/gained-settings.ts";
+import type { Gained } from "../git/gained.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
