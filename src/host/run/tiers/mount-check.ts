@@ -27,17 +27,16 @@ const parseMounts = (text: string): readonly MountLine[] =>
       return { device, root: decodeOctal(root), point: decodeOctal(point) };
     });
 
-const BLOCK_BYTES = 64 * 1024;
+/** One buffer for all checks: a list is read some ten times while a sandbox is set up. It grows with the longest list. */
+let buffer = Buffer.alloc(64 * 1024);
 
 /** The whole list from its beginning; a descriptor of /proc has no size. */
 const readFromStart = (descriptor: number): string => {
-  const blocks: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    const count = readSync(descriptor, block, 0, BLOCK_BYTES, at);
-    if (count === 0) return Buffer.concat(blocks).toString();
-    blocks.push(block.subarray(0, count));
-    at += count;
+  for (let length = 0; ; ) {
+    const count = readSync(descriptor, buffer, length, buffer.length - length, length);
+    if (count === 0) return buffer.toString("utf8", 0, length);
+    length += count;
+    if (length === buffer.length) buffer = Buffer.concat([buffer], 2 * length);
   }
 };
 
