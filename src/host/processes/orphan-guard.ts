@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { extname, join } from "node:path";
+import { compileCacheFolder } from "../os/compile-cache.ts";
 import { identify } from "../run/tree/process-scan.ts";
 import type { ProcessTree } from "../run/tree/process-tree.ts";
 
@@ -23,9 +24,10 @@ export const createOrphanGuard = () => {
   const watched = new Map<ProcessTree, GuardOrder>();
 
   const open = (): ChildProcess => {
+    const compiled = compileCacheFolder();
     const made = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", PROGRAM], {
       cwd: "/",
-      env: {},
+      env: compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled },
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
     });

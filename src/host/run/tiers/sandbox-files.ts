@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compileCacheFolder } from "../../os/compile-cache.ts";
 import { findSystemProgram } from "../../os/system-programs.ts";
 import { renderUserSettings, userFile, userSettings } from "../git/user-settings.ts";
 import { seccompProgram } from "./seccomp.ts";
@@ -64,7 +65,7 @@ export const createSandboxFileStore = async () => {
       alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),
     },
     prlimit: findSystemProgram("prlimit"),
-    compileCache: join(base, "compiled"),
+    compileCache: compileCacheFolder() ?? join(base, "compiled"),
   };
   let next = 0;
   const kept = new Map<string, { readonly content: string | Buffer; readonly file: string }>();
