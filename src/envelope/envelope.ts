@@ -79,13 +79,14 @@ const describeLimit = (
 const explain = (
   launched: Launched,
   output: Output,
+  command: EnvelopeCall["command"],
   { hasNetwork }: EnvelopeSettings,
 ): string | undefined => {
   const failure =
     unseenNote(launched, output) ??
     configNote(launched, output) ??
     readOnlyNote(launched, output) ??
-    (hasNetwork ? undefined : networkNote(launched, output));
+    (hasNetwork ? undefined : networkNote(launched, output, commandText(command)));
   const notes = [...(launched.notes ?? []), ...(failure === undefined ? [] : [failure])];
   return notes.length === 0 ? undefined : notes.join("; ");
 };
@@ -242,7 +243,7 @@ const run = async (
       deadlineNote: launched.timedOut
         ? describeDeadline(call.timeoutSeconds, settings)
         : describeLimit(call.timeoutSeconds, settings),
-      failureNote: explain(launched, output, settings),
+      failureNote: explain(launched, output, call.command, settings),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -31,15 +31,29 @@ const isFetching = ({ programs, sole }: Launched): boolean => {
 /** Ended by a signal because the next program of the pipe had read enough. */
 const STOPPED_READING = 128 + constants.signals.SIGPIPE;
 
+/** Where no network is, only the loopback refuses. */
+const REFUSED = /\bECONNREFUSED\b|connection refused/i;
+const LOCAL = /\blocalhost\b|\b127\.\d+\.\d+\.\d+|(?<![\w:])::1(?![\w:])|\b0\.0\.0\.0\b/i;
+
+const NO_NETWORK =
+  "the network is off, and each command has a loopback of its own, so servers of other commands and processes are out of reach; mcp.tools.allow_outbound_network = true opens both";
+const OWN_LOOPBACK =
+  "nothing listens there: each command has a loopback of its own, so start the server in the same command, as in bash -c 'server & sleep 1; client'; mcp.tools.allow_outbound_network = true shares the machine's";
+
 /** Why a line without a network failed, wholly or in part, if one of its programs seems to have looked for one. */
-export const networkNote = (launched: Launched, output: Output): string | undefined => {
+export const networkNote = (launched: Launched, output: Output, command: string): string | undefined => {
   const failed = launched.programs.filter(({ exitCode }) => exitCode !== 0 && exitCode !== STOPPED_READING);
   if (failed.length === 0) return undefined;
   const written = `${output.stderr().slice(-READ_CHARS)}\n${output.stdout(false).slice(-READ_CHARS)}`;
+  const reports = written.split("\n").filter((line) => UNREACHABLE.test(line));
   const looked =
-    UNREACHABLE.test(written) ||
+    reports.length > 0 ||
     failed.some(({ name }) => usualPowers(name).includes("network")) ||
     (launched.timedOut && isFetching(launched));
   if (!looked) return undefined;
-  return "the network is off, and each command has a loopback of its own, so servers of other commands and processes are out of reach; mcp.tools.allow_outbound_network = true opens both";
+  const isLocal =
+    reports.length === 0
+      ? LOCAL.test(command)
+      : reports.every((line) => REFUSED.test(line) || LOCAL.test(line));
+  return isLocal ? OWN_LOOPBACK : NO_NETWORK;
 };

@@ -230,20 +230,21 @@ describe("run_cmd", () => {
       },
     });
     const note = /the network is off.*mcp\.tools\.allow_outbound_network = true/;
+    const local = /own, so start the server in the same command/;
     const result = await app.ask("run_cmd", { command: "node ask.js" });
     expect(result).toMatchObject({
-      structured: { meta: { hint: expect.stringMatching(note) } },
-      content: [{ text: expect.stringMatching(note) }],
+      structured: { meta: { hint: expect.stringMatching(local) } },
+      content: [{ text: expect.stringMatching(local) }],
     });
     const startedAt = performance.now();
     expect(await app.text("run_cmd", { command: "npm install left-pad" })).toMatch(note);
     expect(performance.now() - startedAt).toBeLessThan(20_000);
     expect(await app.text("run_cmd", { command: "npm install left-pad 2>&1 | tail -5" })).toMatch(note);
     expect(await app.text("run_cmd", { command: "node missing.js" })).not.toMatch(note);
-    expect(await app.text("run_cmd", { command: "node ask.js 2>&1 | tail -20" })).toMatch(note);
-    expect(await app.text("run_cmd", { command: "node ask.js || echo failed" })).toMatch(note);
-    expect(await app.text("run_cmd", { command: "cat ask.log" })).not.toMatch(note);
-    expect(await app.text("run_cmd", { command: "cat ask.log | head -1" })).not.toMatch(note);
+    expect(await app.text("run_cmd", { command: "node ask.js 2>&1 | tail -20" })).toMatch(local);
+    expect(await app.text("run_cmd", { command: "node ask.js || echo failed" })).toMatch(local);
+    expect(await app.text("run_cmd", { command: "cat ask.log" })).not.toMatch(local);
+    expect(await app.text("run_cmd", { command: "cat ask.log | head -1" })).not.toMatch(local);
   }, 60_000);
 
   test.each([
@@ -254,10 +255,10 @@ describe("run_cmd", () => {
     const app = await openTestApp({
       overrides: { "mcp.tools.run_cmd_allowlist": "curl,head", "mcp.tools.command_powers": "curl:network" },
     });
-    expect(await app.text("run_cmd", { command })).toMatch(/the network is off/);
-    expect(await app.text("run_cmd", { command: "curl --version | head -1" })).not.toMatch(
-      /the network is off/,
-    );
+    const elsewhere = command.replace("localhost:3999", "example.com");
+    expect(await app.text("run_cmd", { command })).toMatch(/start the server in the same command/);
+    expect(await app.text("run_cmd", { command: elsewhere })).toMatch(/the network is off/);
+    expect(await app.text("run_cmd", { command: "curl --version | head -1" })).not.toMatch(/loopback/);
   });
 
   test("REQ-T1 REQ-D13: programs get the real output, the model the short form; meta.hint says how to read on", async () => {
@@ -321,7 +322,7 @@ describe("run_cmd", () => {
 
   test("REQ-D16: a path outside of what commands see is told to be one; a pattern that looks like one is not", async () => {
     const app = await openTestApp({ files: { "a.txt": "x" } });
-    for (const path of ["/etc/hosts", "../../etc/hostname", "../its-neighbour/x.js"])
+    for (const path of ["/etc/resolv.conf", "../../etc/hostname", "../its-neighbour/x.js"])
       for (const tail of ["", " 2>&1 | head -3"])
         expect(await app.text("run_cmd", { command: `cat ${path}${tail}` }), tail).toContain(
           `"${path}" lies outside of what commands see`,

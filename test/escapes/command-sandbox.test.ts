@@ -33,6 +33,24 @@ for address in (${JSON.stringify(path)}, ${JSON.stringify(abstractName)}):
     expect([unix.visits(), abstract.visits()]).toEqual([0, 0]);
   });
 
+  test("REQ-X10 REQ-X1: without the network, localhost and the machine's own name stand for the loopback, in both families", async () => {
+    await using stand = await createStand(setting);
+    const { text } = await stand.run([
+      PYTHON,
+      "-c",
+      `import socket
+def addresses(name, family):
+    try: return sorted({found[4][0] for found in socket.getaddrinfo(name, 80, family)})
+    except OSError: return []
+for name in ("localhost", socket.gethostname(), "example.com"): print(addresses(name, socket.AF_INET))
+print(addresses("localhost", socket.AF_INET6))`,
+    ]);
+    const [local, machine, elsewhere, six] = text.split("\n");
+    expect([local, elsewhere]).toEqual(["['127.0.0.1']", "[]"]);
+    // Landlock shows the machine's own file, which may leave out its name and the second family.
+    if (setting.tier === "bubblewrap") expect([machine, six]).toEqual(["['127.0.0.1']", "['::1']"]);
+  });
+
   test("FAIL-A19, REQ-D16: state is hidden, configuration and protected folders cannot be written or replaced", async () => {
     await using stand = await createStand(setting, { "mods/policy/rules": "deny", "sub/file": "x" });
     const { text } = await stand.sh(

@@ -9,7 +9,7 @@ import type { CommandRequest, SandboxProfile } from "./contract.ts";
 import { commandEnvironment, gitEnvironment } from "./environment.ts";
 import { createMountCheck } from "./mount-check.ts";
 import type { SandboxFiles } from "./sandbox-files.ts";
-import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
+import { HOSTS_FILE, NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 import { toolChainOf } from "./tool-chain.ts";
 
 /** A mount in the sandbox; deeper mount points come later, and at the same mount point the later kind wins. */
@@ -97,6 +97,9 @@ const mountsFor = (
       ? []
       : [readOnly("/etc/passwd", files.passwdFile), readOnly("/etc/group", files.groupFile)]),
     ...system.filter((path) => !isWritable(path)).flatMap(systemMount),
+    ...(isWritable("/etc") || profile.network
+      ? []
+      : [readOnly(HOSTS_FILE, files.hostsFile), readOnly("/etc/nsswitch.conf", files.nameSwitchFile)]),
     ...(isVisible ? [] : [readOnly(toolChainOf(program))]),
     ...readableRoots.filter(isThere).map((path) => readOnly(path)),
     ...profile.writable.filter(isThere).map(writable),

@@ -32,15 +32,18 @@ import {
   READ,
 } from "./landlock-rules.ts";
 import { seccompProgram } from "./seccomp.ts";
-import { NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
+import { HOSTS_FILE, NETWORK_FILES, SYSTEM_FILES, SYSTEM_FOLDERS } from "./system-folders.ts";
 
 const DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /** Facts of the machine; nothing about its processes. */
 const MACHINE_FILES = ["cpuinfo", "meminfo", "filesystems", "version", "loadavg"].map(
   (name) => `/proc/${name}`,
 );
-/** No names can be put in the place of the real ones here, so programs see the machine's accounts. */
-const ACCOUNT_FILES = ["/etc/passwd", "/etc/group"];
+/**
+ * Nothing can be put in the place of the real ones here, so programs see the machine's accounts, and the names of hosts
+ * beside `localhost`.
+ */
+const NAME_FILES = ["/etc/passwd", "/etc/group", HOSTS_FILE];
 
 const RLIMIT_FSIZE = 1;
 const RLIMIT_DATA = 2;
@@ -65,13 +68,7 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
     readableRoots = [],
   } = spec.profile;
   const guarded = { readOnly: protectedInside, closed: [...hidden, ...withheld] };
-  for (const path of [
-    ...SYSTEM_FOLDERS,
-    ...SYSTEM_FILES,
-    ...ACCOUNT_FILES,
-    ...MACHINE_FILES,
-    ...spec.readable,
-  ])
+  for (const path of [...SYSTEM_FOLDERS, ...SYSTEM_FILES, ...NAME_FILES, ...MACHINE_FILES, ...spec.readable])
     grantPath(grant, path, READ);
   if (spec.profile.network) for (const path of NETWORK_FILES) grantPath(grant, path, READ);
   for (const path of spec.terminal ? [...DEVICES, "/dev/tty"] : DEVICES) grantPath(grant, path, DEVICE);

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { compileCacheFolder } from "../../os/compile-cache.ts";
 import { findSystemProgram } from "../../os/system-programs.ts";
@@ -20,6 +20,10 @@ export interface SandboxFiles {
   readonly gitIgnoreFile: string;
   readonly passwdFile: string;
   readonly groupFile: string;
+  /** What `localhost` and the machine's own name stand for where the network is off. */
+  readonly hostsFile: string;
+  /** Asks the files above before anything else. */
+  readonly nameSwitchFile: string;
   /** By whether the command may start other programs. */
   readonly filters: Readonly<Record<"free" | "alone", string | undefined>>;
   readonly prlimit: string | undefined;
@@ -44,6 +48,15 @@ const groupText = (): string => {
   return `${gid === 65534 ? "" : `user:x:${gid}:\n`}nogroup:x:65534:\n`;
 };
 
+/** Nothing about other machines: no command without a network could reach them. */
+const hostsText = (): string =>
+  ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback", `127.0.0.1 ${hostname()}`, ""].join(
+    "\n",
+  );
+
+/** Without one, older versions of glibc ask the network first and take its silence for an answer. */
+const NAME_SWITCH = "passwd: files\ngroup: files\nhosts: files dns\n";
+
 /** Files that every run shares, made once, and a folder for each run. */
 export type SandboxFileStore = Awaited<ReturnType<typeof createSandboxFileStore>>;
 
@@ -60,6 +73,8 @@ export const createSandboxFileStore = async () => {
     closedFile: await put("closed", "", 0o000),
     passwdFile: await put("passwd", passwdText()),
     groupFile: await put("group", groupText()),
+    hostsFile: await put("hosts", hostsText()),
+    nameSwitchFile: await put("nsswitch.conf", NAME_SWITCH),
     filters: {
       free: await filter("seccomp", seccompProgram({})),
       alone: await filter("seccomp-alone", seccompProgram({ noFork: true })),

@@ -21,4 +21,6 @@ export const SYSTEM_FILES = `
   .trim()
   .split(/\s+/);
 
-export const NETWORK_FILES = ["/etc/resolv.conf", "/etc/hosts", "/etc/services", "/etc/gai.conf"] as const;
+export const HOSTS_FILE = "/etc/hosts";
+
+export const NETWORK_FILES = ["/etc/resolv.conf", HOSTS_FILE, "/etc/services", "/etc/gai.conf"] as const;
