@@ -6,11 +6,11 @@ import { LANGUAGE_TABLE } from "../src/syntax/language-table.ts";
 
 /**
  * Puts the parts of large packages that the program uses into `assets` of a package that is about to be packed, with their
- * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms. Run by `prepack`;
+ * licences: every grammar compressed, the tokenizer's table, the native vector search of three platforms, Cedar for Node. Run by `prepack`;
  * `postpack` removes them again (`--remove`), so that a checkout reads what is installed. Git ignores them.
  */
 const ROOT = resolve(import.meta.dirname, "..");
-const FOLDERS = ["grammars", "tokenizer", "usearch"] as const;
+const FOLDERS = ["grammars", "tokenizer", "usearch", "cedar"] as const;
 
 const packageFolder = (name: string): string => {
   const entry = fileURLToPath(import.meta.resolve(name));
@@ -45,6 +45,10 @@ export const packAssets = (assets: string, quality = QUALITY): void => {
   const usearch = packageFolder("usearch");
   copy(join(usearch, "prebuilds"), join(assets, "usearch"));
   copy(join(usearch, "LICENSE"), join(assets, "usearch/LICENSE"));
+  const cedar = packageFolder("@cedar-policy/cedar-wasm");
+  // The package.json says that the bindings are CommonJS, and names the licence.
+  for (const name of ["cedar_wasm.js", "cedar_wasm_bg.wasm", "package.json"])
+    copy(join(cedar, "nodejs", name), join(assets, "cedar", name));
 };
 
 if (import.meta.main) {

@@ -9,6 +9,8 @@ interface ErrorExtras {
   readonly retryable?: boolean;
   /** Reaches the log only. */
   readonly cause?: unknown;
+  /** What the operator could allow to lift a refusal, as `llmc allow` takes it; left out where nobody may. */
+  readonly needs?: readonly string[] | undefined;
 }
 
 /** How a hint begins that lists programs; some of them have the name of a tool. */
@@ -21,6 +23,7 @@ export class LlmcError extends Error {
   readonly hint: string | undefined;
   readonly details: Readonly<Record<string, string | number | boolean>>;
   readonly retryable: boolean;
+  readonly needs: readonly string[] | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -28,6 +31,7 @@ export class LlmcError extends Error {
     this.hint = extras.hint;
     this.details = extras.details ?? {};
     this.retryable = extras.retryable ?? ERROR_TABLE[code].retryable;
+    this.needs = extras.needs;
   }
 }
 
@@ -40,6 +44,7 @@ export const withHint = (error: LlmcError, more: string | undefined): LlmcError 
         details: error.details,
         retryable: error.retryable,
         cause: error.cause,
+        needs: error.needs,
       });
 
 /** Out of descriptors or memory: temporary, and not the caller's fault. */

@@ -11,8 +11,6 @@ const NO_EFFECT = [
   "mcp.sandbox_enabled",
   "mcp.max_memory_mb",
   "mcp.security.air_gapped_mode",
-  "mcp.security.default_deny",
-  "mcp.security.escalation_prompts",
 ];
 const entryOf = (key: string) => {
   const entry = ENTRIES.get(key);

@@ -24,8 +24,8 @@ export const ROOM_SECTIONS: readonly Section[] = [
   ...llmSections,
 ];
 
-const [general, hybrid, codeExecution, session, coreLimits, coreTools] = coreSections;
-const [front, security, performance] = linkSections;
+const [general, hybrid, codeExecution, session, coreLimits, coreTools, security] = coreSections;
+const [front, performance] = linkSections;
 const [listener, auth, httpLimits] = httpSections;
 const [resources, mcpLimits] = mcpSections;
 const [hostTools, linuxRoots, handles, locks] = hostSections;

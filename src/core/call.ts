@@ -3,10 +3,10 @@ import { familyOf } from "../base/error-table.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
+import type { Authorizer } from "./authorizer.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
-import { requireScopes } from "./require-scopes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
 /** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
@@ -51,7 +51,7 @@ const boundContent = (
  * left out. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
  */
 const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcError => {
-  const { code, message, hint, details, retryable, cause } = error;
+  const { code, message, hint, details, retryable, cause, needs } = error;
   if (hint === undefined || unlisted.size === 0) return error;
   const sentences = hint.split(/(?<=[.?!]) /);
   const kept = sentences.filter(
@@ -62,7 +62,7 @@ const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcE
   );
   if (kept.length === sentences.length) return error;
   const left = kept.length === 0 ? {} : { hint: kept.join(" ") };
-  return new LlmcError(code, message, { ...left, details, retryable, cause });
+  return new LlmcError(code, message, { ...left, details, retryable, cause, needs });
 };
 
 export interface CallRequest extends Origin {
@@ -96,6 +96,7 @@ interface PipeParts {
   /** What a tool works with, by its name. */
   readonly portsOf: (tool: string) => Ports;
   readonly guard: Guard;
+  readonly authorizer: Authorizer;
 }
 
 const textOf = (result: CallResult): string => {
@@ -108,12 +109,12 @@ const textOf = (result: CallResult): string => {
 };
 
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
-export const createCall = ({ catalogue, settings, portsOf, guard }: PipeParts) => {
+export const createCall = ({ catalogue, settings, portsOf, guard, authorizer }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
-    requireScopes(tool.name, [tool.effect], request.caller.may);
+    const permitted = authorizer.authorize(tool, request, args);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
-    const output = await guard.run(request, tool.timeoutMs ?? timeoutMs, (context) =>
+    const output = await guard.run(permitted, tool.timeoutMs ?? timeoutMs, (context) =>
       tool.run(args, portsOf(tool.name), context),
     );
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openTestApp } from "../../test/app.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
+import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { defineTool, type ToolEntry } from "../tools/tool.ts";
 import { EFFECTS } from "./contract.ts";
 import { type CoreSettings, createCore } from "./core.ts";
@@ -62,6 +63,14 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     program: "test",
     waiting: () => [],
     now: () => performance.now(),
+    policy: {
+      decide: (request) => decideByDefault(request, false),
+      promptOf: () => undefined,
+      version: () => 0,
+    },
+    workspace: "test",
+    newId: app.newId,
+    digest: (text) => text,
   });
   const call = (tool: string, correlationId = app.newId()) =>
     core.callInAnyMode({ tool, args: {}, correlationId, caller: CALLER });

@@ -1,11 +1,21 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
 import type { Observer } from "../observe/observer.ts";
 import { decideCall } from "../policy/calls.ts";
+import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
+import {
+  type Authorizer,
+  type AuthorizerSettings,
+  actionOf,
+  createAuthorizer,
+  type Policy,
+  START_PROGRAM,
+} from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
+import { createGrants } from "./grants.ts";
 import { createGuard, type Guard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -15,7 +25,7 @@ import { createRegistry, type RegistrySettings } from "./registry.ts";
 import { createSidecarWatch, presentSidecars, sidecarResources } from "./sidecars.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
-export interface CoreSettings extends RegistrySettings, PipeSettings {
+export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings {
   readonly configVersion: string;
   readonly maxConcurrent: number;
   readonly maxQueued: number;
@@ -49,7 +59,10 @@ export interface Core extends Documents {
     work: (context: CallContext) => Promise<T>,
     options?: ServeOptions,
   ): Promise<T>;
-  listTools(): readonly PublishedTool[];
+  /** The tools of the mode in force; for a caller, without those that policy can never allow them. */
+  listTools(caller?: Caller): readonly PublishedTool[];
+  /** Everything that policies decide on. */
+  actions(): Promise<readonly PolicyAction[]>;
   /** What clients would see in another mode. */
   preview(mode: Mode): Promise<readonly PublishedTool[]>;
   prompts(): readonly Prompt[];
@@ -88,6 +101,11 @@ interface CoreParts {
   /** Keys of the workspace's file that are not in force until it is trusted. */
   readonly waiting: () => readonly string[];
   readonly now: () => number;
+  readonly policy: Policy;
+  /** How policies name the workspace. */
+  readonly workspace: string;
+  readonly newId: () => string;
+  readonly digest: (text: string) => string;
 }
 
 const fingerprint = (published: readonly unknown[]): string => JSON.stringify(published);
@@ -95,13 +113,20 @@ const fingerprint = (published: readonly unknown[]): string => JSON.stringify(pu
 type Registry = Awaited<ReturnType<typeof createRegistry>>;
 
 /** What the server tells about itself, to clients and to tools. */
-const createViews = ({ settings, program, waiting, now }: CoreParts, registry: () => Registry) => {
+const createViews = (
+  { settings, program, waiting, now }: CoreParts,
+  registry: () => Registry,
+  { isPossible }: Authorizer,
+) => {
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
   return {
     sendsStructured,
-    listTools: () => catalogue().tools.map((tool) => publishTool(tool, { outputSchema: sendsStructured() })),
+    listTools: (caller?: Caller) =>
+      catalogue()
+        .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
+        .map((tool) => publishTool(tool, { outputSchema: sendsStructured() })),
     instructions: () =>
       instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
     health: (): HealthView => ({
@@ -144,17 +169,20 @@ const createRefresh = (
   registry: Registry,
   { listTools }: Views,
   { shared }: ResourceLists,
+  policy: Policy,
   onRebuilt: () => void,
 ) => {
   const listeners = new Set<(kind: ListKind) => void>();
+  let policyVersion = policy.version();
   const fingerprints = async (): Promise<Readonly<Record<ListKind, string>>> => ({
-    tools: fingerprint(listTools()),
+    tools: fingerprint([policyVersion, listTools()]),
     prompts: fingerprint(registry.catalogue().prompts),
     resources: fingerprint([await shared(), registry.catalogue().templates]),
   });
   const refreshNow = async (): Promise<void> => {
     const before = await fingerprints();
     await registry.rebuild();
+    policyVersion = policy.version();
     onRebuilt();
     const after = await fingerprints();
     for (const kind of ["tools", "prompts", "resources"] as const) {
@@ -181,9 +209,11 @@ const createCalls = (
   ports: { readonly main: Ports; readonly linux: Ports },
   { catalogue, catalogueOf }: Registry,
   guard: Guard,
+  authorizer: Authorizer,
 ): Pick<Core, "call" | "callInAnyMode"> => {
   const pipe = {
     settings,
+    authorizer,
     portsOf: (tool: string) => (tool.startsWith("linux_") ? ports.linux : ports.main),
     guard,
   };
@@ -204,7 +234,15 @@ const createCalls = (
 
 export const createCore = async (parts: CoreParts): Promise<Core> => {
   const { settings, observer, now, modules, jsonSchema, matchTemplate } = parts;
-  const views = createViews(parts, () => registry);
+  const authorizer = createAuthorizer({
+    policy: parts.policy,
+    settings,
+    workspace: parts.workspace,
+    grants: createGrants(now, parts.newId),
+    digest: parts.digest,
+    onDecision: () => {},
+  });
+  const views = createViews(parts, () => registry, authorizer);
   const { health, instructions } = views;
   const ports = parts.ports({ health, instructions, metrics: parts.metrics });
   const { files, handles } = ports.main;
@@ -240,8 +278,9 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   return {
     ...views,
     ...documents,
-    ...createCalls(parts, ports, registry, guard),
-    ...createRefresh(registry, views, resources, sidecarWatch.restart),
+    ...createCalls(parts, ports, registry, guard, authorizer),
+    actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), START_PROGRAM],
+    ...createRefresh(registry, views, resources, parts.policy, sidecarWatch.restart),
     serve: (name, origin, work, { timeoutMs = settings().timeoutMs, needs = [] } = {}) =>
       guard.serve({ kind: name, input: () => "", origin, timeoutMs, needs }, JSON.stringify, work),
     preview: async (mode) =>

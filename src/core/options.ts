@@ -117,4 +117,28 @@ export const coreSections = [
       },
     ),
   }),
+  section("mcp.security", "Policy: who may do what, and when the user is asked.", {
+    default_deny: flag(
+      true,
+      false,
+      "What no policy permits is denied; false permits what no policy forbids.",
+    ),
+    escalation_prompts: flag(
+      true,
+      true,
+      "Ask the user, through the client, for what only their consent is missing for; no answer means no.",
+    ),
+    max_questions_per_minute: whole(
+      20,
+      0,
+      1000,
+      "more",
+      "Maximum number of such questions per minute and session; 0 asks none.",
+    ),
+    policy_files: list(
+      ["~/.config/llmc/policies/*.cedar"],
+      "removals",
+      "Cedar policies that are in force besides the defaults; `*` may stand in the last part of a path. Files of a workspace may only forbid until it is trusted. ~/.config follows XDG_CONFIG_HOME.",
+    ),
+  }),
 ] as const;

@@ -1,3 +1,5 @@
+import type { PermitProgram } from "../policy/permit.ts";
+
 /** Who runs a command. Never guessed: missing values come from the configuration. */
 export interface Session {
   readonly agentId: string;
@@ -12,6 +14,8 @@ export interface Session {
   readonly owner: string;
   /** The caller's scopes; a redirection needs more than the one that runs commands. */
   readonly may: ReadonlySet<string>;
+  /** What policy and the user say to a program. */
+  readonly permit?: PermitProgram | undefined;
 }
 
 /** The document of `te --json` (doc1 §14.2.6), to the letter. */

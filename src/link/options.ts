@@ -20,12 +20,6 @@ export const linkSections = [
       noEffect: true,
     }),
   }),
-  section("mcp.security", "Policy switches.", {
-    default_deny: flag(true, false, "What no policy permits is denied.", { noEffect: true }),
-    escalation_prompts: flag(true, false, "Ask the user for what policy holds back; no answer means no.", {
-      noEffect: true,
-    }),
-  }),
   section("mcp.performance", "Caches and the link between front and core.", {
     cache_size_mb: whole(100, 0, 1_048_576, "more", "Memory for caches.", { planned: true }),
     connection_pool_size: whole(10, 1, 1000, "more", "Connections between front and core.", {

@@ -87,7 +87,7 @@ export const llmSections = [
       "Prefixes of the models that may be used; if empty, only the profile decides.",
     ),
   }),
-  section("mcp.security", "Policy switches.", {
+  section("mcp.security", "Policy: who may do what, and when the user is asked.", {
     air_gapped_mode: flag(false, false, "No outbound connections of any kind.", { noEffect: true }),
   }),
 ] as const;

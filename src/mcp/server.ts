@@ -135,7 +135,10 @@ const serveAsking = async <T>(
 };
 
 const addToolHandlers = ({ server, core, codec, origin }: Instance): void => {
-  server.setRequestHandler("tools/list", () => ({ tools: [...core.listTools()] }) as never);
+  server.setRequestHandler(
+    "tools/list",
+    (_request, context) => ({ tools: [...core.listTools(origin(context).caller)] }) as never,
+  );
 
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const from = origin(context, params.name);

@@ -38,7 +38,13 @@ export type CommandJudgement =
         | { readonly forks: boolean; readonly mayRun: boolean; readonly protocols: string | undefined }
         | undefined;
     }
-  | { readonly allowed: false; readonly reason: string; readonly hint: string };
+  | {
+      readonly allowed: false;
+      readonly reason: string;
+      readonly hint: string;
+      /** What would lift the refusal, as `llmc allow` takes it: PROGRAM or PROGRAM:POWER. */
+      readonly needs?: readonly string[] | undefined;
+    };
 
 type Refusal = Extract<CommandJudgement, { readonly allowed: false }>;
 
@@ -85,6 +91,7 @@ export const notListed = (arg: string, allowlist: readonly string[], path = arg)
     allowed: false,
     reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
     hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: ${allowCommand(path)}.`,
+    needs: [path],
   };
 };
 
@@ -102,8 +109,8 @@ export const notThisOne = (arg: string, listedPath: string | undefined, path: st
   };
 };
 
-export const commandDenied = ({ reason, hint }: Refusal): LlmcError =>
-  new LlmcError("forbidden", reason, { hint });
+export const commandDenied = ({ reason, hint, needs }: Refusal): LlmcError =>
+  new LlmcError("forbidden", reason, { hint, needs });
 
 /** Rules know programs without the version in their names: python3.11, pip3. */
 const findRule = (name: string): ProgramRule | undefined =>
@@ -133,6 +140,7 @@ export const refuseVariable = (name: string, variable: string): Refusal => ({
   allowed: false,
   reason: `${name} may not be given the variable ${variable}: a variable may make it run other programs.`,
   hint: `Leave it out, or let the operator grant it: llmc allow ${name}:run (mcp.tools.command_powers). Programs that run code anyway (node, python3, make) get variables.`,
+  needs: [`${name}:run`],
 });
 
 const programNeeds = (name: string, args: readonly string[], isInside: IsInside): Need[] => {
@@ -176,6 +184,7 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
       allowed: false,
       reason: `${quoteForMessage(first.because)} is not a known command of ${name}: it may be an alias, which can run other programs.`,
       hint: `Write out what it stands for, or let the operator grant it: llmc allow ${wanted.join(" ")} (mcp.tools.command_powers).`,
+      needs: wanted,
     };
   return {
     allowed: false,
@@ -184,6 +193,7 @@ const refuse = (name: string, missing: readonly Need[]): Refusal => {
         ? `${name} is listed, but it ${EFFECTS[first.power]}, which was not granted.`
         : `${name} may not be given ${quoteForMessage(first.because)}: that ${EFFECTS[first.power]}.`,
     hint: `${first.because === "" ? "Use another program" : "Leave it out"}, or let the operator grant it: llmc allow ${wanted.join(" ")} (mcp.tools.command_powers)${network}.`,
+    needs: wanted,
   };
 };
 

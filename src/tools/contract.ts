@@ -3,6 +3,8 @@
  * written against these types, so a change here is a change for strangers.
  */
 
+import type { CommandSession } from "../host/run/commands.ts";
+
 /** Any schema that validates and can describe itself as JSON Schema (Standard Schema; zod is one). */
 export interface Schema<T = unknown> {
   readonly "~standard": {
@@ -55,6 +57,8 @@ export interface Caller {
   readonly owner: string;
   /** The effects this caller may have. */
   readonly may: ReadonlySet<string>;
+  /** What policy and the user say to a program that a port is about to start; set by the pipe for each call. */
+  readonly permit?: CommandSession["permit"];
 }
 
 /** The principal of everybody who reaches the workspace as its operating-system user. */

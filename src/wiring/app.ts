@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
 import { logSettings } from "../config/log-settings.ts";
 import type { Overrides } from "../config/overrides.ts";
@@ -24,6 +24,7 @@ import type { Engines } from "./engines.ts";
 import { followConfig, warnOfWaiting, watchFileIn } from "./follow-config.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { loadFor, MODULES_KEY } from "./load.ts";
+import { createPolicyStore, followPolicies } from "./policy-store.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
@@ -89,6 +90,9 @@ const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings =
   defaultAgentId: mcp.session.default_agent_id,
   defaultModel: mcp.session.default_model,
   defaultBudgetProfile: mcp.session.default_budget_profile,
+  airGapped: mcp.security.air_gapped_mode,
+  asksUsers: mcp.security.escalation_prompts,
+  maxQuestionsPerMinute: mcp.security.max_questions_per_minute,
 });
 
 /** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
@@ -184,7 +188,7 @@ const openConfig = async (request: AppRequest) => {
 
 /** The engines, loaded once by whoever needs them first. */
 const createEngineLoader = (
-  { root, cwd, folders }: AppRequest,
+  { root, cwd, folders, env }: AppRequest,
   store: ConfigStore,
   log: LiveLog,
   metrics: Metrics,
@@ -198,6 +202,7 @@ const createEngineLoader = (
           config: () => store.current().config,
           configFile: () => store.current().lookedAt,
           folders,
+          env,
           waitingModules: () =>
             store
               .current()
@@ -237,7 +242,18 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     source ??= room.createModuleSource(() => moduleDigests(store.current()));
     return source;
   });
+  const policy = createPolicyStore({
+    root,
+    folders: request.folders,
+    loaded: store.current,
+    slot: newRunId(),
+    log,
+  });
   const core = await createCore({
+    policy,
+    workspace: basename(root),
+    newId,
+    digest: shortDigest,
     settings: memoize(config, (current) => coreSettingsOf(current, root)),
     tools: allTools,
     ports: (server) => ({
@@ -254,6 +270,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     waiting: () => store.current().waiting.map(({ key }) => key),
     now,
   });
+  const stopPolicies = await followPolicies(policy, core, store, request.watch);
   const stopFollowing = await followConfig(request, store, log, core, modules, disk);
   return {
     core,
@@ -268,6 +285,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     engines: engines.load,
     close: async () => {
       stopFollowing();
+      stopPolicies();
       await engines.close();
       core.close();
       // A disk or a collector that never answers does not keep the program from ending.

@@ -27,6 +27,7 @@ interface EngineParts {
   readonly configFile: () => string;
   /** The user's own folders: only the operator may write there, so no caller does. */
   readonly folders: UserFolders;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders of custom modules that the workspace asks for and is not trusted with yet. */
   readonly waitingModules?: () => readonly string[];
   /** What trust in the workspace would change about a refusal, in one sentence. */
@@ -160,6 +161,7 @@ export const createEngines = async (parts: EngineParts) => {
     ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),
     trustHint: parts.trustHint,
     now,
+    env: parts.env,
   });
   const { files, handles, writes, search, system, lines, writing } = main;
   const processes = openProcesses(

@@ -7,9 +7,10 @@ import type { OwnWrites } from "../host/reach/own-writes.ts";
 import { createReach, type ReachOptions } from "../host/reach/reach.ts";
 import type { WithheldFiles } from "../host/reach/withheld-files.ts";
 import { createFiles } from "../host/read/files.ts";
-import { createCommandGate } from "../host/run/commands.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
+import { createPermittedGate } from "../host/run/permitted-gate.ts";
+import { findUserProgram } from "../host/run/user-programs/find-program.ts";
 import { createGrep, createSearch, hitSearchTexts, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
 import { versionOf } from "../host/state/handles/file.ts";
@@ -31,6 +32,8 @@ export interface PathParts {
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint: ((key: string, item: string) => string | undefined) | undefined;
   readonly now: () => number;
+  /** Where the user's shell looks for programs. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 const MIB = 1024 * 1024;
@@ -71,9 +74,11 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     timeoutSeconds: tools().exec_timeout,
     maxTimeoutSeconds: Math.max(tools().exec_timeout, tools().max_exec_timeout),
   });
-  const gate = createCommandGate({
+  const gate = createPermittedGate({
     reach,
     runner,
+    findProgram: (name) =>
+      findUserProgram(name, { home: parts.folders.home, workspace: root, env: parts.env }),
     programHint: (program) =>
       trustHint?.("mcp.tools.run_cmd_allowlist", program) ?? trustHint?.("mcp.tools.command_powers", program),
     settings: () => ({

@@ -24,7 +24,14 @@ export const tePartsOf = ({ cwd, env, home, streams }: TeStart): TeParts => {
     load: (root) => loadFor({ env, root, folders, configPath }, false),
     openKept: async (root, { config, lookedAt }): Promise<KeptReader> => {
       const { createEngines } = await import("./engines.ts");
-      return createEngines({ root, config: () => config, configFile: () => lookedAt, folders, log: silent });
+      return createEngines({
+        root,
+        config: () => config,
+        configFile: () => lookedAt,
+        folders,
+        env,
+        log: silent,
+      });
     },
   };
 };

@@ -66,3 +66,9 @@ export const loadVectorSearch = (): VectorSearch => {
     : join(dirname(resolve("usearch")), "../../../prebuilds", PREBUILT, "usearch.node");
   return createRequire(import.meta.url)(path) as VectorSearch;
 };
+
+/** Cedar's WebAssembly and its bindings, loaded in some 20 ms. The package has three builds; the one for Node is shipped. */
+export const loadCedar = (): unknown =>
+  createRequire(import.meta.url)(
+    bundledFile("cedar/cedar_wasm.js", "@cedar-policy/cedar-wasm/nodejs"),
+  ) as unknown;

@@ -3,6 +3,7 @@ import { LlmcError, withHint } from "../../base/error.ts";
 import { foldersMade, splitGit } from "../../policy/command-git.ts";
 import { commandDenied, judgeCommand, refuseVariable } from "../../policy/commands.ts";
 import { insideRoots } from "../../policy/paths.ts";
+import type { PermitProgram } from "../../policy/permit.ts";
 import { SYSTEM_PATH } from "../os/system-programs.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
@@ -32,6 +33,8 @@ export interface CommandSession {
   readonly agentId: string;
   readonly sessionId: string;
   readonly model: string;
+  /** What policy and the user say to a program; left out, the configuration alone decides. */
+  readonly permit?: PermitProgram | undefined;
 }
 
 /** The one gate for every way of running something. */
@@ -53,7 +56,7 @@ export interface CommandTimeouts {
   readonly maxTimeoutSeconds: number;
 }
 
-interface GateOptions {
+export interface GateOptions {
   readonly reach: CallerReach;
   readonly runner: Pick<CommandRunner, "tier">;
   readonly settings: () => CommandTimeouts & {

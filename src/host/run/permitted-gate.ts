@@ -1,0 +1,102 @@
+import { posix } from "node:path";
+import { LlmcError } from "../../base/error.ts";
+import type { PermitProgram } from "../../policy/permit.ts";
+import { type CommandCall, type CommandGate, createCommandGate, type GateOptions } from "./commands.ts";
+import type { JudgedCommand } from "./contract.ts";
+import type { UserProgram } from "./user-programs/find-program.ts";
+import {
+  type CommandGrant,
+  type GrantPlan,
+  joinGrants,
+  NO_GRANT,
+  planGrant,
+} from "./user-programs/plan-grant.ts";
+
+interface PermittedGateOptions extends GateOptions {
+  /** Finds a program as the user's shell does; throws if there is none. */
+  readonly findProgram: (name: string) => Promise<UserProgram>;
+}
+
+const withGrant = (options: PermittedGateOptions, grant: CommandGrant): GateOptions => ({
+  ...options,
+  settings: () => {
+    const settings = options.settings();
+    return {
+      ...settings,
+      allowlist: [...settings.allowlist, ...grant.allowlist],
+      powers: [...settings.powers, ...grant.powers],
+      readPaths: [...settings.readPaths, ...grant.readPaths],
+    };
+  },
+});
+
+const isNew = (plan: GrantPlan, grant: CommandGrant): boolean =>
+  plan.allowlist.some((entry) => !grant.allowlist.includes(entry)) ||
+  plan.powers.some((power) => !grant.powers.includes(power));
+
+/**
+ * The gate, with policy in front of it: what the allowlist and the powers refuse can be granted by a policy or by the user
+ * who is asked, and what they allow can be forbidden by a policy. A refusal that nobody may lift names no needs, and passes
+ * through as it is.
+ */
+export const createPermittedGate = (options: PermittedGateOptions): CommandGate => {
+  const plain = createCommandGate(options);
+
+  const askFor = async (
+    refusal: LlmcError,
+    { command }: CommandCall,
+    permit: PermitProgram,
+  ): Promise<GrantPlan> => {
+    const { needs = [] } = refusal;
+    const plan = await planGrant(needs, options.findProgram).catch(() => {
+      // A program that does not exist is refused like one that is not allowed (FAIL-C6).
+      throw refusal;
+    });
+    permit({
+      program: posix.basename(command[0]),
+      argv: command,
+      path: plan.path,
+      allowlisted: plan.allowlist.length === 0,
+      missingPowers: plan.powers,
+      meaning: plan.meaning,
+      refusal,
+    });
+    return plan;
+  };
+
+  const passWith = async <T>(
+    grant: CommandGrant,
+    call: CommandCall,
+    signal: AbortSignal | undefined,
+    work: (judged: JudgedCommand) => Promise<T>,
+  ): Promise<T> => {
+    const { command, session } = call;
+    const permit = session?.permit;
+    const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
+    let isJudged = false;
+    try {
+      return await gate.pass(call, signal, (judged) => {
+        isJudged = true;
+        if (grant === NO_GRANT)
+          permit?.({
+            program: posix.basename(command[0]),
+            argv: command,
+            path: undefined,
+            allowlisted: true,
+            missingPowers: [],
+            meaning: [],
+            refusal: undefined,
+          });
+        return work(judged);
+      });
+    } catch (thrown) {
+      if (isJudged || permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined)
+        throw thrown;
+      const plan = await askFor(thrown, call, permit);
+      if (!isNew(plan, grant)) throw thrown;
+      return passWith(joinGrants(grant, plan), call, signal, work);
+    }
+  };
+
+  return { ...plain, pass: (call, signal, work) => passWith(NO_GRANT, call, signal, work) };
+};

@@ -1,0 +1,56 @@
+import { meaningOf, runsAnyCode, usualPowers } from "../../../policy/commands.ts";
+import type { Power } from "../../../policy/powers.ts";
+import type { UserProgram } from "./find-program.ts";
+
+/** What a command may do beyond the configuration, because somebody agreed to it. */
+export interface CommandGrant {
+  readonly allowlist: readonly string[];
+  /** As PROGRAM:POWER. */
+  readonly powers: readonly string[];
+  readonly readPaths: readonly string[];
+}
+
+export interface GrantPlan extends CommandGrant {
+  /** The file of a program that is not allowed yet. */
+  readonly path: string | undefined;
+  readonly meaning: readonly string[];
+}
+
+export const NO_GRANT: CommandGrant = { allowlist: [], powers: [], readPaths: [] };
+
+export const joinGrants = (a: CommandGrant, b: CommandGrant): CommandGrant => ({
+  allowlist: [...a.allowlist, ...b.allowlist],
+  powers: [...a.powers, ...b.powers],
+  readPaths: [...a.readPaths, ...b.readPaths],
+});
+
+/** PROGRAM:POWER; anything else is a program. */
+const POWER = /^([^:/]+):(\w+)$/;
+
+const meaningsOf = (name: string, powers: readonly string[]): readonly string[] => [
+  ...(runsAnyCode(name) && !powers.includes("run") ? [meaningOf(name, "run")] : []),
+  ...powers.map((power) => meaningOf(name, power as Power)),
+];
+
+/** What has to be granted for what a refusal names, as `llmc allow` would write it. */
+export const planGrant = async (
+  needs: readonly string[],
+  find: (name: string) => Promise<UserProgram>,
+): Promise<GrantPlan> => {
+  const powers = needs.filter((need) => POWER.test(need));
+  const [program] = needs.filter((need) => !POWER.test(need));
+  if (program === undefined) {
+    const [, name = ""] = POWER.exec(powers[0] ?? "") ?? [];
+    const wanted = powers.map((power) => power.slice(name.length + 1));
+    return { ...NO_GRANT, powers, path: undefined, meaning: meaningsOf(name, wanted) };
+  }
+  const { name, entry, path, readPaths } = await find(program);
+  const usual = usualPowers(name);
+  return {
+    allowlist: [entry],
+    powers: usual.map((power) => `${name}:${power}`),
+    readPaths,
+    path,
+    meaning: meaningsOf(name, usual),
+  };
+};

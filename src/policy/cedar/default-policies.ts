@@ -1,0 +1,80 @@
+/**
+ * The policies that are always in force. `permit` grants what the permission matrix of the design allows; `forbid` states
+ * limits that no policy of an operator lifts. `@prompt` is what the user is asked where only their consent is missing.
+ * `default-decision.ts` says the same without Cedar; a test compares the two.
+ */
+export const DEFAULT_POLICIES = `
+@id("llmc.workspace")
+permit (
+  principal,
+  action in [Action::"read", Action::"write", Action::"execute", Action::"egress"],
+  resource
+)
+when { resource is Workspace || resource is Collection };
+
+@id("llmc.files")
+@prompt("Allow access outside the allowed folders?")
+permit (principal, action, resource is File)
+when { resource.in_root || context.granted };
+
+@id("llmc.commands")
+@prompt("Allow this program?")
+permit (principal, action in Action::"execute", resource is Command)
+when { (resource.allowlisted && resource.missing_powers.isEmpty()) || context.granted };
+
+@id("llmc.hosts")
+@prompt("Allow this connection?")
+permit (principal, action in Action::"egress", resource is Host)
+when { resource.listed || context.granted };
+
+@id("llmc.flows")
+@prompt("Allow flow execution?")
+permit (principal, action in Action::"flow", resource)
+when { context.granted };
+
+@id("llmc.admin")
+@prompt("Allow admin access?")
+permit (principal, action in Action::"admin", resource)
+when { context.granted };
+
+@id("llmc.scope.read")
+forbid (principal, action in [Action::"read", Action::"admin"], resource)
+unless { principal.scopes.contains("read") };
+
+@id("llmc.scope.write")
+forbid (principal, action in Action::"write", resource)
+unless { principal.scopes.contains("write") };
+
+@id("llmc.scope.execute")
+forbid (principal, action in [Action::"execute", Action::"flow"], resource)
+unless { principal.scopes.contains("execute") };
+
+@id("llmc.scope.egress")
+forbid (principal, action in Action::"egress", resource)
+unless { principal.scopes.contains("egress") };
+
+@id("llmc.denied")
+forbid (principal, action, resource is File)
+when { resource.denied };
+
+@id("llmc.protected")
+forbid (principal, action in [Action::"write", Action::"execute"], resource is File)
+when { resource.protected };
+
+@id("llmc.air-gap")
+forbid (principal, action in Action::"egress", resource)
+when { context.air_gapped };
+`;
+
+/** In force instead of nothing where the operator sets `default_deny = false`: what no policy forbids is permitted. */
+export const OPEN_POLICY = `
+@id("llmc.open")
+permit (principal, action, resource);
+`;
+
+/** The questions of `@prompt`, by policy. */
+export const DEFAULT_PROMPTS: Readonly<Record<string, string>> = Object.fromEntries(
+  [...DEFAULT_POLICIES.matchAll(/@id\("([^"]+)"\)\n@prompt\("([^"]+)"\)/g)].map(
+    ([, id = "", prompt = ""]) => [id, prompt],
+  ),
+);

@@ -1,0 +1,293 @@
+import type {
+  DetailedError,
+  EntityJson,
+  PolicyJson,
+  policySetTextToParts,
+  policyToJson,
+  preparsePolicySet,
+  preparseSchema,
+  statefulIsAuthorized,
+  validate,
+} from "@cedar-policy/cedar-wasm/nodejs";
+import { DEFAULT_POLICIES, OPEN_POLICY } from "./default-policies.ts";
+import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "./model.ts";
+import { policySchema } from "./schema.ts";
+
+/** The functions of Cedar's WebAssembly that are used here. */
+export interface Cedar {
+  readonly preparsePolicySet: typeof preparsePolicySet;
+  readonly preparseSchema: typeof preparseSchema;
+  readonly policySetTextToParts: typeof policySetTextToParts;
+  readonly policyToJson: typeof policyToJson;
+  readonly statefulIsAuthorized: typeof statefulIsAuthorized;
+  readonly validate: typeof validate;
+}
+
+export interface PolicyFile {
+  /** As people know it: a path. */
+  readonly name: string;
+  readonly text: string;
+  /** A workspace's own file may only forbid until the operator trusts it. */
+  readonly mayPermit: boolean;
+}
+
+/** Something that is wrong with a policy file, or that its author should know. */
+export interface PolicyProblem {
+  readonly file: string;
+  /** From 1; 0 where the whole file is meant. */
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** One policy of an operator or a workspace. */
+export interface LoadedPolicy {
+  readonly id: string;
+  readonly file: string;
+  readonly line: number;
+  readonly effect: "permit" | "forbid";
+  readonly annotations: Readonly<Record<string, string>>;
+  /** A permit of a file that may only forbid: it has no effect yet. */
+  readonly waits: boolean;
+}
+
+export interface CompiledPolicies {
+  readonly policies: readonly LoadedPolicy[];
+  readonly warnings: readonly PolicyProblem[];
+  decide(request: PolicyRequest): PolicyDecision;
+}
+
+export type Compilation =
+  | { readonly ok: true; readonly compiled: CompiledPolicies }
+  | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
+
+const OWN_PREFIX = "llmc.";
+
+const positionIn = (text: string, offset: number): Pick<PolicyProblem, "line" | "column"> => {
+  // Cedar counts bytes of UTF-8.
+  const before = Buffer.from(text).subarray(0, offset).toString();
+  const lines = before.split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+};
+
+const problemIn =
+  ({ name, text }: PolicyFile) =>
+  ({ message, help, sourceLocations }: DetailedError): PolicyProblem => {
+    const [at] = sourceLocations ?? [];
+    const detail = [at?.label, help].filter((part) => typeof part === "string" && part !== "");
+    return {
+      file: name,
+      ...(at === undefined ? { line: 0, column: 0 } : positionIn(text, at.start)),
+      message: [message.replace(/^for policy `[^`]*`, /, ""), ...detail].join("; "),
+    };
+  };
+
+const isUnconditional = ({ effect, principal, action, resource, conditions }: PolicyJson): boolean =>
+  effect === "permit" &&
+  [principal, action, resource].every(({ op }) => op === "All") &&
+  conditions.every(({ kind, body }) => "Value" in body && body.Value === (kind === "when"));
+
+const LABELS = /"(?:Agent|Session)"/;
+
+interface ParsedPolicy extends LoadedPolicy {
+  readonly text: string;
+}
+
+interface Parsed {
+  readonly policies: readonly ParsedPolicy[];
+  readonly problems: readonly PolicyProblem[];
+  readonly warnings: readonly PolicyProblem[];
+}
+
+const parseOne = (
+  cedar: Cedar,
+  file: PolicyFile,
+  text: string,
+  number: number,
+): {
+  readonly policy?: ParsedPolicy;
+  readonly problems: PolicyProblem[];
+  readonly warnings: PolicyProblem[];
+} => {
+  const at = {
+    file: file.name,
+    ...positionIn(file.text, Buffer.byteLength(file.text.slice(0, Math.max(0, file.text.indexOf(text))))),
+  };
+  const answer = cedar.policyToJson(text);
+  if (answer.type === "failure") return { problems: answer.errors.map(problemIn(file)), warnings: [] };
+  const { json } = answer;
+  const annotations = json.annotations ?? {};
+  const { id = `${file.name}#${number}` } = annotations;
+  const problems: PolicyProblem[] = [];
+  const warnings: PolicyProblem[] = [];
+  if (id.startsWith(OWN_PREFIX))
+    problems.push({
+      ...at,
+      message: `the id "${id}" is reserved: ids that begin with ${OWN_PREFIX} are llmc's own`,
+    });
+  if (isUnconditional(json))
+    problems.push({
+      ...at,
+      message:
+        "this permits everything to everybody: name a principal, an action or a resource, or add a condition (mcp.security.default_deny = false is the way to permit what nothing forbids)",
+    });
+  if (json.effect === "permit" && LABELS.test(JSON.stringify(json)))
+    warnings.push({
+      ...at,
+      message: "Agent and Session are labels that clients choose: whoever claims one gets what this permits",
+    });
+  const waits = json.effect === "permit" && !file.mayPermit;
+  return {
+    policy: { id, file: file.name, line: at.line, effect: json.effect, annotations, waits, text },
+    problems,
+    warnings,
+  };
+};
+
+const parseFile = (cedar: Cedar, schema: string, file: PolicyFile): Parsed => {
+  const whole = { file: file.name, line: 0, column: 0 };
+  const parts = cedar.policySetTextToParts(file.text);
+  if (parts.type === "failure")
+    return { policies: [], problems: parts.errors.map(problemIn(file)), warnings: [] };
+  if (parts.policy_templates.length > 0)
+    return { policies: [], problems: [{ ...whole, message: "templates are not supported" }], warnings: [] };
+  if (parts.policies.length === 0)
+    return {
+      policies: [],
+      problems: [{ ...whole, message: "the file holds no policy; remove it if none is meant" }],
+      warnings: [],
+    };
+  const inOrder = [...parts.policies].sort((a, b) => file.text.indexOf(a) - file.text.indexOf(b));
+  const parsed = inOrder.map((text, at) => parseOne(cedar, file, text, at + 1));
+  const answer = cedar.validate({ schema, policies: { staticPolicies: file.text } });
+  const found =
+    answer.type === "failure"
+      ? { problems: answer.errors.map(problemIn(file)), warnings: [] }
+      : {
+          problems: answer.validationErrors.map(({ error }) => problemIn(file)(error)),
+          warnings: answer.validationWarnings.map(({ error }) => problemIn(file)(error)),
+        };
+  return {
+    policies: parsed.flatMap(({ policy }) => policy ?? []),
+    problems: [...parsed.flatMap(({ problems }) => problems), ...found.problems],
+    warnings: [...parsed.flatMap(({ warnings }) => warnings), ...found.warnings],
+  };
+};
+
+const findDuplicates = (policies: readonly ParsedPolicy[]): readonly PolicyProblem[] => {
+  const seen = new Map<string, ParsedPolicy>();
+  return policies.flatMap((policy) => {
+    const first = seen.get(policy.id);
+    seen.set(policy.id, first ?? policy);
+    return first === undefined
+      ? []
+      : [
+          {
+            file: policy.file,
+            line: policy.line,
+            column: 1,
+            message: `the id "${policy.id}" is taken by ${first.file}:${first.line}`,
+          },
+        ];
+  });
+};
+
+const attributesOf = (resource: PolicyResource): EntityJson["attrs"] => {
+  switch (resource.type) {
+    case "File":
+      return { in_root: resource.inRoot, denied: resource.denied, protected: resource.isProtected };
+    case "Command":
+      return { allowlisted: resource.allowlisted, missing_powers: [...resource.missingPowers] };
+    case "Host":
+      return { listed: resource.listed };
+    default:
+      return {};
+  }
+};
+
+/** Entities cannot be kept by Cedar, so each call passes the two that matter. */
+const entitiesOf = ({ principal, resource }: PolicyRequest): EntityJson[] => [
+  {
+    uid: { type: "Principal", id: principal.id },
+    attrs: { scopes: [...principal.scopes], transport: principal.transport },
+    parents: [
+      { type: "Agent", id: principal.agent },
+      { type: "Session", id: principal.session },
+    ],
+  },
+  { uid: { type: resource.type, id: resource.id }, attrs: attributesOf(resource), parents: [] },
+];
+
+/** Anything that goes wrong in Cedar denies: a forbid that cannot be evaluated must not be passed over. */
+const decideWith =
+  (cedar: Cedar, slot: string) =>
+  (request: PolicyRequest): PolicyDecision => {
+    const { principal, action, resource, context } = request;
+    const answer = cedar.statefulIsAuthorized({
+      principal: { type: "Principal", id: principal.id },
+      action: { type: "Action", id: action.name },
+      resource: { type: resource.type, id: resource.id },
+      context: {
+        mode: context.mode,
+        profile: context.profile,
+        air_gapped: context.airGapped,
+        granted: context.granted,
+      },
+      preparsedSchemaName: slot,
+      validateRequest: true,
+      preparsedPolicySetId: slot,
+      entities: entitiesOf(request),
+    });
+    if (answer.type === "failure") return { allowed: false, policies: [] };
+    const { decision, diagnostics } = answer.response;
+    if (diagnostics.errors.length > 0)
+      return { allowed: false, policies: diagnostics.errors.map(({ policyId }) => policyId) };
+    return { allowed: decision === "allow", policies: diagnostics.reason };
+  };
+
+const named = (cedar: Cedar, text: string): Readonly<Record<string, string>> => {
+  const parts = cedar.policySetTextToParts(text);
+  if (parts.type === "failure") throw new Error("the default policies cannot be parsed");
+  return Object.fromEntries(
+    parts.policies.map((policy) => [/@id\("([^"]+)"\)/.exec(policy)?.[1] ?? "", policy]),
+  );
+};
+
+interface CompileOptions {
+  /** Cedar keeps one schema and one policy set under this name; the next ones under the same name replace them. */
+  readonly slot: string;
+  readonly actions: readonly PolicyAction[];
+  readonly files: readonly PolicyFile[];
+  /** `mcp.security.default_deny`. */
+  readonly defaultDeny: boolean;
+}
+
+/** Validates the files and puts them in force together with the default policies; on any error nothing changes. */
+export const compilePolicies = (
+  cedar: Cedar,
+  { slot, actions, files, defaultDeny }: CompileOptions,
+): Compilation => {
+  const schema = policySchema(actions);
+  const parsed = files.map((file) => parseFile(cedar, schema, file));
+  const policies = parsed.flatMap((one) => one.policies);
+  const problems = [...parsed.flatMap((one) => one.problems), ...findDuplicates(policies)];
+  if (problems.length > 0) return { ok: false, problems };
+  const staticPolicies = {
+    ...named(cedar, DEFAULT_POLICIES),
+    ...(defaultDeny ? {} : named(cedar, OPEN_POLICY)),
+    ...Object.fromEntries(policies.filter(({ waits }) => !waits).map(({ id, text }) => [id, text])),
+  };
+  for (const answer of [
+    cedar.preparseSchema(slot, schema),
+    cedar.preparsePolicySet(slot, { staticPolicies }),
+  ])
+    if (answer.type === "failure") throw new Error(answer.errors.map(({ message }) => message).join("; "));
+  return {
+    ok: true,
+    compiled: {
+      policies: policies.map(({ text: _text, ...policy }) => policy),
+      warnings: parsed.flatMap((one) => one.warnings),
+      decide: decideWith(cedar, slot),
+    },
+  };
+};
