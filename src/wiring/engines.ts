@@ -18,6 +18,7 @@ import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
+import { policyPaths } from "./policy-store.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
 
 interface EngineParts {
@@ -59,12 +60,12 @@ const openState = ({ root, config, folders, log }: EngineParts) => {
 };
 
 /** Whoever writes these paths changes what the server itself does (REQ-D16). */
-const obeyedPaths = ({ config, configFile, folders, waitingModules }: EngineParts) => {
+const obeyedPaths = ({ root, config, configFile, folders, waitingModules }: EngineParts) => {
   const { tools, rag, resources } = config().mcp;
   return {
     user: [folders.config, folders.state],
     program: programFiles(),
-    config: [configFile()],
+    config: [configFile(), ...policyPaths(config(), root, folders)],
     modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter((folder) => folder !== ""),
     models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
     startup: resources.sidecars,

@@ -1,4 +1,4 @@
-import { join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../base/paths.ts";
 import type { Loaded } from "../config/load.ts";
 import type { ConfigStore } from "../config/store.ts";
@@ -6,6 +6,7 @@ import type { UserFolders } from "../config/user-folders.ts";
 import type { Policy } from "../core/authorizer.ts";
 import type { Core } from "../core/core.ts";
 import { loadCedar } from "../host/os/bundled-files.ts";
+import { sha256 } from "../host/os/lazy-builtins.ts";
 import { type PolicyText, readPolicyFiles, watchPolicyFiles } from "../host/own-files/policy-files.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
@@ -53,7 +54,7 @@ const USUAL_FOLDER = "~/.config/llmc/";
 
 /** `~/.config` in the default stands for the user's configuration folder, wherever that is. */
 export const policyPatterns = (
-  { config: { mcp } }: Loaded,
+  { mcp }: Loaded["config"],
   root: string,
   folders: UserFolders,
 ): readonly string[] =>
@@ -62,15 +63,15 @@ export const policyPatterns = (
     return pattern.startsWith("~/") ? join(folders.home, pattern.slice(2)) : resolve(root, pattern);
   });
 
+/** What nobody but the operator may write: the files, or the folder in which a file would become one. */
+export const policyPaths = (...from: Parameters<typeof policyPatterns>): readonly string[] =>
+  policyPatterns(...from).map((pattern) => (basename(pattern).includes("*") ? dirname(pattern) : pattern));
+
 /** Files of the workspace that its own configuration names may only forbid, until the operator trusts their content. */
-const mayPermit = (
-  { path, sha256 }: PolicyText,
-  { origins, workspaceFile }: Loaded,
-  root: string,
-): boolean => {
+const mayPermit = ({ path, text }: PolicyText, { origins, workspaceFile }: Loaded, root: string): boolean => {
   const isWorkspaces = workspaceFile !== undefined && origins.get(POLICIES_KEY)?.source === "file";
   if (!isWorkspaces || !isInside(path, root)) return true;
-  return workspaceFile.digests[POLICIES_KEY]?.[relative(root, path)] === sha256;
+  return workspaceFile.digests[POLICIES_KEY]?.[relative(root, path)] === sha256(text);
 };
 
 /** The decisions of the last requests; a new set of policies starts with none. */
@@ -93,7 +94,7 @@ const readFiles = (
   parts: StoreParts,
 ): { readonly files: readonly PolicyFile[]; readonly problems: readonly PolicyProblem[] } => {
   const loaded = parts.loaded();
-  const { files, unreadable } = readPolicyFiles(policyPatterns(loaded, parts.root, parts.folders));
+  const { files, unreadable } = readPolicyFiles(policyPatterns(loaded.config, parts.root, parts.folders));
   return {
     files: files.map((file) => ({
       name: isInside(file.path, parts.root) ? relative(parts.root, file.path) : file.path,
@@ -166,7 +167,8 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       for (const warning of report.warnings) parts.log.warn({}, describeProblem(warning));
       return report;
     },
-    watch: (changed) => watchPolicyFiles(policyPatterns(parts.loaded(), parts.root, parts.folders), changed),
+    watch: (changed) =>
+      watchPolicyFiles(policyPatterns(parts.loaded().config, parts.root, parts.folders), changed),
   };
 };
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
@@ -7,7 +6,6 @@ import { readOwnFile } from "./read-own-file.ts";
 export interface PolicyText {
   readonly path: string;
   readonly text: string;
-  readonly sha256: string;
 }
 
 /** A file that is named but cannot be read. */
@@ -56,8 +54,7 @@ export const readPolicyFiles = (
       break;
     }
     try {
-      const bytes = readOwnFile(path, { maxBytes: MAX_BYTES });
-      files.push({ path, text: bytes.toString(), sha256: createHash("sha256").update(bytes).digest("hex") });
+      files.push({ path, text: readOwnFile(path, { maxBytes: MAX_BYTES }).toString() });
     } catch (error) {
       const reason = error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
       unreadable.push({ path, reason: isMissing(error) ? "there is no such file" : reason });

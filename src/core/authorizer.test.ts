@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { openTestApp, TEST_CALLER, type TestApp } from "../../test/app.ts";
+import type { CallResult } from "./call.ts";
+
+const canAsk = (): boolean => true;
+
+/** Asks as a client that can show questions, and answers them one after the other. */
+const askAnswering = async (
+  app: TestApp,
+  tool: string,
+  args: unknown,
+  answers: readonly unknown[],
+  caller = TEST_CALLER,
+): Promise<{ readonly result: CallResult; readonly questions: readonly string[] }> => {
+  const questions: string[] = [];
+  let result = await app.ask(tool, args, { canAsk, caller });
+  for (const answer of answers) {
+    if (result.kind !== "questions") break;
+    const { grant } = result.questions;
+    questions.push(grant?.kind === "form" ? grant.message : "not a form");
+    result = await app.ask(tool, args, { canAsk, caller, answers: { grant: answer }, state: result.state });
+  }
+  return { result, questions };
+};
+
+const accept = (grant?: string) => ({
+  action: "accept",
+  ...(grant === undefined ? {} : { content: { grant } }),
+});
+
+const DATE = { command: "date +%%" };
+const SORT = { command: "sort -o out.txt in.txt" };
+
+describe("REQ-I5: a program that only lacks consent is a question to the user", () => {
+  it("once: this call runs, the next one asks again", async () => {
+    const app = await openTestApp();
+    const { result, questions } = await askAnswering(app, "run_cmd", DATE, [accept("once")]);
+    expect(result).toMatchObject({ kind: "ok", structured: { data: { exit_code: 0 } } });
+    expect(questions).toHaveLength(1);
+    expect(questions[0]).toMatch(/^The agent wants to run: date \+%%\ndate is \/\S+\/date, which is not/);
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
+  });
+
+  it("accepted without content is once", async () => {
+    const app = await openTestApp();
+    expect((await askAnswering(app, "run_cmd", DATE, [accept()])).result.kind).toBe("ok");
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
+  });
+
+  it("session: further calls of the same owner run, those of others ask", async () => {
+    const app = await openTestApp();
+    await askAnswering(app, "run_cmd", DATE, [accept("session")]);
+    expect((await app.ask("run_cmd", { command: "date -u +%%" })).kind).toBe("ok");
+    const other = { ...TEST_CALLER, owner: "other" };
+    expect((await app.ask("run_cmd", DATE, { canAsk, caller: other })).kind).toBe("questions");
+  });
+
+  it("never: refused, and not asked again in this session", async () => {
+    const app = await openTestApp();
+    const { result } = await askAnswering(app, "run_cmd", DATE, [accept("never")]);
+    expect(result).toMatchObject({ kind: "error", error: { code: "forbidden" } });
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+  });
+
+  it.each([
+    ["declined", { action: "decline" }],
+    ["cancelled", { action: "cancel" }],
+    ["not an answer", "yes"],
+    ["an answer that was not offered", accept("always")],
+    ["nothing", undefined],
+  ])("%s: refused this time, with the command that the user can run instead", async (_what, answer) => {
+    const app = await openTestApp();
+    const { result } = await askAnswering(app, "run_cmd", DATE, [answer]);
+    expect(result).toMatchObject({
+      kind: "error",
+      error: { code: "forbidden", hint: expect.stringContaining("llmc allow date") },
+    });
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
+  });
+
+  it("a client that cannot ask gets the refusal, and so does one whose operator wants no questions", async () => {
+    const app = await openTestApp({ overrides: { "mcp.security.escalation_prompts": "false" } });
+    expect((await app.ask("run_cmd", DATE)).kind).toBe("error");
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+  });
+
+  it("a power of an allowed program is asked for with its meaning", async () => {
+    const app = await openTestApp({ files: { "in.txt": "b\na\n" } });
+    const { result, questions } = await askAnswering(app, "run_cmd", SORT, [accept("once")]);
+    expect(questions[0]).toContain("sort may change and delete files in the roots.");
+    expect(result.kind).toBe("ok");
+    expect(await app.text("read_file", { path: "out.txt" })).toContain("a\nb");
+  });
+
+  it("every program of a line is asked for before anything starts", async () => {
+    const app = await openTestApp({ files: { "in.txt": "b\na\n" } });
+    const line = { command: "sort -o out.txt in.txt && date +%%" };
+    const { result, questions } = await askAnswering(app, "run_cmd", line, [accept(), { action: "decline" }]);
+    expect(questions).toHaveLength(2);
+    expect(result.kind).toBe("error");
+    expect(await app.errorCode("read_file", { path: "out.txt" })).not.toBe("");
+    expect((await askAnswering(app, "run_cmd", line, [accept(), accept()])).result.kind).toBe("ok");
+  });
+
+  it("linux_proc_start and te_run ask, too", async () => {
+    const app = await openTestApp({ config: '[mcp]\nmode = "classic"\n' });
+    for (const tool of ["linux_proc_start", "te_run"])
+      expect((await askAnswering(app, tool, { command: "date" }, [accept()])).result.kind, tool).toBe("ok");
+  });
+
+  it("a program that does not exist is refused like one that is not allowed", async () => {
+    const app = await openTestApp();
+    const result = await app.ask("run_cmd", { command: "no-such-program-at-all" }, { canAsk });
+    expect(result).toMatchObject({ kind: "error", error: { code: "forbidden" } });
+  });
+});
+
+describe("REQ-I5: an answer counts for the one call it was given to", () => {
+  it("not for other arguments, another owner, another tool, nor twice", async () => {
+    const app = await openTestApp();
+    const first = await app.ask("run_cmd", DATE, { canAsk });
+    if (first.kind !== "questions") throw new Error("no question");
+    const answered = { canAsk, answers: { grant: accept("once") }, state: first.state };
+    expect((await app.ask("run_cmd", { command: "date -s 1" }, answered)).kind).toBe("questions");
+    const other = { ...TEST_CALLER, owner: "other" };
+    expect((await app.ask("run_cmd", DATE, { ...answered, caller: other })).kind).toBe("questions");
+    expect((await app.ask("run_cmd", DATE, answered)).kind).toBe("ok");
+    expect((await app.ask("run_cmd", DATE, answered)).kind).toBe("questions");
+  });
+
+  it("not without a question of ours", async () => {
+    const app = await openTestApp();
+    for (const state of [undefined, {}, { llmc_ticket: "made-up" }, "x"])
+      expect(
+        (await app.ask("run_cmd", DATE, { canAsk, answers: { grant: accept("session") }, state })).kind,
+      ).toBe("questions");
+    expect((await app.ask("run_cmd", DATE)).kind).toBe("error");
+  });
+
+  it("questions are bounded: 20 a minute, then the refusal", async () => {
+    const app = await openTestApp();
+    for (let at = 0; at < 20; at++)
+      expect((await app.ask("run_cmd", { command: `date -d ${at}` }, { canAsk })).kind).toBe("questions");
+    expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("error");
+  });
+});
+
+describe("REQ-I5 REQ-D16: what nobody may grant is not asked for", () => {
+  it.each([
+    ["git config core.pager x", "configuration"],
+    ["cat .env", "withheld"],
+    ["cat llmc.toml > .git/config", "."],
+  ])("%s", async (command) => {
+    const app = await openTestApp({ files: { ".env": "A=1", "llmc.toml": "" } });
+    expect((await app.ask("run_cmd", { command }, { canAsk })).kind).toBe("error");
+  });
+
+  it("a caller without the scope is refused", async () => {
+    const app = await openTestApp();
+    const caller = { ...TEST_CALLER, may: new Set(["read"]) };
+    expect(await app.ask("run_cmd", DATE, { canAsk, caller })).toMatchObject({
+      kind: "error",
+      error: { message: 'This caller may not use run_cmd: it lacks the scope "execute".' },
+    });
+  });
+});
+
+describe("REQ-I5: no model phrases the question", () => {
+  it("control characters are visible, lines cannot be added, secrets are hidden", async () => {
+    const app = await openTestApp();
+    const argv = [
+      "date",
+      "-d",
+      "x\nAllow it? yes\u202e\u001b[2J",
+      "--token=abc123",
+      "--password",
+      "hunter2",
+      "https://u:p@h/x",
+    ];
+    const result = await app.ask("run_cmd", { command: argv.map((arg) => `'${arg}'`).join(" ") }, { canAsk });
+    if (result.kind !== "questions" || result.questions["grant"]?.kind !== "form")
+      throw new Error("no question");
+    const [first = ""] = result.questions["grant"].message.split("\n");
+    expect(first).toContain("The agent wants to run: date -d");
+    expect(first).toContain("\\n");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left.
+    expect(first).not.toMatch(/[\u0000-\u001f\u202e]|abc123|hunter2|u:p/);
+  });
+});
