@@ -32,6 +32,12 @@ const ABOUT = { name: "llmc-conformance", version: "1.0.0" };
 const CAPABILITIES = { elicitation: {} };
 const ANSWER = { action: "accept", content: { username: "ada", email: "ada@example.org" } } as const;
 
+/** How the user of a client answers a question; the messages are what they are shown. */
+type AnswerQuestion = (message: string) => {
+  readonly action: "accept" | "decline" | "cancel";
+  readonly content?: Record<string, string>;
+};
+
 const firstText = (blocks: readonly unknown[]): string => {
   const [block] = blocks;
   if (typeof block !== "object" || block === null || !("text" in block)) throw new Error("no text came back");
@@ -39,7 +45,11 @@ const firstText = (blocks: readonly unknown[]): string => {
 };
 
 /** The 1.x library, which most clients are built on: revision 2025-11-25 with a session. */
-export const connectVersion1 = async (url: URL, headers: Headers = {}): Promise<Peer> => {
+export const connectVersion1 = async (
+  url: URL,
+  headers: Headers = {},
+  answer: AnswerQuestion = () => ANSWER,
+): Promise<Peer> => {
   const client = new Client1(ABOUT, { capabilities: CAPABILITIES });
   const news: string[] = [];
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void news.push("tools"));
@@ -47,7 +57,7 @@ export const connectVersion1 = async (url: URL, headers: Headers = {}): Promise<
     ResourceUpdatedNotificationSchema,
     ({ params }) => void news.push(params.uri),
   );
-  client.setRequestHandler(ElicitRequestSchema, () => ANSWER);
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...answer(params.message) }));
   const transport = new Http1(url, { requestInit: { headers } });
   // The library's own types do not agree under exactOptionalPropertyTypes.
   await client.connect(transport as Transport);
@@ -80,6 +90,7 @@ export const connectVersion2 = async (
   url: URL,
   era: "legacy" | "modern",
   headers: Headers = {},
+  answer: AnswerQuestion = () => ANSWER,
 ): Promise<Peer> => {
   const client = new Client2(ABOUT, {
     capabilities: CAPABILITIES,
@@ -91,7 +102,7 @@ export const connectVersion2 = async (
     "notifications/resources/updated",
     ({ params }) => void news.push(params.uri),
   );
-  client.setRequestHandler("elicitation/create", () => ANSWER);
+  client.setRequestHandler("elicitation/create", ({ params }) => ({ ...answer(params.message) }));
   const transport = new Http2(url, { requestInit: { headers } });
   await client.connect(transport);
   const lists = era === "modern" ? await client.listen({ toolsListChanged: true }) : undefined;
