@@ -47,7 +47,7 @@ export interface PolicyReport {
 /** Policies that deny everything, because those that somebody wrote cannot be read. */
 const BROKEN = "llmc.broken";
 
-export const describeProblem = ({ file, line, column, message }: PolicyProblem): string =>
+const describeProblem = ({ file, line, column, message }: PolicyProblem): string =>
   `${file}${line === 0 ? "" : `:${line}:${column}`}: ${message}`;
 
 const USUAL_FOLDER = "~/.config/llmc/";
