@@ -42,11 +42,19 @@ const decide = (
 /** At this many buckets, the full ones and then the oldest are dropped. A dropped bucket counts as full. */
 const MAX_BUCKETS = 10_000;
 
+/** Looking for full ones goes through all of them: a flood of new keys must not have that done for each. */
+const SWEEP_MS = 1000;
+
 export const createTokenBuckets = (now: () => number, maxBuckets = MAX_BUCKETS) => {
   const buckets = new Map<string, number>();
 
+  let sweepAt = Number.NEGATIVE_INFINITY;
+
   const makeRoom = (nowMs: number): void => {
-    for (const [key, fullAt] of buckets) if (fullAt <= nowMs) buckets.delete(key);
+    if (nowMs >= sweepAt) {
+      for (const [key, fullAt] of buckets) if (fullAt <= nowMs) buckets.delete(key);
+      sweepAt = nowMs + SWEEP_MS;
+    }
     for (const key of buckets.keys()) {
       if (buckets.size < maxBuckets) return;
       buckets.delete(key);
