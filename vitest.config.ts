@@ -91,16 +91,16 @@ const OWN_PROCESS = [
 
 /**
  * Tests that measure time or race with other processes. They run after all others, two at a time on two cores, and must
- * hold every time: nothing is retried, except once by CI (`.ci/run`), which names what it tried again.
+ * hold every time, like all others: nothing is retried.
  */
 const TIMING = [
   "src/core/call.test.ts",
   "src/envelope/linear-time.test.ts",
+  "src/host/net/connections.test.ts",
   "src/host/search/ripgrep.test.ts",
   "src/host/search/search.test.ts",
   "src/host/state/locks/locks.test.ts",
   "src/host/state/usage/usage.test.ts",
-  "src/host/write/remove-file.test.ts",
   "src/retrieve/search-in-time.test.ts",
   "test/doors/first-search.test.ts",
   "test/doors/http-stop.test.ts",

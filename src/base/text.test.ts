@@ -30,9 +30,10 @@ describe("FAIL-J12: control characters in text that is read on a screen", () => 
     const all = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).join("x");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be left.
     expect(showControls(all)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
-    const startedAt = performance.now();
+    // Of the processor, which others may be using, too.
+    const before = process.cpuUsage();
     showControls(`${ESC}[`.repeat(1_000_000));
     showControls(`${ESC}[${"1;".repeat(1_000_000)}`);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(3000);
   });
 });

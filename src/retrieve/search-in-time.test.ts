@@ -19,8 +19,8 @@ describe("REQ-R11 FAIL-D6: a search answers before its deadline", () => {
         return new Promise(() => {});
       },
     });
-    const answer = await search(request("flamingo"), signalFor(2000));
-    expect(performance.now() - startedMs).toBeLessThan(2000);
+    const answer = await search(request("flamingo"), signalFor(4000));
+    expect(performance.now() - startedMs).toBeLessThan(4000);
     expect(answer).toEqual({
       value: [],
       index: { state: "building", done: 3, total: 1200 },
@@ -31,12 +31,15 @@ describe("REQ-R11 FAIL-D6: a search answers before its deadline", () => {
 
   test("with what is indexed so far, however long the settings let it wait", async () => {
     const files = Object.fromEntries(
-      Array.from({ length: 6000 }, (_, i) => [`f${i}.ts`, `export const flamingo${i} = () => ${i};\n`]),
+      Array.from({ length: 6000 }, (_, i) => [
+        `f${i}.ts`,
+        `export const flamingo${i} = () => ${i};\n`.repeat(20),
+      ]),
     );
     await using indexed = createIndexed(files, { waitMs: 600_000 });
     const startedMs = performance.now();
-    const { index, notes } = await indexed.retrieval.search(request("flamingo"), signalFor(1500));
-    expect(performance.now() - startedMs).toBeLessThan(1500);
+    const { index, notes } = await indexed.retrieval.search(request("flamingo"), signalFor(3000));
+    expect(performance.now() - startedMs).toBeLessThan(3000);
     expect(index.state).toBe("building");
     expect(notes[0]).toMatch(/^Not indexed yet, and not found: /);
   });
@@ -57,8 +60,8 @@ describe("REQ-R11 FAIL-D6: a search answers before its deadline", () => {
 
   test("waiting ends before the deadline, however often it is begun", async () => {
     const left = startWaiting(60_000, signalFor(1000));
-    expect(left()).toBeGreaterThan(600);
     expect(left()).toBeLessThanOrEqual(700);
+    expect(startWaiting(60_000, signalFor(12_000))()).toBeGreaterThan(6000);
     expect(startWaiting(60_000, signalFor(30_000))()).toBeLessThanOrEqual(25_000);
     expect(startWaiting(50, undefined)()).toBeLessThanOrEqual(50);
   });
