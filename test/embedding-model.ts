@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { EmbeddingModel } from "../src/retrieve/embed/async-embedder.ts";
 import { toBytes } from "../src/retrieve/embed/to-bytes.ts";
+import { ownState } from "./user-state.ts";
 
 /** Words that mean the same to the model below, and nothing to a search for words. */
 const SAME: Readonly<Record<string, string>> = { automobile: "car", feline: "cat", canine: "dog" };
@@ -59,7 +60,7 @@ export const createWordModel = (id = "words-a", dimensions = 24): WordModel => {
 
 /** What the index has of models' vectors. */
 export const dumpVectors = (workspace: string): readonly unknown[] => {
-  const db = new DatabaseSync(join(workspace, ".llmc/index.db"), { readOnly: true });
+  const db = new DatabaseSync(ownState(workspace, "index.db"), { readOnly: true });
   try {
     return db
       .prepare("SELECT embedder, path, layout, hex(data) AS data FROM model_vectors ORDER BY embedder, path")

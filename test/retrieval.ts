@@ -8,7 +8,7 @@ import type { Retrieval } from "../src/retrieve/engine.ts";
 import type { IndexSettings } from "../src/retrieve/index/settings.ts";
 import { createLocalRetrieval } from "../src/retrieve/local-retrieval.ts";
 import type { SearchRequest } from "../src/retrieve/rank/search-request.ts";
-import { USER_STATE } from "./user-state.ts";
+import { ownState, USER_STATE } from "./user-state.ts";
 
 /** Read once: every engine of a test may share it. */
 const embedderFiles = readEmbedderFiles();
@@ -90,7 +90,7 @@ export const createIndexed = (
 
 /** Everything that an index says, without what depends on how it came to be. */
 export const dumpIndex = (workspace: string): readonly unknown[] => {
-  const db = new DatabaseSync(join(workspace, ".llmc/index.db"), { readOnly: true });
+  const db = new DatabaseSync(ownState(workspace, "index.db"), { readOnly: true });
   try {
     return db
       .prepare(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { tempWorkspace } from "../../test/app.ts";
 import { argvOf } from "../../test/argv-of.ts";
-import { USER_STATE } from "../../test/user-state.ts";
+import { ownState, USER_STATE } from "../../test/user-state.ts";
 import { LlmcError } from "../base/error.ts";
 import { buildConfig } from "../config/sections.ts";
 import { runDirect } from "../host/run/direct.ts";
@@ -196,7 +196,7 @@ describe("the envelope", () => {
     await envelope.run({ command: ["sh", "-c", `echo ${secret}; echo ${secret} >&2`] }, SESSION);
     await codeOf(envelope.run({ command: `no-such-program --key=${secret}`, cwd: secret }, SESSION));
     const bytes = ["state.db", "state.db-wal"]
-      .map((name) => readFileSync(join(workspace, ".llmc", name), "latin1"))
+      .map((name) => readFileSync(ownState(workspace, name), "latin1"))
       .join("");
     expect(bytes).toContain("te_calls");
     expect(bytes).not.toContain(secret);

@@ -171,7 +171,7 @@ export const hostSections = [
       'false opens the linux_* tools to the whole file system ("/"), and is announced at start.',
     ),
   }),
-  section("mcp.handles", "Large results that are kept in .llmc/state.db to be read later.", {
+  section("mcp.handles", "Large results that are kept in .llmc to be read later.", {
     ttl_seconds: whole(86_400, 60, 31_536_000, "more", "How long a handle can be read after its creation."),
     max_total_mb: whole(
       256,

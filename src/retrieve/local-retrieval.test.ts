@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, utimesSync, writeFile
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createIndexed, request } from "../../test/retrieval.ts";
-import { USER_STATE } from "../../test/user-state.ts";
+import { ownState, USER_STATE } from "../../test/user-state.ts";
 import { createBuildLease } from "./index/build-lease.ts";
 
 const FLAMINGO = "export function countFlamingos(pond: string[]): number {\n  return pond.length;\n}\n";
@@ -210,12 +210,12 @@ describe("search on files", () => {
     await using indexed = createIndexed({ "a.ts": FLAMINGO });
     await indexed.find("flamingo");
     await indexed.retrieval.close();
-    writeFileSync(join(indexed.path, ".llmc/index.db"), "not a database".repeat(1000));
+    writeFileSync(ownState(indexed.path, "index.db"), "not a database".repeat(1000));
     expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
     expect(indexed.warnings.join()).toContain("was damaged");
     await indexed.retrieval.close();
-    const bytes = readFileSync(join(indexed.path, ".llmc/index.db"));
-    writeFileSync(join(indexed.path, ".llmc/index.db"), bytes.fill(0xff, 4096));
+    const bytes = readFileSync(ownState(indexed.path, "index.db"));
+    writeFileSync(ownState(indexed.path, "index.db"), bytes.fill(0xff, 4096));
     expect(await indexed.find("flamingo")).toEqual(["a.ts"]);
     indexed.remove(".llmc");
     expect(await indexed.find("flamingo")).toEqual(["a.ts"]);

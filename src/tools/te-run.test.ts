@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { openTestApp } from "../../test/app.ts";
 import { MODERN_META, textOf } from "../../test/server.ts";
+import { ownState } from "../../test/user-state.ts";
 import { createWorkspace } from "../../test/workspace.ts";
 import type { EnvelopeDocument } from "../envelope/contract.ts";
 
@@ -184,7 +185,7 @@ describe("who calls", () => {
     expect(left).toBeLessThan(300);
     await server.stop();
     expect(server.stderr).toContain('"budget_profile":"M5-debug"');
-    const state = new DatabaseSync(join(workspace.root, ".llmc/state.db"), { readOnly: true });
+    const state = new DatabaseSync(ownState(workspace.root, "state.db"), { readOnly: true });
     expect(state.prepare("SELECT budget_profile FROM te_calls ORDER BY id").all()).toEqual([
       { budget_profile: "M5-default" },
       { budget_profile: "M5-debug" },

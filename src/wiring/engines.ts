@@ -1,3 +1,4 @@
+import { toLlmcError } from "../base/error.ts";
 import type { Loaded } from "../config/load.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { isFolderName } from "../host/os/local-model.ts";
@@ -12,7 +13,6 @@ import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
-import { explainRefused } from "../host/write/recovery.ts";
 import type { Log } from "../observe/log.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
@@ -119,10 +119,24 @@ const openProcesses = (
 /** Finishes or undoes what a killed process left half-written. */
 const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
   recoverWrites(writing).then(
-    (recovered) => {
-      if (recovered.refused > 0) log.warn({ files: recovered.refused }, explainRefused(recovered));
+    ({ refused, failed }) => {
+      if (refused > 0)
+        log.warn(
+          { files: refused },
+          "the write journal contains records that are damaged or that llmc did not write; they were not applied, but renamed to *.refused-…",
+        );
+      // An error, so that commands for people say it, too: the files are not as anybody wanted them.
+      if (failed > 0)
+        log.error(
+          { files: failed },
+          "a killed process left a change of files half done, and it cannot be undone now: check the files of the last change (git status)",
+        );
     },
-    () => log.warn({}, "the write journal of a killed process could not be read"),
+    (error: unknown) =>
+      log.error(
+        { reason: toLlmcError(error).message },
+        "whether a killed process left a change of files half done cannot be known",
+      ),
   );
 
 /**

@@ -18,6 +18,7 @@ import type { EnvelopeDocument } from "../../src/envelope/contract.ts";
 import { runTe } from "../../src/te/program.ts";
 import { tePartsOf } from "../../src/wiring/te-parts.ts";
 import { openTestApp, tempWorkspace, trustWorkspace } from "../app.ts";
+import { ownState } from "../user-state.ts";
 import { cleanEnv } from "../workspace.ts";
 
 const launcher = fileURLToPath(new URL("../../bin/te", import.meta.url));
@@ -255,7 +256,7 @@ describe("te", () => {
     const cwd = repository();
     mkdirSync(join(cwd, "deep/er"), { recursive: true });
     await te(["true"], { cwd: join(cwd, "deep/er") });
-    expect(existsSync(join(cwd, ".llmc/state.db"))).toBe(true);
+    expect(existsSync(ownState(cwd, "state.db"))).toBe(true);
     expect(run("git", ["status", "--porcelain"], { cwd }).text).toBe("");
   });
 

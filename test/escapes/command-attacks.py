@@ -134,7 +134,7 @@ ATTACKS = {
     "read another process's descriptors": lambda: read_any(*filter(os.path.isfile, glob.glob(f"/proc/{victim}/fd/*"))),
     "read another process's environment": lambda: read(f"/proc/{victim}/environ"),
     "read another process's memory file": lambda: opened(f"/proc/{victim}/mem", os.O_RDONLY),
-    "read the server's state": lambda: read_any(".llmc/planted", *glob.glob(".llmc/state.db*")),
+    "read the server's state": lambda: read_any(".llmc/planted", *glob.glob(".llmc/*/*")),
     "read shared memory files": lambda: read(plan["shm"]),
     "read a withheld file": lambda: need(read("sub/.env")),
     "list the folder outside": lambda: str(os.listdir(outside)).encode(),

@@ -14,15 +14,16 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSecretKey } from "../../src/host/own-files/secret-key.ts";
-import { makeStateFolder } from "../../src/host/own-files/state-folder.ts";
+import { makeStateFolder, stateFolderPath } from "../../src/host/own-files/state-folder.ts";
 import type { Database } from "../../src/host/state/database/database.ts";
 import { createIndexDb } from "../../src/host/state/index-db.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
@@ -41,6 +42,8 @@ const opened: Database[] = [];
 
 const onWarning = (message: string): void => void warnings.push(message);
 const at = (...names: string[]): string => join(workspace, ".llmc", ...names);
+const location = () => ({ workspace, key: openSecretKey(userState) });
+const own = (...names: string[]): string => join(stateFolderPath(location()), ...names);
 
 const openState = (): Database => {
   const state = createStateDb({ workspace, userState, onWarning });
@@ -163,7 +166,7 @@ describe("FAIL-J2 REQ-D22: the state folder", () => {
 });
 
 describe("FAIL-J6: in the place of a database", () => {
-  const others = (name: string): string[] => readdirSync(at()).filter((each) => each.startsWith(`${name}.`));
+  const others = (name: string): string[] => readdirSync(own()).filter((each) => each.startsWith(`${name}.`));
   const outside = (): string => join(base, "outside");
 
   const kinds: readonly (readonly [string, (path: string) => void])[] = [
@@ -202,9 +205,9 @@ describe("FAIL-J6: in the place of a database", () => {
       ["", "-wal", "-shm"].map((suffix) => [what, suffix === "" ? "itself" : suffix, plant, suffix] as const),
     ),
   )("%s (%s) is moved aside and never opened", (_what, _where, plant, suffix) => {
-    makeStateFolder(workspace).close();
-    plant(at(`state.db${suffix}`));
-    plant(at(`index.db${suffix}`));
+    makeStateFolder(location()).close();
+    plant(own(`state.db${suffix}`));
+    plant(own(`index.db${suffix}`));
     const start = performance.now();
     const state = openState();
     addHandle(state, "a");
@@ -219,42 +222,112 @@ describe("FAIL-J6: in the place of a database", () => {
   });
 });
 
-describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
-  const forge = (name: string, sql: string): void => {
-    makeStateFolder(workspace).close();
-    const db = new DatabaseSync(at(name));
-    db.exec(sql);
-    db.close();
+/** A log in which SQLite finds every page of that database, valid for whatever database lies beside it. */
+const walOf = (database: string): Buffer => {
+  const bytes = readFileSync(database);
+  const pageBytes = bytes.readUInt16BE(16);
+  const pages = bytes.length / pageBytes;
+  let sums: readonly [number, number] = [0, 0];
+  const summed = (part: Buffer): Buffer => {
+    let [one, two] = sums;
+    for (let i = 0; i < part.length; i += 8) {
+      one = (one + part.readUInt32LE(i) + two) >>> 0;
+      two = (two + part.readUInt32LE(i + 4) + one) >>> 0;
+    }
+    sums = [one, two];
+    return part;
   };
-  const aside = (name: string): string[] =>
-    readdirSync(at()).filter((each) => each.startsWith(`${name}.`) && !/-(wal|shm)$/.test(each));
+  const words = (...values: readonly number[]): Buffer => {
+    const buffer = Buffer.alloc(values.length * 4);
+    values.forEach((value, i) => void buffer.writeUInt32BE(value, i * 4));
+    return buffer;
+  };
+  const salts = [0x1111_1111, 0x2222_2222];
+  const parts = [summed(words(0x377f_0682, 3_007_000, pageBytes, 0, ...salts)), words(...sums)];
+  for (let page = 1; page <= pages; page++) {
+    const head = summed(words(page, page === pages ? pages : 0));
+    const content = summed(bytes.subarray((page - 1) * pageBytes, page * pageBytes));
+    parts.push(head, words(...salts, ...sums), content);
+  }
+  return Buffer.concat(parts);
+};
 
-  /** A real one, made with another key: what a repository can bring along. */
+describe("FAIL-J2 REQ-D22: a workspace that brings databases of its own", () => {
+  const theirState = (): string => join(base, "their-state");
+  const tables = "CREATE TABLE things (name TEXT)";
+  const openTheirs = (where: string) => {
+    const state = createStateDb({ workspace: where, userState: theirState(), onWarning });
+    const index = createIndexDb({ workspace: where, userState: theirState(), tables, version: 7, onWarning });
+    opened.push(state, index);
+    return { state, index };
+  };
+  const closeAll = (): void => {
+    for (const db of opened.splice(0)) db.close();
+  };
+  /** Made with another key for the same path, as far as anybody else can know it. */
   const plantReal = (): void => {
-    const theirs = createStateDb({ workspace, userState: join(base, "their-state"), onWarning });
-    addHandle(theirs, "theirs");
-    theirs.close();
-    const index = createIndexDb({
-      ...{ workspace, userState: join(base, "their-state"), onWarning },
-      ...{ tables: "CREATE TABLE things (name TEXT)", version: 7 },
-    });
+    const { state, index } = openTheirs(workspace);
+    addHandle(state, "theirs");
     addThing(index, "theirs");
-    index.close();
+    closeAll();
   };
+  const filesIn = (folder: string): string[] => readdirSync(folder, { recursive: true }).map(String).sort();
 
-  test("and signed with another key is set aside; the index is built from nothing", () => {
+  test("is not listened to, and what it brought stays as it is", () => {
     plantReal();
+    const before = filesIn(at());
     expect(handles(openState())).toEqual([]);
     expect(things(openIndex())).toEqual([]);
-    expect(warnings[0]).toContain("state.db.unsigned-");
-    expect(aside("state.db")).toHaveLength(1);
-    expect(handles(openState())).toEqual([]);
-    expect(warnings).toHaveLength(2);
+    expect(filesIn(at())).toEqual(expect.arrayContaining(before));
+    expect(warnings).toEqual([]);
   });
 
-  test("and carried over from another workspace is set aside", () => {
+  test.each(["-wal", "-journal"])("in a %s beside our own changes nothing in ours", (suffix) => {
     addHandle(openState(), "mine");
-    for (const db of opened.splice(0)) db.close();
+    addThing(openIndex(), "mine");
+    closeAll();
+    plantReal();
+    const theirs = stateFolderPath({ workspace, key: openSecretKey(theirState()) });
+    // Under every name that they can know: those of earlier versions, and those of their own folder.
+    for (const name of ["state.db", "index.db"]) {
+      const log = walOf(join(theirs, name));
+      writeFileSync(at(`${name}${suffix}`), log);
+      writeFileSync(join(theirs, `${name}${suffix}`), log);
+    }
+    expect(handles(openState())).toEqual(["mine"]);
+    expect(things(openIndex())).toEqual(["mine"]);
+  });
+
+  test("would be obeyed if it knew the name of our folder (that the forged log is a good one)", () => {
+    addHandle(openState(), "mine");
+    closeAll();
+    plantReal();
+    const theirs = stateFolderPath({ workspace, key: openSecretKey(theirState()) });
+    writeFileSync(own("state.db-wal"), walOf(join(theirs, "state.db")));
+    expect(handles(openState())).toEqual(["theirs"]);
+  });
+
+  test.each([
+    ["of an earlier version", "CREATE TABLE leases (x); PRAGMA user_version = 2"],
+    [
+      "with triggers",
+      "CREATE TABLE handles (id); CREATE TRIGGER t AFTER INSERT ON handles BEGIN DELETE FROM handles; END",
+    ],
+  ])("%s is not opened", (_what, sql) => {
+    makeStateFolder(location()).close();
+    const db = new DatabaseSync(at("state.db"));
+    db.exec(sql);
+    db.close();
+    const before = readFileSync(at("state.db"));
+    const state = openState();
+    addHandle(state, "a");
+    expect(handles(state)).toEqual(["a"]);
+    expect(readFileSync(at("state.db")).equals(before)).toBe(true);
+  });
+
+  test("that were ours in another workspace is not listened to", () => {
+    addHandle(openState(), "mine");
+    closeAll();
     const first = workspace;
     workspace = join(base, "second");
     mkdirSync(workspace);
@@ -264,40 +337,50 @@ describe("FAIL-J2 REQ-D22: a database that llmc did not make", () => {
     expect(handles(openState())).toEqual(["mine"]);
   });
 
-  test.each([
-    ["of an earlier version", "CREATE TABLE leases (x); PRAGMA user_version = 2"],
-    ["with a view for a mark", "CREATE VIEW llmc_mark AS SELECT 'state.db' AS kind, x'00' AS signature"],
-    [
-      "with a mark of its own",
-      "CREATE TABLE llmc_mark (kind, signature); INSERT INTO llmc_mark VALUES ('state.db', x'00')",
-    ],
-    [
-      "with triggers",
-      "CREATE TABLE handles (id); CREATE TRIGGER t AFTER INSERT ON handles BEGIN DELETE FROM handles; END",
-    ],
-  ])("%s is set aside unchanged", (_what, sql) => {
-    forge("state.db", sql);
-    const before = readFileSync(at("state.db"));
-    const state = openState();
-    addHandle(state, "a");
-    expect(handles(state)).toEqual(["a"]);
-    const [name = ""] = aside("state.db");
-    expect(name).toContain("unsigned");
-    expect(readFileSync(at(name)).equals(before)).toBe(true);
+  // One user, two state folders: a client that does not pass XDG_STATE_HOME on, beside the user's own shell.
+  test("keeps them: two keys that take turns neither lose anything nor leave anything behind", () => {
+    addHandle(openState(), "mine");
+    plantReal();
+    closeAll();
+    const before = filesIn(at());
+    for (let turn = 0; turn < 3; turn++) {
+      expect(handles(openState())).toEqual(["mine"]);
+      expect(handles(openTheirs(workspace).state)).toEqual(["theirs"]);
+      closeAll();
+    }
+    expect(filesIn(at())).toEqual(before);
+    expect(warnings).toEqual([]);
   });
 
-  test("is set aside once by processes that start together, and all go on with one new database", async () => {
-    plantReal();
-    const code = `
-      import { createStateDb } from ${urlOf("../../src/host/state/state-db.ts")};
-      const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
-      for (let i = 0; i < 10; i++) await state.transactSoon(() =>
-        state.sql("INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES (?, 'local', 'output', '', 0, 0, NULL, NULL)").run(process.pid + "-" + i));`;
-    const said = await Promise.all(Array.from({ length: 6 }, () => run(code)));
-    expect(said.join("")).toBe("");
-    expect(handles(openState())).toHaveLength(60);
-    expect(aside("state.db")).toHaveLength(1);
+  test("keeps the folders of few other keys, those used last", () => {
+    const ages = ["oldest", "old", "young", "youngest"];
+    const names = ages.map((age, i) => {
+      const other = { workspace, key: openSecretKey(join(base, age)) };
+      makeStateFolder(other).close();
+      const path = stateFolderPath(other);
+      writeFileSync(join(path, "state.db"), "");
+      for (const each of [join(path, "state.db"), path]) utimesSync(each, i + 1, i + 1);
+      return path;
+    });
+    expect(handles(openState())).toEqual([]);
+    expect(names.map((path) => existsSync(path))).toEqual([false, true, true, true]);
+    expect(handles(openState())).toEqual([]);
+    expect(readdirSync(at())).toHaveLength(5);
   });
+});
+
+test("FAIL-D7: what a killed process had committed is there at the next opening, from its log", async () => {
+  handles(openState());
+  for (const db of opened.splice(0)) db.close();
+  const code = `
+    import { createStateDb } from ${urlOf("../../src/host/state/state-db.ts")};
+    const state = createStateDb({ workspace: ${JSON.stringify(workspace)}, userState: ${JSON.stringify(userState)}, onWarning: () => {} });
+    state.transact(() => state.sql("INSERT INTO handles (id, principal, kind, source, created, expires, blob, file_version) VALUES ('last', 'local', 'output', '', 0, 0, NULL, NULL)").run());
+    process.kill(process.pid, "SIGKILL");`;
+  expect(await run(code)).toBe("");
+  expect(statSync(own("state.db-wal")).size).toBeGreaterThan(0);
+  expect(handles(openState())).toEqual(["last"]);
+  expect(warnings).toEqual([]);
 });
 
 describe("REQ-D22: the key", () => {
@@ -313,13 +396,14 @@ describe("REQ-D22: the key", () => {
     const code = `
       import { openSecretKey } from ${urlOf("../../src/host/own-files/secret-key.ts")};
       import { makeStateFolder } from ${urlOf("../../src/host/own-files/state-folder.ts")};
-      makeStateFolder(${JSON.stringify(workspace)}).close();
-      console.log(openSecretKey(${JSON.stringify(userState)}).sign("x").toString("hex"));`;
+      const key = openSecretKey(${JSON.stringify(userState)});
+      makeStateFolder({ workspace: ${JSON.stringify(workspace)}, key }).close();
+      console.log(key.sign("x").toString("hex"));`;
     const said = await Promise.all(Array.from({ length: 8 }, () => run(code)));
     expect(new Set(said).size).toBe(1);
     expect(said[0]).toMatch(/^[0-9a-f]{64}\n$/);
     expect(readdirSync(userState)).toEqual(["key"]);
-    expect(readdirSync(at())).toEqual([".gitignore"]);
+    expect(readdirSync(at())).toEqual([".gitignore", basename(own())]);
   });
 
   test.each<[string, () => void]>([
@@ -336,12 +420,10 @@ describe("REQ-D22: the key", () => {
   });
 });
 
-test("REQ-D22: a journal that llmc did not write is refused, and the log says what happened to it", async () => {
+test("REQ-D22: a journal that llmc did not write is not looked at", async () => {
   const record = ".llmc/journal/0123456789abcdef.json";
   const app = await openTestApp({ files: { "a.txt": "one\n", [record]: '{"steps":[]}\n' } });
   await app.text("linux_fs_write", { path: "b.txt", content: "two\n" });
-  await expect
-    .poll(() => app.logs())
-    .toContain("did not write; they were not applied, but renamed to *.refused");
-  expect(existsSync(join(app.root, `${record}.refused`))).toBe(true);
+  expect(readFileSync(join(app.root, record), "utf8")).toBe('{"steps":[]}\n');
+  expect(await app.logs()).not.toContain("journal");
 });

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ownState } from "../user-state.ts";
 import { createWorkspace } from "../workspace.ts";
 import { GIT, settings } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
@@ -91,7 +92,7 @@ describe.each(plain)("FAIL-J12 REQ-X10 what git collects in $name", (setting) =>
       expect(objectsIn(workspace.root)).not.toMatch(new RegExp(`${SECRET}|SQLite format`));
       expect(git(workspace.root, "ls-files")).not.toMatch(/env|llmc/);
       expect(await workspace.read("sub/.env")).toBe(SECRET);
-      expect(existsSync(join(workspace.root, ".llmc/state.db"))).toBe(true);
+      expect(existsSync(ownState(workspace.root, "state.db"))).toBe(true);
       const isCollected = /add|stage/.test(line);
       if (isCollected) expect(git(workspace.root, "ls-files")).toContain("sub/new.txt");
     }

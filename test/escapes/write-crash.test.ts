@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,6 +17,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Locks } from "../../src/host/state/locks/locks.ts";
 import { recoverWrites } from "../../src/host/write/file-writes.ts";
 import { rounds } from "../rounds.ts";
+import { ownState } from "../user-state.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 import { createRealLocks, openWrites, writesOptions } from "./write-port.ts";
 
@@ -65,7 +74,7 @@ it(`FAIL-A13 REQ-F2 ${KILLS} kills in the middle of 1,000 rewrites leave every f
     left += strays().length;
     await recoverWrites(writesOptions(workspace, { locks }));
     expect(strays()).toEqual([]);
-    expect(readdirSync(join(workspace, ".llmc/journal"))).toEqual([]);
+    expect(readdirSync(ownState(workspace, "journal"))).toEqual([]);
   }
   const log = readFileSync(join(workspace, "log"), "utf8");
   expect(log.split("\n").filter((line) => line !== "" && !/^\d+ appended$/.test(line))).toEqual([]);
@@ -100,6 +109,23 @@ it("FAIL-A13 REQ-F11 the first call after a kill sees nothing of a change that w
   expect(called.stdout.split("\n")[1]).toBe("-1");
 });
 
+it("FAIL-A13 REQ-F11 a change that cannot be undone is told to whoever makes a call, until it can be", () => {
+  expect(spawnSync(process.execPath, [LOOP, workspace, "unfinished", "7"]).signal).toBe("SIGKILL");
+  mkdirSync(join(workspace, "sub"));
+  const list = () =>
+    spawnSync(launcher, ["call", "list_dir", "--root", workspace, "--args", '{"path":"sub"}'], {
+      env: cleanEnv(),
+      encoding: "utf8",
+    });
+  writeFileSync(join(workspace, "llmc.toml"), '[mcp.tools]\nallowed_roots = ["sub"]\n');
+  for (let i = 0; i < 2; i++)
+    expect(list()).toMatchObject({ status: 0, stderr: expect.stringContaining("half done") });
+  expect(new Set(generations())).toEqual(new Set(["7"]));
+  rmSync(join(workspace, "llmc.toml"));
+  expect(list()).toMatchObject({ status: 0, stderr: "" });
+  expect(new Set(generations())).toEqual(new Set(["-1"]));
+});
+
 it("FAIL-A13 a writer that lives is not disturbed by the start of another", async () => {
   const writes = openWrites(workspace, { locks });
   let isOver = false;
@@ -116,5 +142,5 @@ it("FAIL-A13 a writer that lives is not disturbed by the start of another", asyn
   await writing;
   expect(starts).toBeGreaterThan(1);
   expect(readFileSync(join(workspace, "f4"), "utf8")).toBe(`${REWRITES - 1}`);
-  expect(readdirSync(join(workspace, ".llmc/journal"))).toHaveLength(1);
+  expect(readdirSync(ownState(workspace, "journal"))).toHaveLength(1);
 });

@@ -84,8 +84,6 @@ export const addPrivateFile = (folder: OwnFolder, name: string, bytes: Uint8Arra
 
 /** Signs what we keep where others may write, so that we know it again. */
 export interface SecretKey {
-  /** Identifies this key without revealing anything about it. */
-  readonly id: string;
   /** `parts` are separated unambiguously, so that none can run into the next. */
   sign(...parts: readonly string[]): Buffer;
   isSigned(signature: Uint8Array, ...parts: readonly string[]): boolean;
@@ -95,7 +93,6 @@ const createSecretKey = (bytes: Buffer): SecretKey => {
   const sign = (...parts: readonly string[]): Buffer =>
     createHmac("sha256", bytes).update(JSON.stringify(parts)).digest();
   return {
-    id: sign("id of the key").toString("hex", 0, 8),
     sign,
     isSigned: (signature, ...parts) => {
       const expected = sign(...parts);

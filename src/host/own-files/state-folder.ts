@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
@@ -10,6 +10,14 @@ import {
   UnsafeFolder,
 } from "./own-folder.ts";
 import { NEW_FILE } from "./replace-file.ts";
+import type { SecretKey } from "./secret-key.ts";
+
+/** Whose state, and of which workspace. */
+export interface StateLocation {
+  /** Real path. */
+  readonly workspace: string;
+  readonly key: SecretKey;
+}
 
 const refused = (error: UnsafeFolder): LlmcError =>
   new LlmcError("unavailable", `The workspace's ${STATE_DIR} ${error.reason}, so nothing is kept there.`, {
@@ -41,26 +49,81 @@ const addIgnoreFile = (at: string): void => {
 };
 
 /**
- * The one way into a workspace's `.llmc`. A workspace may come from anywhere, and with it a `.llmc` that is a link, or
- * that others can write: those are refused. To be closed after use.
+ * A workspace may come from anywhere, and whoever makes one can put any file into its `.llmc`, beside those that are
+ * ours: a log that SQLite would merge into a database, a journal. So ours lie in a folder there whose name follows from
+ * a key that no workspace has. Each key has a folder of its own: two of them do not get in each other's way.
  */
-export const openStateFolder = (workspace: string): OwnFolder =>
-  judged(() => openOwnFolder(join(workspace, STATE_DIR)));
+const folderName = ({ workspace, key }: StateLocation): string =>
+  key.sign("state folder", workspace).toString("hex", 0, 16);
 
-/** The same, made where it is missing. */
-export const makeStateFolder = (workspace: string): OwnFolder => {
-  const folder = judged(() => makeOwnFolder(join(workspace, STATE_DIR)));
+const FOLDER_NAME = /^[0-9a-f]{32}$/;
+
+/** Where the folder is, whether it exists or not. */
+export const stateFolderPath = (location: StateLocation): string =>
+  join(location.workspace, STATE_DIR, folderName(location));
+
+const lastUseMs = (path: string): number => {
   try {
-    addIgnoreFile(folder.at);
-    return folder;
-  } catch (error) {
-    folder.close();
-    throw error;
+    const inside = readdirSync(path).map((name) => `${path}/${name}`);
+    return Math.max(...[path, ...inside].map((each) => lstatSync(each).mtimeMs));
+  } catch {
+    return 0;
   }
 };
 
-export const withStateFolder = <T>(workspace: string, work: (folder: OwnFolder) => T): T => {
-  const folder = makeStateFolder(workspace);
+const MAX_OTHERS = 3;
+
+/** A container whose home is new at every start has a new key each time: only the folders used last are kept. */
+const removeUnused = (at: string, ownName: string): void => {
+  const others = readdirSync(at)
+    .filter((name) => FOLDER_NAME.test(name) && name !== ownName)
+    .map((name) => ({ path: `${at}/${name}`, usedMs: lastUseMs(`${at}/${name}`) }))
+    .sort((one, other) => other.usedMs - one.usedMs);
+  for (const { path } of others.slice(MAX_OTHERS)) {
+    try {
+      rmSync(path, { recursive: true });
+    } catch {
+      // Not ours to remove, or somebody else was faster: it is only left over.
+    }
+  }
+};
+
+/** Takes the outer folder over: it is closed. */
+const openWithin = (
+  outer: OwnFolder,
+  location: StateLocation,
+  open: (path: string) => OwnFolder,
+): OwnFolder => {
+  try {
+    const inner = judged(() => open(`${outer.at}/${folderName(location)}`));
+    return { ...inner, path: stateFolderPath(location) };
+  } finally {
+    outer.close();
+  }
+};
+
+/**
+ * The one way to our state in a workspace. A `.llmc` that is a link, or that others can write, is refused. To be closed
+ * after use.
+ */
+export const openStateFolder = (location: StateLocation): OwnFolder => {
+  const outer = judged(() => openOwnFolder(join(location.workspace, STATE_DIR)));
+  return openWithin(outer, location, openOwnFolder);
+};
+
+/** The same, made where it is missing. */
+export const makeStateFolder = (location: StateLocation): OwnFolder => {
+  const outer = judged(() => makeOwnFolder(join(location.workspace, STATE_DIR)));
+  return openWithin(outer, location, (path) => {
+    addIgnoreFile(outer.at);
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
+      removeUnused(outer.at, folderName(location));
+    return makeOwnFolder(path);
+  });
+};
+
+export const withStateFolder = <T>(location: StateLocation, work: (folder: OwnFolder) => T): T => {
+  const folder = makeStateFolder(location);
   try {
     return work(folder);
   } finally {

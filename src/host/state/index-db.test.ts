@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { USER_STATE } from "../../../test/user-state.ts";
+import { ownState, USER_STATE } from "../../../test/user-state.ts";
 import type { Database } from "./database/database.ts";
 import { createIndexDb } from "./index-db.ts";
 
@@ -38,7 +38,7 @@ describe("the index database", () => {
         .all()
         .map((row) => row["name"]),
     );
-  const file = (): string => join(workspace, ".llmc/index.db");
+  const file = (): string => ownState(workspace, "index.db");
 
   beforeEach(() => {
     workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-index-db-")));

@@ -1,5 +1,4 @@
 import { createDatabase, type Database } from "./database/database.ts";
-import { MARK_TABLE } from "./database/marked-database.ts";
 import type { DatabaseOptions } from "./database/open-database.ts";
 import { isDamaged, lacksTables } from "./database/sqlite-failure.ts";
 
@@ -14,7 +13,7 @@ export interface IndexDbOptions extends DatabaseOptions {
 const CACHE_KIB = 2 * 1024;
 
 /**
- * The search index in `.llmc/index.db`. Everything in it can be made again from the files, so a database that is damaged
+ * The search index in `index.db`. Everything in it can be made again from the files, so a database that is damaged
  * or was made by another version is moved aside and begun anew.
  */
 export const createIndexDb = ({ tables, version, ...options }: IndexDbOptions): Database =>
@@ -24,7 +23,7 @@ export const createIndexDb = ({ tables, version, ...options }: IndexDbOptions): 
       title: "the search index",
       schema: {
         version,
-        migrate: (from) => (from === 0 ? [tables, MARK_TABLE] : from === version ? [] : undefined),
+        migrate: (from) => (from === 0 ? [tables] : from === version ? [] : undefined),
         tables: [],
         pragmas: `PRAGMA cache_size = -${CACHE_KIB}`,
       },

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { USER_STATE } from "../../../test/user-state.ts";
+import { ownState, USER_STATE } from "../../../test/user-state.ts";
 import type { Database } from "./database/database.ts";
 import { createStateDb } from "./state-db.ts";
 
@@ -32,7 +32,7 @@ const make = (): Database =>
 
 beforeEach(() => {
   workspace = realpathSync(mkdtempSync(join(tmpdir(), "llmc-state-")));
-  path = join(workspace, ".llmc/state.db");
+  path = ownState(workspace, "state.db");
   warnings = [];
   state = make();
 });
@@ -96,9 +96,9 @@ describe("the file", () => {
   });
 
   it("FAIL-J2 is never a link to another file: that is moved aside", () => {
-    mkdirSync(join(workspace, ".llmc"));
+    mkdirSync(ownState(workspace), { recursive: true, mode: 0o700 });
     writeFileSync(join(workspace, "elsewhere"), "");
-    symlinkSync("../elsewhere", path);
+    symlinkSync(join(workspace, "elsewhere"), path);
     expect(handleIds(state)).toEqual([]);
     expect(statSync(join(workspace, "elsewhere")).size).toBe(0);
     expect(warnings).toEqual([expect.stringContaining("state.db.refused-")]);
@@ -120,7 +120,7 @@ describe("the file", () => {
 
 describe("FAIL-D7 a damaged file", () => {
   const asides = (): string[] =>
-    readdirSync(join(workspace, ".llmc")).filter((name) => /\.corrupt-[^-]+-[^-]+-[^-]+$/.test(name));
+    readdirSync(ownState(workspace)).filter((name) => /\.corrupt-[^-]+-[^-]+-[^-]+$/.test(name));
 
   it.each([
     ["is no database", () => writeFileSync(path, "x".repeat(10_000))],

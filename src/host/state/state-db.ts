@@ -1,7 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
 import { createDatabase, type Database } from "./database/database.ts";
-import { MARK_TABLE } from "./database/marked-database.ts";
 import type { DatabaseKind, DatabaseOptions } from "./database/open-database.ts";
 import { isDamaged } from "./database/sqlite-failure.ts";
 import { HANDLE_TABLES } from "./handles/store.ts";
@@ -17,11 +16,11 @@ const STATE_DATABASE: DatabaseKind = {
   schema: {
     version: VERSION,
     migrate: (from) => {
-      if (from === 0) return [LOCK_TABLES, HANDLE_TABLES, USAGE_TABLES, MARK_TABLE];
+      if (from === 0) return [LOCK_TABLES, HANDLE_TABLES, USAGE_TABLES];
       if (from === VERSION) return [];
       if (from < VERSION) return undefined;
-      throw new LlmcError("unavailable", `${STATE_DIR}/state.db was made by a newer llmc.`, {
-        hint: "Update this one, or remove the file: handles are then lost.",
+      throw new LlmcError("unavailable", `The state database in ${STATE_DIR} was made by a newer llmc.`, {
+        hint: `Update this one, or remove ${STATE_DIR}: handles and the index are then lost.`,
       });
     },
     tables: ["leases", "fences", "blobs", "chunks", "handles", "te_calls", "te_sessions"],
@@ -36,5 +35,5 @@ const STATE_DATABASE: DatabaseKind = {
   isDamage: isDamaged,
 };
 
-/** Locks, handles and usage in `.llmc/state.db`. */
+/** Locks, handles and usage in `state.db`. */
 export const createStateDb = (options: DatabaseOptions): Database => createDatabase(STATE_DATABASE, options);

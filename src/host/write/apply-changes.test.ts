@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, statSync, symlinkSync } from "node:
 import { beforeEach, describe, expect, it } from "vitest";
 import { createMemoryLocks } from "../../../test/escapes/write-port.ts";
 import { IS_ROOT, sha, useStand, WAYS } from "../../../test/escapes/write-stand.ts";
+import { ownState } from "../../../test/user-state.ts";
 import { LlmcError } from "../../base/error.ts";
 import type { Locks } from "../state/locks/locks.ts";
 import type { FileChange, FileWrites } from "./contract.ts";
@@ -67,7 +68,7 @@ describe.each(WAYS)("REQ-F11 changing many files %s", (_way, locate) => {
       "new/deep/d.txt": "644 d",
     });
     expect(strays()).toEqual([]);
-    expect(readdirSync(at(".llmc/journal")).filter((name) => !name.endsWith(".log"))).toEqual([]);
+    expect(readdirSync(ownState(at(), "journal")).filter((name) => !name.endsWith(".log"))).toEqual([]);
   });
 
   it("a dry run checks everything and writes nothing", async () => {
@@ -224,7 +225,7 @@ it.runIf(IS_ROOT)("REQ-F11 puts everything back when a rename in the middle fail
     await refused(open().rewrite("c.txt", "C"), "write_failed");
     expect(snapshot()).toEqual(before);
     expect(existsSync(at("n"))).toBe(false);
-    expect(readdirSync(at(".llmc/journal")).filter((name) => !name.endsWith(".log"))).toEqual([]);
+    expect(readdirSync(ownState(at(), "journal")).filter((name) => !name.endsWith(".log"))).toEqual([]);
   } finally {
     execFileSync("umount", [at("c.txt")]);
   }

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import type { Actor } from "../../policy/reach.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { openSecretKey } from "../own-files/secret-key.ts";
+import type { StateLocation } from "../own-files/state-folder.ts";
 import type { OwnWrites } from "../reach/own-writes.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { Locks } from "../state/locks/locks.ts";
@@ -10,7 +11,7 @@ import { applyChanges } from "./apply-changes.ts";
 import { sha256Of } from "./bytes.ts";
 import type { FileWrites, Written } from "./contract.ts";
 import { planCopy } from "./copy-file.ts";
-import { createWriteJournal, type JournalLocation } from "./journal.ts";
+import { createWriteJournal } from "./journal.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { moveThing } from "./move-file.ts";
 import { type Recovered, recoverJournal } from "./recovery.ts";
@@ -36,7 +37,7 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
 const locationOf =
   ({ reach: { workspace }, userState }: FileWritesOptions) =>
-  (): JournalLocation => ({ workspace, key: openSecretKey(userState) });
+  (): StateLocation => ({ workspace, key: openSecretKey(userState) });
 
 export const createFileWrites = (options: FileWritesOptions): FileWrites => {
   const { reach } = options;

@@ -3,14 +3,8 @@ import { TEMP_NAME } from "../../policy/paths.ts";
 import type { Owner } from "../os/process-owner.ts";
 import type { OwnFolder } from "../own-files/own-folder.ts";
 import { readOwnFile } from "../own-files/read-own-file.ts";
-import {
-  type ChangeRecord,
-  checkLine,
-  isOfAnotherKey,
-  type JournalLocation,
-  type Owned,
-  type TempNote,
-} from "./journal.ts";
+import type { StateLocation } from "../own-files/state-folder.ts";
+import { type ChangeRecord, checkLine, type Owned, type TempNote } from "./journal.ts";
 import type { FileId, Step } from "./steps.ts";
 
 // The journal is in the workspace, where anybody who makes a repository can put one: only what we have signed counts,
@@ -76,7 +70,7 @@ const parse = (text: string): unknown => {
 };
 
 /** Where a journal is read: in a held folder. */
-export interface JournalReader extends JournalLocation {
+export interface JournalReader extends StateLocation {
   readonly folder: OwnFolder;
 }
 
@@ -89,10 +83,6 @@ const readLines = ({ folder }: JournalReader, name: string): readonly string[] =
     return [];
   }
 };
-
-/** Whether a file that was refused may be ours, from a time when we had another key. */
-export const hasAnotherKey = (reader: JournalReader, name: string): boolean =>
-  isOfAnotherKey(reader, readLines(reader, name)[0] ?? "");
 
 /** Undefined if it is gone or was not written by this program. */
 export const readRecord = (reader: JournalReader, name: string): (ChangeRecord & Owned) | undefined => {

@@ -12,8 +12,7 @@ import {
 import { LlmcError } from "../../base/error.ts";
 import type { Owner, Owners } from "../os/process-owner.ts";
 import { makeOwnFolder, type OwnFolder, openOwnFolder } from "../own-files/own-folder.ts";
-import type { SecretKey } from "../own-files/secret-key.ts";
-import { openStateFolder, withStateFolder } from "../own-files/state-folder.ts";
+import { openStateFolder, type StateLocation, withStateFolder } from "../own-files/state-folder.ts";
 import { fsyncAsync, openAsync, writeAll } from "../reach/descriptor.ts";
 import type { Step } from "./steps.ts";
 
@@ -70,46 +69,31 @@ interface Log {
 export const JOURNAL_NAME = /^[0-9a-f]{16}(?:\.log|\.json|\.json\.part)$/;
 
 /**
- * A line behind the id of the key and its signature: the journal lies in the workspace, and what it says is done to
- * files. Each line belongs to one file of one workspace, and cannot be carried over to another.
+ * A line behind its signature: the journal lies in the workspace, and what it says is done to files. Each line belongs to
+ * one file of one workspace, and cannot be carried over to another.
  */
-export const signLine = ({ key, workspace }: JournalLocation, name: string, text: string): string =>
-  `${key.id}.${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
+export const signLine = ({ key, workspace }: StateLocation, name: string, text: string): string =>
+  `${key.sign("journal", workspace, name, text).toString("base64url")} ${text}`;
 
 /** The text, if we signed it. */
-export const checkLine = (location: JournalLocation, name: string, line: string): string | undefined => {
-  const [, signature, text] = /^[0-9a-f]{16}\.(\S+) (.*)$/s.exec(line) ?? [];
+export const checkLine = (location: StateLocation, name: string, line: string): string | undefined => {
+  const [, signature, text] = /^(\S+) (.*)$/s.exec(line) ?? [];
   if (signature === undefined || text === undefined) return undefined;
   const bytes = Buffer.from(signature, "base64url");
   return location.key.isSigned(bytes, "journal", location.workspace, name, text) ? text : undefined;
 };
 
-/**
- * Whether a line looks like one of ours but was signed with another key, for instance because our key was lost and
- * created again.
- */
-export const isOfAnotherKey = ({ key }: JournalLocation, line: string): boolean => {
-  const id = /^([0-9a-f]{16})\.[\w-]{43} /.exec(line)?.[1];
-  return id !== undefined && id !== key.id;
-};
-
-export interface JournalLocation {
-  /** Real path. */
-  readonly workspace: string;
-  readonly key: SecretKey;
-}
-
 const JOURNAL_DIR = "journal";
 
-/** Opens the journal's folder in the workspace's state folder, neither of them through a link; to be closed after use. */
-const openFolder = (workspace: string): OwnFolder =>
-  withStateFolder(workspace, ({ at }) => makeOwnFolder(`${at}/${JOURNAL_DIR}`));
+/** Opens the journal's folder in our state folder, neither of them through a link; to be closed after use. */
+const openFolder = (location: StateLocation): OwnFolder =>
+  withStateFolder(location, ({ at }) => makeOwnFolder(`${at}/${JOURNAL_DIR}`));
 
 /** Opens the folder only if it exists; undefined if it is missing or unsafe. */
-export const findJournalFolder = (workspace: string): OwnFolder | undefined => {
+export const findJournalFolder = (location: StateLocation): OwnFolder | undefined => {
   let state: OwnFolder | undefined;
   try {
-    state = openStateFolder(workspace);
+    state = openStateFolder(location);
     return openOwnFolder(`${state.at}/${JOURNAL_DIR}`);
   } catch {
     return undefined;
@@ -127,8 +111,8 @@ const syncFolder = async ({ at }: OwnFolder): Promise<void> => {
   }
 };
 
-const within = async <T>(workspace: string, work: (folder: OwnFolder) => Promise<T>): Promise<T> => {
-  const folder = openFolder(workspace);
+const within = async <T>(location: StateLocation, work: (folder: OwnFolder) => Promise<T>): Promise<T> => {
+  const folder = openFolder(location);
   try {
     return await work(folder);
   } finally {
@@ -156,21 +140,20 @@ const writeRecord = async (folder: OwnFolder, name: string, line: string): Promi
  */
 export type WriteJournal = ReturnType<typeof createWriteJournal>;
 
-export const createWriteJournal = (openLocation: () => JournalLocation, owners: Owners) => {
+export const createWriteJournal = (openLocation: () => StateLocation, owners: Owners) => {
   const owned: Owned = { owner: owners.self() };
-  let location: JournalLocation | undefined;
+  let location: StateLocation | undefined;
   let log: Log | undefined;
   let underWay = 0;
 
-  const currentLocation = (): JournalLocation => {
+  const currentLocation = (): StateLocation => {
     location ??= openLocation();
     return location;
   };
 
   const openLog = (): Log => {
-    const { workspace } = currentLocation();
     const name = newName(LOG_SUFFIX);
-    const folder = openFolder(workspace);
+    const folder = openFolder(currentLocation());
     try {
       const fd = openSync(`${folder.at}/${name}`, NEW_FILE | constants.O_APPEND, 0o600);
       return { fd, name, head: writeSync(fd, signLine(currentLocation(), name, JSON.stringify(owned))) };
@@ -213,12 +196,12 @@ export const createWriteJournal = (openLocation: () => JournalLocation, owners: 
       const name = newName(RECORD_SUFFIX);
       try {
         const line = signLine(currentLocation(), name, JSON.stringify({ ...owned, ...change }));
-        await within(currentLocation().workspace, (folder) => writeRecord(folder, name, line));
+        await within(currentLocation(), (folder) => writeRecord(folder, name, line));
       } catch (error) {
         throw unusable(error);
       }
       return () =>
-        within(currentLocation().workspace, async (folder) => {
+        within(currentLocation(), async (folder) => {
           unlinkSync(`${folder.at}/${name}`);
           await syncFolder(folder);
         });

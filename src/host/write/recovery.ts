@@ -1,21 +1,23 @@
-import { lstatSync, readdirSync, renameSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, lstatSync, readdirSync, renameSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
+import { STATE_DIR } from "../../policy/paths.ts";
 import type { Owners } from "../os/process-owner.ts";
+import type { StateLocation } from "../own-files/state-folder.ts";
 import type { Located } from "../reach/located.ts";
 import type { Lease, Locks } from "../state/locks/locks.ts";
 import {
   type ChangeRecord,
   findJournalFolder,
   JOURNAL_NAME,
-  type JournalLocation,
   LOG_SUFFIX,
   PART_SUFFIX,
   RECORD_SUFFIX,
   type TempNote,
 } from "./journal.ts";
-import { hasAnotherKey, type JournalReader, readLog, readRecord } from "./journal-reader.ts";
+import { type JournalReader, readLog, readRecord } from "./journal-reader.ts";
 import { removeMade } from "./make-directories.ts";
 import { removeIfThere, type Step, undoStep } from "./steps.ts";
 import type { WriteReach } from "./write-reach.ts";
@@ -27,23 +29,19 @@ export interface Recovered {
   readonly undone: number;
   /** Temporary files removed. */
   readonly removed: number;
-  /** Files of the journal that wait for a later start: somebody may be at work on them, or they are out of reach. */
+  /** Files of the journal that wait for a later start: somebody is at work on them, or a stray file is out of reach. */
   readonly left: number;
-  /** Files of the journal that we did not write: renamed, and never obeyed. */
+  /** Changes of many files that could not be undone: the rules or the system forbid it. They wait, too. */
+  readonly failed: number;
+  /** Files of the journal that are damaged, or that we did not write: renamed, and never obeyed. */
   readonly refused: number;
-  /** Whether some of those carry the id of another key. */
-  readonly hasOtherKey?: true;
 }
 
-/** Explains refused files to the operator, in the log. */
-export const explainRefused = ({ hasOtherKey }: Pick<Recovered, "hasOtherKey">): string =>
-  hasOtherKey === true
-    ? "the write journal contains records that were signed with another key: the file `key` in llmc's state folder has been lost or replaced, or the workspace comes from another user. They were not applied, but renamed to *.refused: put the old key back, remove that suffix and start again, or check the files of the last change yourself"
-    : "the write journal contains records that llmc did not write; they were not applied, but renamed to *.refused";
+type Outcome = "undone" | "gone" | "left" | "failed" | "refused";
 
 export interface RecoveryRequest {
-  /** Called only if there is a journal. */
-  readonly openLocation: () => JournalLocation;
+  /** Called only if there may be a journal. */
+  readonly openLocation: () => StateLocation;
   readonly workspace: string;
   readonly reach: WriteReach;
   readonly locks: Locks;
@@ -60,14 +58,12 @@ const isIdle = (path: string, nowMs: number): boolean => {
   return stats !== undefined && nowMs - stats.mtimeMs > IDLE_MS;
 };
 
-const REFUSED_SUFFIX = ".refused";
-
-/** Renamed and not deleted, so that the file is ignored but can be examined later. */
-const refuseFile = (reader: JournalReader, name: string): "refused" | "other key" => {
-  const path = `${reader.folder.at}/${name}`;
-  const outcome = hasAnotherKey(reader, name) ? "other key" : "refused";
-  if (statOf(path) !== undefined) renameSync(path, `${path}${REFUSED_SUFFIX}`);
-  return outcome;
+/** Renamed and not deleted, so that the file is ignored but can be examined later; under a name that nothing has. */
+const refuseFile = ({ folder }: JournalReader, name: string): "refused" | "gone" => {
+  const path = `${folder.at}/${name}`;
+  if (statOf(path) === undefined) return "gone";
+  renameSync(path, `${path}.refused-${randomBytes(4).toString("hex")}`);
+  return "refused";
 };
 
 /** The directory if it is still at its path and the caller's rules allow a change there; undefined: it is gone. */
@@ -98,26 +94,22 @@ const undoRecord = async ({ steps, made }: ChangeRecord, lease: Lease, reach: Wr
   await removeMade(made, reach);
 };
 
-/**
- * Returns whether the work was done. It is not done while a running process holds the locks, or if the rules or the
- * system forbid it.
- */
+/** It is left while a running process holds the locks, and fails if the rules or the system forbid it. */
 const tryUnderLock = async (
   keys: readonly string[],
   { locks, nowMs }: RecoveryRequest,
   work: (lease: Lease) => Promise<void>,
-): Promise<boolean> => {
+): Promise<"done" | "left" | "failed"> => {
   const wanted = new Set(keys);
   const isHeld = locks
     .list()
     .some(({ key, isDead, expiresAt }) => wanted.has(key) && !isDead && expiresAt.getTime() > nowMs);
-  if (isHeld) return false;
+  if (isHeld) return "left";
   try {
     await locks.hold([...wanted], work);
-    return true;
+    return "done";
   } catch (error) {
-    if (error instanceof LlmcError || systemErrorCode(error) !== undefined) return false;
-    throw error;
+    return error instanceof LlmcError && error.code === "busy" ? "left" : "failed";
   }
 };
 
@@ -125,15 +117,11 @@ const recoverRecord = async (
   reader: JournalReader,
   name: string,
   request: RecoveryRequest,
-): Promise<"undone" | "gone" | "left" | "refused" | "other key"> => {
+): Promise<Outcome> => {
   const seen = readRecord(reader, name);
-  if (seen === undefined) {
-    const isThere = statOf(`${reader.folder.at}/${name}`) !== undefined;
-    const outcome = refuseFile(reader, name);
-    return isThere ? outcome : "gone";
-  }
+  if (seen === undefined) return refuseFile(reader, name);
   let wasThere = true;
-  const isDone = await tryUnderLock(seen.keys, request, async (lease) => {
+  const outcome = await tryUnderLock(seen.keys, request, async (lease) => {
     // Waiting for the locks may have been waiting for the writer to end well.
     const record = readRecord(reader, name);
     wasThere = record !== undefined;
@@ -141,7 +129,7 @@ const recoverRecord = async (
     await undoRecord(record, lease, request.reach);
     removeIfThere(`${reader.folder.at}/${name}`);
   });
-  if (!isDone) return "left";
+  if (outcome !== "done") return outcome;
   return wasThere ? "undone" : "gone";
 };
 
@@ -161,33 +149,29 @@ const recoverLog = async (
   name: string,
   spared: ReadonlySet<string>,
   request: RecoveryRequest,
-): Promise<{
-  readonly removed: number;
-  readonly isLeft: boolean;
-  readonly refused?: "refused" | "other key";
-}> => {
+): Promise<{ readonly removed: number; readonly outcome: Outcome }> => {
   const { reach, owners, nowMs } = request;
   const path = `${reader.folder.at}/${name}`;
   const log = readLog(reader, name);
   if (log === undefined) {
     // The first line of a log is written after the file is made: a new one may just be beginning.
     const isRefused = statOf(path)?.isFile() !== true || isIdle(path, nowMs) || hasLines(path);
-    return { removed: 0, isLeft: false, ...(isRefused ? { refused: refuseFile(reader, name) } : {}) };
+    return { removed: 0, outcome: isRefused ? refuseFile(reader, name) : "gone" };
   }
   let removed = 0;
-  let isLeft = false;
+  let outcome: Outcome = "gone";
   for (const note of log.notes) {
     if (spared.has(note.temp)) {
-      isLeft = true;
+      outcome = "left";
     } else if (statOf(note.temp) !== undefined) {
       const work = async (): Promise<void> => {
         if (await removeTemp(note, reach)) removed++;
       };
-      if (!(await tryUnderLock([note.key], request, work))) isLeft = true;
+      if ((await tryUnderLock([note.key], request, work)) !== "done") outcome = "left";
     }
   }
-  if (!isLeft && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
-  return { removed, isLeft };
+  if (outcome === "gone" && (owners.isGone(log.owner) || isIdle(path, nowMs))) removeIfThere(path);
+  return { removed, outcome };
 };
 
 const hasLines = (path: string): boolean => (statOf(path)?.size ?? 0n) > 0n;
@@ -200,38 +184,46 @@ const tempsOf = (steps: readonly Step[]): string[] =>
 
 const recoverIn = async (reader: JournalReader, request: RecoveryRequest): Promise<Recovered> => {
   const names = readdirSync(reader.folder.at).filter((name) => JOURNAL_NAME.test(name));
-  let [undone, removed, left] = [0, 0, 0];
-  const refused: ("refused" | "other key")[] = [];
+  const outcomes: Outcome[] = [];
+  let removed = 0;
   const spared = new Set<string>();
+  // One file that cannot be dealt with is no reason to leave the others.
   for (const name of names.filter((each) => each.endsWith(RECORD_SUFFIX))) {
-    const outcome = await recoverRecord(reader, name, request);
-    if (outcome === "undone") undone++;
-    if (outcome === "refused" || outcome === "other key") refused.push(outcome);
-    if (outcome !== "left") continue;
-    left++;
+    const outcome = await recoverRecord(reader, name, request).catch(() => "failed" as const);
+    outcomes.push(outcome);
+    if (outcome !== "left" && outcome !== "failed") continue;
     // The backups are needed to undo the change.
     for (const temp of tempsOf(readRecord(reader, name)?.steps ?? [])) spared.add(temp);
   }
   for (const name of names.filter((each) => each.endsWith(LOG_SUFFIX))) {
-    const outcome = await recoverLog(reader, name, spared, request);
-    removed += outcome.removed;
-    if (outcome.isLeft) left++;
-    if (outcome.refused !== undefined) refused.push(outcome.refused);
+    const log = await recoverLog(reader, name, spared, request).catch(() => undefined);
+    removed += log?.removed ?? 0;
+    outcomes.push(log?.outcome ?? "left");
   }
   for (const name of names) {
     const path = `${reader.folder.at}/${name}`;
-    if (name.endsWith(PART_SUFFIX) && isIdle(path, request.nowMs)) removeIfThere(path);
+    if (name.endsWith(PART_SUFFIX) && statOf(path)?.isFile() === true && isIdle(path, request.nowMs))
+      removeIfThere(path);
   }
-  const hasOtherKey = refused.includes("other key") ? { hasOtherKey: true as const } : {};
-  return { undone, removed, left, refused: refused.length, ...hasOtherKey };
+  const count = (wanted: Outcome): number => outcomes.filter((outcome) => outcome === wanted).length;
+  return {
+    removed,
+    undone: count("undone"),
+    left: count("left"),
+    failed: count("failed"),
+    refused: count("refused"),
+  };
 };
 
 /** Run at every start, before the first write: what a killed process left behind is undone or removed. */
 export const recoverJournal = async (request: RecoveryRequest): Promise<Recovered> => {
-  const folder = findJournalFolder(request.workspace);
-  if (folder === undefined) return { undone: 0, removed: 0, left: 0, refused: 0 };
+  const nothing = { undone: 0, removed: 0, left: 0, failed: 0, refused: 0 };
+  if (!existsSync(posix.join(request.workspace, STATE_DIR))) return nothing;
+  const location = request.openLocation();
+  const folder = findJournalFolder(location);
+  if (folder === undefined) return nothing;
   try {
-    return await recoverIn({ ...request.openLocation(), folder }, request);
+    return await recoverIn({ ...location, folder }, request);
   } finally {
     folder.close();
   }

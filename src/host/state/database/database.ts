@@ -7,9 +7,11 @@ import {
   type DatabaseKind,
   type DatabaseOptions,
   identityNow,
+  locate,
   MEMORY,
   type OpenDatabase,
   openDatabase,
+  pathOf,
   quarantineDatabase,
   unavailable,
 } from "./open-database.ts";
@@ -21,6 +23,8 @@ interface Session {
   readonly kind: DatabaseKind;
   readonly options: DatabaseOptions;
   readonly statements: Map<string, StatementSync>;
+  /** Of the file; undefined until a folder for it exists. */
+  path: string | undefined;
   open: OpenDatabase | undefined;
   openings: number;
 }
@@ -50,11 +54,16 @@ const close = (session: Session): void => {
   if (open?.db.isOpen) open.db.close();
 };
 
+const identityOnDisk = (session: Session): string | undefined => {
+  session.path ??= pathOf(session.options, session.kind);
+  return session.path === undefined ? undefined : identityNow(session.path);
+};
+
 /** The file may have been removed or replaced: with the old one, this process would lock against nobody. */
 const current = (session: Session): OpenDatabase => {
   const { open, options, kind } = session;
   if (open?.db.isTransaction) return open;
-  if (open !== undefined && open.identity !== MEMORY && open.identity !== identityNow(options, kind))
+  if (open !== undefined && open.identity !== MEMORY && open.identity !== identityOnDisk(session))
     close(session);
   if (session.open === undefined) {
     session.openings++;
@@ -88,7 +97,7 @@ const inTransaction = <T>(session: Session, begin: string, work: () => T): T => 
   } catch (error) {
     if (!kind.isDamage(error)) throw error;
     close(session);
-    withStateFolder(options.workspace, (folder) =>
+    withStateFolder(locate(options), (folder) =>
       quarantineDatabase(folder, identity, "damaged", options, kind),
     );
     throw unavailable(kind, "was damaged and has been replaced.", error, true);
@@ -139,10 +148,17 @@ const transactSoon = async <T>(
 export type Database = ReturnType<typeof createDatabase>;
 
 export const createDatabase = (kind: DatabaseKind, options: DatabaseOptions) => {
-  const session: Session = { kind, options, statements: new Map(), open: undefined, openings: 0 };
+  const session: Session = {
+    kind,
+    options,
+    statements: new Map(),
+    path: undefined,
+    open: undefined,
+    openings: 0,
+  };
   return {
     /** False until something was stored; reading alone does not create the file. */
-    exists: (): boolean => session.open !== undefined || identityNow(options, kind) !== undefined,
+    exists: (): boolean => session.open !== undefined || identityOnDisk(session) !== undefined,
     /**
      * Opens the database if necessary. If the value differs from the last one, the database was replaced by an empty one.
      */

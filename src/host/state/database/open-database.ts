@@ -1,13 +1,13 @@
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { LlmcError } from "../../../base/error.ts";
 import { STATE_DIR } from "../../../policy/paths.ts";
 import type { OwnFolder } from "../../own-files/own-folder.ts";
 import { openSecretKey } from "../../own-files/secret-key.ts";
-import { withStateFolder } from "../../own-files/state-folder.ts";
+import { type StateLocation, stateFolderPath, withStateFolder } from "../../own-files/state-folder.ts";
+import { connect } from "./connect.ts";
 import { blockFor, withFolderLock } from "./folder-lock.ts";
-import { type DatabaseLocation, openMarkedDatabase } from "./marked-database.ts";
 import { identityIn, identityOf, quarantine, quarantineForeign, replaceQuarantined } from "./quarantine.ts";
 import { type DatabaseSchema, prepareDatabase } from "./schema.ts";
 import { isTransient, isUnwritable, resultCode } from "./sqlite-failure.ts";
@@ -15,14 +15,14 @@ import { isTransient, isUnwritable, resultCode } from "./sqlite-failure.ts";
 export interface DatabaseOptions {
   /** Real path. */
   readonly workspace: string;
-  /** The user's own folder for state, which holds the key that databases are signed with. */
+  /** The user's own folder for state, which holds the key that names the folder of our databases. */
   readonly userState: string;
   readonly onWarning: (message: string) => void;
 }
 
 /** How one kind of database differs from another. */
 export interface DatabaseKind {
-  /** Of the file in `.llmc`. */
+  /** Of the file. */
   readonly name: string;
   /** For messages, such as "the search index". */
   readonly title: string;
@@ -50,29 +50,44 @@ const OPEN_WAIT_MS = 2000;
 const MAX_ATTEMPTS = 4;
 
 export const unavailable = (
-  { title, name }: DatabaseKind,
+  { title }: DatabaseKind,
   what: string,
   cause: unknown,
   retryable = false,
 ): LlmcError =>
-  new LlmcError("unavailable", `${title.replace(/^t/, "T")} in ${STATE_DIR}/${name} ${what}`, {
+  new LlmcError("unavailable", `${title.replace(/^t/, "T")} in ${STATE_DIR} ${what}`, {
     hint: retryable ? "Try again." : `The workspace's ${STATE_DIR} folder must be writable.`,
     retryable,
     cause,
   });
 
+export const locate = ({ workspace, userState }: DatabaseOptions): StateLocation => ({
+  workspace,
+  key: openSecretKey(userState),
+});
+
 /** Tells the file from another that took its name, a link among them; undefined where there is none. */
-export const identityNow = ({ workspace }: DatabaseOptions, { name }: DatabaseKind): string | undefined => {
+export const identityNow = (path: string): string | undefined => {
   try {
-    return identityOf(lstatSync(join(workspace, STATE_DIR, name), { bigint: true }));
+    return identityOf(lstatSync(path, { bigint: true }));
   } catch {
+    return undefined;
+  }
+};
+
+/** Undefined where nothing of ours can be: no key is made to find that out. */
+export const pathOf = (options: DatabaseOptions, { name }: DatabaseKind): string | undefined => {
+  if (!existsSync(join(options.workspace, STATE_DIR))) return undefined;
+  try {
+    return join(stateFolderPath(locate(options)), name);
+  } catch {
+    // Without a key there is no folder of ours; whoever has to make one is told why it cannot be.
     return undefined;
   }
 };
 
 const REASONS = {
   damaged: "was damaged",
-  unsigned: "was not made by this user's llmc for this workspace",
   outdated: "was made by another version",
 } as const;
 
@@ -87,10 +102,10 @@ export const quarantineDatabase = (
   const movedTo = withFolderLock(folder, () => {
     if (seen === undefined || identityIn(folder, name) !== seen) return undefined;
     if (keepsQuarantined === "last") return replaceQuarantined(folder, name);
-    return quarantine(folder, name, why === "unsigned" ? "unsigned" : "corrupt");
+    return quarantine(folder, name);
   });
   if (movedTo === undefined) return;
-  onWarning(`${title} ${REASONS[why]}; it was moved to ${STATE_DIR}/${movedTo} and a new one was made`);
+  onWarning(`${title} ${REASONS[why]}; it was moved to ${movedTo} in ${STATE_DIR} and a new one was made`);
 };
 
 const orClosed = <T>(db: DatabaseSync, work: () => T): T => {
@@ -104,21 +119,16 @@ const orClosed = <T>(db: DatabaseSync, work: () => T): T => {
 
 /** Undefined where the file was moved aside. */
 const tryOpen = (
-  location: DatabaseLocation,
+  folder: OwnFolder,
   options: DatabaseOptions,
   kind: DatabaseKind,
 ): OpenDatabase | undefined => {
-  const { folder, name } = location;
+  const { name, busyMs } = kind;
   // Taken before opening: a file that is swapped in between is then seen as replaced, and opened again.
   const seen = identityIn(folder, name);
   try {
-    const opened = openMarkedDatabase(location);
-    if (opened === "unsigned") {
-      quarantineDatabase(folder, seen, "unsigned", options, kind);
-      return undefined;
-    }
-    const { db, identity } = opened;
-    if (orClosed(db, () => prepareDatabase(db, kind.schema, location))) return { db, identity };
+    const { db, identity } = connect(folder, name, busyMs);
+    if (orClosed(db, () => prepareDatabase(db, kind.schema))) return { db, identity };
     db.close();
     quarantineDatabase(folder, identity, "outdated", options, kind);
   } catch (error) {
@@ -129,15 +139,14 @@ const tryOpen = (
 };
 
 const openOnDisk = (options: DatabaseOptions, kind: DatabaseKind): OpenDatabase => {
-  const { workspace, userState, onWarning } = options;
-  const { name, title, busyMs } = kind;
-  const key = openSecretKey(userState);
-  return withStateFolder(workspace, (folder) => {
+  const { name, title } = kind;
+  return withStateFolder(locate(options), (folder) => {
     for (const movedTo of quarantineForeign(folder, name))
-      onWarning(`something else was in place of ${title}; it was moved to ${STATE_DIR}/${movedTo}`);
-    const location = { folder, name, workspace, key, busyMs };
+      options.onWarning(
+        `something else was in place of ${title}; it was moved to ${movedTo} in ${STATE_DIR}`,
+      );
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const opened = tryOpen(location, options, kind);
+      const opened = tryOpen(folder, options, kind);
       if (opened !== undefined) return opened;
     }
     throw unavailable(kind, "keeps being replaced by another process.", undefined, true);
@@ -160,7 +169,7 @@ const openPatiently = (options: DatabaseOptions, kind: DatabaseKind): OpenDataba
 const openInMemory = ({ schema }: DatabaseKind): OpenDatabase => {
   const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
   const db = new Database(MEMORY);
-  orClosed(db, () => prepareDatabase(db, schema, undefined));
+  orClosed(db, () => prepareDatabase(db, schema));
   return { db, identity: MEMORY };
 };
 

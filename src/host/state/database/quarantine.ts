@@ -50,8 +50,8 @@ export const hasForeignFiles = (folder: OwnFolder, name: string): boolean =>
   });
 
 /** Renames a database with all that belongs to it; gives the new name. */
-export const quarantine = (folder: OwnFolder, name: string, why: "corrupt" | "unsigned"): string => {
-  const movedTo = quarantineName(name, why);
+export const quarantine = (folder: OwnFolder, name: string): string => {
+  const movedTo = quarantineName(name, "corrupt");
   for (const suffix of SUFFIXES) {
     try {
       renameSync(`${folder.at}/${name}${suffix}`, `${folder.at}/${movedTo}${suffix}`);
@@ -71,6 +71,6 @@ export const replaceQuarantined = (folder: OwnFolder, name: string): string => {
     return `${name}.old`;
   } catch {
     // Something else has that name.
-    return quarantine(folder, name, "corrupt");
+    return quarantine(folder, name);
   }
 };

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { USER_STATE } from "../../../../test/user-state.ts";
+import { ownState, USER_STATE } from "../../../../test/user-state.ts";
 import { createReach } from "../../reach/reach.ts";
 import { createFiles } from "../../read/files.ts";
 import { createGrep } from "../../search/grep-text.ts";
@@ -270,7 +270,7 @@ describe("REQ-F7 the space for handles", () => {
   it("goes back to the disk, but for some that the next ones need", async () => {
     const sizeMib = (): number => {
       state.close();
-      return statSync(join(workspace, ".llmc/state.db")).size / MIB;
+      return statSync(ownState(workspace, "state.db")).size / MIB;
     };
     const handles = limited(256 * MIB, 256 * MIB);
     const line = "x".repeat(1000);
