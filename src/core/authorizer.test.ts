@@ -1,5 +1,7 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openTestApp, TEST_CALLER, type TestApp } from "../../test/app.ts";
+import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
 import type { CallResult } from "./call.ts";
 
 const canAsk = (): boolean => true;
@@ -185,5 +187,53 @@ describe("REQ-I5: no model phrases the question", () => {
     expect(first).toContain("\\n");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left.
     expect(first).not.toMatch(/[\u0000-\u001f\u202e]|abc123|hunter2|u:p/);
+  });
+});
+
+describe("REQ-I5: a path outside the roots is a question to the user", () => {
+  const openBeside = async () => {
+    const beside = tempWorkspace({ "notes.txt": "beside\n", ".env": "A=secret\n", ".git/config": "" });
+    return { app: await openTestApp({ config: '[mcp]\nmode = "classic"\n' }), beside };
+  };
+
+  it("once: the path is read, and asked for again the next time", async () => {
+    const { app, beside } = await openBeside();
+    const args = { path: join(beside, "notes.txt") };
+    const { result, questions } = await askAnswering(app, "read_file", args, [accept("once")]);
+    expect(questions).toEqual([expect.stringContaining(`read_file on ${args.path}, which is outside`)]);
+    expect(result).toMatchObject({ kind: "ok" });
+    expect((await app.ask("read_file", args, { canAsk })).kind).toBe("questions");
+    expect(await app.errorCode("read_file", args)).toBe("path_denied");
+  });
+
+  it("session: a folder for reading is none for writing, and its neighbour is asked for", async () => {
+    const { app, beside } = await openBeside();
+    await askAnswering(app, "linux_fs_list", { path: beside }, [accept("session")]);
+    expect((await app.ask("linux_fs_list", { path: beside })).kind).toBe("ok");
+    const file = { path: join(beside, "new.txt"), content: "x", mode: "rewrite" };
+    expect((await app.ask("linux_fs_write", file, { canAsk })).kind).toBe("questions");
+    expect((await app.ask("read_file", { path: join(beside, "..", "other") }, { canAsk })).kind).toBe(
+      "questions",
+    );
+    expect((await askAnswering(app, "linux_fs_write", file, [accept()])).result).toMatchObject({
+      kind: "ok",
+    });
+  });
+
+  it("what nobody may grant stays refused: secrets, git directories, llmc's own folders, /proc", async () => {
+    const { app, beside } = await openBeside();
+    const secret = await askAnswering(app, "read_file", { path: join(beside, ".env") }, [accept("session")]);
+    expect(secret.result).toMatchObject({ kind: "error", error: { code: "path_denied" } });
+    const hook = { path: join(beside, ".git/hooks/pre-commit"), content: "x", mode: "rewrite" };
+    expect((await askAnswering(app, "linux_fs_write", hook, [accept()])).result.kind).toBe("error");
+    expect(
+      (await askAnswering(app, "read_file", { path: "/proc/self/environ" }, [accept()])).result.kind,
+    ).toBe("error");
+  });
+
+  it("a link inside the workspace that leads outside is refused, not asked for", async () => {
+    const { app, beside } = await openBeside();
+    symlinkSync(join(beside, "notes.txt"), join(app.root, "link"));
+    expect((await app.ask("read_file", { path: "link" }, { canAsk })).kind).toBe("error");
   });
 });

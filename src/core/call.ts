@@ -1,9 +1,10 @@
 import { ALLOWED_PROGRAMS, LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { subjectOf } from "../observe/subject.ts";
+import { outsidePath } from "../policy/paths.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
-import type { Authorizer } from "./authorizer.ts";
+import type { Authorized, Authorizer } from "./authorizer.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Guard, Origin } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
@@ -93,8 +94,8 @@ export interface PipeSettings {
 interface PipeParts {
   readonly catalogue: () => Catalogue;
   readonly settings: () => PipeSettings;
-  /** What a tool works with, by its name. */
-  readonly portsOf: (tool: string) => Ports;
+  /** What a tool works with, by its name; with `outside`, it reaches these paths besides the roots. */
+  readonly portsOf: (tool: string, outside: readonly string[]) => Ports;
   readonly guard: Guard;
   readonly authorizer: Authorizer;
 }
@@ -108,15 +109,44 @@ const textOf = (result: CallResult): string => {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 };
 
+/** More than a tool names in one call. */
+const MAX_OUTSIDE = 16;
+
+/**
+ * Runs a tool on files again with each path that policy or the user allow besides the roots. A tool judges its paths before
+ * it changes anything, so nothing is done twice.
+ */
+const runWithPaths = async <T>(
+  { effect }: Tool,
+  { permitPath }: Pick<Authorized<Origin>, "permitPath">,
+  run: (outside: readonly string[]) => Promise<T>,
+): Promise<T> => {
+  const outside: string[] = [];
+  for (;;) {
+    try {
+      return await run(outside);
+    } catch (thrown) {
+      const path = thrown instanceof LlmcError ? outsidePath(thrown) : undefined;
+      const isOnFiles = effect === "read" || effect === "write";
+      if (path === undefined || !isOnFiles || outside.length >= MAX_OUTSIDE) throw thrown;
+      const granted = permitPath(path, thrown as LlmcError);
+      if (outside.includes(granted)) throw thrown;
+      outside.push(granted);
+    }
+  }
+};
+
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
 export const createCall = ({ catalogue, settings, portsOf, guard, authorizer }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
-    const permitted = authorizer.authorize(tool, request, args);
+    const authorized = authorizer.authorize(tool, request, args);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
-    const output = await guard.run(permitted, tool.timeoutMs ?? timeoutMs, (context) =>
-      tool.run(args, portsOf(tool.name), context),
-    );
+    const run = (outside: readonly string[]) =>
+      guard.run(authorized.request, tool.timeoutMs ?? timeoutMs, (context) =>
+        tool.run(args, portsOf(tool.name, outside), context),
+      );
+    const output = await runWithPaths(tool, authorized, run);
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;
     const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output, output);

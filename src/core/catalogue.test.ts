@@ -53,7 +53,11 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
       includeExecuteCode: false,
     }),
     tools: entries(loads),
-    ports: (server) => ({ main: { ...engines, server }, linux: { ...engines, server } }),
+    ports: (server) => ({
+      main: { ...engines, server },
+      linux: { ...engines, server },
+      outside: () => ({ ...engines, server }),
+    }),
     metrics: async () => ({}),
     observer: app.observer,
     modules: { list: async () => [], load: async () => ({}) },

@@ -4,24 +4,19 @@ import { decideCall } from "../policy/calls.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
-import {
-  type Authorizer,
-  type AuthorizerSettings,
-  actionOf,
-  createAuthorizer,
-  type Policy,
-  START_PROGRAM,
-} from "./authorizer.ts";
+import { type Authorizer, actionOf, createAuthorizer, START_PROGRAM } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
+import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
 import { createGuard, type Guard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
-import { createRegistry, type RegistrySettings } from "./registry.ts";
+import { createRefresh, type ListKind } from "./refresh.ts";
+import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
 import { createSidecarWatch, presentSidecars, sidecarResources } from "./sidecars.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
@@ -36,9 +31,6 @@ export interface CoreSettings extends RegistrySettings, PipeSettings, Authorizer
   readonly defaultModel: string;
   readonly defaultBudgetProfile: string;
 }
-
-/** What changed for clients: the lists that they may have cached. */
-export type ListKind = "tools" | "prompts" | "resources";
 
 interface ServeOptions {
   /** By default, `mcp.request_timeout_seconds`. */
@@ -82,6 +74,13 @@ export interface Core extends Documents {
   close(): void;
 }
 
+interface CorePorts {
+  readonly main: Ports;
+  readonly linux: Ports;
+  /** The same, with paths that somebody allowed besides the roots. */
+  outside(kind: "main" | "linux", paths: readonly string[]): Ports;
+}
+
 interface CoreParts {
   readonly settings: () => CoreSettings;
   readonly tools: readonly ToolEntry[];
@@ -89,7 +88,7 @@ interface CoreParts {
    * The ports of the tools, built from the core's own information. Tools named linux_* have roots of their own
    * (REQ-D15).
    */
-  readonly ports: (server: ServerView) => { readonly main: Ports; readonly linux: Ports };
+  readonly ports: (server: ServerView) => CorePorts;
   readonly metrics: ServerView["metrics"];
   readonly observer: Observer;
   readonly modules: ModuleSource;
@@ -107,10 +106,6 @@ interface CoreParts {
   readonly newId: () => string;
   readonly digest: (text: string) => string;
 }
-
-const fingerprint = (published: readonly unknown[]): string => JSON.stringify(published);
-
-type Registry = Awaited<ReturnType<typeof createRegistry>>;
 
 /** What the server tells about itself, to clients and to tools. */
 const createViews = (
@@ -161,52 +156,10 @@ const createResourceLists = ({ settings }: CoreParts, { files, handles }: Ports,
   };
 };
 
-type Views = ReturnType<typeof createViews>;
-type ResourceLists = ReturnType<typeof createResourceLists>;
-
-/** Rebuilds the catalogue and tells listeners which of the lists, that clients may have cached, changed. */
-const createRefresh = (
-  registry: Registry,
-  { listTools }: Views,
-  { shared }: ResourceLists,
-  policy: Policy,
-  onRebuilt: () => void,
-) => {
-  const listeners = new Set<(kind: ListKind) => void>();
-  let policyVersion = policy.version();
-  const fingerprints = async (): Promise<Readonly<Record<ListKind, string>>> => ({
-    tools: fingerprint([policyVersion, listTools()]),
-    prompts: fingerprint(registry.catalogue().prompts),
-    resources: fingerprint([await shared(), registry.catalogue().templates]),
-  });
-  const refreshNow = async (): Promise<void> => {
-    const before = await fingerprints();
-    await registry.rebuild();
-    policyVersion = policy.version();
-    onRebuilt();
-    const after = await fingerprints();
-    for (const kind of ["tools", "prompts", "resources"] as const) {
-      if (before[kind] !== after[kind]) for (const listener of listeners) listener(kind);
-    }
-  };
-  let refreshed = Promise.resolve();
-  return {
-    // One after the other: a refresh that takes longer to load must not overwrite a later one with outdated settings.
-    refresh: (): Promise<void> => {
-      refreshed = refreshed.then(refreshNow, refreshNow);
-      return refreshed;
-    },
-    onListChanged: (listener: (kind: ListKind) => void): (() => void) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-};
-
 /** Calls over the catalogue in force, and over all tools. */
 const createCalls = (
   { settings }: CoreParts,
-  ports: { readonly main: Ports; readonly linux: Ports },
+  ports: CorePorts,
   { catalogue, catalogueOf }: Registry,
   guard: Guard,
   authorizer: Authorizer,
@@ -214,7 +167,10 @@ const createCalls = (
   const pipe = {
     settings,
     authorizer,
-    portsOf: (tool: string) => (tool.startsWith("linux_") ? ports.linux : ports.main),
+    portsOf: (tool: string, outside: readonly string[]) => {
+      const kind = tool.startsWith("linux_") ? "linux" : "main";
+      return outside.length === 0 ? ports[kind] : ports.outside(kind, outside);
+    },
     guard,
   };
   return {
@@ -280,7 +236,13 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     ...documents,
     ...createCalls(parts, ports, registry, guard, authorizer),
     actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), START_PROGRAM],
-    ...createRefresh(registry, views, resources, parts.policy, sidecarWatch.restart),
+    ...createRefresh({
+      registry,
+      listTools: views.listTools,
+      sharedResources: resources.shared,
+      policy: parts.policy,
+      onRebuilt: sidecarWatch.restart,
+    }),
     serve: (name, origin, work, { timeoutMs = settings().timeoutMs, needs = [] } = {}) =>
       guard.serve({ kind: name, input: () => "", origin, timeoutMs, needs }, JSON.stringify, work),
     preview: async (mode) =>

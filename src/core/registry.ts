@@ -79,3 +79,5 @@ export const createRegistry = async (parts: RegistryParts) => {
     },
   };
 };
+
+export type Registry = Awaited<ReturnType<typeof createRegistry>>;

@@ -107,11 +107,31 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
   ],
 };
 
+const PATH_NEED = "path:";
+
+/** The path that a refusal would have to be lifted for; undefined if it is about anything else. */
+export const outsidePath = ({ needs }: LlmcError): string | undefined => {
+  const [need] = needs ?? [];
+  return need?.startsWith(PATH_NEED) === true ? need.slice(PATH_NEED.length) : undefined;
+};
+
+/** A path that is outside by its text can be allowed by the user. One that leads outside by a link is not what it seems. */
+const needsFor = (
+  requestedPath: string,
+  refusal: PathRefusal,
+  rules: PathRules,
+): readonly string[] | undefined => {
+  if (refusal !== "outside" || rules.roots.length === 0) return undefined;
+  const path = resolveRequestedPath(requestedPath, rules.workspace);
+  return judgeWritten(path, rules) === "outside" ? [`${PATH_NEED}${path}`] : undefined;
+};
+
 /** Quotes the caller's own path only: the real path may reveal something outside the roots. */
 export const pathDenied = (requestedPath: string, refusal: PathRefusal, rules: PathRules): LlmcError => {
   const [message, hint] = REFUSALS[refusal];
   return new LlmcError("path_denied", `${quoteForMessage(requestedPath)} ${message}`, {
     hint: rules.roots.length === 0 ? "The configuration allows no roots, so nothing can be reached." : hint,
+    needs: needsFor(requestedPath, refusal, rules),
   });
 };
 

@@ -36,6 +36,9 @@ const quote = (argument: string): string =>
         (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
       );
 
+/** A path for a person who decides on it. */
+export const showPath = (path: string): string => ellipsize(quote(path), MAX_CHARS);
+
 /** A command for a person who decides on it: control characters visible, secrets hidden, bounded. */
 export const showArgv = (argv: readonly string[]): string =>
   ellipsize(argv.map((argument, at) => quote(showOne(argument, argv[at - 1]))).join(" "), MAX_CHARS);

@@ -259,6 +259,8 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     ports: (server) => ({
       main: lazyPorts({ server }, engines.load),
       linux: lazyPorts({ server }, async () => (await engines.load()).linux()),
+      outside: (kind, paths) =>
+        lazyPorts({ server }, async () => (await engines.load()).outside(kind, paths)),
     }),
     metrics: metrics.snapshot,
     observer,

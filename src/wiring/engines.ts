@@ -90,7 +90,13 @@ const createBothPathPorts = (parts: PathParts) => {
     );
     return apart;
   };
-  return { main, linux };
+  /** With paths that somebody allowed for a call besides the roots. */
+  const outside = (kind: "main" | "linux", paths: readonly string[]): PathPorts =>
+    createPathPorts(parts, "mcp.tools.allowed_roots", () => [
+      ...((kind === "linux" ? linuxRoots() : null) ?? config().mcp.tools.allowed_roots),
+      ...paths,
+    ]);
+  return { main, linux, outside };
 };
 
 const openProcesses = (
@@ -164,7 +170,7 @@ export const createEngines = async (parts: EngineParts) => {
     },
   });
   const withheldFiles = createWithheldFiles();
-  const { main, linux } = createBothPathPorts({
+  const { main, linux, outside } = createBothPathPorts({
     root,
     folders,
     config,
@@ -208,6 +214,10 @@ export const createEngines = async (parts: EngineParts) => {
     /** The same for linux_* tools, which may have roots of their own. */
     linux: (): EnginePorts => {
       const { files, writes, search, handles, system } = linux();
+      return { ...ports, files, writes, search, handles, system };
+    },
+    outside: (kind: "main" | "linux", paths: readonly string[]): EnginePorts => {
+      const { files, writes, search, handles, system } = outside(kind, paths);
       return { ...ports, files, writes, search, handles, system };
     },
     locks,

@@ -1,0 +1,184 @@
+import type { LlmcError } from "../base/error.ts";
+import { isRecord } from "../base/is-record.ts";
+import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "../policy/cedar/model.ts";
+import { type Caller, type Question, QuestionsAsked } from "../tools/contract.ts";
+import type { Grants } from "./grants.ts";
+import type { Origin } from "./guard.ts";
+import type { ModeSettings } from "./modes.ts";
+
+/** The policies in force; the wiring provides it. */
+export interface Policy {
+  decide(request: PolicyRequest): PolicyDecision;
+  /** Of a policy that permits only what the user agrees to: the question. */
+  promptOf(policy: string): string | undefined;
+  /** Changes with the policies: lists that leave out what they forbid may have changed, too. */
+  version(): number;
+}
+
+export interface AuthorizerSettings extends Pick<ModeSettings, "mode"> {
+  /** `mcp.security.air_gapped_mode`. */
+  readonly airGapped: boolean;
+  /** `mcp.security.escalation_prompts`. */
+  readonly asksUsers: boolean;
+  readonly maxQuestionsPerMinute: number;
+}
+
+/** A decision as it goes into the audit. */
+export interface RecordedDecision extends PolicyDecision {
+  readonly caller: Caller;
+  readonly correlationId: string;
+  readonly action: string;
+  readonly resource: string;
+  /** How the user answered, where they were asked. */
+  readonly answer?: Answer | undefined;
+}
+
+export interface AuthorizerParts {
+  readonly policy: Policy;
+  readonly settings: () => AuthorizerSettings;
+  readonly workspace: string;
+  readonly grants: Grants;
+  readonly digest: (text: string) => string;
+  readonly onDecision: (decision: RecordedDecision) => void;
+}
+
+/** What is decided, and what happens where only the user's consent is missing. */
+export interface Asked {
+  readonly action: PolicyAction;
+  readonly resource: PolicyResource;
+  /** What a user grants when they agree: the same key is the same thing to them. */
+  readonly key: string;
+  /** The action as the server understood it; no model can phrase it. */
+  readonly question: () => string;
+  readonly refuse: (decision: PolicyDecision) => LlmcError;
+}
+
+/** One call while it is decided on. */
+export interface CallState {
+  readonly parts: AuthorizerParts;
+  readonly origin: Origin;
+  /** Tool and arguments, as a digest: an answer counts for the very call that it was asked for. */
+  readonly call: () => string;
+  /** What was granted to this call alone, and how its last question was answered; read when it is needed. */
+  resumed: Resumed | undefined;
+}
+
+interface Resumed {
+  readonly granted: ReadonlySet<string>;
+  readonly answered: { readonly key: string; readonly answer: Answer } | undefined;
+}
+
+const ANSWER = "grant";
+const TICKET = "llmc_ticket";
+
+type Answer = "once" | "session" | "never" | "declined";
+
+const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
+  type: "object",
+  properties: {
+    [ANSWER]: {
+      type: "string",
+      title: "Allow",
+      description: "once: only this call. session: until the session ends. never: do not ask again.",
+      enum: ["once", "session", "never"],
+      default: "once",
+    },
+  },
+};
+
+/** Accepted without content is a yes to this one call. Everything that is not clearly a yes is a no. */
+const readAnswer = (answers: Origin["answers"]): Answer => {
+  const given = answers?.[ANSWER];
+  if (typeof given !== "object" || given === null || !("action" in given) || given.action !== "accept")
+    return "declined";
+  const content = "content" in given && typeof given.content === "object" ? given.content : undefined;
+  if (content === undefined || content === null || !(ANSWER in content)) return "once";
+  const value = (content as Readonly<Record<string, unknown>>)[ANSWER];
+  return value === "once" || value === "session" || value === "never" ? value : "declined";
+};
+
+export const requestFor = (
+  { settings }: AuthorizerParts,
+  caller: Caller,
+  { action, resource }: Pick<Asked, "action" | "resource">,
+  granted: boolean,
+): PolicyRequest => {
+  const { mode, airGapped } = settings();
+  return {
+    principal: {
+      id: caller.principal,
+      scopes: [...caller.may],
+      transport: caller.transport,
+      agent: caller.agentId,
+      session: caller.sessionId,
+    },
+    action,
+    resource,
+    context: { mode, profile: caller.budgetProfile ?? "", airGapped, granted },
+  };
+};
+
+export const ticketOf = ({ state }: Origin): unknown => (isRecord(state) ? state[TICKET] : undefined);
+
+/** Of a call that was suspended for a question: what was granted to it, and how this question was answered. */
+const resume = ({ parts: { grants }, origin, call }: CallState): Resumed => {
+  const { caller, answers } = origin;
+  const kept = grants.resume(ticketOf(origin), caller.owner, call());
+  if (kept === undefined) return { granted: new Set(), answered: undefined };
+  const answer = readAnswer(answers);
+  if (answer === "session" || answer === "never") grants.record(caller.owner, kept.asked, answer);
+  const isYes = answer === "once" || answer === "session";
+  return {
+    granted: new Set([...kept.granted, ...(isYes ? [kept.asked] : [])]),
+    answered: { key: kept.asked, answer },
+  };
+};
+
+/** Ends this round of the call with a question, unless nobody can or wants to be asked. */
+const ask = (
+  { parts: { grants, settings }, origin: { caller, canAsk }, call }: CallState,
+  { key, question }: Asked,
+  granted: ReadonlySet<string>,
+): void => {
+  const { asksUsers, maxQuestionsPerMinute } = settings();
+  if (!asksUsers || canAsk?.("form") !== true || grants.isRefused(caller.owner, key)) return;
+  if (!grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
+  const message = question();
+  const ticket = grants.suspend({ owner: caller.owner, call: call(), granted: [...granted], asked: key });
+  throw new QuestionsAsked({ [ANSWER]: { kind: "form", message, schema: SCHEMA } }, { [TICKET]: ticket });
+};
+
+/** Returns if it is allowed; throws the refusal, or the question to the user. */
+export const check = (state: CallState, asked: Asked): void => {
+  const { parts, origin } = state;
+  const { policy, grants, onDecision } = parts;
+  const record = (decision: PolicyDecision, answer?: Answer): void =>
+    onDecision({
+      ...decision,
+      caller: origin.caller,
+      correlationId: origin.correlationId,
+      action: asked.action.name,
+      resource: `${asked.resource.type}:${asked.resource.id}`,
+      answer,
+    });
+  const refuse = (decision: PolicyDecision, answer?: Answer): never => {
+    record(decision, answer);
+    throw asked.refuse(decision);
+  };
+  const decision = policy.decide(requestFor(parts, origin.caller, asked, false));
+  if (decision.allowed) {
+    record(decision);
+    return;
+  }
+  const agreed = policy.decide(requestFor(parts, origin.caller, asked, true));
+  if (!agreed.allowed) refuse(decision);
+  state.resumed ??= resume(state);
+  const { granted, answered } = state.resumed;
+  const answer = answered?.key === asked.key ? answered.answer : undefined;
+  if (granted.has(asked.key) || grants.has(origin.caller.owner, asked.key)) {
+    record(agreed, answer);
+    return;
+  }
+  if (answer === undefined) ask(state, asked, granted);
+  refuse(decision, answer);
+};
