@@ -5,6 +5,8 @@ import { createReach } from "../src/host/reach/reach.ts";
 import { createCommandGate } from "../src/host/run/commands.ts";
 import { createCommandRunner } from "../src/host/run/runner.ts";
 import type { Tier } from "../src/host/run/tiers/contract.ts";
+import { createManagedWriters } from "../src/host/run/turns/managed-writers.ts";
+import { createWriterTurns } from "../src/host/run/turns/writer-turns.ts";
 import { type Lane, type LaneResult, lanesFigures, lanesTable, runLanes } from "./lib/lanes.ts";
 import type { Benchmark } from "./lib/report.ts";
 import { llmc, startServer } from "./lib/server-process.ts";
@@ -46,6 +48,8 @@ const openTier = async (tier: Tier, workspace: string) => {
       denylist: () => ["**/.env", "**/*.key", "**/*token*"],
     }),
     runner,
+    turns: createWriterTurns(join(workspace, ".llmc")),
+    managed: createManagedWriters(join(workspace, ".llmc")),
     settings: () => ({
       enabled: true,
       allowlist: ["ls"],
@@ -66,7 +70,14 @@ const openTier = async (tier: Tier, workspace: string) => {
   return {
     tier,
     has,
-    once: () => timed(() => gate.pass(call, undefined, (judged) => runner.runTogether([judged]))),
+    once: () =>
+      timed(async () =>
+        gate.inTurn(
+          await gate.writerOf(call, undefined),
+          { signal: undefined, waitMs: 1000, principal: undefined },
+          (turn) => gate.pass(call, turn, undefined, (judged) => runner.runTogether([judged])),
+        ),
+      ),
     close: () => runner[Symbol.asyncDispose](),
   };
 };

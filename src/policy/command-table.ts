@@ -77,7 +77,8 @@ const ALL_POWER =
 const WRITERS = "cp mv rm rmdir mkdir touch chmod chown chgrp ln tee truncate shred mkfifo mktemp";
 
 const HARMLESS =
-  "ls cat head tail stat grep egrep fgrep printf echo true false pwd basename dirname realpath readlink";
+  "ls cat head tail stat grep egrep fgrep printf echo true false pwd basename dirname realpath readlink sleep seq cut " +
+  "tr tac rev paste comm cmp fold uname whoami id nproc";
 
 const AWK: ProgramRule = {
   flags: "bcCghIkMnNOPrsStV",

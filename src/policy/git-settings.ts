@@ -191,10 +191,6 @@ const SUB_NAMES = tableOf(HARMLESS_NAMED);
 const isForeign = (section: string, name: string): boolean =>
   (section === "branch" || section === "remote") && name.includes("-");
 
-/** The same of a whole key. */
-export const isForeignSetting = (key: string): boolean =>
-  isForeign(key.slice(0, key.indexOf(".")), key.slice(key.lastIndexOf(".") + 1)) && key.split(".").length > 2;
-
 /** Whether a setting starts no program, whoever wrote it. The key is in git's canonical form: `section.sub.name`. */
 export const isHarmlessSetting = (key: string, value: string): boolean => {
   const judge = BY_VALUE.find(([pattern]) => pattern.test(key))?.[1];

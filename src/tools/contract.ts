@@ -3,7 +3,7 @@
  * written against these types, so a change here is a change for strangers.
  */
 
-import type { CommandSession } from "../host/run/commands.ts";
+import type { CommandSession } from "../host/run/contract.ts";
 
 /** Any schema that validates and can describe itself as JSON Schema (Standard Schema; zod is one). */
 export interface Schema<T = unknown> {

@@ -8,6 +8,8 @@ import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
 import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
+import { createManagedWriters } from "../host/run/turns/managed-writers.ts";
+import { createWriterTurns } from "../host/run/turns/writer-turns.ts";
 import { createLocks } from "../host/state/locks/locks.ts";
 import { createStateDb } from "../host/state/state-db.ts";
 import { createUsage } from "../host/state/usage/usage.ts";
@@ -177,6 +179,8 @@ export const createEngines = async (parts: EngineParts) => {
     state,
     locks,
     runner,
+    turns: createWriterTurns(folders.state),
+    managed: createManagedWriters(folders.state),
     obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
     ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),

@@ -10,6 +10,8 @@ import { createFiles } from "../host/read/files.ts";
 import type { CommandRunner } from "../host/run/contract.ts";
 import { createLineRunner } from "../host/run/line/line-runner.ts";
 import { createPermittedGate } from "../host/run/permitted-gate.ts";
+import type { ManagedWriters } from "../host/run/turns/managed-writers.ts";
+import type { WriterTurns } from "../host/run/turns/writer-turns.ts";
 import { findUserProgram } from "../host/run/user-programs/find-program.ts";
 import { createGrep, createSearch, hitSearchTexts, renderHitLines } from "../host/search/search.ts";
 import type { Database } from "../host/state/database/database.ts";
@@ -24,7 +26,9 @@ export interface PathParts {
   readonly config: () => Loaded["config"];
   readonly state: Database;
   readonly locks: Locks;
-  readonly runner: Pick<CommandRunner, "tier" | "runTogether" | "inTurn">;
+  readonly runner: Pick<CommandRunner, "tier" | "runTogether" | "inSlot">;
+  readonly turns: WriterTurns;
+  readonly managed: ManagedWriters;
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;
@@ -79,6 +83,8 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     runner,
     findProgram: (name) =>
       findUserProgram(name, { home: parts.folders.home, workspace: root, env: parts.env }),
+    turns: parts.turns,
+    managed: parts.managed,
     programHint: (program) =>
       trustHint?.("mcp.tools.run_cmd_allowlist", program) ?? trustHint?.("mcp.tools.command_powers", program),
     settings: () => ({

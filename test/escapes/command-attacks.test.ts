@@ -162,7 +162,7 @@ describe("FAIL-C3 REQ-X10 for a server that is not root", () => {
       const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, JSON.stringify(setting)], {
         ...ORDINARY,
         cwd: "/",
-        env: { ...cleanEnv(), HOME: home, TMPDIR: home },
+        env: { ...cleanEnv(), HOME: home, TMPDIR: home, XDG_STATE_HOME: join(home, "state") },
       });
       const { seen, tried, succeeded, traces } = JSON.parse(stdout) as Attacked;
       expect(seen).toContain(`"tier":"${setting.tier}"`);

@@ -11,6 +11,8 @@ import { createFiles, type Files } from "../../src/host/read/files.ts";
 import { createCommandGate } from "../../src/host/run/commands.ts";
 import { createLineRunner } from "../../src/host/run/line/line-runner.ts";
 import { showQuarantined } from "../../src/host/run/scan/quarantined.ts";
+import { createManagedWriters } from "../../src/host/run/turns/managed-writers.ts";
+import { createWriterTurns } from "../../src/host/run/turns/writer-turns.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
@@ -63,6 +65,8 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   const gate = createCommandGate({
     reach,
     runner,
+    turns: createWriterTurns(USER_STATE),
+    managed: createManagedWriters(USER_STATE),
     settings: () => ({
       enabled: true,
       allowlist: options.allowlist,

@@ -43,8 +43,7 @@ describe("REQ-D24 FAIL-J3 whatever git leaves in its own directory besides data 
   const undo = async (root: string, change: (gitDir: string) => void): Promise<readonly string[]> => {
     const gitDir = join(root, ".git");
     const own = { top: root, gitDir, commonDir: gitDir };
-    // Everything counts as older than any command.
-    const before = takeOwnState(own, Number.POSITIVE_INFINITY);
+    const before = takeOwnState(own);
     change(gitDir);
     const moved = await undoOwnChanges({
       repository: own,

@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isFull } from "../rounds.ts";
+import { USER_STATE } from "../user-state.ts";
 import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 import { templateOf } from "./template.ts";
@@ -151,20 +152,25 @@ describe.each(forking)("REQ-D24 FAIL-J3 git in a superproject and in its submodu
 const waiting = isFull ? ofThisKernel : ofThisKernel.slice(0, 1);
 
 describe.each(waiting)("REQ-D24 REQ-F10 turns of git in $name", (setting) => {
-  test("another process that holds the repository is waited for, at most until the deadline; reading goes on", async () => {
+  test("another process that holds the turn is waited for, at most until the deadline; reading goes on", async () => {
     await using workspace = await repository();
     const { root } = workspace;
-    const holder = spawn("flock", ["-x", join(root, ".git"), "sh", "-c", "echo held; sleep 2"], {
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    await using patient = tools(setting, root);
+    expect(await patient.use("run_cmd", "git tag first")).toContain('"exit_code":0');
+    const { dev, ino } = statSync(root);
+    const lock = join(USER_STATE, "turns", `${dev}-${ino}`);
+    const holder = spawn("flock", ["-x", lock, "sh", "-c", `printf make > ${lock}; echo held; cat`]);
     await once(holder.stdout, "data");
     await using hasty = tools(setting, root, 1);
-    await expect(hasty.use("run_cmd", "git tag hasty")).rejects.toMatchObject({ code: "busy" });
+    await expect(hasty.use("run_cmd", "git tag hasty")).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringContaining('("make") is still running; this one waited 1 s'),
+    });
     expect(await hasty.use("run_cmd", "git log -1")).toContain('"exit_code":0');
-    await using patient = tools(setting, root);
-    expect(await patient.use("run_cmd", "git tag patient")).toContain('"exit_code":0');
-    expect(holder.exitCode).toBe(0);
-    expect(git(root, "tag").trim()).toBe("patient");
+    const waiting = patient.use("run_cmd", "git tag patient");
+    holder.stdin.end();
+    expect(await waiting).toContain('"exit_code":0');
+    expect(git(root, "tag").trim()).toBe("first\npatient");
   });
 
   test("programs of one line share it, and it is free again after a failure", async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -64,13 +64,16 @@ def until(condition):
     while not condition() and time.time() < end: time.sleep(0.02)
 
 if sys.argv[1] == "first": plant()
+elif not os.path.exists("work/ended-first"): put("work/overlapped", "")
 put("work/ready-" + sys.argv[1], "")
 until(lambda: os.path.exists("work/go-" + sys.argv[1]))
 if sys.argv[1] == "first" and sys.argv[2] == "hidden": hide()
+if sys.argv[1] == "first": put("work/ended-first", "")
 if sys.argv[1] == "second": {"again": plant, "back": bring_back, "hidden": show}[sys.argv[2]]()
 `;
 
-const PLANTED = ["sub/.git/HEAD", "bare/HEAD", ".envrc", ".husky", ".zed", "team.gitconfig"];
+const REPOSITORIES = ["sub/.git/HEAD", "bare/HEAD"];
+const PLANTED = [...REPOSITORIES, ".envrc", ".husky", ".zed", "team.gitconfig"];
 
 const ways = tiers.flatMap((setting) =>
   // Without a sandbox nothing holds what another command made.
@@ -79,41 +82,72 @@ const ways = tiers.flatMap((setting) =>
   ),
 );
 
-describe.each(ways)("FAIL-J1 FAIL-J3 two commands at once in $name, of $servers, $how", (way) => {
-  const { setting, servers, how } = way;
-  test("what the first one made and lost, the second one cannot leave behind", async () => {
-    await using workspace = await createWorkspace({ "plant.py": PLANT, "work/x": "" });
-    execFileSync("git", ["init", "-q", workspace.root]);
-    execFileSync("git", ["config", "include.path", "../team.gitconfig"], { cwd: workspace.root });
-    const at = (path: string): string => join(workspace.root, path);
-    const options = {
-      allowlist: ["python3"],
-      powers: [],
-      denylist: [],
-      startup: ["**/.envrc", "**/.husky", "**/.husky/**", "**/.zed", "**/.zed/**"],
-    };
-    await using one = commandTools(setting, workspace.root, options);
-    await using other = commandTools(setting, workspace.root, options);
-    const another = servers === "one server" ? one : other;
-    // The state of both servers, which is in the root, is made at the first use.
-    for (const server of [one, other]) await server.use("run_cmd", "python3 -c pass");
-    const isReady = async (name: string): Promise<void> => {
+const open = async ({ setting, servers }: (typeof ways)[number]) => {
+  const workspace = await createWorkspace({ "plant.py": PLANT, "work/x": "" });
+  execFileSync("git", ["init", "-q", workspace.root]);
+  execFileSync("git", ["config", "include.path", "../team.gitconfig"], { cwd: workspace.root });
+  const options = {
+    allowlist: ["python3", "ls"],
+    powers: [],
+    denylist: [],
+    startup: ["**/.envrc", "**/.husky", "**/.husky/**", "**/.zed", "**/.zed/**"],
+  };
+  const one = commandTools(setting, workspace.root, options);
+  const other = servers === "one server" ? one : commandTools(setting, workspace.root, options);
+  // The state of both servers, which is in the root, is made at the first use.
+  for (const server of [one, other]) await server.use("run_cmd", "python3 -c pass");
+  const at = (path: string): string => join(workspace.root, path);
+  return {
+    workspace,
+    one,
+    other,
+    left: (paths: readonly string[]): readonly string[] => paths.filter((path) => existsSync(at(path))),
+    isReady: async (name: string): Promise<void> => {
       while (!existsSync(at(`work/ready-${name}`))) await sleep(10);
-    };
+    },
+    go: (name: string): void => writeFileSync(at(`work/go-${name}`), ""),
+    [Symbol.asyncDispose]: async () => {
+      await one[Symbol.asyncDispose]();
+      if (other !== one) await other[Symbol.asyncDispose]();
+      await workspace.remove();
+    },
+  };
+};
+
+describe.each(ways)("FAIL-J1 FAIL-J3 in $name, of $servers, $how", (way) => {
+  const { how } = way;
+
+  test("of two commands that can write, the second one waits; what the first one made, neither leaves behind", async () => {
+    await using stage = await open(way);
+    const { one, other, left, isReady, go } = stage;
     const first = one.use("run_cmd", `python3 plant.py first ${how}`);
     await isReady("first");
-    const second = another.use("run_cmd", `python3 plant.py second ${how}`);
-    await isReady("second");
-    writeFileSync(at("work/go-first"), "");
+    const second = other.use("run_cmd", `python3 plant.py second ${how}`);
+    // Commands that only read wait for nobody; meanwhile the second one could have started.
+    for (let round = 0; round < 3; round++)
+      expect(await other.use("run_cmd", "ls work")).toContain("ready-first");
+    expect(left(["work/ready-second"])).toEqual([]);
+    go("first");
     await first;
-    expect(PLANTED.filter((path) => existsSync(at(path)))).toEqual([]);
-    writeFileSync(at("work/go-second"), "");
+    expect(left(PLANTED)).toEqual([]);
+    await isReady("second");
+    go("second");
     const answer = await second;
-    expect(
-      PLANTED.filter((path) => existsSync(at(path))),
-      answer,
-    ).toEqual([]);
-    if (readdirSync(workspace.root).filter((name) => name.startsWith(".envrc.refused-")).length > 1)
-      expect(answer).toContain(".envrc.refused-");
+    expect(left([...PLANTED, "work/overlapped"]), answer).toEqual([]);
+  });
+
+  test("beside a process that runs on, a command leaves no repository behind", async () => {
+    await using stage = await open(way);
+    const { one, other, left, isReady, go } = stage;
+    const first = one.use("linux_proc_start", `python3 plant.py first ${how}`);
+    await isReady("first");
+    const second = other.use("run_cmd", `python3 plant.py second ${how}`);
+    await isReady("second");
+    go("first");
+    await first;
+    expect(left(REPOSITORIES)).toEqual([]);
+    go("second");
+    const answer = await second;
+    expect(left([...REPOSITORIES, "team.gitconfig"]), answer).toEqual([]);
   });
 });

@@ -23,7 +23,10 @@ export const processesIn = (tier: Tier, root: string, maxLandlockAbi?: number) =
   });
   const gate: CommandGate = {
     locate: async () => undefined,
-    pass: (call, _signal, work) => {
+    check: async () => {},
+    writerOf: async () => undefined,
+    inTurn: (_writer, _wait, work) => work(undefined),
+    pass: (call, _turn, _signal, work) => {
       const script = String(call.command);
       const request = { cwd: root, timeoutMs: 1 };
       return work({

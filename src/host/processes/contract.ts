@@ -1,4 +1,4 @@
-import type { CommandSession } from "../run/commands.ts";
+import type { CommandSession } from "../run/contract.ts";
 import type { Tier } from "../run/tiers/contract.ts";
 
 export interface ProcessCall {

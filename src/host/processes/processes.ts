@@ -1,7 +1,9 @@
+import { deadlineOf } from "../../base/deadline-of.ts";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { randomId } from "../os/random-id.ts";
 import type { CommandGate } from "../run/commands.ts";
+import type { JudgedCommand } from "../run/contract.ts";
 import type { LineRunner } from "../run/line/contract.ts";
 import type { CommandStarter, StartedCommand } from "../run/runner.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
@@ -65,32 +67,59 @@ const tick = (state: State): void => {
   state.timer = undefined;
 };
 
+/** Until the deadline of the call, less the time to say that it was reached. */
+const ANSWER_MS = 1000;
+const MAX_TURN_WAIT_MS = 60_000;
+
+const turnWaitMs = (signal: AbortSignal | undefined): number =>
+  Math.min(MAX_TURN_WAIT_MS, deadlineOf(signal) - performance.timeOrigin - performance.now() - ANSWER_MS);
+
+const launchJudged = async (
+  { root, runner, guard, now }: State,
+  { command, pty }: ProcessCall,
+  { owner }: ProcessOwner,
+  judged: JudgedCommand,
+  signal: AbortSignal | undefined,
+): Promise<ManagedProcess> => {
+  const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
+  let started: StartedCommand | undefined;
+  try {
+    stopIfAborted(signal);
+    const onTerminal = { ...judged, request: { ...judged.request, terminal: pty } };
+    started = await runner.start(onTerminal, () => channel.childStdio());
+    const parts = { root, id: newProcessId(), ownerId: owner, command, pty, channel, now };
+    const made = new ManagedProcess(parts, started);
+    guard.watch(made.tree);
+    void made.gone.then(() => guard.forget(made.tree));
+    return made;
+  } catch (thrown) {
+    // Otherwise the process would keep running without an owner.
+    await started?.tree.end(0);
+    channel.close();
+    throw thrown;
+  }
+};
+
+/** It has the writer's turn until its program runs; it cannot keep it for hours. */
 const launch = async (
-  { root, gate, lines, runner, guard, now }: State,
-  { command, cwd, pty }: ProcessCall,
+  state: State,
+  call: ProcessCall,
   owner: ProcessOwner,
   signal: AbortSignal | undefined,
 ): Promise<ManagedProcess> => {
-  const program = await lines.single({ command, cwd, may: owner.may }, signal);
-  return gate.pass({ ...program, timeoutSeconds: undefined, session: owner }, signal, async (judged) => {
-    const channel: Channel = pty ? openTerminalChannel() : openPipeChannel();
-    let started: StartedCommand | undefined;
-    try {
-      stopIfAborted(signal);
-      const onTerminal = { ...judged, request: { ...judged.request, terminal: pty } };
-      started = await runner.start(onTerminal, () => channel.childStdio());
-      const parts = { root, id: newProcessId(), ownerId: owner.owner, command, pty, channel, now };
-      const made = new ManagedProcess(parts, started);
-      guard.watch(made.tree);
-      void made.gone.then(() => guard.forget(made.tree));
+  const { gate, lines } = state;
+  const program = await lines.single({ command: call.command, cwd: call.cwd, may: owner.may }, signal);
+  const asked = { ...program, timeoutSeconds: undefined, session: owner };
+  const wait = { signal, waitMs: turnWaitMs(signal), principal: owner.owner };
+  return gate.inTurn(await gate.writerOf(asked, signal), wait, (turn) =>
+    gate.pass(asked, turn, signal, async (judged) => {
+      const made = await launchJudged(state, call, owner, judged, signal);
+      // Git's own directory is compared with what it was before, so nothing else may write meanwhile.
+      if (judged.request.git !== undefined) turn?.keepUntil(made.gone);
+      await made.tree.entered();
       return made;
-    } catch (thrown) {
-      // Otherwise the process would keep running without an owner.
-      await started?.tree.end(0);
-      channel.close();
-      throw thrown;
-    }
-  });
+    }),
+  );
 };
 
 /** Waits until the output pauses, so that an answer is read whole. */
@@ -117,7 +146,6 @@ const start = async (
     const made = await launch(state, call, owner, signal);
     try {
       if (state.isClosed) throw new LlmcError("unavailable", "The server is ending.");
-      await made.tree.entered();
       await settle(made, waitMs, signal);
       if (made.failure !== undefined) throw made.failure;
     } catch (thrown) {

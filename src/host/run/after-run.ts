@@ -1,17 +1,16 @@
 import { insideRoots } from "../../policy/paths.ts";
-import { gitDirOf } from "../git/git-dir.ts";
-import { createLocations, identify } from "../reach/identity.ts";
+import { createLocations } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { JudgedCommand } from "./contract.ts";
-import { noteObeyed } from "./git/gained.ts";
-import { createOwnRun } from "./git/own-run.ts";
+import { createOwnUndo } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder } from "./git/tracked.ts";
 import { noteIndexes } from "./git/user-checkouts.ts";
-import { dropGained, quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
+import { quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
 import type { ObeyedName } from "./scan/obeyed-names.ts";
 import type { Finding, WorkspaceScan } from "./scan/workspace-scan.ts";
 import type { SandboxProfile, Tier } from "./tiers/contract.ts";
+import type { ManagedWriters } from "./turns/managed-writers.ts";
 
 /** One check after the other: if one fails, the others are still made. */
 const runEach = async <T>(checks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> => {
@@ -42,11 +41,10 @@ interface WrittenRoots {
   /** Of git: the repository that it works on. */
   readonly repository: GitRepository | undefined;
   readonly findTracked: ReturnType<typeof createTrackedFinder>;
-  /** Of the server: identities of repositories that appeared beside a process that was started to run on. */
-  readonly madeBeside: Set<string>;
+  readonly managed: ManagedWriters;
 }
 
-export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "ownRepository">;
+export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "noteManaged">;
 
 /** What is checked, renamed and restored when a command that may write has run; taken note of before it runs. */
 export const planAfterRun = ({
@@ -62,41 +60,39 @@ export const planAfterRun = ({
   isGit,
   repository,
   findTracked,
-  madeBeside,
+  managed,
 }: WrittenRoots): AfterRun => {
   const isLlmcWrite = (path: string): boolean => source.ownWrites?.has(path) === true;
   const mounts = {
     readOnly: tier === "bubblewrap" ? profile.protectedInside : [],
     writable: profile.writableAgain ?? [],
   };
-  const gitRun =
+  const undoGit =
     repository &&
-    createOwnRun(repository, mounts, {
+    createOwnUndo(repository, mounts, {
       quarantine: (path) => quarantineInRoots(path, roots),
       restore: (path, saved) => restoreInRoots(path, saved, roots),
     });
-  const gitFindings = found.filter(({ kind, isLink }) => kind === "git" && !isLink);
-  const gitDirs = gitFindings.map(({ path }) => path);
-  // What git itself writes in its own repository is judged by the undo.
-  const isOwn = (entry: string): boolean => repository !== undefined && gitDirOf(entry) === repository.gitDir;
-  const findGained = noteObeyed(
-    gitDirs.filter((entry) => !isOwn(entry)),
-    madeBeside,
-  );
+  const isKnown = managed.readKnown();
+  const isBeside = (finding: Finding): boolean => finding.kind === "git" && !isKnown(finding);
+  const repositories = found.filter((finding) => finding.kind === "git" && isKnown(finding));
   const locationOf = createLocations(roots);
   const located = found.map((finding) => ({ ...finding, location: locationOf(finding.path) }));
+  const gitDirs = repositories.filter(({ isLink }) => !isLink).map(({ path }) => path);
   const wasCheckedOut = noteIndexes(gitDirs, roots, findTracked);
+  const guarded = (unguarded: readonly string[]) =>
+    located.filter(({ path }) => !insideRoots(path, unguarded));
   return {
     isLlmcWrite,
-    ownRepository: gitRun?.ownRepository,
+    noteManaged: () => managed.add(roots, repositories),
     quarantineNew: (phase, unguarded) =>
       runEach([
-        async () => (phase === "running" ? [] : ((await gitRun?.undo(unguarded)) ?? [])),
-        async () => (phase === "running" ? [] : dropGained(findGained(), roots)),
+        async () => (phase === "running" ? [] : ((await undoGit?.(unguarded)) ?? [])),
         () =>
           quarantineNewFindings({
             scan,
-            before: located.filter(({ path }) => !insideRoots(path, unguarded)),
+            before: guarded(unguarded).filter((finding) => !isBeside(finding)),
+            beside: guarded(unguarded).filter(isBeside),
             obeyedNames,
             roots,
             stateFolders,
@@ -104,7 +100,6 @@ export const planAfterRun = ({
             wasCheckedOut: (files) => wasCheckedOut(files, unguarded),
             writesTracked,
             isGit,
-            onMadeBeside: (path) => madeBeside.add(identify(gitDirOf(path) ?? path) ?? ""),
             phase,
           }),
       ]),

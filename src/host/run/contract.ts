@@ -1,7 +1,6 @@
 import { constants } from "node:os";
-import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
-import type { OwnRepository } from "./git/repository-lease.ts";
+import type { PermitProgram } from "../../policy/permit.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -28,6 +27,27 @@ export const exitStatus = ({
   return exitCode ?? 128 + (numbers[signal ?? ""] ?? 0);
 };
 
+/** What a caller asks the gate for. */
+export interface CommandCall {
+  /** The program and its arguments, taken as they are. */
+  readonly command: readonly [string, ...string[]];
+  /** As the caller wrote it; by default, the workspace. */
+  readonly cwd: string | undefined;
+  readonly timeoutSeconds: number | undefined;
+  /** Variables that the caller set. A program that is judged by its arguments is refused those that could direct it. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Passed to the command as `TE_AGENT_ID`, `TE_SESSION_ID` and `TE_MODEL`. */
+  readonly session?: CommandSession | undefined;
+}
+
+export interface CommandSession {
+  readonly agentId: string;
+  readonly sessionId: string;
+  readonly model: string;
+  /** What policy and the user say to a program; left out, the configuration alone decides. */
+  readonly permit?: PermitProgram | undefined;
+}
+
 /** A command that has passed the gate; nothing else is ever started. */
 export interface JudgedCommand {
   readonly request: CommandRequest;
@@ -41,17 +61,13 @@ export interface JudgedCommand {
     | undefined;
   /** Whether llmc itself wrote what is at a path now, rather than the command or the user. */
   readonly isLlmcWrite?: ((path: string) => boolean) | undefined;
-  /** The git directory that it may write, which is held while it runs. */
-  readonly ownRepository?: OwnRepository | undefined;
+  /**
+   * Records that it runs on while others take their turns; the returned function is called when what it left was
+   * checked. Left out where it can write nothing.
+   */
+  readonly noteManaged?: (() => () => void) | undefined;
   /** What the program leaves out here that it does in the user's terminal. */
   readonly notes?: readonly string[];
-}
-
-/** A command has waited for its turn since it was judged: what it may reach has to be looked up again. */
-export class StaleJudgement extends LlmcError {
-  constructor() {
-    super("busy", "Another git command was writing to this repository.", { hint: "Try again." });
-  }
 }
 
 /** Runs judged commands to their end, with their whole trees, in the best tier that this machine has. */
@@ -62,7 +78,7 @@ export interface CommandRunner {
    * Waits until one more call may run commands, then does the work: judging them and running them. What is judged before
    * the wait may have changed after it.
    */
-  inTurn<T>(
+  inSlot<T>(
     work: () => Promise<T>,
     signal?: AbortSignal,
     /** Whose commands they are: principals take turns. */

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import type { PermitProgram } from "../../policy/permit.ts";
-import { type CommandCall, type CommandGate, createCommandGate, type GateOptions } from "./commands.ts";
-import type { JudgedCommand } from "./contract.ts";
+import { type CommandGate, createCommandGate, type GateOptions } from "./commands.ts";
+import type { CommandCall } from "./contract.ts";
 import type { UserProgram } from "./user-programs/find-program.ts";
 import {
   type CommandGrant,
@@ -64,39 +64,59 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     return plan;
   };
 
-  const passWith = async <T>(
+  /** Does the work with the gate that has the grants that it takes; the work says when the command is judged. */
+  const permitted = async <T>(
     grant: CommandGrant,
     call: CommandCall,
-    signal: AbortSignal | undefined,
-    work: (judged: JudgedCommand) => Promise<T>,
+    work: (gate: CommandGate, onJudged: () => void) => Promise<T>,
   ): Promise<T> => {
     const { command, session } = call;
     const permit = session?.permit;
     const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
     let isJudged = false;
+    const onJudged = (): void => {
+      isJudged = true;
+      if (grant === NO_GRANT)
+        permit?.({
+          program: posix.basename(command[0]),
+          argv: command,
+          path: undefined,
+          allowlisted: true,
+          missingPowers: [],
+          meaning: [],
+          refusal: undefined,
+        });
+    };
     try {
-      return await gate.pass(call, signal, (judged) => {
-        isJudged = true;
-        if (grant === NO_GRANT)
-          permit?.({
-            program: posix.basename(command[0]),
-            argv: command,
-            path: undefined,
-            allowlisted: true,
-            missingPowers: [],
-            meaning: [],
-            refusal: undefined,
-          });
-        return work(judged);
-      });
+      return await work(gate, onJudged);
     } catch (thrown) {
       if (isJudged || permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined)
         throw thrown;
       const plan = await askFor(thrown, call, permit);
       if (!isNew(plan, grant)) throw thrown;
-      return passWith(joinGrants(grant, plan), call, signal, work);
+      return permitted(joinGrants(grant, plan), call, work);
     }
   };
 
-  return { ...plain, pass: (call, signal, work) => passWith(NO_GRANT, call, signal, work) };
+  return {
+    ...plain,
+    writerOf: (call, signal) =>
+      permitted(NO_GRANT, call, async (gate, onJudged) => {
+        const writer = await gate.writerOf(call, signal);
+        onJudged();
+        return writer;
+      }),
+    check: (call, signal) =>
+      permitted(NO_GRANT, call, async (gate, onJudged) => {
+        await gate.check(call, signal);
+        onJudged();
+      }),
+    pass: (call, turn, signal, work) =>
+      permitted(NO_GRANT, call, (gate, onJudged) =>
+        gate.pass(call, turn, signal, (judged) => {
+          onJudged();
+          return work(judged);
+        }),
+      ),
+  };
 };

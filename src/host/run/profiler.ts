@@ -21,9 +21,11 @@ import { createOtherNames } from "./scan/other-names.ts";
 import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
+import type { ManagedWriters } from "./turns/managed-writers.ts";
 
 interface ProfilerOptions {
   readonly reach: CallerReach;
+  readonly managed: ManagedWriters;
   readonly settings: () => {
     readonly network: boolean;
     readonly limits: CommandLimits;
@@ -31,7 +33,7 @@ interface ProfilerOptions {
   };
 }
 
-interface Prepared {
+export interface Prepared {
   readonly profile: SandboxProfile;
   readonly secrets: readonly string[];
   /** The arguments of the program, without what git could not change. */
@@ -40,8 +42,8 @@ interface Prepared {
   readonly repository: NonNullable<CommandRequest["git"]>["repository"];
   /** Folders of tool chains that the operator opened. */
   readonly toolChains: readonly string[];
-  /** Nothing where the command can write nothing. */
-  readonly afterRun: AfterRun;
+  /** Notes what is there now. Nothing where the command can write nothing. */
+  planAfterRun(): AfterRun;
   readonly notes: readonly string[];
 }
 
@@ -99,7 +101,6 @@ export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
   const { scan, scanRoots, findHardLinks } = createFinders(source);
   const findTracked = createTrackedFinder();
-  const madeBeside = new Set<string>();
 
   return async (
     { argv: [program, ...judgedArgs], writes, git }: Allowed,
@@ -131,23 +132,6 @@ export const createProfiler = (options: ProfilerOptions) => {
     );
     const own = located?.repository;
     const changeable = changeableArgs(judgedArgs, own, call, profile, secrets, tracked, findTracked);
-    const afterRun = writes
-      ? planAfterRun({
-          scan,
-          source,
-          tier,
-          profile,
-          found,
-          obeyedNames,
-          roots,
-          stateFolders: privateDirs,
-          writesTracked,
-          isGit: git !== undefined,
-          madeBeside,
-          repository: own,
-          findTracked,
-        })
-      : {};
     return {
       profile,
       argv: [program, ...changeable],
@@ -155,8 +139,25 @@ export const createProfiler = (options: ProfilerOptions) => {
       gitSettings: settings,
       repository,
       toolChains: opened.folders,
-      afterRun,
       notes,
+      planAfterRun: () =>
+        writes
+          ? planAfterRun({
+              scan,
+              source,
+              tier,
+              profile,
+              found,
+              obeyedNames,
+              roots,
+              stateFolders: privateDirs,
+              writesTracked,
+              isGit: git !== undefined,
+              managed: options.managed,
+              repository: own,
+              findTracked,
+            })
+          : {},
     };
   };
 };

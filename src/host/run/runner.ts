@@ -4,7 +4,6 @@ import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
-import { holdOwn } from "./hold-own.ts";
 import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
@@ -246,28 +245,23 @@ export const createCommandRunner = (
   };
   return {
     tier: () => tierInForce(state),
-    inTurn: (work, signal, principal) => queue.run(work, signal, principal),
+    inSlot: (work, signal, principal) => queue.run(work, signal, principal),
     runTogether: async (commands, signal) => {
       stopIfAborted(signal);
       await Promise.all(commands.map(({ request }) => checkRequest(request)));
       const tier = await tierInForce(state);
-      const { ready, release } = await holdOwn(commands, signal);
-      try {
-        return await runAllIn(state, tier, ready, signal);
-      } finally {
-        release();
-      }
+      return runAllIn(state, tier, commands, signal);
     },
     awaited: () => state.trees.awaited(),
     start: async (command, openStdio) => {
       await checkRequest(command.request);
       const tier = await tierInForce(state);
-      const { release } = await holdOwn([command], undefined);
+      const forget = command.noteManaged?.();
       try {
         const started = await startIn(state, tier, command, openStdio);
-        return { ...started, finish: (phase) => started.finish(phase).finally(release) };
+        return { ...started, finish: (phase) => started.finish(phase).finally(forget) };
       } catch (thrown) {
-        release();
+        forget?.();
         throw thrown;
       }
     },

@@ -2,9 +2,7 @@ import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } f
 import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
-import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { exists, readSmallFile, refusedRepository } from "../../git/files.ts";
-import { SETTLED_MS } from "./age.ts";
 import { PLANS, plansProgram } from "./plans.ts";
 import type { GitRepository } from "./repository.ts";
 import { workTreeOf } from "./work-tree-folder.ts";
@@ -31,11 +29,6 @@ const OF_WORK_TREE: ReadonlySet<string> = new Set(["commondir", "gitdir", "locke
 
 const MAX_ENTRIES = 20_000;
 
-/** A configuration that starts, includes and redirects nothing may come back, however new it is. */
-const isPlainConfigFile = (path: string, content: Buffer): boolean => {
-  const settings = posix.basename(path) === "config" ? parseGitConfig(content.toString()) : undefined;
-  return settings !== undefined && isPlainConfig(settings);
-};
 /** Hooks and configuration are small; what is larger is renamed, but cannot be brought back. */
 const MAX_SAVED_BYTES = 1024 * 1024;
 const MAX_SAVED_IN_ALL = 16 * 1024 * 1024;
@@ -49,38 +42,30 @@ export type Saved =
 interface Entry {
   /** Changes with the content and with the rights. */
   readonly stamp: string;
-  /** Undefined for what is not brought back: it is too large, or a command that still runs may have put it there. */
+  /** Undefined for what is not brought back: it is too large, or neither file, folder nor link. */
   readonly saved: Saved | undefined;
 }
 
 /** Everything in the git directories of a repository that is not git's data, by its path. */
 export type OwnState = ReadonlyMap<string, Entry>;
 
-interface Saving {
-  readonly maxBytes: number;
-  /** What changed later than this may be the work of a command that still runs. */
-  readonly settledMs: number;
-}
-
-const save = (path: string, stats: BigIntStats, { maxBytes, settledMs }: Saving): Saved | undefined => {
+const save = (path: string, stats: BigIntStats, maxBytes: number): Saved | undefined => {
   const mode = Number(stats.mode) & 0o7777;
   if (stats.isDirectory()) return { kind: "folder", mode };
-  const isSettled = Number(stats.ctimeMs) < settledMs;
-  if (stats.isSymbolicLink()) return isSettled ? { kind: "link", target: readlinkSync(path) } : undefined;
+  if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(path) };
   const content = stats.isFile() ? readSmallFile(path, maxBytes) : undefined;
-  if (content === undefined || !(isSettled || isPlainConfigFile(path, content))) return undefined;
-  return { kind: "file", content, mode };
+  return content === undefined ? undefined : { kind: "file", content, mode };
 };
 
 /** Undefined where it has vanished: somebody else's git works here, too. */
-const entryOf = (path: string, saving: Saving): Entry | undefined => {
+const entryOf = (path: string, maxBytes: number): Entry | undefined => {
   try {
     const stats = lstatSync(path, { bigint: true });
     const { ino, size, mtimeNs, ctimeNs, mode } = stats;
     return {
       // A folder changes with what is in it, which has entries of its own.
       stamp: stats.isDirectory() ? "folder" : `${ino} ${size} ${mtimeNs} ${ctimeNs} ${mode}`,
-      saved: save(path, stats, saving),
+      saved: save(path, stats, maxBytes),
     };
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return undefined;
@@ -165,14 +150,14 @@ const visitInner = (folder: string, visit: Visit): void => {
   }
 };
 
-const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: Saving): OwnState => {
+const stateOf = ({ gitDir, commonDir }: GitRepository, maxBytes: number): OwnState => {
   const state = new Map<string, Entry>();
   let left = maxBytes;
   for (const dir of new Set([gitDir, commonDir]))
     visitGitDir(dir, (path) => {
       if (state.size > MAX_ENTRIES)
         throw refusedRepository("its git directory has too many files besides objects and references");
-      const entry = entryOf(path, { maxBytes: Math.min(left, MAX_SAVED_BYTES), settledMs });
+      const entry = entryOf(path, Math.min(left, MAX_SAVED_BYTES));
       if (entry === undefined) return;
       if (entry.saved?.kind === "file") left -= entry.saved.content.length;
       state.set(path, entry);
@@ -180,15 +165,8 @@ const stateOf = ({ gitDir, commonDir }: GitRepository, { maxBytes, settledMs }: 
   return state;
 };
 
-/** What of a git directory is no data, and how it is now. */
-export const obeyedStamps = (gitDir: string): ReadonlyMap<string, string> => {
-  const state = stateOf({ top: gitDir, gitDir, commonDir: gitDir }, { maxBytes: 0, settledMs: 0 });
-  return new Map([...state].map(([path, { stamp }]) => [path, stamp]));
-};
-
 /** To be taken before git runs with the right to write. */
-export const takeOwnState = (repository: GitRepository, settledMs = Date.now() - SETTLED_MS): OwnState =>
-  stateOf(repository, { maxBytes: MAX_SAVED_IN_ALL, settledMs });
+export const takeOwnState = (repository: GitRepository): OwnState => stateOf(repository, MAX_SAVED_IN_ALL);
 
 const worktreeFolder = (path: string, { commonDir }: GitRepository): string | undefined => {
   const folder = `${posix.join(commonDir, "worktrees")}/`;
@@ -222,7 +200,7 @@ export const undoOwnChanges = async <T>({
   quarantine,
   restore,
 }: UndoOptions<T>): Promise<readonly T[]> => {
-  const after = stateOf(repository, { maxBytes: 0, settledMs: 0 });
+  const after = stateOf(repository, 0);
   const moved: T[] = [];
   const done = new Set<string>();
   const quarantineOnce = async (path: string): Promise<void> => {

@@ -1,8 +1,7 @@
 import { insideRoots } from "../../../policy/paths.ts";
 import { identify } from "../../reach/identity.ts";
-import { type OwnState, takeOwnState, type UndoOptions, undoOwnChanges } from "./own-changes.ts";
+import { takeOwnState, type UndoOptions, undoOwnChanges } from "./own-changes.ts";
 import type { GitRepository } from "./repository.ts";
-import type { OwnRepository } from "./repository-lease.ts";
 
 /** What the sandbox was told to mount; what it could not is in `unguarded`. */
 interface Mounts {
@@ -21,36 +20,24 @@ const isReadOnly = (path: string, { readOnly, writable }: Mounts): boolean =>
 const identityOf = ({ gitDir, commonDir }: GitRepository): string =>
   `${identify(gitDir)} ${identify(commonDir)}`;
 
-/** A run of git that writes its own directory: what it changed there besides data is undone afterwards. */
-export const createOwnRun = <T>(
+/** For a run of git that writes its own directory: what it changes there besides data is undone afterwards. */
+export const createOwnUndo = <T>(
   repository: GitRepository,
   mounts: Mounts,
   { quarantine, restore }: Pick<UndoOptions<T>, "quarantine" | "restore">,
-): {
-  readonly ownRepository: OwnRepository;
-  readonly undo: (unguarded: readonly string[]) => Promise<readonly T[]>;
-} => {
-  let before: OwnState | undefined;
-  let identity = "";
-  return {
-    ownRepository: {
-      commonDir: repository.commonDir,
-      begin: () => {
-        before = takeOwnState(repository);
-        identity = identityOf(repository);
-      },
-    },
-    undo: async (unguarded) =>
-      // What lies there now is another one: it is judged as new.
-      before === undefined || identity !== identityOf(repository)
-        ? []
-        : undoOwnChanges({
-            repository,
-            before,
-            // Mounts held these, so that only the user can have changed them.
-            isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, unguarded),
-            quarantine,
-            restore,
-          }),
-  };
+): ((unguarded: readonly string[]) => Promise<readonly T[]>) => {
+  const before = takeOwnState(repository);
+  const identity = identityOf(repository);
+  return async (unguarded) =>
+    // What lies there now is another one: it is judged as new.
+    identity !== identityOf(repository)
+      ? []
+      : undoOwnChanges({
+          repository,
+          before,
+          // Mounts held these, so that only the user can have changed them.
+          isBeyondReach: (path) => isReadOnly(path, mounts) && !insideRoots(path, unguarded),
+          quarantine,
+          restore,
+        });
 };

@@ -2,7 +2,6 @@ import { lstatSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
 import { gitDirOf } from "../../git/git-dir.ts";
-import { isYoung } from "./age.ts";
 import type { createTrackedFinder } from "./tracked.ts";
 
 const stampOf = (path: string): string | undefined => {
@@ -20,18 +19,16 @@ const hasOneName = (path: string): boolean => {
 };
 
 /**
- * Recognises what the user's own `git checkout` brings while a command runs. The command finds the repository read-only,
- * so a new index is the user's work; a repository younger than a day may be the work of another command, and counts for
- * nothing.
+ * Recognises what the user's own `git checkout` brings while a command runs. These repositories are read-only for the
+ * command and for everything that runs beside it, so a new index is the user's work.
  */
 export const noteIndexes = (
   entries: readonly string[],
   roots: readonly string[],
   findTracked: ReturnType<typeof createTrackedFinder>,
-  startedMs = Date.now(),
 ): ((files: readonly string[], unguarded: readonly string[]) => boolean) => {
-  const old = entries.flatMap((entry) => gitDirOf(entry) ?? []).filter((dir) => !isYoung(dir, startedMs));
-  const before = new Map(old.map((dir) => [dir, stampOf(posix.join(dir, "index"))]));
+  const dirs = entries.flatMap((entry) => gitDirOf(entry) ?? []);
+  const before = new Map(dirs.map((dir) => [dir, stampOf(posix.join(dir, "index"))]));
   return (files, unguarded) => {
     const changed = [...before].filter(
       ([dir, stamp]) => !insideRoots(dir, unguarded) && stampOf(posix.join(dir, "index")) !== stamp,

@@ -1,7 +1,7 @@
 import type { ReachedLimit } from "../../../base/limit-notes.ts";
 import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts";
 import type { Access } from "../../reach/access.ts";
-import type { CommandSession } from "../commands.ts";
+import type { CommandSession } from "../contract.ts";
 import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
 

@@ -1,7 +1,7 @@
 import { isPipedGroup, type Pipeline, type ShellLine } from "../../../policy/shell/shell-line.ts";
 import { isAbsent } from "./physical-path.ts";
 import type { ShellState } from "./shell-state.ts";
-import { isProgram, type LineExecution, passGate, runBuiltin, stageOf } from "./stage.ts";
+import { commandCall, isProgram, type LineExecution, runBuiltin, stageOf } from "./stage.ts";
 import { checkRedirections } from "./streams.ts";
 
 const judgePipeline = async (
@@ -19,7 +19,7 @@ const judgePipeline = async (
     const stage = await stageOf(execution, command, state);
     await checkRedirections(command.redirections, stage.outer, execution);
     if (isProgram(stage))
-      await passGate(execution, stage, async () => {}).catch((thrown: unknown) => {
+      await execution.gate.check(commandCall(execution, stage), execution.signal).catch((thrown: unknown) => {
         // What is not there yet may be made by an earlier part of the line.
         if (!isAbsent(thrown)) throw thrown;
       });

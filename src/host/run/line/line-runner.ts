@@ -7,6 +7,7 @@ import { deadlineMs } from "../commands.ts";
 import { callerPorts } from "./caller-ports.ts";
 import type { LineCall, LineOutcome, LineRunner, SingleProgram } from "./contract.ts";
 import { judgeLine } from "./judge-line.ts";
+import { createLineClock } from "./line-clock.ts";
 import { checkArgv, refuseSeveral } from "./refusals.ts";
 import { isBusy, runLine } from "./run-line.ts";
 import { NO_GROUP } from "./run-pipeline.ts";
@@ -62,14 +63,13 @@ const startExecution = (
   call: LineCall,
   callerSignal: AbortSignal | undefined,
 ): LineExecution => {
-  const timeoutMs = deadlineMs(call.timeoutSeconds, parts.timeouts());
-  const deadline = AbortSignal.timeout(timeoutMs);
+  const clock = createLineClock(deadlineMs(call.timeoutSeconds, parts.timeouts()));
   return {
     ...parts,
     ...callerPorts(parts, call.may),
     call,
     callerSignal,
-    signal: callerSignal === undefined ? deadline : AbortSignal.any([callerSignal, deadline]),
+    signal: callerSignal === undefined ? clock.signal : AbortSignal.any([callerSignal, clock.signal]),
     budget: createExpansionBudget(),
     isAlone: true,
     programs: [],
@@ -79,7 +79,7 @@ const startExecution = (
     speakers: [],
     tier: null,
     limit: undefined,
-    endsAt: performance.now() + timeoutMs,
+    clock,
     last: { exitCode: 0, signal: undefined },
     timedOut: false,
   };
@@ -94,6 +94,8 @@ const untilDeadline = async (execution: LineExecution, work: () => Promise<unkno
     // Whoever waited for somebody else until the deadline is told so.
     if (!isLate || isBusy(thrown)) throw thrown;
     execution.timedOut = true;
+  } finally {
+    execution.clock.end();
   }
 };
 
@@ -164,8 +166,8 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => {
   return {
     run: (call, signal) => runCall(parts, call, signal).catch(explain),
     single: async (call, signal) => {
+      const execution = startExecution(parts, { ...call, timeoutSeconds: undefined }, signal);
       try {
-        const execution = startExecution(parts, { ...call, timeoutSeconds: undefined }, signal);
         return await findSingle(
           execution,
           readLine(call.command),
@@ -173,6 +175,8 @@ export const createLineRunner = (parts: LineRunnerParts): LineRunner => {
         );
       } catch (thrown) {
         return explain(thrown);
+      } finally {
+        execution.clock.end();
       }
     },
   };

@@ -1,16 +1,16 @@
-import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
-import { type CommandOutcome, exitStatus, type JudgedCommand, StaleJudgement } from "../contract.ts";
+import { type CommandOutcome, exitStatus, type JudgedCommand } from "../contract.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
 import { openPipeEnds } from "../tree/pipe.ts";
 import type { TreeStreams } from "../tree/run-tree.ts";
+import type { WriterTurn } from "../turns/writer-turns.ts";
 import type { Argv } from "./contract.ts";
 import type { ShellState } from "./shell-state.ts";
 import {
+  commandCall,
   isProgram,
   type LineExecution,
   type ProgramStage,
-  passGate,
   runBuiltin,
   type Stage,
   stageOf,
@@ -78,12 +78,25 @@ const openStages = async (
 const passAll = async (
   execution: LineExecution,
   stages: readonly ProgramStage[],
+  turn: WriterTurn | undefined,
   judged: readonly JudgedCommand[],
   work: (judged: readonly JudgedCommand[]) => Promise<readonly CommandOutcome[]>,
 ): Promise<readonly CommandOutcome[]> => {
   const [next, ...rest] = stages;
   if (next === undefined) return work(judged);
-  return passGate(execution, next, (one) => passAll(execution, rest, [...judged, one], work));
+  return execution.gate.pass(commandCall(execution, next), turn, execution.signal, (one) =>
+    passAll(execution, rest, turn, [...judged, one], work),
+  );
+};
+
+/** Below this, nobody asks why it took so long. */
+const SHORT_WAIT_MS = 1000;
+
+const noteWait = ({ notes }: LineExecution, waitedMs: number): void => {
+  if (waitedMs > SHORT_WAIT_MS)
+    notes.add(
+      `waited ${Math.round(waitedMs / 1000)} s for another command: those that can write run one after the other`,
+    );
 };
 
 const takeStreams = (streams: TreeStreams, descriptors: Descriptors): TreeStreams => {
@@ -107,21 +120,9 @@ const runPrograms = async (
   const programs = open.flatMap(({ stage, streams }) => (isProgram(stage) ? [{ stage, streams }] : []));
   if (programs.length === 0) return [];
   const stages = programs.map(({ stage }) => stage);
-  const { callerSignal, call, runner } = execution;
-  const askedAt = performance.now();
-  const judgeAndRun = async (): Promise<readonly CommandOutcome[]> => {
-    // Time in the queue does not count.
-    const endsAt = execution.endsAt + performance.now() - askedAt;
-    for (;;)
-      try {
-        return await passAll(execution, stages, [], (judged) => runJudged(judged, endsAt));
-      } catch (thrown) {
-        if (!(thrown instanceof StaleJudgement)) throw thrown;
-        stopIfAborted(callerSignal);
-      }
-  };
-  const runJudged = (judged: readonly JudgedCommand[], endsAt: number) => {
-    const timeoutMs = Math.max(1, endsAt - performance.now());
+  const { callerSignal, call, runner, gate, clock } = execution;
+  const runJudged = (judged: readonly JudgedCommand[]) => {
+    const timeoutMs = Math.max(1, clock.leftMs());
     const commands = programs.map(({ stage, streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
@@ -135,7 +136,26 @@ const runPrograms = async (
     });
     return runner.runTogether(commands, callerSignal);
   };
-  return runner.inTurn(judgeAndRun, callerSignal, call.session?.principal);
+  const principal = call.session?.principal;
+  const resume = clock.pause();
+  const judgeAndRun = (turn: WriterTurn | undefined) => {
+    resume();
+    noteWait(execution, turn?.waitedMs ?? 0);
+    return passAll(execution, stages, turn, [], runJudged);
+  };
+  try {
+    const writers: (string | undefined)[] = [];
+    for (const stage of stages)
+      writers.push(await gate.writerOf(commandCall(execution, stage), callerSignal));
+    return await gate.inTurn(
+      writers.find((writer) => writer !== undefined),
+      { signal: callerSignal, waitMs: clock.waitLeftMs(), principal },
+      // A slot is taken after the turn, so that those who wait for their turn keep no slot from those who only read.
+      (turn) => runner.inSlot(() => judgeAndRun(turn), callerSignal, principal),
+    );
+  } finally {
+    resume();
+  }
 };
 
 /** What a built-in command says and where it leads; nothing else may write while it does. */

@@ -3,17 +3,18 @@ import type { ExpansionBudget } from "../../../policy/shell/expansion-budget.ts"
 import { refuseShellCommand } from "../../../policy/shell/refusals.ts";
 import type { ShellCommand } from "../../../policy/shell/shell-line.ts";
 import type { CommandGate, CommandTimeouts } from "../commands.ts";
-import type { CommandOutcome, CommandRunner, JudgedCommand } from "../contract.ts";
+import type { CommandCall, CommandOutcome, CommandRunner } from "../contract.ts";
 import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS, type BuiltinResult } from "./builtins.ts";
 import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
+import type { LineClock } from "./line-clock.ts";
 import { argumentsOf, assign, environmentOf, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
 
 export interface LineRunnerParts extends FilePorts {
   readonly gate: CommandGate;
-  readonly runner: Pick<CommandRunner, "runTogether" | "inTurn">;
+  readonly runner: Pick<CommandRunner, "runTogether" | "inSlot">;
   /** Whether the operator allows a program of that name. */
   readonly isListed: (program: string) => boolean;
   /** A caller's path made absolute. */
@@ -25,7 +26,7 @@ export interface LineRunnerParts extends FilePorts {
 /** One line while it runs. */
 export interface LineExecution extends LineRunnerParts, Expansion {
   readonly call: LineCall;
-  /** Fires when the caller gives up; `signal` also at the deadline. Programs have the deadline from `endsAt`. */
+  /** Fires when the caller gives up; `signal` also at the deadline, which programs have from the clock. */
   readonly callerSignal: AbortSignal | undefined;
   /** The line is expanded twice: to be judged, and to be run. */
   budget: ExpansionBudget;
@@ -40,7 +41,7 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   tier: Tier | null;
   limit: ReachedLimit | undefined;
   /** For the whole line, from the beginning: expanding it counts too. */
-  readonly endsAt: number;
+  readonly clock: LineClock;
   last: Pick<CommandOutcome, "exitCode" | "signal">;
   timedOut: boolean;
 }
@@ -79,15 +80,8 @@ export type ProgramStage = Stage & { readonly argv: Argv };
 export const isProgram = (stage: Stage): stage is ProgramStage =>
   stage.argv[0] !== undefined && !BUILTINS.has(stage.argv[0]);
 
-export const passGate = <T>(
-  execution: LineExecution,
+/** What a program's stage asks of the gate. */
+export const commandCall = (
+  { call: { timeoutSeconds, session } }: LineExecution,
   { argv, state }: ProgramStage,
-  work: (judged: JudgedCommand) => Promise<T>,
-): Promise<T> => {
-  const { timeoutSeconds, session } = execution.call;
-  return execution.gate.pass(
-    { command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session },
-    execution.signal,
-    work,
-  );
-};
+): CommandCall => ({ command: argv, cwd: state.cwd, env: environmentOf(state), timeoutSeconds, session });

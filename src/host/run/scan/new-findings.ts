@@ -1,11 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { renderGitConfig } from "../../git/config.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
 import { createLocations } from "../../reach/identity.ts";
-import type { Gained } from "../git/gained.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
@@ -62,6 +60,8 @@ interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   /** What was there when the command started, and out of its reach since then. */
   readonly before: readonly LocatedFinding[];
+  /** Repositories that were there, too, but may be the work of a managed process that runs beside it. */
+  readonly beside: readonly LocatedFinding[];
   readonly obeyedNames: readonly ObeyedName[];
   readonly roots: readonly string[];
   /** State folders of this very server, which it makes when it needs them. */
@@ -73,8 +73,6 @@ interface NewFindingsOptions {
   /** Of git, which brings start-up files along with a branch, and adds work trees. */
   readonly writesTracked: boolean;
   readonly isGit: boolean;
-  /** Told of a plain repository that appeared beside a process that was started to run on. */
-  readonly onMadeBeside: (path: string) => void;
   /**
    * Start-up files that appear during a long run may be the user's own doing. While it lasts they wait and only
    * repositories are judged.
@@ -117,11 +115,10 @@ const isNotOfCommand = (path: string, { isLlmcWrite, wasCheckedOut }: NewFinding
  * plain one that another program made could be given programs later, by whoever holds a file of it open.
  */
 const isNewOfGit = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const isBeside = options.phase !== "short run ended";
-  if (!(options.isGit || isBeside) || !isPlainRepository(finding.path, options.roots))
-    return isAddedWorkTree(finding, options);
-  if (isBeside) options.onMadeBeside(finding.path);
-  return true;
+  const { isGit, phase, beside, roots } = options;
+  const mayBeUsers = phase !== "short run ended" || !newSince(beside, roots)(finding);
+  if ((isGit || mayBeUsers) && isPlainRepository(finding.path, roots)) return true;
+  return isAddedWorkTree(finding, options);
 };
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
@@ -164,24 +161,6 @@ export const quarantineInRoots = async (
 export const restoreInRoots = async (path: string, saved: Saved, roots: readonly string[]): Promise<void> => {
   const root = roots.find((folder) => insideRoots(path, [folder]));
   if (root !== undefined) await restoreBelow(root, path, saved).catch(() => {});
-};
-
-/** Renames what repositories gained; of a configuration, what is harmless stays in its place. */
-export const dropGained = async (
-  gained: readonly Gained[],
-  roots: readonly string[],
-): Promise<readonly Quarantined[]> => {
-  const moved: Quarantined[] = [];
-  for (const { path, harmless } of gained) {
-    const mode = (lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777;
-    const quarantined = await quarantineInRoots(path, roots);
-    if (quarantined === undefined) continue;
-    moved.push(quarantined);
-    if (harmless === undefined) continue;
-    const content = Buffer.from(renderGitConfig(harmless));
-    await restoreInRoots(path, { kind: "file", content, mode }, roots);
-  }
-  return moved;
 };
 
 const quarantineFinding = async (

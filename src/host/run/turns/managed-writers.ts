@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
+import { posix } from "node:path";
+import { insideRoots } from "../../../policy/paths.ts";
+import { makeOwnFolder, type OwnFolder } from "../../own-files/own-folder.ts";
+import { readDescriptor } from "../../own-files/read-own-file.ts";
+import { openUserState } from "../../own-files/secret-key.ts";
+import type { Finding } from "../scan/workspace-scan.ts";
+import { tryLock } from "./file-lock.ts";
+
+/** What a process that runs on found when it started. */
+interface ManagedRecord {
+  readonly roots: readonly string[];
+  /** The repositories of its roots that were out of its reach from the beginning. */
+  readonly repositories: readonly string[];
+}
+
+/**
+ * Processes that are started to run on hold no turn while they live. So each leaves a record of the repositories that
+ * were there before it, for the commands that run beside it, of whatever server: any other may be its own work.
+ */
+export interface ManagedWriters {
+  /** To be called in its turn; the returned function is called when what it left was checked. */
+  add(roots: readonly string[], repositories: readonly Finding[]): () => void;
+  /** Whether a repository was there before every process that lives now and could write it. */
+  readKnown(): (repository: Finding) => boolean;
+}
+
+const FOLDER = "managed";
+const ENDING = ".json";
+/** Far more than the repositories of a large workspace. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
+const keyOf = ({ path, identity }: Finding): string => `${identity} ${path}`;
+
+const openFolder = (userState: string): OwnFolder => {
+  openUserState(userState).close();
+  return makeOwnFolder(posix.join(userState, FOLDER));
+};
+
+/** Undefined where its process is gone: then the record goes, too. */
+const readLiving = (folder: OwnFolder, name: string): ManagedRecord | undefined => {
+  const path = `${folder.at}/${name}`;
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    // It ended at this moment.
+    return undefined;
+  }
+  try {
+    if (!tryLock(descriptor, "shared"))
+      return JSON.parse(readDescriptor(descriptor, name, { maxBytes: MAX_RECORD_BYTES }).toString());
+    rmSync(path, { force: true });
+    return undefined;
+  } finally {
+    closeSync(descriptor);
+  }
+};
+
+export const createManagedWriters = (userState: string): ManagedWriters => ({
+  add: (roots, repositories) => {
+    const folder = openFolder(userState);
+    const name = randomBytes(8).toString("hex");
+    // It gets the ending that others look for when it is locked and complete.
+    const descriptor = openSync(`${folder.at}/${name}`, "wx", 0o600);
+    const path = posix.join(userState, FOLDER, `${name}${ENDING}`);
+    try {
+      tryLock(descriptor, "exclusive");
+      const record: ManagedRecord = { roots, repositories: repositories.map(keyOf) };
+      writeSync(descriptor, JSON.stringify(record));
+      renameSync(`${folder.at}/${name}`, `${folder.at}/${name}${ENDING}`);
+    } catch (thrown) {
+      closeSync(descriptor);
+      rmSync(`${folder.at}/${name}`, { force: true });
+      throw thrown;
+    } finally {
+      folder.close();
+    }
+    return () => {
+      rmSync(path, { force: true });
+      closeSync(descriptor);
+    };
+  },
+  readKnown: () => {
+    const folder = openFolder(userState);
+    try {
+      const living = readdirSync(folder.at)
+        .filter((name) => name.endsWith(ENDING))
+        .flatMap((name) => readLiving(folder, name) ?? [])
+        .map(({ roots, repositories }) => ({ roots, known: new Set(repositories) }));
+      return (finding) =>
+        living.every(({ roots, known }) => !insideRoots(finding.path, roots) || known.has(keyOf(finding)));
+    } finally {
+      folder.close();
+    }
+  },
+});
