@@ -90,8 +90,8 @@ const OWN_PROCESS = [
 ];
 
 /**
- * Tests that measure time or race with other processes. They run after all others, two at a time on two cores, and must
- * hold every time, like all others: nothing is retried.
+ * Tests that measure time or race with other processes. They run after all others, three at a time (two of them leave
+ * two cores half idle), and must hold every time, like all others: nothing is retried.
  */
 const TIMING = [
   "src/core/call.test.ts",
@@ -128,7 +128,7 @@ export default defineConfig({
     // A test that waits for an event waits for it, also on a busy machine.
     expect: { poll: { timeout: 20_000 } },
     // Many tests wait for a deadline or for another process: more of them than there are cores run at once.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // MB. By default, V8 lets the young generation of a worker grow to 64 MB, which every start of a program copies.
     execArgv: ["--max-semi-space-size=4"],
     projects: [
@@ -160,7 +160,7 @@ export default defineConfig({
           include: TIMING,
           env: userFolders("tester"),
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: LAST },
         },
       },

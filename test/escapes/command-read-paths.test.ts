@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
-import { sandboxes, settings } from "./command-stand.ts";
+import { ofThisKernel, sandboxes } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 /** A version manager as users have it: an interpreter and a script that starts it by name. */
@@ -21,7 +21,7 @@ const makeHome = async () => {
 
 const DENYLIST = ["**/*token*"];
 
-describe.each(settings)("$name: mcp.tools.command_read_paths", (setting) => {
+describe.each(ofThisKernel)("$name: mcp.tools.command_read_paths", (setting) => {
   test("REQ-D15: an allowed script of the workspace finds its interpreter in the user's tool chain", async () => {
     await using home = await makeHome();
     await using workspace = await createWorkspace({

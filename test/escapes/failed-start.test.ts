@@ -1,7 +1,7 @@
 import { openSync, readdirSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
-import { runnerOf, settings } from "./command-stand.ts";
+import { ofThisKernel, runnerOf } from "./command-stand.ts";
 
 const openDescriptors = (): number => readdirSync("/proc/self/fd").length;
 
@@ -10,7 +10,7 @@ const nothing = (): readonly [number, number, number] => {
   return [open(), open(), open()];
 };
 
-describe.each(settings)("FAIL-D6 a start that fails in $name", (setting) => {
+describe.each(ofThisKernel)("FAIL-D6 a start that fails in $name", (setting) => {
   test.each(["too long an argument", "a folder that is gone"])(
     "%s leaves no descriptor open",
     async (what) => {

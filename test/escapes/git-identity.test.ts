@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { createWorkspace } from "../workspace.ts";
-import { settings } from "./command-stand.ts";
+import { ofThisKernel } from "./command-stand.ts";
 import { commandTools } from "./command-tools.ts";
 
 /** The worker's own home is shared with other tests. */
@@ -13,7 +13,7 @@ afterAll(() => {
   process.env["HOME"] = HOME;
 });
 
-describe.each(settings)("$name: who commits", (setting) => {
+describe.each(ofThisKernel)("$name: who commits", (setting) => {
   test("REQ-D15: a name that the user sets while the server runs is used by the next commit", async () => {
     await using workspace = await createWorkspace({ "a.txt": "a\n", "b.txt": "b\n" });
     const git = (...args: readonly string[]) =>
