@@ -91,7 +91,11 @@ const dataOf = (runner: string, { tests, document }: EnvelopeResult, failures: r
       .slice(0, MAX_NAMED)
       .map((failure, i) => ({ ...failure, message: i < MAX_SHOWN ? failure.message : "" })),
     // No test failed, but the run did; its output is the only information.
-    ...(exit_code !== 0 && failed + errors === 0 ? { stdout, stderr } : {}),
+    ...(exit_code !== 0 && failed + errors === 0
+      ? { stdout, stderr }
+      : tests.other === undefined
+        ? {}
+        : { stdout: `[other output]\n${tests.other}` }),
   };
 };
 
@@ -125,7 +129,7 @@ export const runPytest = defineTool({
           message: z.string(),
         }),
       ),
-      /** The runner's output, if it ended before it reported counts. */
+      /** The runner's output, if it ended before it reported counts; else what tests and others wrote besides. */
       stdout: z.string().optional(),
       stderr: z.string().optional(),
     }),
@@ -146,12 +150,15 @@ export const runPytest = defineTool({
   },
   render: ({ data, meta }, { shown }) => {
     const { runner, passed, failed, skipped, errors, failures, exit_code, stdout = "", stderr = "" } = data;
-    const totals = [
-      ...(errors ? [`${errors} errors`] : []),
-      ...(failed ? [`${failed} failed`] : []),
-      ...(passed === null ? [] : [`${passed} passed`]),
-      ...(skipped ? [`${skipped} skipped`] : []),
-    ];
+    const ranNothing = exit_code !== 0 && [passed, failed, skipped, errors].every((each) => each === 0);
+    const totals = ranNothing
+      ? ["no tests ran"]
+      : [
+          ...(errors ? [`${errors} errors`] : []),
+          ...(failed ? [`${failed} failed`] : []),
+          ...(passed === null ? [] : [`${passed} passed`]),
+          ...(skipped ? [`${skipped} skipped`] : []),
+        ];
     const rest = (failed ?? 0) + (errors ?? 0) - failures.length;
     const text = [
       passed === null ? `${runner} ended before it reported any counts` : `${runner}: ${totals.join(", ")}`,

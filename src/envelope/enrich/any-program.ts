@@ -3,7 +3,8 @@ import { fits } from "./budget.ts";
 import type { Enriched, EnrichLimits, Ran } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
 
-const MATTERS =
+/** Lines that must not be missed in a long text. */
+export const MATTERS =
   /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;
 
 /** Share of the budget that stderr may take from stdout. */

@@ -1,21 +1,26 @@
 import { renderTestFailure } from "../../base/test-failure.ts";
 import { plural } from "../../base/text.ts";
-import type { TestReport } from "../test-runners/contract.ts";
+import { NO_TESTS, type TestReport } from "../test-runners/contract.ts";
+import { asksForMore, otherLines } from "../test-runners/other-lines.ts";
 import { parsersFor } from "../test-runners/which.ts";
 import { plainText } from "../text/lines.ts";
-import { summarizeLongText } from "./any-program.ts";
+import { estimateTokens } from "../text/token-estimate.ts";
+import { MATTERS, summarizeLongText } from "./any-program.ts";
 import { countFitting } from "./budget.ts";
-import type { Enricher, EnrichLimits } from "./contract.ts";
+import type { Enricher, EnrichLimits, Ran } from "./contract.ts";
+import { headAndTail } from "./head-and-tail.ts";
 
 /** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
 const renderTotals = ({ runner, failed, errors, passed, skipped, notes }: TestReport): string => {
-  const totals = [
-    ...(errors > 0 ? [plural(errors, "error")] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    `${passed} passed`,
-    ...(skipped > 0 ? [`${skipped} skipped`] : []),
-  ];
-  return `${runner}: ${[totals.join(", "), ...notes.filter((note) => note !== "")].join("; ")}`;
+  const totals = notes.includes(NO_TESTS)
+    ? []
+    : [
+        ...(errors > 0 ? [plural(errors, "error")] : []),
+        ...(failed > 0 ? [`${failed} failed`] : []),
+        `${passed} passed`,
+        ...(skipped > 0 ? [`${skipped} skipped`] : []),
+      ];
+  return `${runner}: ${[totals.join(", "), ...notes].filter((part) => part !== "").join("; ")}`;
 };
 
 /** Failures first, passes only counted; and whether every failure is shown. */
@@ -34,34 +39,60 @@ const summarizeTests = (report: TestReport, limits: EnrichLimits): readonly [str
   return [text, rest.length === 0];
 };
 
+/** Of what tests print although nobody asked for it: enough for a few lines of debugging, or a linter's findings. */
+const UNASKED_TOKENS = 300;
+/** For the notes around it. */
+const NOTE_TOKENS = 60;
+
+interface Other {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+/** What the run wrote besides its results, in the tokens that the results leave. */
+const summarizeOther = (ran: Ran, report: TestReport, spent: number, { maxTokens }: EnrichLimits): Other => {
+  const lines = otherLines([ran.stdout, ran.stderr].map(plainText), report, ran.argv);
+  if (lines.length === 0) return { text: "", isWhole: true };
+  const left = Math.max(NOTE_TOKENS, maxTokens - spent - NOTE_TOKENS);
+  const limits = { maxTokens: asksForMore(ran.argv) ? left : Math.min(left, UNASKED_TOKENS) };
+  const { text, truncated } = headAndTail(lines, limits, { head: 0.5, matters: MATTERS });
+  return { text, isWhole: !truncated };
+};
+
+const reportOf = (ran: Ran): TestReport | undefined => {
+  // Some runners write failures, or all they have to say, to the error stream.
+  const output = plainText(`${ran.stdout}\n${ran.stderr}`);
+  for (const parse of parsersFor(ran.argv)) {
+    const report = parse(output);
+    if (report !== undefined) return report;
+  }
+  return undefined;
+};
+
 export const tests: Enricher = {
   name: "tests",
   programs:
     `pytest py.test python pypy vitest jest react-scripts node nodejs cargo go npm npx pnpm pnpx yarn bun
     bunx uv uvx poetry pdm hatch pipenv`.split(/\s+/),
   enrich: (ran, limits) => {
-    const parsers = parsersFor(ran.argv);
-    if (parsers.length === 0) return undefined;
-    // Some runners write failures, or all they have to say, to the error stream.
-    const output = plainText(`${ran.stdout}\n${ran.stderr}`);
-    for (const parse of parsers) {
-      const report = parse(output);
-      if (report === undefined) continue;
-      const isReported = ran.exitCode === 0 || report.failed + report.errors > 0;
-      // It failed before any test ran: its output is all that is known.
-      const ownOutput = isReported
-        ? ""
-        : `\n${summarizeLongText(ran.stdout, { ...limits, maxTokens: limits.maxTokens * 0.5 }).text}`;
-      const [summary, isWhole] = summarizeTests(report, limits);
-      return {
-        text: `${summary}${ownOutput}`,
-        ...(isReported ? { stderr: "" } : {}),
-        matchCount: report.failed + report.errors,
-        truncated: true,
-        keepsAll: isWhole && ownOutput === "",
-        tests: report,
-      };
+    const report = reportOf(ran);
+    if (report === undefined) return undefined;
+    const matchCount = report.failed + report.errors;
+    const [summary, isWhole] = summarizeTests(report, limits);
+    if (ran.exitCode !== 0 && matchCount === 0) {
+      // It failed before any test ran, or for another reason: its output is all that is known.
+      const half = { ...limits, maxTokens: limits.maxTokens * 0.5 };
+      const text = `${summary}\n${summarizeLongText(ran.stdout, half).text}`;
+      return { text, matchCount, truncated: true, keepsAll: false, tests: report };
     }
-    return undefined;
+    const other = summarizeOther(ran, report, estimateTokens(summary), limits);
+    return {
+      text: other.text === "" ? summary : `${summary}\n[other output]\n${other.text}`,
+      stderr: "",
+      matchCount,
+      truncated: true,
+      keepsAll: isWhole && other.isWhole,
+      tests: other.text === "" ? report : { ...report, other: other.text },
+    };
   },
 };

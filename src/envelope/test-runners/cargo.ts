@@ -7,6 +7,8 @@ const BLOCK = /^---- (\S.{0,1000}?) stdout ----$/;
 const NEXTEST_BLOCK = /^\s*--- STD(?:OUT|ERR): +(\S.{0,1000}?) ---$/;
 const PANIC = /^panicked at (?:'(.{0,2000})', )?([^\s,]{1,1000}:\d+:\d+):?$/;
 const COMPILE_ERROR = /^error(?:\[E\d{4}\])?: (.{1,2000})$/;
+/** The last ones are nearest to the failure. */
+const MAX_PRINTED_LINES = 6;
 
 const readPanic = (name: string, body: readonly string[]): TestFailure => {
   const panics = body.map((line) => PANIC.exec(line.slice(Math.max(0, line.indexOf("panicked at ")))));
@@ -15,12 +17,18 @@ const readPanic = (name: string, body: readonly string[]): TestFailure => {
   const location = readLocation(panic?.[2] ?? "");
   const rest = body.slice(at + 1);
   const end = rest.findIndex((line) => /^(?:stack backtrace:|note: )/.test(line));
+  const printed = at < 0 ? [] : body.slice(0, at);
   const message = panic?.[1] === undefined ? [] : [panic[1]];
   return {
     name,
     file: location?.file ?? null,
     line: location?.line ?? null,
-    message: clipMessage([...message, ...(end < 0 ? rest : rest.slice(0, end))]),
+    // What it printed before comes last: the panic says what is wrong.
+    message: clipMessage([
+      ...message,
+      ...(end < 0 ? rest : rest.slice(0, end)),
+      ...printed.slice(-MAX_PRINTED_LINES),
+    ]),
   };
 };
 

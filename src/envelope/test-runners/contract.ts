@@ -10,6 +10,9 @@ export interface TestFailure {
   readonly message: string;
 }
 
+/** Among the notes: totals of zero would look like success. */
+export const NO_TESTS = "no tests ran";
+
 /** The result of a test run, as its runner reports it. */
 export interface TestReport {
   readonly runner: RunnerName;
@@ -21,6 +24,8 @@ export interface TestReport {
   readonly failures: readonly TestFailure[];
   /** Beyond totals and failures: duration, warnings, hints of the runner. */
   readonly notes: readonly string[];
+  /** What tests, and other programs of the same script, wrote besides; in short where it is long. */
+  readonly other?: string;
 }
 
 /** Undefined if this is not output of that runner. */
@@ -29,10 +34,11 @@ export type ParseTests = (output: string) => TestReport | undefined;
 /** No runner writes a line of its own that is longer; what a test prints may be, and stays whole in the handle. */
 const MAX_LINE_CHARS = 2000;
 
+export const boundedLines = (output: string): readonly string[] =>
+  output.split("\n").map((line) => (line.length > MAX_LINE_CHARS ? line.slice(0, MAX_LINE_CHARS) : line));
+
 /** The one way to make a parser: it sees lines of bounded length, whatever a test prints. */
 export const parserOf =
   (parse: (lines: readonly string[]) => TestReport | undefined): ParseTests =>
   (output) =>
-    parse(
-      output.split("\n").map((line) => (line.length > MAX_LINE_CHARS ? line.slice(0, MAX_LINE_CHARS) : line)),
-    );
+    parse(boundedLines(output));

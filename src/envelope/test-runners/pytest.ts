@@ -1,7 +1,8 @@
-import { parserOf, type TestFailure } from "./contract.ts";
+import { plural } from "../../base/text.ts";
+import { NO_TESTS, parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, type Location, locationIn, MAX_FAILURES, numberBefore } from "./message.ts";
 
-const TOTALS =
+export const PYTEST_TOTALS =
   /^=* ?(?:no tests ran|\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)\b.{0,300}) in [\d.]+s\b/;
 const SECTION = /^=+ (.{1,200}) =+$/;
 const HEADING = /^_{2,} (.{1,1000}) _{2,}$/;
@@ -9,6 +10,8 @@ const SUMMARY = /^(FAILED|ERROR) (\S.{0,2000})$/;
 const LOCATION =
   /^([^\s:][^:]{0,500}):(\d{1,9}):(?: ?$| in | [\w.]*(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b)/;
 const NATIVE_LOCATION = /^\s*File "([^"]{1,500})", line (\d{1,9}), in /;
+
+const CAPTURED = /^-{2,} (Captured .{1,100}) -{2,}$/;
 
 /** Names of the summary that are read: each is compared with every block. */
 const MAX_NAMED = 2 * MAX_FAILURES;
@@ -30,8 +33,26 @@ const messageIn = (lines: readonly string[]): string => {
     .filter((line) => /^E(?: |$)/.test(line))
     .map((line) => line.replace(/^E {0,3}/, ""));
   if (complaint.length > 0) return clipMessage(complaint);
-  const captured = lines.findIndex((line) => /^-+ Captured /.test(line));
+  const captured = lines.findIndex((line) => CAPTURED.test(line));
   return clipMessage((captured < 0 ? lines : lines.slice(0, captured)).slice(-3));
+};
+
+/** The last ones are nearest to the failure. */
+const MAX_CAPTURED_LINES = 10;
+
+/** What the test printed and logged: agents debug by printing. */
+const capturedIn = (lines: readonly string[]): readonly string[] => {
+  const sections: { readonly title: string; readonly lines: string[] }[] = [];
+  for (const line of lines) {
+    const title = CAPTURED.exec(line)?.[1];
+    if (title !== undefined) sections.push({ title, lines: [] });
+    else if (line !== "") sections.at(-1)?.lines.push(line);
+  }
+  return sections.flatMap(({ title, lines: own }) => {
+    const omitted = own.length - MAX_CAPTURED_LINES;
+    const shown = own.slice(-MAX_CAPTURED_LINES);
+    return [`${title}:`, clipMessage(omitted > 0 ? [`[${omitted} lines left out]`, ...shown] : shown)];
+  });
 };
 
 const readSections = (lines: readonly string[]) => {
@@ -91,13 +112,13 @@ const readBlock = ({ heading, lines }: Block, left: string[]): TestFailure => {
     name: id ?? name,
     file: (own === undefined ? location?.file : ownFile) ?? ownFile ?? null,
     line: location?.line ?? null,
-    message: messageIn(lines),
+    message: [messageIn(lines), ...capturedIn(lines)].join("\n"),
   };
 };
 
 /** pytest, with any kind of traceback. */
 export const parsePytest = parserOf((lines) => {
-  const totals = lines.findLast((line) => TOTALS.test(line));
+  const totals = lines.findLast((line) => PYTEST_TOTALS.test(line));
   if (totals === undefined) return undefined;
   const { blocks, named } = readSections(lines);
   const left = named.map(({ id }) => id);
@@ -109,6 +130,7 @@ export const parsePytest = parserOf((lines) => {
   const xpassed = numberBefore(totals, "xpassed");
   const xfailed = numberBefore(totals, "xfailed");
   const deselected = numberBefore(totals, "deselected");
+  const warnings = numberBefore(totals, "warnings?");
   return {
     runner: "pytest",
     passed: numberBefore(totals, "passed"),
@@ -120,7 +142,8 @@ export const parsePytest = parserOf((lines) => {
       ...(xfailed > 0 ? [`${xfailed} xfailed`] : []),
       ...(xpassed > 0 ? [`${xpassed} xpassed`] : []),
       ...(deselected > 0 ? [`${deselected} deselected`] : []),
-      ...(totals.includes("no tests ran") ? ["no tests ran"] : []),
+      ...(warnings > 0 ? [plural(warnings, "warning")] : []),
+      ...(totals.includes(NO_TESTS) ? [NO_TESTS] : []),
       /in ([\d.]+s)/.exec(totals)?.[1] ?? "",
     ],
   };

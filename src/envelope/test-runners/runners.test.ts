@@ -241,7 +241,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
           name: "tests::bad",
           file: "src/lib.rs",
           line: 6,
-          message: "assertion `left == right` failed: sum\n  left: 2\n right: 3",
+          message: "assertion `left == right` failed: sum\n  left: 2\n right: 3\nhello",
         },
       ],
     });

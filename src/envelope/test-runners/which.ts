@@ -38,11 +38,20 @@ const isTestScript = (args: readonly string[]): boolean => {
   return script === "t" || script === "tst" || /^test(?:$|[:\-_])/.test(script);
 };
 
+/** Options by which pytest runs no test: it lists what there is. */
+const LISTS =
+  /^(?:--co|--collect-only|--fixtures|--funcargs|--fixtures-per-test|--markers|--setup-plan|--setup-only|--help|-h|--version|-V)$/;
+
+const pytestParsers = (args: readonly string[]): readonly ParseTests[] =>
+  args.some((arg) => LISTS.test(arg)) ? [] : [parsePytest];
+
 const byProgram = (name: string, rest: readonly string[]): readonly ParseTests[] => {
-  if (name === "pytest" || name === "py.test") return [parsePytest];
+  if (name === "pytest" || name === "py.test") return pytestParsers(rest);
   if (/^(?:python|pypy)[\d.]*$/.test(name)) {
     const at = rest.indexOf("-m");
-    return at >= 0 && /^(?:pytest|py\.test)$/.test(rest[at + 1] ?? "") ? [parsePytest] : [];
+    return at >= 0 && /^(?:pytest|py\.test)$/.test(rest[at + 1] ?? "")
+      ? pytestParsers(rest.slice(at + 2))
+      : [];
   }
   if (/^vitest(?:\.mjs)?$/.test(name)) return [parseVitest];
   if (/^jest(?:\.js)?$/.test(name) || name === "react-scripts") return [parseJest];
