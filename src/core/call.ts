@@ -6,6 +6,7 @@ import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contr
 import type { Ports, Tool } from "../tools/tool.ts";
 import type { Authorized, Authorizer } from "./authorizer.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import type { Guard, Origin } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
@@ -98,6 +99,7 @@ interface PipeParts {
   readonly portsOf: (tool: string, outside: readonly string[]) => Ports;
   readonly guard: Guard;
   readonly authorizer: Authorizer;
+  readonly dispatcher: Dispatcher;
 }
 
 const textOf = (result: CallResult): string => {
@@ -137,14 +139,19 @@ const runWithPaths = async <T>(
 };
 
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
-export const createCall = ({ catalogue, settings, portsOf, guard, authorizer }: PipeParts) => {
+export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, dispatcher }: PipeParts) => {
   const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
     const authorized = authorizer.authorize(tool, request, args);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const run = (outside: readonly string[]) =>
-      guard.run(authorized.request, tool.timeoutMs ?? timeoutMs, (context) =>
-        tool.run(args, portsOf(tool.name, outside), context),
+      dispatcher.run(tool, request.signal, () =>
+        guard.run(
+          authorized.request,
+          tool.timeoutMs ?? timeoutMs,
+          (context) => tool.run(args, portsOf(tool.name, outside), context),
+          tool.effect,
+        ),
       );
     const output = await runWithPaths(tool, authorized, run);
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);

@@ -7,6 +7,7 @@ import type { HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts"
 import { type Authorizer, actionOf, createAuthorizer, START_PROGRAM } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
+import { createDispatcher, type Dispatcher, type DispatchSettings } from "./dispatcher.ts";
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
@@ -20,10 +21,8 @@ import { createRegistry, type Registry, type RegistrySettings } from "./registry
 import { createSidecarWatch, presentSidecars, sidecarResources } from "./sidecars.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
-export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings {
+export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings, DispatchSettings {
   readonly configVersion: string;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
   readonly sidecars: readonly string[];
   /** Programs that commands may start, by name or path; the instructions name them. */
   readonly allowedPrograms: readonly string[];
@@ -37,6 +36,8 @@ interface ServeOptions {
   readonly timeoutMs?: number;
   /** Scopes that the caller needs in addition to `read`. */
   readonly needs?: readonly string[];
+  /** What the work depends on and what may fail by itself. */
+  readonly backend?: string;
 }
 
 /** The core as doors see it. */
@@ -163,10 +164,12 @@ const createCalls = (
   { catalogue, catalogueOf }: Registry,
   guard: Guard,
   authorizer: Authorizer,
+  dispatcher: Dispatcher,
 ): Pick<Core, "call" | "callInAnyMode"> => {
   const pipe = {
     settings,
     authorizer,
+    dispatcher,
     portsOf: (tool: string, outside: readonly string[]) => {
       const kind = tool.startsWith("linux_") ? "linux" : "main";
       return outside.length === 0 ? ports[kind] : ports.outside(kind, outside);
@@ -216,7 +219,13 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     files,
     watchFile: parts.watchFile,
   });
+  const dispatcher = createDispatcher({
+    settings,
+    now,
+    onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
+  });
   const guard = createGuard({
+    dispatcher,
     queue: createBoundedQueue(() => ({
       maxRunning: settings().maxConcurrent,
       maxWaiting: settings().maxQueued,
@@ -234,7 +243,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
   return {
     ...views,
     ...documents,
-    ...createCalls(parts, ports, registry, guard, authorizer),
+    ...createCalls(parts, ports, registry, guard, authorizer, dispatcher),
     actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), START_PROGRAM],
     ...createRefresh({
       registry,
@@ -243,8 +252,8 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       policy: parts.policy,
       onRebuilt: sidecarWatch.restart,
     }),
-    serve: (name, origin, work, { timeoutMs = settings().timeoutMs, needs = [] } = {}) =>
-      guard.serve({ kind: name, input: () => "", origin, timeoutMs, needs }, JSON.stringify, work),
+    serve: (name, origin, work, { timeoutMs = settings().timeoutMs, ...options } = {}) =>
+      guard.serve({ kind: name, input: () => "", origin, timeoutMs, ...options }, JSON.stringify, work),
     preview: async (mode) =>
       (await registry.catalogueOf(mode)).tools.map((tool) =>
         publishTool(tool, { outputSchema: mode === "classic" }),

@@ -86,7 +86,8 @@ export const loadCustomModules = async (
           const plain = defineTool(tool);
           checkTool(plain, names);
           names.add(plain.name);
-          own.tools.push(plain);
+          // What a module reaches is unknown here, so each of its tools fails for itself.
+          own.tools.push({ backend: plain.name, ...plain });
         },
         prompt: (prompt) => own.prompts.push(prompt),
         resource: (resource) => own.resources.push(resource),

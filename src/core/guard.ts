@@ -10,7 +10,9 @@ import {
   type Question,
   QuestionsAsked,
 } from "../tools/contract.ts";
+import type { Effect } from "../tools/tool.ts";
 import { startDeadline } from "./deadline.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import { requireScopes } from "./require-scopes.ts";
 
 /** Who sent a request, and how to report back. Every door provides one with each request. */
@@ -47,10 +49,13 @@ interface Served {
   readonly timeoutMs: number;
   /** Scopes that the caller needs in addition to `read`. */
   readonly needs?: readonly string[];
+  /** What the work depends on; see `Dispatched`. */
+  readonly backend?: string | undefined;
 }
 
 interface GuardParts {
   readonly queue: BoundedQueue;
+  readonly dispatcher: Dispatcher;
   readonly observer: Observer;
   /** Milliseconds that only move forward. */
   readonly now: () => number;
@@ -78,24 +83,28 @@ const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
 });
 
 /** Queue, deadline and record of any piece of work that a client asked for. */
-export const createGuard = ({ queue, observer, now }: GuardParts) => {
-  /** Runs the work once the queue admits it, within its deadline. */
+export const createGuard = ({ queue, dispatcher, observer, now }: GuardParts) => {
+  /** Runs the work once it has a slot of its effect and one of all, within its deadline. */
   const run = <T>(
     origin: Origin,
     timeoutMs: number,
     work: (context: CallContext) => T | Promise<T>,
+    effect: Effect = "read",
   ): Promise<T> => {
     const { hold = anywhere, caller } = origin;
     return hold(async () => {
       const deadline = startDeadline(timeoutMs, origin.signal);
+      // In this order everywhere: whoever waits for a slot of its effect holds none that others could use.
+      const slots = [dispatcher.slotsOf(effect), queue];
+      const held: BoundedQueue[] = [];
       try {
-        if (!queue.tryEnter(caller.principal)) await queue.wait(deadline.signal, caller.principal);
-        try {
-          return await deadline.race(work(contextOf(origin, deadline.signal)));
-        } finally {
-          queue.release(caller.principal);
+        for (const each of slots) {
+          if (!each.tryEnter(caller.principal)) await each.wait(deadline.signal, caller.principal);
+          held.push(each);
         }
+        return await deadline.race(work(contextOf(origin, deadline.signal)));
       } finally {
+        for (const each of held.toReversed()) each.release(caller.principal);
         deadline.end();
       }
     });
@@ -132,14 +141,18 @@ export const createGuard = ({ queue, observer, now }: GuardParts) => {
 
   /** Runs work that is not a tool call, for a caller that may read, and records it. */
   const serve = async <T>(
-    { kind, input, origin, timeoutMs, needs = [] }: Served,
+    { kind, input, origin, timeoutMs, needs = [], backend }: Served,
     text: (value: T) => string,
     work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     const close = open(origin);
     try {
       requireScopes(kind, ["read", ...needs], origin.caller.may);
-      const value = await run(origin, timeoutMs, work);
+      const effect = needs.includes("egress") ? "egress" : "read";
+      // Not tried again: what it costs or does is not known here.
+      const value = await dispatcher.run({ effect: "egress", backend }, origin.signal, () =>
+        run(origin, timeoutMs, work, effect),
+      );
       close(kind, undefined, { truncated: false, texts: { input, output: () => text(value) } });
       return value;
     } catch (thrown) {

@@ -30,10 +30,7 @@ export const linkSections = [
       1,
       1_000_000,
       "more",
-      "Failures within 60 s that open the circuit breaker.",
-      {
-        planned: true,
-      },
+      "Failures of a backend (the index, a model …) within 60 s after which its calls are refused at once, until a probe succeeds.",
     ),
   }),
 ] as const;

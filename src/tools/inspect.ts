@@ -96,6 +96,7 @@ export const inspect = defineTool({
   name: "inspect",
   description: "Definition, doc and neighbours of a symbol or file.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({
     target: z.string().min(1).max(1024).describe("Name, Class.method, path or path:line"),
   }),

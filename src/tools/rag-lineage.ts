@@ -25,6 +25,7 @@ export const ragLineage = defineTool({
   name: "rag_lineage",
   description: "Who calls a symbol and what it calls.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({
     symbol: z.string().min(1).max(1024),
     direction: z.enum(["callers", "callees", "both"]).default("both"),

@@ -14,6 +14,7 @@ export const ragPlan = defineTool({
   name: "rag_plan",
   description: "Plan where to look for an answer: spans, symbols, confidence.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({
     query: z.string().min(1).max(20_000),
     scope: z.enum(["repo", "docs", "both"]).optional(),

@@ -9,6 +9,7 @@ export const ragQuery = defineTool({
   name: "rag_query",
   description: "Find locations by meaning, without their text.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({
     query: z.string().min(1).max(20_000),
     scope: z.enum(["repo", "docs", "both"]).optional(),

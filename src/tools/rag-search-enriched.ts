@@ -38,6 +38,7 @@ export const ragSearchEnriched = defineTool({
   name: "rag_search_enriched",
   description: "rag_search with callers, callees and tests of what is found.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject(findInput),
   output: z.object({
     data: z.object({ snippets: z.array(enrichedSnippet) }),

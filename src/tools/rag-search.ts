@@ -16,6 +16,7 @@ export const ragSearch = defineTool({
   name: "rag_search",
   description: "Find code and documents by meaning or name.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject(findInput),
   output: z.object({
     data: z.object({ snippets: z.array(z.object(snippetShape)) }),

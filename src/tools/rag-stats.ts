@@ -8,6 +8,7 @@ export const ragStats = defineTool({
   name: "rag_stats",
   description: "State of the index.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({}),
   output: z.object({
     data: z.object({

@@ -37,6 +37,7 @@ export const ragWhereUsed = defineTool({
   name: "rag_where_used",
   description: "Where a symbol is used: Name, Class.method or path:line.",
   effect: "read",
+  backend: "the index",
   input: z.strictObject({
     symbol: z.string().min(1).max(1024),
     limit: z.int().min(1).max(1000).default(100),

@@ -60,6 +60,11 @@ export interface Tool<I extends Schema = Schema, O extends Schema = Schema, R = 
   readonly input: I;
   /** Left out by tools whose whole answer is content blocks. */
   readonly output?: O;
+  /**
+   * What it depends on and what may fail by itself, as people call it: after repeated failures its tools are refused at once
+   * until it is well again.
+   */
+  readonly backend?: string;
   /** Own deadline, where the server's request timeout does not fit. */
   readonly timeoutMs?: number;
   run(args: SchemaOutput<I>, ports: Ports, call: CallContext): Promise<SchemaOutput<O> & R>;

@@ -6,10 +6,9 @@ import { toJson } from "../config/show.ts";
 import { type ConfigStore, createConfigStore } from "../config/store.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { waitingHint } from "../config/waiting.ts";
-import { type Core, type CoreSettings, createCore } from "../core/core.ts";
+import { type Core, createCore } from "../core/core.ts";
 import { newId, shortDigest } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
-import { isOnMachine } from "../host/os/system-programs.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
@@ -17,7 +16,7 @@ import type { createModuleSource } from "../host/trust/module-source.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
 import { createLog, type LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
-import { createObserver, type Observer, type ObserveSettings } from "../observe/observer.ts";
+import { createObserver, type Observer } from "../observe/observer.ts";
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
@@ -25,6 +24,7 @@ import { followConfig, warnOfWaiting, watchFileIn } from "./follow-config.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { loadFor, MODULES_KEY } from "./load.ts";
 import { createPolicyStore, followPolicies } from "./policy-store.ts";
+import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
@@ -60,54 +60,11 @@ export interface App {
 /** How long the last audit lines and spans may take at the end, in milliseconds. */
 const FLUSH_MS = 1000;
 
-/** Tools that start programs, or reach running ones. */
-const PROCESS_TOOLS = ["start", "read", "send", "stop", "kill"].map((verb) => `linux_proc_${verb}`);
-
-/** By the list: settings are asked for with every call. */
-const installed = new WeakMap<readonly string[], readonly string[]>();
-
-const installedOf = (allowlist: readonly string[]): readonly string[] => {
-  const known = installed.get(allowlist) ?? allowlist.filter(isOnMachine);
-  installed.set(allowlist, known);
-  return known;
-};
-
-const coreSettingsOf = ({ mcp }: Loaded["config"], root: string): CoreSettings => ({
-  mode: mcp.mode,
-  promotedTools: mcp.hybrid.promoted_tools,
-  includeExecuteCode: mcp.hybrid.include_execute_code,
-  withheldTools: mcp.tools.enable_run_cmd ? [] : ["run_cmd", "te_run", "run_pytest", ...PROCESS_TOOLS],
-  budgetWarningChars: mcp.hybrid.bootstrap_budget_warning,
-  configVersion: mcp.config_version,
-  timeoutMs: mcp.request_timeout_seconds * 1000,
-  maxOutputBytes: mcp.limits.max_output_bytes,
-  jsonText: mcp.tools.text_format === "json",
-  maxConcurrent: mcp.max_concurrent_requests,
-  maxQueued: mcp.limits.max_queued_requests,
-  sidecars: mcp.resources.sidecars,
-  allowedPrograms: installedOf(mcp.tools.run_cmd_allowlist),
-  customModules: mcp.tools.custom_modules === "" ? undefined : resolve(root, mcp.tools.custom_modules),
-  defaultAgentId: mcp.session.default_agent_id,
-  defaultModel: mcp.session.default_model,
-  defaultBudgetProfile: mcp.session.default_budget_profile,
-  airGapped: mcp.security.air_gapped_mode,
-  asksUsers: mcp.security.escalation_prompts,
-  maxQuestionsPerMinute: mcp.security.max_questions_per_minute,
-});
-
 /** Of modules that a workspace's own file names, the contents that were granted; the operator's need no digest. */
 const moduleDigests = ({ origins, workspaceFile }: Loaded): Readonly<Record<string, string>> | undefined =>
   workspaceFile !== undefined && origins.get(MODULES_KEY)?.source === "file"
     ? (workspaceFile.digests[MODULES_KEY] ?? {})
     : undefined;
-
-const observeSettingsOf = ({ mcp: { observability, logging } }: Loaded["config"]): ObserveSettings => ({
-  enabled: observability.enabled,
-  metrics: observability.metrics_enabled,
-  tokenAudit: observability.csv_token_audit_enabled,
-  includeCorrelationId: observability.include_correlation_id,
-  tracePropagation: logging.trace_propagation,
-});
 
 /** Settings are derived once per configuration, not once per call. */
 const memoize = <T>(config: () => Loaded["config"], derive: (config: Loaded["config"]) => T): (() => T) => {

@@ -1,0 +1,94 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type BreakerState, createCircuitBreaker, isBreakerRefusal } from "./circuit-breaker.ts";
+import { LlmcError } from "./error.ts";
+
+const open = (threshold = 5) => {
+  const clock = { ms: 1_000 };
+  const states: BreakerState[] = [];
+  const breaker = createCircuitBreaker({
+    backend: "the index",
+    threshold: () => threshold,
+    now: () => clock.ms,
+    onState: (state) => states.push(state),
+  });
+  let ran = 0;
+  const attempt = (code?: "unavailable" | "timeout" | "invalid_args" | "cancelled" | "not ours") =>
+    breaker
+      .run(async () => {
+        ran++;
+        if (code === "not ours") throw new Error("x");
+        if (code !== undefined) throw new LlmcError(code, "x");
+        return "ok";
+      })
+      .then(
+        () => "ok",
+        (thrown: unknown) => (isBreakerRefusal(thrown) ? "refused" : "failed"),
+      );
+  return { clock, states, breaker, attempt, ran: () => ran };
+};
+
+describe("REQ-I7: the circuit breaker", () => {
+  it("opens after five failures within a minute, and refuses without asking the backend", async () => {
+    const { attempt, states, ran } = open();
+    for (const code of ["unavailable", "timeout", "not ours", "unavailable", "timeout"] as const)
+      expect(await attempt(code)).toBe("failed");
+    expect(await attempt()).toBe("refused");
+    expect([states, ran()]).toEqual([["open"], 5]);
+  });
+
+  it("forgets failures that are older than a minute, and counts no mistakes of callers", async () => {
+    const { attempt, clock, states } = open();
+    for (let at = 0; at < 4; at++) await attempt("unavailable");
+    for (let at = 0; at < 20; at++) await attempt("invalid_args");
+    clock.ms += 60_001;
+    for (let at = 0; at < 4; at++) await attempt("unavailable");
+    expect(states).toEqual([]);
+  });
+
+  it("lets one probe through after two seconds; everybody else is refused meanwhile", async () => {
+    const { attempt, clock, breaker, states } = open();
+    for (let at = 0; at < 5; at++) await attempt("unavailable");
+    clock.ms += 2_000;
+    const probe = Promise.withResolvers<string>();
+    const running = breaker.run(() => probe.promise);
+    expect(await attempt()).toBe("refused");
+    probe.resolve("well again");
+    await running;
+    expect(await attempt()).toBe("ok");
+    expect(states).toEqual(["open", "half_open", "closed"]);
+  });
+
+  it("a failed probe waits again; one whose caller went away proves nothing and is followed by another", async () => {
+    const { attempt, clock, states } = open();
+    for (let at = 0; at < 5; at++) await attempt("unavailable");
+    clock.ms += 2_000;
+    expect(await attempt("unavailable")).toBe("failed");
+    expect(await attempt()).toBe("refused");
+    clock.ms += 2_000;
+    expect(await attempt("cancelled")).toBe("failed");
+    expect(await attempt()).toBe("ok");
+    expect(states).toEqual(["open", "half_open", "open", "half_open", "open", "half_open", "closed"]);
+  });
+
+  it("whatever happens, a backend that is well is used again within five seconds", async () => {
+    const events = fc.array(
+      fc.record({
+        wait: fc.nat(3_000),
+        code: fc.constantFrom("unavailable" as const, "invalid_args" as const, undefined),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(events, async (history) => {
+        const { attempt, clock } = open();
+        for (const { wait, code } of history) {
+          clock.ms += wait;
+          await attempt(code);
+        }
+        clock.ms += 4_999;
+        expect(await attempt()).toBe("ok");
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import { type BoundedQueue, createBoundedQueue } from "../base/bounded-queue.ts";
+import {
+  type BreakerState,
+  type CircuitBreaker,
+  createCircuitBreaker,
+  isBreakerRefusal,
+} from "../base/circuit-breaker.ts";
+import { LlmcError } from "../base/error.ts";
+import type { Effect } from "../tools/tool.ts";
+
+export interface DispatchSettings {
+  /** `mcp.max_concurrent_requests`. */
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  /** `mcp.performance.circuit_breaker_threshold`. */
+  readonly breakerThreshold: number;
+}
+
+interface DispatcherParts {
+  readonly settings: () => DispatchSettings;
+  readonly now: () => number;
+  readonly onBreaker: (backend: string, state: BreakerState) => void;
+}
+
+/** Work as the dispatcher sees it; a tool is one. */
+export interface Dispatched {
+  readonly effect: Effect;
+  /** What it depends on and what may fail by itself; left out, there is no circuit breaker. */
+  readonly backend?: string | undefined;
+}
+
+/**
+ * The share of all slots that calls of one effect may take, so that none keeps the others from starting: a client whose
+ * commands or changes pile up can still read. Ten calls to other machines are the connections of the design documents.
+ */
+const SHARE: Readonly<Record<Effect, number>> = { read: 1, write: 0.5, execute: 0.5, egress: 0.1 };
+
+/** Of reads that failed for a moment; anything else might be done twice. */
+const MAX_RETRIES = 2;
+const FIRST_DELAY_MS = 50;
+
+/** Doubles with each retry; the random half keeps many callers from coming back at once. */
+const delayMs = (retry: number): number => FIRST_DELAY_MS * 2 ** retry * (0.5 + Math.random() / 2);
+
+const isWorthRetrying = (thrown: unknown): boolean =>
+  thrown instanceof LlmcError &&
+  thrown.code === "unavailable" &&
+  thrown.retryable &&
+  !isBreakerRefusal(thrown);
+
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+
+export type Dispatcher = ReturnType<typeof createDispatcher>;
+
+/** Decides when a call runs: slots by effect, circuit breakers by backend, a second try where that is safe. */
+export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) => {
+  const queueFor = (effect: Effect): BoundedQueue =>
+    createBoundedQueue(() => {
+      const { maxConcurrent, maxQueued } = settings();
+      return { maxRunning: Math.max(1, Math.floor(maxConcurrent * SHARE[effect])), maxWaiting: maxQueued };
+    });
+  const queues: Readonly<Record<Effect, BoundedQueue>> = {
+    read: queueFor("read"),
+    write: queueFor("write"),
+    execute: queueFor("execute"),
+    egress: queueFor("egress"),
+  };
+  const breakers = new Map<string, CircuitBreaker>();
+  const breakerOf = (backend: string): CircuitBreaker => {
+    const known =
+      breakers.get(backend) ??
+      createCircuitBreaker({
+        backend,
+        threshold: () => settings().breakerThreshold,
+        now,
+        onState: (state) => onBreaker(backend, state),
+      });
+    breakers.set(backend, known);
+    return known;
+  };
+  const attempt = <T>({ backend }: Dispatched, work: () => Promise<T>): Promise<T> =>
+    backend === undefined ? work() : breakerOf(backend).run(work);
+
+  return {
+    /** The slots that a call needs besides one of all. */
+    slotsOf: (effect: Effect): BoundedQueue => queues[effect],
+    run: async <T>(call: Dispatched, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> => {
+      for (let retry = 0; ; retry++) {
+        try {
+          return await attempt(call, work);
+        } catch (thrown) {
+          const mayRetry = call.effect === "read" && retry < MAX_RETRIES && isWorthRetrying(thrown);
+          if (!mayRetry || signal?.aborted === true) throw thrown;
+          await pause(delayMs(retry), signal);
+        }
+      }
+    },
+    /** Backends that have been used, and whether their breakers let work through. */
+    breakers: (): Readonly<Record<string, BreakerState>> =>
+      Object.fromEntries([...breakers].map(([backend, breaker]) => [backend, breaker.state()])),
+  };
+};
