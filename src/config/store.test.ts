@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -201,6 +201,43 @@ describe("REQ-C5: watching a real file", () => {
     await unlink(file());
     await vi.waitFor(() => expect(errors[0]?.message).toBe("llmc.toml: there is no such config file"), 5000);
     expect(tools().read_timeout).toBe(2);
+  });
+
+  it("FAIL-J8 takes an edit of the file that a link leads to", async () => {
+    await mkdir(join(root, "dotfiles"));
+    await writeFile(join(root, "dotfiles/real.toml"), readTimeout(2));
+    await symlink("dotfiles/real.toml", file());
+    const { watch, tools } = await open();
+    watch();
+    await writeFile(join(root, "dotfiles/real.toml"), readTimeout(3));
+    await vi.waitFor(() => expect(tools().read_timeout).toBe(3), 5000);
+  });
+
+  it("however many events there are, at most one reload waits behind the one under way", async () => {
+    let loads = 0;
+    const { store } = await open();
+    const counting = createConfigStore({
+      load: async () => {
+        loads++;
+        return store.current();
+      },
+      first: store.current(),
+      onError: () => {},
+    });
+    let changed = (): void => {};
+    cleanups.push(
+      counting.watch({
+        watch: (_path, notice) => {
+          changed = notice;
+          return () => {};
+        },
+      }),
+    );
+    for (let i = 0; i < 1000; i++) changed();
+    await vi.waitFor(() => expect(loads).toBe(2), 5000);
+    for (let i = 0; i < 1000; i++) changed();
+    await counting.reload();
+    expect(loads).toBeLessThanOrEqual(7);
   });
 
   it("a machine that cannot watch is reported, and the server lives on without", async () => {

@@ -144,12 +144,20 @@ export const createConfigStore = ({ load, first, onError }: StoreParts) => {
           try {
             follow(path);
           } catch {
-            // A folder that is not there yet: what appears in it is read with the next reload.
+            // What changes there is read with the next reload.
           }
         }
       };
+      let isWaiting = false;
       const refresh = (): void => {
-        inTurn(() => readSettled(read)).then(followOthers, () => undefined);
+        // One that has not begun will see this change, too.
+        if (isWaiting) return;
+        isWaiting = true;
+        const reading = (): Promise<Outcome> => {
+          isWaiting = false;
+          return readSettled(read);
+        };
+        inTurn(reading).then(followOthers, () => undefined);
       };
       const stopAll = (): void => {
         for (const stop of stops.values()) stop();

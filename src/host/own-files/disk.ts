@@ -1,10 +1,10 @@
-import { watch } from "node:fs";
 import { mkdir, realpath, rm, rmdir, stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
 import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
 import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
+import { watchPath } from "./watch-path.ts";
 
 /**
  * A file where a folder should be is a mistake: settings that somebody believes to be in force are not, so reading there
@@ -21,9 +21,6 @@ const isMistaken = async (error: unknown, path: string): Promise<boolean> => {
 
 /** Nobody writes a larger configuration by hand. */
 const MAX_TEXT_BYTES = 1024 * 1024;
-
-/** Kubernetes swaps this link beside the file instead of touching the file. */
-const CONFIG_MAP_LINK = "..data";
 
 /**
  * The operator's own files (configuration, a client's settings), reached by the program for itself. They may be links,
@@ -94,21 +91,5 @@ export const createDisk = () => ({
   realOrFuture,
 
   /** Calls back after the file was changed, replaced or removed; returns the stop function. */
-  watch: (path: string, changed: () => void): (() => void) => {
-    // The folder is watched, not the file: editors replace a file, which ends a watch on the old one.
-    const name = basename(path);
-    let timer: NodeJS.Timeout | undefined;
-    const watcher = watch(dirname(path), { persistent: false }, (_event, changedName) => {
-      if (changedName !== null && changedName !== name && changedName !== CONFIG_MAP_LINK) return;
-      clearTimeout(timer);
-      // Editors write in several steps; 50 ms later the file is whole.
-      timer = setTimeout(changed, 50);
-      timer.unref();
-    });
-    watcher.on("error", () => watcher.close());
-    return () => {
-      clearTimeout(timer);
-      watcher.close();
-    };
-  },
+  watch: watchPath,
 });
