@@ -71,6 +71,54 @@ const readSettled = async (read: () => Promise<Outcome>): Promise<Outcome> => {
   return before;
 };
 
+interface Watched {
+  readonly current: () => Loaded;
+  readonly refresh: () => Promise<unknown>;
+  readonly onError: (error: LlmcError) => void;
+}
+
+const watchFiles = (
+  disk: Pick<ConfigDisk, "watch">,
+  { current, refresh, onError }: Watched,
+): (() => void) => {
+  const stops = new Map<string, () => void>();
+  const follow = (path: string): void => void stops.set(path, disk.watch(path, changed));
+  const followOthers = (): void => {
+    for (const path of current().alsoFrom.filter((each) => !stops.has(each))) {
+      try {
+        follow(path);
+      } catch {
+        // What changes there is read with the next reload.
+      }
+    }
+  };
+  let [isUnderWay, isOutdated] = [false, false];
+  const changed = async (): Promise<void> => {
+    // However many events there are, one reload after them sees what they were about.
+    isOutdated = true;
+    if (isUnderWay) return;
+    isUnderWay = true;
+    while (isOutdated) {
+      isOutdated = false;
+      await refresh().then(followOthers, () => undefined);
+    }
+    isUnderWay = false;
+  };
+  const stopAll = (): void => {
+    for (const stop of stops.values()) stop();
+  };
+  try {
+    follow(current().lookedAt);
+    // An edit between the first load and this watch has no event of its own.
+    void changed();
+    return stopAll;
+  } catch (cause) {
+    const text = "The config file cannot be watched: edits take effect at the next start.";
+    onError(new LlmcError("unavailable", text, { cause }));
+    return stopAll;
+  }
+};
+
 export const createConfigStore = ({ load, first, onError }: StoreParts) => {
   let current = first;
   let waiting: readonly string[] = [];
@@ -136,43 +184,8 @@ export const createConfigStore = ({ load, first, onError }: StoreParts) => {
     },
     reload: (): Promise<ReloadResult> => inTurn(read),
     /** Reloads whenever a file that it comes from changes, appears or goes; returns the stop function. */
-    watch: (disk: Pick<ConfigDisk, "watch">): (() => void) => {
-      const stops = new Map<string, () => void>();
-      const follow = (path: string): void => void stops.set(path, disk.watch(path, refresh));
-      const followOthers = (): void => {
-        for (const path of current.alsoFrom.filter((each) => !stops.has(each))) {
-          try {
-            follow(path);
-          } catch {
-            // What changes there is read with the next reload.
-          }
-        }
-      };
-      let isWaiting = false;
-      const refresh = (): void => {
-        // One that has not begun will see this change, too.
-        if (isWaiting) return;
-        isWaiting = true;
-        const reading = (): Promise<Outcome> => {
-          isWaiting = false;
-          return readSettled(read);
-        };
-        inTurn(reading).then(followOthers, () => undefined);
-      };
-      const stopAll = (): void => {
-        for (const stop of stops.values()) stop();
-      };
-      try {
-        follow(current.lookedAt);
-        // An edit between the first load and this watch has no event of its own.
-        refresh();
-        return stopAll;
-      } catch (cause) {
-        const text = "The config file cannot be watched: edits take effect at the next start.";
-        onError(new LlmcError("unavailable", text, { cause }));
-        return stopAll;
-      }
-    },
+    watch: (disk: Pick<ConfigDisk, "watch">): (() => void) =>
+      watchFiles(disk, { current: () => current, refresh: () => inTurn(() => readSettled(read)), onError }),
   };
 };
 
