@@ -1,9 +1,7 @@
 import { basename, resolve } from "node:path";
 import type { Loaded } from "../config/load.ts";
-import { logSettings } from "../config/log-settings.ts";
 import type { Overrides } from "../config/overrides.ts";
-import { toJson } from "../config/show.ts";
-import { type ConfigStore, createConfigStore } from "../config/store.ts";
+import type { ConfigStore } from "../config/store.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { waitingHint } from "../config/waiting.ts";
 import { type Core, createCore } from "../core/core.ts";
@@ -12,17 +10,19 @@ import type { Stderr } from "../host/os/stdio.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { createDisk, type Disk } from "../host/own-files/disk.ts";
 import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
+import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { createModuleSource } from "../host/trust/module-source.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
-import { createLog, type LiveLog } from "../observe/log.ts";
+import type { LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
-import { followConfig, warnOfWaiting, watchFileIn } from "./follow-config.ts";
+import { followConfig, watchFileIn } from "./follow-config.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
-import { loadFor, MODULES_KEY } from "./load.ts";
+import { MODULES_KEY } from "./load.ts";
+import { openConfig } from "./open-config.ts";
 import { createPolicyStore, followPolicies } from "./policy-store.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -115,40 +115,13 @@ const createTelemetry = async (
   return { metrics, audit, tracer };
 };
 
-/** Tells the lines of one run from another's. Nothing depends on its being secret, and `node:crypto` would cost 5 ms here. */
-const newRunId = (): string =>
-  "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replaceAll("x", () => Math.floor(Math.random() * 16).toString(16));
-
-/** Loads the configuration, and the log that it asks for. */
-const openConfig = async (request: AppRequest) => {
-  const load = () => loadFor(request, false);
-  const first = await load();
-  const runId = first.config.mcp.observability.include_correlation_id ? newRunId() : undefined;
-  const log = createLog(logSettings(first, request.stderr.isTerminal), request.stderr, runId);
-  const store = createConfigStore({
-    load,
-    first,
-    onError: (error) =>
-      log.error(
-        { reason: error.message },
-        "the configuration has an error; the last good one stays in force",
-      ),
-  });
-  log.debug(
-    () => ({ file: first.file ?? "none", config: toJson(first, { origin: false }) }),
-    "effective configuration",
-  );
-  for (const warning of first.warnings) log.warn({}, warning);
-  warnOfWaiting(first, request, log);
-  return { store, log };
-};
-
 /** The engines, loaded once by whoever needs them first. */
 const createEngineLoader = (
   { root, cwd, folders, env }: AppRequest,
   store: ConfigStore,
   log: LiveLog,
   metrics: Metrics,
+  writers: LiveWriters,
 ) => {
   let loading: Promise<Engines> | undefined;
   return {
@@ -168,6 +141,7 @@ const createEngineLoader = (
           trustHint: (key, item) =>
             waitingHint(store.current().waiting, key, item, trustCommand({ root, cwd })),
           log,
+          writers,
           onCommand: metrics.recordEnvelope,
         }),
       );
@@ -180,7 +154,7 @@ const createEngineLoader = (
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
-  const { store, log } = await openConfig(request);
+  const { store, log, writers, runId } = await openConfig(request);
   const config = () => store.current().config;
   const now = () => performance.now();
   const { metrics, audit, tracer } = await createTelemetry(config, log, root, now);
@@ -192,7 +166,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     audit,
     digest: shortDigest,
   });
-  const engines = createEngineLoader(request, store, log, metrics);
+  const engines = createEngineLoader(request, store, log, metrics, writers);
   let source: ReturnType<typeof createModuleSource> | undefined;
   const modules = lazyPort<ReturnType<typeof createModuleSource>>(async () => {
     const room = await import("../host/trust/module-source.ts");
@@ -203,7 +177,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     root,
     folders: request.folders,
     loaded: store.current,
-    slot: newRunId(),
+    slot: runId,
     log,
   });
   const core = await createCore({

@@ -6,6 +6,7 @@ import { programFiles } from "../host/os/program-files.ts";
 import { createProcesses } from "../host/processes/processes.ts";
 import { createOwnWrites } from "../host/reach/own-writes.ts";
 import { createWithheldFiles } from "../host/reach/withheld-files.ts";
+import type { LiveWriters } from "../host/run/live-writers.ts";
 import { type CommandStarter, createCommandRunner } from "../host/run/runner.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
 import { createManagedWriters } from "../host/run/turns/managed-writers.ts";
@@ -36,6 +37,8 @@ interface EngineParts {
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint?: (key: string, item: string) => string | undefined;
   readonly log: Log;
+  /** Told of the commands that may write. */
+  readonly writers?: LiveWriters;
   /** Called for every command with its output mode and total duration. */
   readonly onCommand?: (mode: string, latencyMs: number) => void;
 }
@@ -156,6 +159,7 @@ export const createEngines = async (parts: EngineParts) => {
   const { state, locks, usage, now } = openState(parts);
   const runner = createCommandRunner({
     mode: () => config().mcp.tools.command_sandbox,
+    ...(parts.writers === undefined ? {} : { writers: parts.writers }),
     // The user may have made such a file while the command ran, and does not see the answer.
     onQuarantined: (quarantined) => {
       const { renamed, unresolved } = showQuarantined(quarantined, root);

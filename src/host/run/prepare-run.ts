@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { LlmcError } from "../../base/error.ts";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { isInside } from "../../base/paths.ts";
+import { insideRoots } from "../../policy/paths.ts";
 import { deathSignalPrefix } from "../os/child-limits.ts";
 import type { JudgedCommand } from "./contract.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
@@ -31,6 +32,8 @@ export interface RunResources {
 /** A prepared run with all its resources. Close it when all of its processes have ended. */
 export interface PreparedRun {
   launch(): Launch;
+  /** Whether it may have made or changed what is at a path; what llmc itself wrote there since then counts as not. */
+  mayHaveWritten(path: string): boolean;
   /** Renames newly created files that would be obeyed. */
   quarantine(phase: RunPhase): Promise<readonly Quarantined[]>;
   /** Bounds what the tree uses, where no control group does. */
@@ -140,15 +143,19 @@ export const prepareRun = async (
         wrapper === undefined ? bare : { ...bare, file: wrapper, args: [...first, bare.file, ...bare.args] };
       return group === undefined ? launch : { ...launch, ...enterGroup(group, launch) };
     },
+    mayHaveWritten: (path) => {
+      const isHeld = tier !== "plain" && watched.isHeld(path, mounts?.unguarded() ?? []);
+      return insideRoots(path, profile.writable) && !isHeld && !isLlmcWrite(path);
+    },
     quarantine: async (phase) => {
       const unguarded = mounts?.unguarded() ?? [];
-      if (phase === "running") return (await quarantineNew?.(phase, unguarded)) ?? [];
       // Both are done even if one of them fails, and one after the other: they may find the same name.
       const [made] = await Promise.allSettled([watched.quarantine(unguarded)]);
       const [found] = await Promise.allSettled([quarantineNew?.(phase, unguarded) ?? []]);
       if (made.status === "rejected") throw made.reason;
       if (found.status === "rejected") throw found.reason;
-      return [...made.value, ...found.value, ...movedRoots(profile, unguarded)];
+      const moved = phase === "running" ? [] : movedRoots(profile, unguarded);
+      return [...made.value, ...found.value, ...moved];
     },
     watch,
     reachedLimit: () => group?.hit(),

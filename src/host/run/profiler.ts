@@ -18,7 +18,7 @@ import { openReadPaths } from "./read-paths.ts";
 import { buildProfile } from "./sandbox-profile.ts";
 import { linkedObeyedFiles, type ObeyedName, obeyedNamesOf } from "./scan/obeyed-names.ts";
 import { createOtherNames } from "./scan/other-names.ts";
-import { createWorkspaceScan, type Finding, findingOf } from "./scan/workspace-scan.ts";
+import { createScans, type Finding, findingOf, type WorkspaceScan } from "./scan/workspace-scan.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 import type { CommandLimits } from "./tree/limits.ts";
 import type { ManagedWriters } from "./turns/managed-writers.ts";
@@ -49,12 +49,10 @@ export interface Prepared {
 
 /** Finds secrets and what is obeyed, under all their names. */
 const createFinders = (source: CallerReach) => {
-  const scan = createWorkspaceScan(source);
   const otherSecretNames = createOtherNames();
   const otherObeyedNames = createOtherNames();
   return {
-    scan,
-    scanRoots: async (roots: readonly string[]): Promise<Scanned> => {
+    scanRoots: async (scan: WorkspaceScan, roots: readonly string[]): Promise<Scanned> => {
       const scanned = await scan.current();
       const named = scanned.filter(({ kind }) => kind === "secret").map(({ path }) => path);
       const others = await otherSecretNames(named, roots);
@@ -99,7 +97,8 @@ const changeableArgs = (
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
 export const createProfiler = (options: ProfilerOptions) => {
   const { reach: source } = options;
-  const { scan, scanRoots, findHardLinks } = createFinders(source);
+  const scans = createScans(source);
+  const { scanRoots, findHardLinks } = createFinders(source);
   const findTracked = createTrackedFinder();
 
   return async (
@@ -109,11 +108,11 @@ export const createProfiler = (options: ProfilerOptions) => {
     tier: Tier,
   ): Promise<Prepared> => {
     const { network, limits, readPaths } = options.settings();
-    const reach = source.current();
+    const { reach, scan } = scans.now();
     const { roots, privateDirs } = reach.rules;
     const call: ProfileCall = { writes, args, cwd, tier, reach };
     const located = git === undefined ? undefined : locateRepository(call);
-    const scanned = await scanRoots(roots);
+    const scanned = await scanRoots(scan, roots);
     const { found, secrets } = scanned;
     const tracked = git === undefined ? NOTHING_TRACKED : findTracked(secrets, roots);
     const { request, settings, repository, notes } =

@@ -5,6 +5,7 @@ import type { ReachedLimit } from "../../base/limit-notes.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import type { CommandOutcome, CommandRunner, JudgedCommand } from "./contract.ts";
 import { createLiveTrees, type LiveTrees } from "./live-trees.ts";
+import type { LiveWriters } from "./live-writers.ts";
 import { openBounds, prepareRun, type RunBounds, type RunResources } from "./prepare-run.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
@@ -25,6 +26,8 @@ export interface RunnerOptions {
   readonly maxLandlockAbi?: number;
   /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
+  /** Told of commands that may write. */
+  readonly writers?: LiveWriters;
   /** Called with whatever was found, also where no answer can say so: its call was cancelled, or the server ends. */
   readonly onQuarantined?: (quarantined: readonly Quarantined[]) => void;
 }
@@ -92,8 +95,11 @@ const startIn = async (
   });
   let made: ProcessTree | undefined;
   let finished = (): void => {};
+  const checked = command.profile.writable.length === 0 ? undefined : state.options.writers?.add(run);
   const close = async (): Promise<void> => {
     made?.close();
+    // Before its list of mounts is closed, which tells what it could write.
+    checked?.();
     try {
       await run.close();
     } finally {

@@ -208,10 +208,13 @@ export const watchProtected = async (
   { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
   isLlmcWrite: (path: string) => boolean,
 ): Promise<{
-  /** Renames those that are new. Call it when all processes of the command have ended. */
+  /** Renames those that are new. */
   quarantine(unguarded: readonly string[]): Promise<readonly Quarantined[]>;
+  /** Whether what is at or below a path was there before, and read-only or covered since then. */
+  isHeld(path: string, unguarded: readonly string[]): boolean;
 }> => {
   const guarded: Guarded[] = [];
+  const before = new Map(protectedInside.map((path) => [path, identify(path)]));
   for (const path of new Set([...hidden, ...protectedInside])) {
     const root = writable.find((folder) => isInside(path, folder));
     if (root === undefined || path === root || basename(path) === "") continue;
@@ -227,6 +230,16 @@ export const watchProtected = async (
       const changed = guarded.filter((one) => !isKnown(one) && !isLlmcWrite(one.path));
       const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
       return moved.filter((one) => one !== undefined);
+    },
+    isHeld: (path, unguarded) => {
+      const holding = [...before].filter(([protectedPath]) => isInside(path, protectedPath));
+      return (
+        insideRoots(path, hidden) ||
+        holding.some(
+          ([name, identity]) =>
+            identity !== undefined && identify(name) === identity && !insideRoots(name, unguarded),
+        )
+      );
     },
   };
 };

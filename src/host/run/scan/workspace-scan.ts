@@ -97,56 +97,56 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
     skips: (path) => OF_THE_SYSTEM.has(path) || rules.privateDirs.includes(path),
   });
 
-export type WorkspaceScan = ReturnType<typeof createWorkspaceScan>;
+/** The findings in the roots under the rules of one moment, kept up to date without reading every folder each time. */
+export type WorkspaceScan = ReturnType<typeof scanUnder>;
 
-/**
- * Finds what commands must not read or change in the roots, kept up to date without reading every folder each time.
- * When the rules change, everything is scanned again.
- */
-export const createWorkspaceScan = (reach: CallerReach) => {
-  let index: FolderIndex<Finding> | undefined;
-  let lastKey: string | undefined;
+const scanUnder = (reach: Reach) => {
+  const index = indexFolders(reach);
   let wholeAt: number | undefined;
-
-  const open = (): FolderIndex<Finding> => {
-    const now = reach.rulesKey();
-    if (index === undefined || lastKey !== now) {
-      index = indexFolders(reach.current());
-      lastKey = now;
-      wholeAt = undefined;
-    }
-    return index;
-  };
 
   return {
     /** The same list as long as nothing changed. */
     current: async (): Promise<readonly Finding[]> => {
-      const opened = open();
       const now = performance.now();
       if (wholeAt === undefined) {
-        if (!(await within(opened.update(), FIRST_MS))) throw tooEarly();
+        if (!(await within(index.update(), FIRST_MS))) throw tooEarly();
         wholeAt = now;
-        return opened.found();
+        return index.found();
       }
       let sawAll = false;
-      const quick = opened.updateWithin(QUICK_UPDATE_MS).then((isAll) => {
+      const quick = index.updateWithin(QUICK_UPDATE_MS).then((isAll) => {
         sawAll = isAll;
       });
       await within(quick, WHOLE_MS);
       if (!sawAll && now - wholeAt >= WHOLE_EVERY_MS) {
         wholeAt = now;
-        await within(opened.update(), WHOLE_MS);
+        await within(index.update(), WHOLE_MS);
       }
-      return opened.found();
+      return index.found();
     },
     /** After a command that may have written: every folder is checked. */
     again: async (): Promise<readonly Finding[]> => {
-      const opened = open();
       // Without a time limit.
-      await opened.update();
-      return opened.found();
+      await index.update();
+      return index.found();
     },
     /** False where the roots hold more folders than can be remembered. */
-    isWhole: (): boolean => open().isWhole(),
+    isWhole: (): boolean => index.isWhole(),
+  };
+};
+
+/**
+ * Finds what commands must not read or change in the roots. When the rules change, everything is scanned again, for
+ * commands that start from then on: the check after a command looks with the rules that it was started under.
+ */
+export const createScans = (source: CallerReach) => {
+  let last: { readonly key: string; readonly scan: WorkspaceScan } | undefined;
+  return {
+    /** The rules in force now, and the scan under them. */
+    now: (): { readonly reach: Reach; readonly scan: WorkspaceScan } => {
+      const [key, reach] = [source.rulesKey(), source.current()];
+      if (last?.key !== key) last = { key, scan: scanUnder(reach) };
+      return { reach, scan: last.scan };
+    },
   };
 };

@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { openTestApp, type TestApp } from "../app.ts";
+import { runLlmc } from "../command-line.ts";
+import { USER_STATE } from "../user-state.ts";
+
+/** Plants something to be obeyed, and what it is told; says so, and waits for `go`. */
+const PLANT = `
+import os, sys, time
+os.makedirs("sub/.git/objects"); os.makedirs("sub/.git/refs/heads")
+open("sub/.git/HEAD", "w").write("ref: refs/heads/main\\n")
+open("sub/.git/config", "w").write("[core]\\n\\tfsmonitor = touch evil\\n")
+open("sub/.envrc", "w").write("evil\\n")
+if len(sys.argv) > 1: open("llmc.toml", "w").write(open(sys.argv[1]).read())
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(0.01)
+if "unlink" in sys.argv: os.unlink("llmc.toml")
+`;
+
+/** Says that it runs and, when told to go, writes the file that it is told to; it never ends. */
+const MANAGED = `
+import os, sys, time
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(0.01)
+if len(sys.argv) > 1: open("llmc.toml", "w").write(open(sys.argv[1]).read())
+while True: time.sleep(1)
+`;
+
+const NARROW = '[mcp.tools]\nallowed_roots = ["d"]\n';
+const SHUT = '[mcp.tools]\ndenylist_globs = ["**"]\n';
+
+const OVERRIDES = {
+  "mcp.mode": "classic",
+  "mcp.tools.run_cmd_allowlist": "python3",
+  "mcp.tools.command_powers": "python3:run",
+};
+
+const open = (config?: string): Promise<TestApp> =>
+  openTestApp({
+    files: {
+      "plant.py": PLANT,
+      "managed.py": MANAGED,
+      "narrow.txt": NARROW,
+      "shut.txt": SHUT,
+      "sub/keep": "",
+      "d/keep": "",
+    },
+    ...(config === undefined ? {} : { config }),
+    overrides: OVERRIDES,
+    watch: true,
+  });
+
+const appears = async (app: TestApp, name: string): Promise<void> => {
+  while (!existsSync(join(app.root, name))) await sleep(10);
+};
+
+/** As the tools see it: narrowed to `d`, or not. */
+const isNarrowed = (app: TestApp): boolean => app.config.current().config.mcp.tools.allowed_roots[0] === "d";
+
+const until = async (holds: () => boolean): Promise<void> => {
+  for (let round = 0; round < 500 && !holds(); round++) await sleep(10);
+  expect(holds()).toBe(true);
+};
+
+const runThen = async (app: TestApp, command: string, work: () => Promise<void>): Promise<string> => {
+  const running = app.ask("run_cmd", { command });
+  await appears(app, "ready");
+  await work();
+  writeFileSync(join(app.root, "go"), "");
+  return JSON.stringify(await running);
+};
+
+/** The watch, and the second reading after it, take about 150 ms. */
+const NOTICED_MS = 600;
+
+const startManaged = async (app: TestApp, ...args: readonly string[]): Promise<string> => {
+  const answer = await app.text("linux_proc_start", { command: ["python3 managed.py", ...args].join(" ") });
+  await appears(app, "ready");
+  return /p_\w+/.exec(answer)?.[0] ?? "";
+};
+
+const llmc = async (app: TestApp, ...args: readonly string[]): Promise<void> => {
+  const ended = await runLlmc(app.root, args, {
+    env: { PATH: "/usr/bin:/bin", XDG_STATE_HOME: dirname(USER_STATE) },
+  });
+  expect(ended, ended.err).toMatchObject({ code: 0 });
+};
+
+describe("REQ-D22 FAIL-J1 a configuration that changes while a command runs", () => {
+  test("the check after a command looks with the rules that it was started under", async () => {
+    const app = await open("[mcp]\n");
+    const answer = await runThen(app, "python3 plant.py", async () => {
+      writeFileSync(join(app.root, "llmc.toml"), NARROW);
+      await until(() => isNarrowed(app));
+    });
+    expect(readdirSync(join(app.root, "sub")), answer).not.toContain(".git");
+    expect(readdirSync(join(app.root, "sub")), answer).not.toContain(".envrc");
+    expect(answer).toContain("sub/.git");
+  });
+
+  test.each(["", " unlink"])("a file that a command makes is not read%s", async (end) => {
+    const app = await open();
+    const answer = await runThen(app, `python3 plant.py narrow.txt${end}`, async () => {
+      await sleep(NOTICED_MS);
+      expect(isNarrowed(app)).toBe(false);
+    });
+    const names = readdirSync(join(app.root, "sub"));
+    expect(names, answer).not.toContain(".git");
+    expect(names, answer).not.toContain(".envrc");
+    expect(existsSync(join(app.root, "llmc.toml"))).toBe(false);
+    await sleep(NOTICED_MS);
+    expect(isNarrowed(app)).toBe(false);
+  });
+
+  test("one that a process makes which runs on is not read either, and is renamed while it runs", async () => {
+    const app = await open();
+    const id = await startManaged(app, "shut.txt");
+    writeFileSync(join(app.root, "go"), "");
+    await until(() => readdirSync(app.root).some((name) => name.startsWith("llmc.toml.refused-")));
+    expect(existsSync(join(app.root, "llmc.toml"))).toBe(false);
+    expect(await app.text("read_file", { path: "narrow.txt" })).toContain("allowed_roots");
+    expect(await app.text("linux_proc_read", { proc_id: id })).toContain("llmc.toml.refused-");
+  });
+
+  test("what the user writes into a file that the process cannot write is read at once", async () => {
+    const app = await open("[mcp]\n");
+    await startManaged(app);
+    writeFileSync(join(app.root, "llmc.toml"), NARROW);
+    await until(() => isNarrowed(app));
+  });
+
+  test("what llmc allow writes is read at once, in a new file too", async () => {
+    const app = await open();
+    await startManaged(app);
+    await llmc(app, "allow", "env", "--yes");
+    await until(() => app.config.current().file !== undefined);
+    await sleep(1500);
+    expect(readFileSync(join(app.root, "llmc.toml"), "utf8")).toContain('"env:run"');
+  });
+
+  test("a file that was replaced beside a process waits until that has ended, and the log says so", async () => {
+    const app = await open("[mcp]\n");
+    const id = await startManaged(app);
+    writeFileSync(join(app.root, "new.toml"), NARROW);
+    renameSync(join(app.root, "new.toml"), join(app.root, "llmc.toml"));
+    await sleep(NOTICED_MS);
+    expect(isNarrowed(app)).toBe(false);
+    expect(await app.logs()).toContain("while a command runs that may have written it");
+    await app.text("linux_proc_stop", { proc_id: id });
+    await until(() => isNarrowed(app));
+  });
+});
