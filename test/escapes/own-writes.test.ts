@@ -1,4 +1,5 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -91,5 +92,25 @@ describe("FAIL-J1 REQ-D16 what a file tool wrote excuses that very file, and not
     expect(answer).not.toContain(".refused-");
     for (const path of [".envrc", ".vscode/settings.json", ".vscode/deep/er.json", ".idea/empty"])
       expect(existsSync(join(app.root, path)), path).toBe(true);
+  });
+
+  test("not what a command puts into a folder that it holds open while a tool moves it to such a name", async () => {
+    const held = `
+import os, time
+root = os.getcwd(); os.chdir("d/h"); open(root + "/ready", "w").close()
+while not os.path.exists(root + "/go"): time.sleep(0.01)
+open("pre-commit", "w").write("touch fired")
+`;
+    const app = await openTestApp({ config: CONFIG, files: { "held.py": held, "d/k": "" } });
+    mkdirSync(join(app.root, "d/h"));
+    execFileSync("git", ["init", "-q", app.root]);
+    execFileSync("git", ["config", "core.hooksPath", "hooks"], { cwd: app.root });
+    const answer = await whileItRuns(app, "python3 held.py", async () => {
+      expect(await app.ask("linux_fs_move", { source: "d/h", target: "hooks" })).toMatchObject({
+        kind: "ok",
+      });
+    });
+    expect(answer).toContain("hooks.refused-");
+    expect(existsSync(join(app.root, "hooks"))).toBe(false);
   });
 });

@@ -6,7 +6,12 @@ import { createOwnUndo } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder } from "./git/tracked.ts";
 import { noteIndexes } from "./git/user-checkouts.ts";
-import { quarantineInRoots, quarantineNewFindings, restoreInRoots } from "./scan/new-findings.ts";
+import {
+  allWrittenByLlmc,
+  quarantineInRoots,
+  quarantineNewFindings,
+  restoreInRoots,
+} from "./scan/new-findings.ts";
 import type { ObeyedName } from "./scan/obeyed-names.ts";
 import type { Finding, WorkspaceScan } from "./scan/workspace-scan.ts";
 import type { SandboxProfile, Tier } from "./tiers/contract.ts";
@@ -83,7 +88,7 @@ export const planAfterRun = ({
   const guarded = (unguarded: readonly string[]) =>
     located.filter(({ path }) => !insideRoots(path, unguarded));
   return {
-    isLlmcWrite,
+    isLlmcWrite: (path) => allWrittenByLlmc(path, isLlmcWrite),
     noteManaged: () => managed.add(roots, repositories),
     quarantineNew: (phase, unguarded) =>
       runEach([

@@ -38,6 +38,10 @@ const leavesBelow = (path: string, max: number): readonly string[] | undefined =
   }
 };
 
+/** Whether each file at or below a path is one that llmc wrote: a command may hold a folder open that a tool moved. */
+export const allWrittenByLlmc = (path: string, isLlmcWrite: (path: string) => boolean): boolean =>
+  leavesBelow(path, MAX_STARTUP_FILES)?.every(isLlmcWrite) === true;
+
 /** Maximum nesting depth of renamed findings that contain further findings. */
 const MAX_ROUNDS = 32;
 
