@@ -130,7 +130,7 @@ const createEngineLoader = (
         createEngines({
           root,
           config: () => store.current().config,
-          configFile: () => store.current().lookedAt,
+          configFiles: () => [store.current().lookedAt, ...store.current().alsoFrom],
           folders,
           env,
           waitingModules: () =>

@@ -27,8 +27,8 @@ import { createRetrieval } from "./retrieval-wiring.ts";
 interface EngineParts {
   readonly root: string;
   readonly config: () => Loaded["config"];
-  /** The configuration file in force, whether it exists yet or not. */
-  readonly configFile: () => string;
+  /** The files that the configuration comes from, whether they exist yet or not. */
+  readonly configFiles: () => readonly string[];
   /** The user's own folders: only the operator may write there, so no caller does. */
   readonly folders: UserFolders;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -65,13 +65,20 @@ const openState = ({ root, config, folders, log }: EngineParts) => {
 };
 
 /** Whoever writes these paths changes what the server itself does (REQ-D16). */
-const obeyedPaths = ({ root, config, configFile, folders, waitingModules }: EngineParts) => {
-  const { tools, rag, resources } = config().mcp;
+const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }: EngineParts) => {
+  const { tools, rag, resources, server } = config().mcp;
+  const isSet = (path: string): boolean => path !== "";
   return {
     user: [folders.config, folders.state],
-    program: programFiles(),
-    config: [configFile(), ...policyPaths(config(), root, folders)],
-    modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter((folder) => folder !== ""),
+    program: programFiles(env),
+    // The user's folder once more: what its files link to is not in it, but read as if it were.
+    config: [
+      ...configFiles(),
+      folders.config,
+      ...policyPaths(config(), root, folders),
+      ...[server.tls_cert_file, server.tls_key_file].filter(isSet),
+    ],
+    modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter(isSet),
     models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
     startup: resources.sidecars,
   };

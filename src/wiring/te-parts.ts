@@ -22,12 +22,12 @@ export const tePartsOf = ({ cwd, env, home, streams }: TeStart): TeParts => {
     userState: folders.state,
     principal: LOCAL,
     load: (root) => loadFor({ env, root, folders, configPath }, false),
-    openKept: async (root, { config, lookedAt }): Promise<KeptReader> => {
+    openKept: async (root, { config, lookedAt, alsoFrom }): Promise<KeptReader> => {
       const { createEngines } = await import("./engines.ts");
       return createEngines({
         root,
         config: () => config,
-        configFile: () => lookedAt,
+        configFiles: () => [lookedAt, ...alsoFrom],
         folders,
         env,
         log: silent,

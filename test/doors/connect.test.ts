@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -225,8 +226,26 @@ describe("REQ-P3: the launcher finds a Node that is new enough", () => {
       });
       return { status, out: stdout, err: stderr };
     };
-    return { prefix, start };
+    return { prefix, folder, start };
   };
+
+  test("FAIL-J1 never one that lies beside it, or in a folder above that npm does not keep its own in", () => {
+    const { prefix, folder, start } = install();
+    const plant = (path: string): void => {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, "#!/bin/sh\necho planted\n");
+      chmodSync(path, 0o755);
+    };
+    plant(join(folder, "../node/bin/node"));
+    expect(start({ PATH: `${dirname(process.execPath)}:/bin` }).out).toContain("ran on");
+    const project = join(prefix, "project/tools/llmc-mcp");
+    mkdirSync(dirname(project), { recursive: true });
+    renameSync(folder, project);
+    plant(join(prefix, "bin/node"));
+    const env = { PATH: `${join(prefix, "old")}:/bin`, HOME: prefix };
+    const { stdout } = spawnSync(join(project, "bin/llmc"), [], { env, encoding: "utf8" });
+    expect(stdout).not.toContain("planted");
+  });
 
   test("the one of npm's prefix, or of a version manager, where the PATH has Node 20 only", () => {
     const { prefix, start } = install();

@@ -5,7 +5,7 @@ import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
 import { insideRoots, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
 import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
-import { realOrFuture } from "../own-files/real-or-future.ts";
+import { namesLeadingInto, namesLeadingTo } from "../own-files/names-leading-to.ts";
 import { canLocateByDescriptor, createLocateByDescriptor } from "./locate-by-descriptor.ts";
 import { locateByName } from "./locate-by-name.ts";
 import type { Locate } from "./located.ts";
@@ -100,6 +100,9 @@ const createGitConfiguration = ({ roots }: PathRules): ReachRules["gitConfigurat
   };
 };
 
+/** Entries whose folders the operator fills by hand, with links too. */
+const HOLDS_LINKS: ReadonlySet<ObeyedId> = new Set(["config", "modules", "models"]);
+
 const noGlobs = (): readonly string[] => [];
 
 export const createReach = (options: ReachOptions): CallerReach => {
@@ -120,14 +123,14 @@ export const createReach = (options: ReachOptions): CallerReach => {
 
   const obeyedPathsFor = ({ workspace }: PathRules): ObeyedPaths => {
     const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
-    const resolveAll = (paths: readonly string[]): readonly string[] => {
+    // Who changes a link on the way to a configuration file, or one in a folder of modules, changes what is read.
+    const resolveAll = (id: ObeyedId, paths: readonly string[]): readonly string[] => {
       const written = paths.map((path) => posix.resolve(workspace, path));
-      // Each by its own name and by where it leads: a configuration file may be a link.
-      return [...new Set([...written, ...written.map(realOrFuture)])];
+      return [...new Set(written.flatMap(HOLDS_LINKS.has(id) ? namesLeadingInto : namesLeadingTo))];
     };
     // The workspace's own configuration file is protected before it exists, and whichever is in force.
     const withConfig = { ...given, config: [CONFIG_FILE, ...given.config] };
-    const entries = Object.entries(withConfig).map(([id, paths]) => [id, resolveAll(paths)]);
+    const entries = (Object.keys(withConfig) as ObeyedId[]).map((id) => [id, resolveAll(id, withConfig[id])]);
     return Object.fromEntries(entries) as Record<ObeyedId, readonly string[]>;
   };
 

@@ -94,10 +94,10 @@ const projectOf = (cwd: string, roots: readonly string[], findings: readonly Fin
   return cwd;
 };
 
-/** Entries of the table that commands see and must not change. */
+/** Entries of the table that commands must not change; those that they must not see either are hidden besides. */
 const readOnlyPaths = ({ reachRules }: Reach): readonly string[] =>
   (Object.keys(reachRules.obeyedPaths) as ObeyedId[])
-    .filter((id) => REACH[id].read.includes("commands") && !REACH[id].write.includes("commands"))
+    .filter((id) => !REACH[id].write.includes("commands"))
     .flatMap((id) => reachRules.obeyedPaths[id]);
 
 const needsNamespaces = (): LlmcError =>

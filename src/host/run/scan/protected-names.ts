@@ -28,6 +28,12 @@ const exists = async (path: string): Promise<boolean> =>
     (thrown: NodeJS.ErrnoException) => thrown.code !== "ENOENT" && thrown.code !== "ENOTDIR",
   );
 
+const isLink = async (path: string): Promise<boolean> =>
+  lstat(systemPath(path)).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
+
 const MAX_KEPT_NAME = 200;
 
 /** Gives us back our rights to a folder, never through a link: the descriptor is what is changed. */
@@ -220,7 +226,8 @@ export const watchProtected = async (
     if (root === undefined || path === root || basename(path) === "") continue;
     const identity = identify(path);
     const isCovered = hidden.includes(path) && (identity !== undefined || (await makeHidden(root, path)));
-    const mayChange = identity !== undefined && insideRoots(path, replaceable);
+    // No mount keeps a command from replacing a link.
+    const mayChange = identity !== undefined && insideRoots(path, replaceable) && !(await isLink(path));
     if (!isCovered && !mayChange) guarded.push({ root, path, identity });
   }
   return {

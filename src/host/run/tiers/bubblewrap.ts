@@ -61,7 +61,10 @@ const pinnedAbove = (path: string, { writable: roots, protectedInside: closed }:
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Nothing can be mounted on a link; its target is hidden under the target's own name. */
+/**
+ * Nothing can be mounted on a link: its target is hidden or read-only under the target's own name, and the link itself is
+ * compared after the run.
+ */
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
@@ -110,7 +113,7 @@ const mountsFor = (
       path: SHARED_MEMORY,
       args: ["--size", tempBytes(profile), "--perms", "1777", "--tmpfs", SHARED_MEMORY],
     },
-    ...profile.protectedInside.filter(isThere).map((path) => readOnly(path)),
+    ...profile.protectedInside.filter((path) => isThere(path) && !isLink(path)).map((path) => readOnly(path)),
     ...(profile.writableAgain ?? []).filter(isThere).map(writable),
     ...profile.hidden
       .filter((path) => isThere(path) && !isLink(path))
@@ -199,7 +202,7 @@ export const bubblewrapLaunch = (
   );
   // Another command may have taken it away for just this moment.
   const guarded = [...profile.protectedInside, ...profile.hidden, ...(profile.withheld ?? [])];
-  const unmounted = guarded.filter((path) => !expected.has(path));
+  const unmounted = guarded.filter((path) => !expected.has(path) && !isLink(path));
   const inner = ["bwrap", ...bubblewrapArgs(request, profile, files, mounts)] as const;
   return {
     ...withLimits(inner, mark, files.prlimit, profile.limits),
