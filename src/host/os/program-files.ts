@@ -64,7 +64,7 @@ const findPackages = (home: string): readonly string[] => {
 };
 
 /** Where `bin/find-node` looks, at this start and at the next. */
-const nodePlaces = (home: string, env: Environment): readonly string[] => {
+const nodePaths = (home: string, env: Environment): readonly string[] => {
   const user = env["HOME"] ?? "/";
   // As in a shell, an empty variable counts as none.
   const named = (variable: string, usual: string): string => env[variable] || join(user, usual);
@@ -97,7 +97,7 @@ export const findProgramFiles = (home: string, env: Environment): readonly strin
   return outermost([
     ...(isPackage ? [home] : RUN_FROM.map((name) => join(home, name))),
     ...findPackages(home),
-    ...nodePlaces(home, env),
+    ...nodePaths(home, env),
     ...(cache === undefined ? [] : [cache]),
   ]);
 };
