@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
+import { ownState } from "../user-state.ts";
 import { cleanEnv, launcher } from "../workspace.ts";
 
 interface Ended {
@@ -25,7 +26,8 @@ const interrupted = async (
   const ended = new Promise<Ended>((done) => {
     child.once("close", (code) => done({ code, text }));
   });
-  await expect.poll(() => child.exitCode !== null || isThere(child.pid ?? 0)).toBe(true);
+  const isTime = (): boolean => child.exitCode !== null || isThere(child.pid ?? 0);
+  await expect.poll(isTime, { interval: 5 }).toBe(true);
   child.kill("SIGINT");
   return ended;
 };
@@ -55,10 +57,10 @@ describe("ctrl-c", () => {
     const cwd = tempWorkspace();
     mkdirSync(join(cwd, "src"));
     const line = `export const someName = ${JSON.stringify("x".repeat(60))};\n`.repeat(400);
-    for (let at = 0; at < 600; at++)
+    for (let at = 0; at < 1200; at++)
       writeFileSync(join(cwd, "src", `f${at}.ts`), line.replaceAll("someName", `n${at}`));
-    const index = join(cwd, ".llmc/index.db-wal");
-    const hasBegun = (): boolean => (statSync(index, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    const hasBegun = (): boolean =>
+      (statSync(ownState(cwd, "index.db-wal"), { throwIfNoEntry: false })?.size ?? 0) > 0;
     const ended = await interrupted(["index"], cwd, hasBegun);
     expect(ended).toMatchObject({ code: 7, text: expect.stringMatching(/^llmc: .*cancelled/) });
     expect(ended.text).not.toMatch(/^ {4}at /m);
