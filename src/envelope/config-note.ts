@@ -7,12 +7,23 @@ const READ_CHARS = 100_000;
 
 const NOT_REMOVED = /failed to delete '.*': (?:Device or resource busy|Read-only file system)/;
 
-/** Git says in the system's words what is kept from it: its configuration, and the `.git` of work trees. */
+const WITHHELD = /^error: open\("([^"\n]{1,300})"\): Permission denied$/m;
+
+const NOT_REPLACED =
+  /unable to unlink (?:old )?'([^'\n]{1,300})': (?:Device or resource busy|Read-only file system)/;
+
+/** Git says in the system's words what is kept from it: withheld files, its configuration, and the `.git` of work trees. */
 export const configNote = ({ programs }: Launched, output: Output): string | undefined => {
   if (!programs.some(({ name }) => name === "git")) return undefined;
   const errors = output.stderr().slice(-READ_CHARS);
   if (NOT_WRITTEN.test(errors))
     return "the upstream branch was not set or removed: commands do not write git's configuration; the user can do that in a terminal";
+  const withheld = WITHHELD.exec(errors)?.[1];
+  if (withheld !== undefined)
+    return `${withheld} is withheld from commands, and git does not ignore it: put it into .gitignore, or leave it out: git add -A -- . ':(exclude)${withheld}'`;
+  const kept = NOT_REPLACED.exec(errors)?.[1];
+  if (kept !== undefined)
+    return `no command changes ${kept}: the user does this in a terminal, or git rm --cached ${kept} takes it out of git`;
   return NOT_REMOVED.test(errors)
     ? "commands do not remove what git obeys; the user removes a work tree in a terminal: git worktree remove --force PATH, or git worktree prune"
     : undefined;

@@ -43,7 +43,7 @@ const commitWithout = (rest: readonly string[], { names, isChanged }: WithheldPa
   return operands.length === 0 ? rest : [...rest, ...names.flatMap(pathspecsWithout)];
 };
 
-const addWithout = (rest: readonly string[], { names }: WithheldPaths): readonly string[] => {
+const addWithout = (rest: readonly string[], names: readonly string[]): readonly string[] => {
   const end = rest.indexOf("--");
   const hasPaths = rest.some((arg, at) => !arg.startsWith("-") || (end >= 0 && at > end));
   const takesAll = rest.some((arg) => /^(-[a-zA-Z]*[Au]|--a|--no-ignore-r|--up)/.test(arg));
@@ -66,5 +66,18 @@ export const withoutCollected = (args: readonly string[], find: () => WithheldPa
   if (cannotBeNamed || rest.some((arg) => elsewhere.test(arg))) throw refuseCollecting(subcommand);
   const before = [...globals, subcommand];
   if (subcommand === "commit") return [...before, ...commitWithout(rest, withheld)];
-  return subcommand === "add" || subcommand === "stage" ? [...before, ...addWithout(rest, withheld)] : args;
+  return subcommand === "add" || subcommand === "stage"
+    ? [...before, ...addWithout(rest, withheld.names)]
+    : args;
+};
+
+/**
+ * The arguments of a git that adds whatever there is, without the names that are found: nobody asked for those. One that is
+ * named outright is added.
+ */
+export const withoutUnasked = (args: readonly string[], find: () => readonly string[]): readonly string[] => {
+  const { globals, subcommand = "", rest } = splitGit(args);
+  if (subcommand !== "add" && subcommand !== "stage") return args;
+  const names = find().filter((name) => !rest.some((arg) => arg === name || arg.endsWith(`/${name}`)));
+  return names.length === 0 ? args : [...globals, subcommand, ...addWithout(rest, names)];
 };

@@ -11,7 +11,7 @@ export interface HeldPaths {
   readonly changed: () => string | undefined;
 }
 
-const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
+export const refuseHeld = (name: string, what: string, wayOut: string): LlmcError =>
   new LlmcError("forbidden", `No command changes ${name}: ${what}, and stop halfway.`, { hint: wayOut });
 
 /**

@@ -123,4 +123,95 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D
     rmSync(join(root, "new"));
     expect(git(root, "status", "--porcelain", "-uno")).toBe(" M llmc.toml\n");
   });
+
+  test("git checkout, switch and reset that would have to change or remove llmc.toml are refused before anything changes", async () => {
+    await using workspace = await createWorkspace({ a: "1\n", "llmc.toml": TOML });
+    const { root } = workspace;
+    git(root, "init", "-q", "-b", "main");
+    git(root, "config", "user.name", "Ada");
+    git(root, "config", "user.email", "ada@example.org");
+    git(root, "add", "a");
+    git(root, "commit", "-q", "-m", "one");
+    git(root, "branch", "other");
+    await using commands = forTools(setting, root);
+    expect(await commands.use("run_cmd", "git checkout -q -b feat")).toContain('"exit_code":0');
+    writeFileSync(join(root, "a"), "2\n");
+    git(root, "add", "a", "llmc.toml");
+    git(root, "commit", "-q", "-m", "feat");
+    const before = stateOf(root);
+    const ways = ["checkout main", "checkout -q -f main", "switch main", "switch -c x main", "checkout -"];
+    for (const line of [...ways, "reset --hard HEAD~1", "reset -q --keep main"]) {
+      await expect(commands.use("run_cmd", `git ${line}`), line).rejects.toMatchObject({
+        message: expect.stringContaining("No command changes llmc.toml"),
+        hint: expect.stringContaining("git rm --cached llmc.toml"),
+      });
+      expect(stateOf(root), line).toBe(before);
+      expect(git(root, "branch", "--show-current"), line).toBe("feat\n");
+    }
+    // Others are not asked beforehand, but their answer says what was in the way.
+    const tip = git(root, "rev-parse", "feat").trim();
+    if (setting.tier === "bubblewrap")
+      expect(await commands.use("run_cmd", "git revert --no-edit HEAD")).toContain(
+        "no command changes llmc.toml",
+      );
+    git(root, "reset", "-q", "--hard", tip);
+    // What leaves it as it is works: the same content there, or paths alone.
+    expect(await commands.use("run_cmd", "git checkout -q -b again feat")).toContain('"exit_code":0');
+    expect(await commands.use("run_cmd", "git reset -q --hard HEAD")).toContain('"exit_code":0');
+    expect(await commands.use("run_cmd", "git checkout main -- a")).toContain('"exit_code":0');
+    expect(await commands.use("run_cmd", "git checkout no-such-branch")).toContain("did not match");
+    // The way out of the hint.
+    expect(
+      await commands.use(
+        "run_cmd",
+        "git rm -q --cached llmc.toml && git commit -qm out && git checkout -q main",
+      ),
+    ).toContain('"exit_code":0');
+    expect(readFileSync(join(root, "llmc.toml"), "utf8")).toBe(TOML);
+    expect(readFileSync(join(root, "a"), "utf8")).toBe("1\n");
+    await expect(commands.use("run_cmd", "git checkout feat")).rejects.toMatchObject({
+      hint: expect.stringContaining("in a terminal"),
+    });
+  });
+
+  test("git add of whatever there is leaves out an llmc.toml that git does not know, and says so", async () => {
+    await using workspace = await createWorkspace({ "llmc.toml": TOML, "sub/a": "1\n" });
+    const { root } = workspace;
+    git(root, "init", "-q", "-b", "main");
+    await using commands = forTools(setting, root);
+    const note = "llmc.toml was left out";
+    for (const [line, cwd] of [
+      ["git add -A"],
+      ["git add ."],
+      ["git add --all -v", join(root, "sub")],
+    ] as const) {
+      expect(await commands.use("run_cmd", line, cwd), line).toContain(note);
+      expect(git(root, "ls-files")).toBe("sub/a\n");
+      git(root, "rm", "-q", "-r", "--cached", ".");
+    }
+    expect(await commands.use("run_cmd", "git add sub/a")).toContain('"exit_code":0');
+    writeFileSync(join(root, ".gitignore"), "/llmc.toml\n");
+    expect(await commands.use("run_cmd", "git add -A")).not.toContain(note);
+    rmSync(join(root, ".gitignore"));
+    expect(await commands.use("run_cmd", "git add -A llmc.toml")).not.toContain(note);
+    expect(git(root, "ls-files")).toContain("llmc.toml\n");
+    expect(await commands.use("run_cmd", "git add -A")).not.toContain(note);
+  });
+
+  test("an untracked .env that is not ignored and stops git add is named, with a way that works", async () => {
+    await using workspace = await createWorkspace({ ".env": "S=1\n", a: "1\n" });
+    const { root } = workspace;
+    git(root, "init", "-q", "-b", "main");
+    await using commands = forTools(setting, root);
+    const seen = await commands.use("run_cmd", "git add -A && git status --short");
+    // Without a sandbox it is left out.
+    if (setting.tier !== "plain") {
+      expect(seen).toContain(
+        ".env is withheld from commands, and git does not ignore it: put it into .gitignore",
+      );
+      expect(git(root, "ls-files")).toBe("");
+    }
+    expect(await commands.use("run_cmd", "git add -A -- . ':(exclude).env'")).toContain('"exit_code":0');
+    expect(git(root, "ls-files")).toBe("a\n");
+  });
 });

@@ -16,7 +16,7 @@ import { checkVariables, isNoEditor } from "./tiers/environment.ts";
 
 export interface ApprovalOptions {
   readonly reach: CallerReach;
-  readonly runner: Pick<CommandRunner, "tier">;
+  readonly runner: Pick<CommandRunner, "tier" | "runTogether">;
   readonly settings: () => {
     readonly enabled: boolean;
     readonly allowlist: readonly string[];

@@ -4,6 +4,7 @@ import { insideRoots } from "../../policy/paths.ts";
 import { type ApprovalOptions, type Approved, createApproval } from "./approve-command.ts";
 import { withoutNames } from "./argument-paths.ts";
 import type { CommandCall, CommandSession, JudgedCommand } from "./contract.ts";
+import { refuseHeldTarget } from "./held-target.ts";
 import { createProfiler, type Prepared } from "./profiler.ts";
 import { findCalledAs } from "./tiers/called-as.ts";
 import { toolChainEnvironment } from "./tiers/tool-chain.ts";
@@ -137,7 +138,10 @@ export const createCommandGate = (options: GateOptions): CommandGate => {
         const prepared = await profile(approved);
         const { writable } = prepared.profile;
         if (writable.length > 0 && turn?.covers(writable) !== true) throw refuseChanged();
-        return work(judgedCommand(call, approved, prepared, options.settings()));
+        const judged = judgedCommand(call, approved, prepared, options.settings());
+        if (prepared.heldTarget !== undefined)
+          await refuseHeldTarget(prepared.heldTarget, judged, options.runner, signal);
+        return work(judged);
       }),
   };
 };

@@ -2,10 +2,14 @@ import { posix } from "node:path";
 import type { WithheldPaths } from "../../policy/git-collected-paths.ts";
 import type { HeldPaths } from "../../policy/git-held-paths.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { exists } from "../git/files.ts";
+import { exists, readText } from "../git/files.ts";
+import type { Reach } from "../reach/reach.ts";
 import type { GitRepository } from "./git/repository.ts";
 import type { createTrackedFinder, TrackedSecrets } from "./git/tracked.ts";
 import type { SandboxProfile } from "./tiers/contract.ts";
+
+/** Far more than people write by hand. */
+const MAX_PATTERN_BYTES = 65_536;
 
 /** What the sandbox mounts in the work tree: git would fail to replace or remove it after it has done the rest. */
 export const heldPaths = (
@@ -41,3 +45,26 @@ export const withheldPaths = (
     .map((path) => posix.relative(top, path)),
   isChanged: changed.size > 0,
 });
+
+/** Whether one of the usual files of patterns names it; a wrong answer only adds a note, or leaves it out. */
+const isIgnored = ({ top, commonDir }: GitRepository, name: string): boolean =>
+  [posix.join(top, ".gitignore"), posix.join(commonDir, "info/exclude")].some((file) =>
+    readText(file, MAX_PATTERN_BYTES)
+      ?.split("\n")
+      .some((line) => posix.basename(line.trim()) === posix.basename(name)),
+  );
+
+/** llmc's own configuration, where git does not know it: it holds permissions of this machine. */
+export const unknownConfig = (
+  repository: GitRepository,
+  { rules, reachRules }: Reach,
+  findTracked: ReturnType<typeof createTrackedFinder>,
+): readonly string[] => {
+  const { top } = repository;
+  const paths = reachRules.obeyedPaths.config.filter((path) => insideRoots(path, [top]) && exists(path));
+  const { unmodified, changed } = findTracked(paths, rules.roots);
+  return paths
+    .filter((path) => !unmodified.has(path) && !changed.has(path))
+    .map((path) => posix.relative(top, path))
+    .filter((name) => !isIgnored(repository, name));
+};

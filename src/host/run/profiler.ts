@@ -1,10 +1,11 @@
-import { withoutCollected } from "../../policy/git-collected-paths.ts";
+import { withoutCollected, withoutUnasked } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
+import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
 import type { GitRepository } from "./git/repository.ts";
 import { createTrackedFinder, type TrackedSecrets } from "./git/tracked.ts";
-import { heldPaths, withheldPaths } from "./held-paths.ts";
+import { heldPaths, unknownConfig, withheldPaths } from "./held-paths.ts";
 import {
   type Allowed,
   locateRepository,
@@ -45,6 +46,8 @@ export interface Prepared {
   /** Notes what is there now. Nothing where the command can write nothing. */
   planAfterRun(): AfterRun;
   readonly notes: readonly string[];
+  /** What git is to be asked before it runs. */
+  readonly heldTarget: HeldTarget | undefined;
 }
 
 /** Finds secrets and what is obeyed, under all their names. */
@@ -74,6 +77,14 @@ const createFinders = (source: CallerReach) => {
   };
 };
 
+const LEFT_OUT =
+  "llmc.toml was left out, because it holds permissions of this machine; git add llmc.toml adds it";
+
+interface ChangedArgs {
+  readonly args: readonly string[];
+  readonly notes: readonly string[];
+}
+
 /** The arguments without what git could not change, and, without a sandbox, without what nobody may read. */
 const changeableArgs = (
   args: readonly string[],
@@ -83,15 +94,19 @@ const changeableArgs = (
   secrets: readonly string[],
   tracked: TrackedSecrets,
   findTracked: ReturnType<typeof createTrackedFinder>,
-): readonly string[] => {
-  if (repository === undefined) return args;
+): ChangedArgs => {
+  if (repository === undefined) return { args, notes: [] };
   const changeable = withoutHeldPaths(args, () =>
     heldPaths(repository, profile, reach.rules.roots, findTracked),
   );
-  if (tier !== "plain") return changeable;
-  return withoutCollected(changeable, () =>
-    withheldPaths(repository, [...secrets, ...profile.hidden], tracked),
-  );
+  const asked = withoutUnasked(changeable, () => unknownConfig(repository, reach, findTracked));
+  return {
+    args:
+      tier === "plain"
+        ? withoutCollected(asked, () => withheldPaths(repository, [...secrets, ...profile.hidden], tracked))
+        : asked,
+    notes: asked.length > changeable.length ? [LEFT_OUT] : [],
+  };
 };
 
 /** Builds the sandbox profile of an approved command from the current content of the roots. */
@@ -133,12 +148,16 @@ export const createProfiler = (options: ProfilerOptions) => {
     const changeable = changeableArgs(judgedArgs, own, call, profile, secrets, tracked, findTracked);
     return {
       profile,
-      argv: [program, ...changeable],
+      argv: [program, ...changeable.args],
       secrets,
       gitSettings: settings,
       repository,
       toolChains: opened.folders,
-      notes,
+      notes: [...notes, ...changeable.notes],
+      heldTarget:
+        own === undefined || !writes
+          ? undefined
+          : heldTarget(judgedArgs, () => heldPaths(own, profile, roots, findTracked)),
       planAfterRun: () =>
         writes
           ? planAfterRun({
