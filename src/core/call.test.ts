@@ -265,7 +265,7 @@ describe("REQ-D2: one spelling of codes per family of tools", () => {
     const names = [...app.core.listTools().map(({ name }) => name), "linux_no_such", "kb_no_such", "no_such"];
     for (const name of names) {
       const result = await app.ask(name, { "no such argument": 1 });
-      const column = name.startsWith("linux_") ? "linux" : name.startsWith("kb_") ? "kb" : undefined;
+      const column = name.startsWith("linux_") ? "linux" : /^(?:kb|admin)_/.test(name) ? "kb" : undefined;
       const known = Object.entries(ERROR_TABLE).map(([code, row]) =>
         column === undefined ? code : row[column],
       );

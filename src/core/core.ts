@@ -3,7 +3,7 @@ import type { Observer } from "../observe/observer.ts";
 import { decideCall } from "../policy/calls.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
+import type { HealthReport, HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
 import { type Authorizer, actionOf, createAuthorizer, START_PROGRAM } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
@@ -13,6 +13,7 @@ import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
 import { createGuard, type Guard, type Origin } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
+import { createHealth, type HealthProbe } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
@@ -64,6 +65,7 @@ export interface Core extends Documents {
   templates(): readonly ResourceTemplate[];
   instructions(): string;
   health(): HealthView;
+  checkHealth(): Promise<HealthReport>;
   settings(): CoreSettings;
   /** Structured content goes out beside the text in classic mode only (REQ-D13). */
   sendsStructured(): boolean;
@@ -91,6 +93,10 @@ interface CoreParts {
    */
   readonly ports: (server: ServerView) => CorePorts;
   readonly metrics: ServerView["metrics"];
+  readonly metricsOver: ServerView["metricsOver"];
+  readonly probes: readonly HealthProbe[];
+  /** Called with each answer of a user. */
+  readonly countQuestion: (answer: string) => void;
   readonly observer: Observer;
   readonly modules: ModuleSource;
   readonly jsonSchema: ModuleKit["jsonSchema"];
@@ -199,11 +205,25 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     workspace: parts.workspace,
     grants: createGrants(now, parts.newId),
     digest: parts.digest,
-    onDecision: () => {},
+    onDecision: ({ answer }) => {
+      if (answer !== undefined) parts.countQuestion(answer);
+    },
+  });
+  const dispatcher = createDispatcher({
+    settings,
+    now,
+    onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
   });
   const views = createViews(parts, () => registry, authorizer);
   const { health, instructions } = views;
-  const ports = parts.ports({ health, instructions, metrics: parts.metrics });
+  const checkHealth = createHealth({ probes: parts.probes, breakers: dispatcher.breakers, now });
+  const ports = parts.ports({
+    health,
+    instructions,
+    metrics: parts.metrics,
+    metricsOver: parts.metricsOver,
+    checkHealth,
+  });
   const { files, handles } = ports.main;
   const registry = await createRegistry({
     settings,
@@ -218,11 +238,6 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     paths: () => settings().sidecars,
     files,
     watchFile: parts.watchFile,
-  });
-  const dispatcher = createDispatcher({
-    settings,
-    now,
-    onBreaker: (backend, state) => observer.log.warn({ backend, state }, "circuit breaker"),
   });
   const guard = createGuard({
     dispatcher,
@@ -262,6 +277,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     resources: resources.of,
     templates: () => registry.catalogue().templates,
     settings,
+    checkHealth,
     onResourceUpdated: sidecarWatch.onUpdated,
     close: sidecarWatch.stop,
   };

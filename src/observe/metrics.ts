@@ -1,3 +1,4 @@
+import { createMinuteSeries, type MinuteSeries } from "./minute-series.ts";
 import type { createPrometheus } from "./prometheus.ts";
 import type { CallRecord } from "./records.ts";
 
@@ -16,6 +17,24 @@ const summarize = ({ count, errors, recentMs }: ToolCalls) => {
   return { calls: count, errors: { ...errors }, p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99) };
 };
 
+interface Gauge {
+  readonly help: string;
+  readonly read: () => number;
+}
+
+/** For admin_get_metrics: what gauges show now, and what was counted in the last minutes. */
+const figuresOver = (
+  gauges: ReadonlyMap<string, Gauge>,
+  series: MinuteSeries,
+  minutes: number,
+  prefix: string,
+) => ({
+  metrics: Object.fromEntries(
+    [...gauges].filter(([name]) => name.startsWith(prefix)).map(([name, { read }]) => [name, read()]),
+  ),
+  ...series.since(minutes, prefix),
+});
+
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Counts for `get_metrics` and, once they are served, for Prometheus. */
@@ -24,10 +43,13 @@ export const createMetrics = (now: () => number) => {
   const tools = new Map<string, ToolCalls>();
   const characters = { in: 0, out: 0 };
   let prometheus: ReturnType<typeof createPrometheus> | undefined;
+  const series = createMinuteSeries(now);
+  const gauges = new Map<string, Gauge>();
   return {
     /** Counts for Prometheus from now on. Only the HTTP door does: the others need not load prom-client. */
     servePrometheus: async () => {
       prometheus = (await import("./prometheus.ts")).createPrometheus();
+      for (const [name, { help, read }] of gauges) prometheus.addGauge(name, help, read);
       const { registry } = prometheus;
       return async () => ({ contentType: registry.contentType, body: await registry.metrics() });
     },
@@ -43,6 +65,8 @@ export const createMetrics = (now: () => number) => {
       if (errorCode !== undefined) calls.errors[errorCode] = (calls.errors[errorCode] ?? 0) + 1;
       characters.in += charactersIn;
       characters.out += charactersOut;
+      series.count(`llmc_calls_total{tool="${tool}",code="${errorCode ?? "ok"}"}`);
+      series.observe(`llmc_call_duration_seconds{tool="${tool}"}`, durationMs / 1000);
       prometheus?.calls.inc({ tool, code: errorCode ?? "ok" });
       prometheus?.callSeconds.observe({ tool }, durationMs / 1000);
       prometheus?.characters.inc({ direction: "in" }, charactersIn);
@@ -53,7 +77,24 @@ export const createMetrics = (now: () => number) => {
     recordEnvelope: (mode: string, durationMs: number): void =>
       prometheus?.envelopeSeconds.observe({ mode }, durationMs / 1000),
 
-    countAuthFailure: (): void => prometheus?.authFailures.inc(),
+    countAuthFailure: (): void => {
+      series.count("llmc_auth_failures_total");
+      prometheus?.authFailures.inc();
+    },
+
+    /** A question to the user, and how it was answered. */
+    countQuestion: (answer: string): void => {
+      series.count(`llmc_questions_total{answer="${answer}"}`);
+      prometheus?.questions.inc({ answer });
+    },
+
+    /** Something that has a value at any time; read when somebody asks. */
+    addGauge: (name: string, help: string, read: () => number): void => {
+      gauges.set(name, { help, read });
+      prometheus?.addGauge(name, help, read);
+    },
+
+    over: (minutes: number, prefix: string) => figuresOver(gauges, series, minutes, prefix),
 
     /** An HTTP request that was answered, by its route (never by its URL, which callers choose). */
     recordRequest: (route: string, status: number, durationMs: number): void => {
@@ -62,7 +103,10 @@ export const createMetrics = (now: () => number) => {
     },
 
     /** A request that a limit refused. */
-    countDrop: (reason: string): void => prometheus?.drops.inc({ reason }),
+    countDrop: (reason: string): void => {
+      series.count(`llmc_http_drops_total{reason="${reason}"}`);
+      prometheus?.drops.inc({ reason });
+    },
 
     /** A model that answered: tokens as its provider counts them, undefined if it does not report them. */
     recordModel: (

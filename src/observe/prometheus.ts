@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** Seconds; chosen around the targets of the design documents (15, 150 and 200 ms). */
 const buckets = [
@@ -16,6 +16,16 @@ export const createPrometheus = () => {
     new Histogram({ name, help, labelNames, buckets, registers });
   return {
     registry,
+    addGauge: (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      }),
+    questions: counter("llmc_questions_total", "Questions to users, by answer.", ["answer"]),
     calls: counter("llmc_calls_total", "Calls by tool and outcome.", ["tool", "code"]),
     callSeconds: histogram("llmc_call_duration_seconds", "Time from request to result.", ["tool"]),
     characters: counter("llmc_call_characters_total", "Characters of arguments and results.", ["direction"]),

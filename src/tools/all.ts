@@ -39,6 +39,8 @@ const LOADERS: Readonly<Record<string, () => Promise<Tool>>> = {
   rag_plan: async () => (await import("./rag-plan.ts")).ragPlan,
   health: async () => (await import("./health.ts")).health,
   get_metrics: async () => (await import("./get-metrics.ts")).getMetrics,
+  admin_get_status: async () => (await import("./admin-get-status.ts")).adminGetStatus,
+  admin_get_metrics: async () => (await import("./admin-get-metrics.ts")).adminGetMetrics,
 };
 
 export const allTools: readonly ToolEntry[] = Object.entries(LOADERS).map(([name, load]) => ({ name, load }));

@@ -29,7 +29,39 @@ export interface Ports extends EnginePorts {
 export interface ServerView {
   health(): HealthView;
   metrics(): Promise<Readonly<Record<string, unknown>>>;
+  /** Figures of the last minutes, of names that begin with the prefix. */
+  metricsOver(minutes: number, prefix: string): MetricsOverTime;
+  checkHealth(): Promise<HealthReport>;
   instructions(): string;
+}
+
+export interface MetricsOverTime {
+  /** As they are now. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly histograms: Readonly<
+    Record<
+      string,
+      {
+        readonly count: number;
+        readonly sum: number;
+        readonly p50: number;
+        readonly p95: number;
+        readonly p99: number;
+      }
+    >
+  >;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+export interface HealthCheck {
+  readonly name: string;
+  readonly status: "ok" | "degraded" | "failed";
+  readonly detail: string;
+}
+
+export interface HealthReport {
+  readonly status: "healthy" | "degraded" | "unhealthy";
+  readonly checks: readonly HealthCheck[];
 }
 
 export interface HealthView {

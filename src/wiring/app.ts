@@ -20,6 +20,7 @@ import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
 import type { Engines } from "./engines.ts";
 import { followConfig, watchFileIn } from "./follow-config.ts";
+import { healthProbes } from "./health-probes.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { MODULES_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
@@ -147,6 +148,8 @@ const createEngineLoader = (
       );
       return loading;
     },
+    /** Undefined as long as nobody needed them. */
+    loaded: (): Promise<Engines> | undefined => loading,
     close: async (): Promise<void> => (await loading)?.close(),
   };
 };
@@ -194,6 +197,9 @@ export const createApp = async (request: AppRequest): Promise<App> => {
         lazyPorts({ server }, async () => (await engines.load()).outside(kind, paths)),
     }),
     metrics: metrics.snapshot,
+    metricsOver: metrics.over,
+    countQuestion: metrics.countQuestion,
+    probes: healthProbes({ engines: engines.loaded, metrics, policy }),
     observer,
     modules,
     jsonSchema,

@@ -239,6 +239,8 @@ export const createEngines = async (parts: EngineParts) => {
     usage,
     processes,
     tier: () => runner.tier(),
+    /** Throws if the state database cannot be read. */
+    checkState: (): void => state.read(() => {}),
     close: async () => {
       // First of all, and whatever else fails: what running commands left is checked when they end.
       const ended = await Promise.allSettled([

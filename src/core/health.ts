@@ -1,0 +1,64 @@
+import type { BreakerState } from "../base/circuit-breaker.ts";
+import { toLlmcError } from "../base/error.ts";
+import type { HealthCheck, HealthReport } from "../tools/tool.ts";
+
+/** A check of something that the server depends on; the wiring provides those of the machine. */
+export interface HealthProbe {
+  readonly name: string;
+  /** Throws if it is unwell; returns a detail for people. */
+  check(): Promise<string>;
+}
+
+interface HealthParts {
+  readonly probes: readonly HealthProbe[];
+  readonly breakers: () => Readonly<Record<string, BreakerState>>;
+  readonly now: () => number;
+}
+
+/** The documents ask for an answer within 100 ms; a probe that hangs is unwell. */
+const PROBE_MS = 80;
+
+/** Everybody may ask for `/health`: a flood of questions is answered from the last report. */
+const CACHED_MS = 1_000;
+
+const probe = async ({ name, check }: HealthProbe): Promise<HealthCheck> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_MS} ms`)), PROBE_MS);
+  });
+  try {
+    return { name, status: "ok", detail: await Promise.race([check(), late]) };
+  } catch (thrown) {
+    const { code, message } = toLlmcError(thrown);
+    const detail = code === "internal_error" && thrown instanceof Error ? thrown.message : message;
+    return { name, status: "failed", detail };
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** A backend that fails is no reason to send clients elsewhere: everything else works. */
+const breakerChecks = (breakers: Readonly<Record<string, BreakerState>>): readonly HealthCheck[] =>
+  Object.entries(breakers).map(([name, state]) => ({
+    name,
+    status: state === "closed" ? "ok" : "degraded",
+    detail: state === "closed" ? "" : `circuit breaker ${state}`,
+  }));
+
+const statusOf = (checks: readonly HealthCheck[]): HealthReport["status"] => {
+  if (checks.some(({ status }) => status === "failed")) return "unhealthy";
+  return checks.some(({ status }) => status === "degraded") ? "degraded" : "healthy";
+};
+
+/** Checks what the server depends on; the last report answers for a second. */
+export const createHealth = ({ probes, breakers, now }: HealthParts) => {
+  let last: { readonly at: number; readonly report: Promise<HealthReport> } | undefined;
+  const check = async (): Promise<HealthReport> => {
+    const checks = [...(await Promise.all(probes.map(probe))), ...breakerChecks(breakers())];
+    return { status: statusOf(checks), checks };
+  };
+  return (): Promise<HealthReport> => {
+    if (last === undefined || now() - last.at >= CACHED_MS) last = { at: now(), report: check() };
+    return last.report;
+  };
+};

@@ -1,0 +1,58 @@
+import { LlmcError } from "../base/error.ts";
+import type { HealthProbe } from "../core/health.ts";
+import { processUse } from "../host/os/process-use.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Engines } from "./engines.ts";
+import type { PolicyStore } from "./policy-store.ts";
+
+interface ProbeParts {
+  /** Undefined as long as nobody needed them: asking how they are must not load them. */
+  readonly engines: () => Promise<Engines> | undefined;
+  readonly metrics: Metrics;
+  readonly policy: PolicyStore;
+}
+
+/** With less left of the heap, the next large answer may end the process. */
+const MIN_HEAP_LEFT = 0.05;
+
+const MIB = 1024 * 1024;
+
+/** What `/health` and `admin_get_status` check, and the figures that belong to it. */
+export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly HealthProbe[] => {
+  metrics.addGauge("llmc_memory_bytes", "Resident memory of the server.", () => processUse().residentBytes);
+  metrics.addGauge(
+    "llmc_cpu_seconds",
+    "Processor time that the server has used.",
+    () => processUse().cpuSeconds,
+  );
+  return [
+    {
+      name: "state_database",
+      check: async () => {
+        const loaded = await engines();
+        if (loaded === undefined) return "not opened yet";
+        loaded.checkState();
+        return "";
+      },
+    },
+    {
+      name: "policies",
+      check: async () => {
+        const { policies, problems } = policy.report();
+        const [first] = problems;
+        if (first !== undefined)
+          throw new LlmcError("unavailable", `${first.file}:${first.line}: ${first.message}`);
+        return policies.length === 0 ? "defaults" : `${policies.length} besides the defaults`;
+      },
+    },
+    {
+      name: "memory",
+      check: async () => {
+        const { residentBytes, heapBytes, heapLimitBytes } = processUse();
+        if (heapBytes > heapLimitBytes * (1 - MIN_HEAP_LEFT))
+          throw new LlmcError("unavailable", "The server's heap is nearly full.");
+        return `${Math.round(residentBytes / MIB)} MiB`;
+      },
+    },
+  ];
+};
