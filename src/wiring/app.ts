@@ -26,7 +26,7 @@ import { MODULES_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
 import { createPolicyStore, followPolicies } from "./policy-store.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
-import { trustCommand } from "./trust-command-line.ts";
+import { trustCommandOf } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
 
 export interface AppRequest {
@@ -140,7 +140,7 @@ const createEngineLoader = (
               .waiting.filter(({ key }) => key === MODULES_KEY)
               .map(({ asked }) => String(asked)),
           trustHint: (key, item) =>
-            waitingHint(store.current().waiting, key, item, trustCommand({ root, cwd })),
+            waitingHint(store.current().waiting, key, item, trustCommandOf({ root, cwd, folders })),
           log,
           writers,
           onCommand: metrics.recordEnvelope,

@@ -21,6 +21,7 @@ import { type App, type AppRequest, createApp } from "./app.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
+import { describeOtherState } from "./other-state.ts";
 import { requestOf } from "./request.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
@@ -94,6 +95,8 @@ const trustActions: ActionsOf<
     // Trust in a workspace that was removed can still be taken back.
     const request = await requestOf(run, options, false, options.revoke ?? false);
     await runTrust(createTrust(request), run.io, options);
+    const note = options.json || options.list ? undefined : await describeOtherState(request);
+    if (note !== undefined) run.io.err(`note: ${note}\n`);
   },
   validateRepo: async (options) => {
     const request = await requestOf(run, options);

@@ -9,6 +9,7 @@ import { planAllow } from "./allow.ts";
 import { describePrograms, withPresets } from "./init-presets.ts";
 import type { ActionsOf } from "./invocation.ts";
 import { loadFor } from "./load.ts";
+import { describeOtherState } from "./other-state.ts";
 import { LAUNCHER, programLaunch } from "./program-launch.ts";
 import { requestOf } from "./request.ts";
 import { serveStdio } from "./serve.ts";
@@ -52,7 +53,10 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
     if (written !== undefined) await trustWritten(request, file, written);
   },
   allow: async (programs, options) => {
-    await runAllow(await planAllow(await requestOf(run, options), programs), run.io, options);
+    const request = await requestOf(run, options);
+    await runAllow(await planAllow(request, programs), run.io, options);
+    const note = await describeOtherState(request);
+    if (note !== undefined) run.io.err(`note: ${note}\n`);
   },
   token: async (options) => {
     const request = await requestOf(run, options);

@@ -266,3 +266,16 @@ describe("REQ-P3: the launcher finds a Node that is new enough", () => {
     expect(start({ LLMC_NODE: "/nowhere/node" }).status).toBe(0);
   });
 });
+
+test("REQ-C8: folders that variables of the shell name are passed on, since clients do not", async () => {
+  const home = tempWorkspace();
+  const project = tempWorkspace();
+  const state = join(home, "state");
+  await run(project, home, ["connect", "cursor", "--yes"], {
+    XDG_STATE_HOME: state,
+    XDG_CONFIG_HOME: join(home, ".config"),
+  });
+  const text = readFileSync(join(project, ".cursor/mcp.json"), "utf8");
+  expect(readEntry("cursor", "mcpServers", text).env).toMatchObject({ XDG_STATE_HOME: state });
+  expect(text).not.toContain("XDG_CONFIG_HOME");
+});

@@ -208,3 +208,55 @@ describe("REQ-D22 FAIL-J2: a workspace that brings its own llmc.toml", () => {
     );
   });
 });
+
+describe("REQ-C8 REQ-D22: a shell with XDG_STATE_HOME, and a client that does not pass it on", () => {
+  const openBoth = () => {
+    const home = tempWorkspace();
+    const project = tempWorkspace({ "a.txt": "zebra\n" });
+    const client = { ...cleanEnv(), HOME: home, XDG_CONFIG_HOME: "", XDG_STATE_HOME: "" };
+    const shell = { ...client, XDG_STATE_HOME: join(home, "state") };
+    const llmc = (env: Record<string, string>, ...args: string[]) => runLlmc(project, args, { env });
+    const runEnv = (env: Record<string, string>) =>
+      llmc(env, "call", "run_cmd", "--args", '{"command":"env echo hi"}');
+    return { home, project, client, shell, llmc, runEnv };
+  };
+
+  test("are told apart: every command says which folder counts, and the way out works", async () => {
+    const { home, client, shell, llmc, runEnv } = openBoth();
+    expect(await llmc(shell, "allow", "env", "--yes")).toMatchObject({ code: 0, err: "" });
+    expect((await runEnv(shell)).out).toContain("hi");
+    expect((await runEnv(client)).err).toContain("is not trusted: run llmc trust.");
+    const wayOut = "env -u XDG_STATE_HOME llmc trust";
+    const [allowed, trusted, doctor] = [
+      await llmc(shell, "allow", "env", "--yes"),
+      await llmc(shell, "trust"),
+      await llmc(shell, "doctor"),
+    ];
+    for (const said of [allowed.err, trusted.err, doctor.out]) {
+      expect(said).toContain(`trust is kept in ${join(home, "state/llmc")}`);
+      expect(said).toContain(`looks in ${join(home, ".local/state/llmc")} (for that one: ${wayOut})`);
+    }
+    const there = await llmc(client, "doctor");
+    expect(there.out).toContain(`trust is kept in ${join(home, ".local/state/llmc")}; somebody with another`);
+    expect(await llmc(client, "trust", "--yes")).toMatchObject({ code: 0 });
+    expect((await runEnv(client)).out).toContain("hi");
+  });
+
+  test("the other way round, the refusal names the variable", async () => {
+    const { client, shell, llmc, runEnv } = openBoth();
+    await llmc(client, "allow", "env", "--yes");
+    expect((await runEnv(shell)).err).toContain("run llmc trust (with the XDG_STATE_HOME of this server)");
+  });
+
+  test("keep their handles, and taking turns leaves nothing behind", async () => {
+    const { client, shell, llmc, project } = openBoth();
+    const filesIn = () => readdirSync(join(project, ".llmc"), { recursive: true }).map(String).sort();
+    const write = (env: Record<string, string>) =>
+      llmc(env, "call", "linux_fs_write", "--args", '{"path":"b.txt","content":"x"}');
+    for (const env of [shell, client]) expect(await write(env)).toMatchObject({ code: 0, err: "" });
+    const before = filesIn().filter((name) => !/\.log$/.test(name));
+    for (const env of [shell, client, shell, client])
+      expect(await write(env)).toMatchObject({ code: 0, err: "" });
+    expect(filesIn().filter((name) => !/\.log$/.test(name))).toEqual(before);
+  });
+});

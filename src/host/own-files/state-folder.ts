@@ -62,6 +62,17 @@ const FOLDER_NAME = /^[0-9a-f]{32}$/;
 export const stateFolderPath = (location: StateLocation): string =>
   join(location.workspace, STATE_DIR, folderName(location));
 
+/** Whether somebody with another key keeps state in the workspace: another user, or one whose state folder is elsewhere. */
+export const hasOtherState = (location: StateLocation): boolean => {
+  try {
+    return readdirSync(join(location.workspace, STATE_DIR)).some(
+      (name) => FOLDER_NAME.test(name) && name !== folderName(location),
+    );
+  } catch {
+    return false;
+  }
+};
+
 const lastUseMs = (path: string): number => {
   try {
     const inside = readdirSync(path).map((name) => `${path}/${name}`);
