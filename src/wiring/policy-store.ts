@@ -180,15 +180,17 @@ export const followPolicies = async (
   watch: boolean,
 ): Promise<() => void> => {
   let stopWatching = (): void => {};
-  const reload = async (): Promise<void> => {
-    await policy.reload(core.actions);
-    stopWatching();
-    if (watch) stopWatching = policy.watch(changed);
-  };
-  let reloaded = reload();
+  let reloaded: Promise<unknown> = Promise.resolve();
   const changed = (): void => {
     reloaded = reloaded.then(reload).then(core.refresh);
   };
+  const reload = (): Promise<unknown> => {
+    // Watched first: an edit while the files are read has an event.
+    stopWatching();
+    if (watch) stopWatching = policy.watch(changed);
+    return policy.reload(core.actions);
+  };
+  reloaded = reload();
   await reloaded;
   const forget = store.onChange(changed);
   return () => {
