@@ -5,7 +5,7 @@ import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { userFolders } from "../src/config/user-folders.ts";
 import type { CallResult } from "../src/core/call.ts";
 import { type Caller, EFFECTS } from "../src/core/contract.ts";
-import type { Origin } from "../src/core/guard.ts";
+import type { Origin } from "../src/core/origin.ts";
 import { allTools } from "../src/tools/all.ts";
 import { type App, createApp } from "../src/wiring/app.ts";
 import { createTrust } from "../src/wiring/trust.ts";

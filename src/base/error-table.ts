@@ -268,6 +268,15 @@ export const ERROR_TABLE = {
     false,
     "Something this call needs is missing or switched off.",
   ),
+  audit_unavailable: row(
+    "UNAVAILABLE",
+    "SERVICE_UNAVAILABLE",
+    "BUSY",
+    503,
+    9,
+    false,
+    "The audit trail cannot be written, so a call that must be recorded was not done, or its result is withheld.",
+  ),
   internal_error: row(
     "INTERNAL_ERROR",
     "INTERNAL_ERROR",

@@ -71,6 +71,15 @@ export interface SearchFlags extends CommonOptions {
   readonly kind?: string;
 }
 
+export interface AuditFlags extends CommonOptions {
+  readonly json?: true;
+  readonly since?: string;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly limit?: string;
+  readonly format?: "jsonl" | "csv";
+}
+
 /** What the commands do; the wiring provides it. */
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
@@ -88,6 +97,9 @@ export interface Actions {
   tools(options: CommonOptions & { readonly json?: true }): Promise<void>;
   locks(options: CommonOptions & { readonly json?: true }): Promise<void>;
   usage(options: UsageFlags): Promise<void>;
+  verifyAudit(options: CommonOptions & { readonly json?: true }): Promise<void>;
+  showAudit(options: AuditFlags): Promise<void>;
+  exportAudit(options: AuditFlags): Promise<void>;
   call(tool: string, options: CallFlags): Promise<void>;
   connect(client: string, options: ConnectFlags): Promise<void>;
   index(options: CommonOptions & { readonly force?: true; readonly json?: true }): Promise<void>;

@@ -165,6 +165,38 @@ const addToolCommands: AddCommands = (program, actions) => {
     .action((options) => actions.locks(options));
 };
 
+const withFilters = (command: Command): Command =>
+  withCommon(command)
+    .option("--since <time>", "only from this time on: a date, or 15m, 24h, 7d ago")
+    .option("--tool <name>", "only this tool")
+    .option("--outcome <code>", "only this outcome: ok, or an error code");
+
+const addAuditCommands: AddCommands = (program, actions) => {
+  const audit = program
+    .command("audit")
+    .description("verify, show or export the record of every call and decision");
+  withCommon(
+    audit
+      .command("verify")
+      .description("check that no record was changed, removed, added or moved, and say where one was"),
+  )
+    .option("--json", "as JSON")
+    .action((options) => actions.verifyAudit(options));
+  withFilters(audit.command("show").description("show the last records"))
+    .option("--limit <number>", "how many (default: 50)")
+    .option("--json", "as JSON")
+    .action((options) => actions.showAudit(options));
+  withFilters(audit.command("export").description("write all records to stdout, chain by chain"))
+    .option("--limit <number>", "at most this many")
+    .option("--json", "as JSON lines, which is the default")
+    .addOption(
+      new Option("--format <format>", "JSON lines as they were signed, or a table")
+        .choices(["jsonl", "csv"])
+        .default("jsonl"),
+    )
+    .action((options) => actions.exportAudit(options));
+};
+
 const addHelperCommands: AddCommands = (program, actions) => {
   program
     .command("completion")
@@ -227,6 +259,7 @@ export const createProgram = (actions: Actions, version: string, print?: (text: 
   addConfigCommands(program, actions);
   addToolCommands(program, actions);
   addIndexCommands(program, actions);
+  addAuditCommands(program, actions);
   addHelperCommands(program, actions);
   const nested = program.commands.flatMap(({ commands }) => commands);
   for (const command of [program, ...program.commands, ...nested]) {

@@ -28,7 +28,7 @@ const [general, hybrid, codeExecution, session, coreLimits, coreTools, security]
 const [front, performance] = linkSections;
 const [listener, auth, httpLimits] = httpSections;
 const [resources, mcpLimits] = mcpSections;
-const [hostTools, linuxRoots, handles, locks] = hostSections;
+const [hostTools, linuxRoots, handles, locks, audit] = hostSections;
 const [observability, logging] = observeSections;
 const [rag] = retrieveSections;
 const [te] = envelopeSections;
@@ -60,6 +60,7 @@ export const LAYOUT = {
   "mcp.rlm": [rlm, llmEgress],
   "mcp.llm": [llm],
   "mcp.llm.roles": [llmRoles],
+  "mcp.audit": [audit],
   "mcp.observability": [observability],
   "mcp.logging": [logging],
 } as const satisfies Readonly<Record<string, readonly Section[]>>;

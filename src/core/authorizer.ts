@@ -6,7 +6,7 @@ import { showArgv, showPath } from "../policy/show-argv.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import { type AuthorizerParts, type CallState, check, requestFor, ticketOf } from "./escalate.ts";
-import type { Origin } from "./guard.ts";
+import type { Origin } from "./origin.ts";
 
 /** What is called; a tool is one. */
 interface Called {
@@ -110,9 +110,14 @@ export interface Authorized<R extends Origin> {
 /** Decides on calls by policy, and asks the user where policy leaves the decision to them. */
 export const createAuthorizer = (parts: AuthorizerParts) => ({
   /** Throws unless the caller may use the tool. */
-  authorize: <R extends Origin>(tool: Called, request: R, args: unknown): Authorized<R> => {
+  authorize: <R extends Origin>(
+    tool: Called,
+    request: R,
+    args: unknown,
+    onDecision: CallState["onDecision"],
+  ): Authorized<R> => {
     const call = (): string => parts.digest(JSON.stringify([tool.name, args]));
-    const state: CallState = { parts, origin: request, call, resumed: undefined };
+    const state: CallState = { parts, origin: request, call, onDecision, resumed: undefined };
     checkTool(state, tool);
     return {
       request: {

@@ -5,10 +5,12 @@ import { outsidePath } from "../policy/paths.ts";
 import { type ContentBlock, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { Ports, Tool } from "../tools/tool.ts";
 import type { Authorized, Authorizer } from "./authorizer.ts";
+import type { CallLog } from "./call-log.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { Guard, Origin } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 import { canonicalName } from "./modes.ts";
+import type { Origin } from "./origin.ts";
 import { checkOutput, validateArguments } from "./validate.ts";
 
 /** Cuts the text of a result to a number of bytes, at the last whole line that fits, and says so. */
@@ -140,9 +142,9 @@ const runWithPaths = async <T>(
 
 /** The one way in which a tool is called, for MCP, HTTP and the command line alike. */
 export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, dispatcher }: PipeParts) => {
-  const execute = async (tool: Tool, request: CallRequest): Promise<CallResult> => {
+  const execute = async (tool: Tool, request: CallRequest, log: CallLog): Promise<CallResult> => {
     const args = await validateArguments(tool.input, request.args);
-    const authorized = authorizer.authorize(tool, request, args);
+    const authorized = authorizer.authorize(tool, request, args, log.decide);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const run = (outside: readonly string[]) =>
       dispatcher.run(tool, request.signal, () =>
@@ -161,35 +163,46 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
     return { kind: "ok", content, structured, truncated };
   };
 
+  const failed = (
+    thrown: unknown,
+    request: CallRequest,
+    unlisted: ReadonlySet<string>,
+  ): Exclude<CallResult, { kind: "ok" }> => {
+    if (thrown instanceof QuestionsAsked)
+      return { kind: "questions", questions: thrown.questions, state: thrown.state };
+    const error = withListedTools(toLlmcError(thrown), unlisted);
+    const family = familyOf(canonicalName(request.tool));
+    return { kind: "error", error, body: renderForModel(error, family, request.correlationId) };
+  };
+
   return async (request: CallRequest): Promise<CallResult> => {
-    const close = guard.open(request);
     // The caller chooses the name: one that matches no tool must not become a label of logs and metrics.
-    let name = "unknown";
+    const log = guard.open(request, { tool: "unknown", input: () => JSON.stringify(request.args ?? {}) });
     let unlisted: ReadonlySet<string> = new Set();
     let result: CallResult;
     try {
+      const loading = log.ready();
+      if (loading !== undefined) await loading;
       const offered = catalogue();
       unlisted = offered.unlisted;
       const tool = offered.find(request.tool);
-      name = tool.name;
-      result = await execute(tool, request);
+      log.name(tool.name);
+      result = await execute(tool, request, log);
     } catch (thrown) {
-      if (thrown instanceof QuestionsAsked) {
-        result = { kind: "questions", questions: thrown.questions, state: thrown.state };
-      } else {
-        const error = withListedTools(toLlmcError(thrown), unlisted);
-        result = {
-          kind: "error",
-          error,
-          body: renderForModel(error, familyOf(canonicalName(request.tool)), request.correlationId),
-        };
-      }
+      result = failed(thrown, request, unlisted);
     }
-    close(name, result.kind === "error" ? result.error : undefined, {
-      truncated: result.kind === "ok" && result.truncated,
-      subject: () => subjectOf(request.args, result.kind === "ok"),
-      texts: { input: () => JSON.stringify(request.args ?? {}), output: () => textOf(result) },
-    });
+    try {
+      log.close(
+        result.kind === "error" ? result.error : result.kind === "questions" ? "questions" : undefined,
+        {
+          truncated: result.kind === "ok" && result.truncated,
+          subject: () => subjectOf(request.args, result.kind === "ok"),
+          output: () => textOf(result),
+        },
+      );
+    } catch (unrecorded) {
+      return failed(unrecorded, request, unlisted);
+    }
     return result;
   };
 };

@@ -63,6 +63,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     probes: [],
     countQuestion: () => {},
     observer: app.observer,
+    audit: app.audit,
     modules: { list: async () => [], load: async () => ({}) },
     jsonSchema,
     matchTemplate,

@@ -1,4 +1,5 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
+import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
 import { decideCall } from "../policy/calls.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
@@ -11,11 +12,12 @@ import { createDispatcher, type Dispatcher, type DispatchSettings } from "./disp
 import { createDocuments, type Documents, type MatchTemplate } from "./documents.ts";
 import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
-import { createGuard, type Guard, type Origin } from "./guard.ts";
+import { createGuard, type Guard } from "./guard.ts";
 import { handleResources, handleTemplate } from "./handle-resources.ts";
 import { createHealth, type HealthProbe } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
+import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh, type ListKind } from "./refresh.ts";
 import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
@@ -98,6 +100,7 @@ interface CoreParts {
   /** Called with each answer of a user. */
   readonly countQuestion: (answer: string) => void;
   readonly observer: Observer;
+  readonly audit: AuditTrail;
   readonly modules: ModuleSource;
   readonly jsonSchema: ModuleKit["jsonSchema"];
   readonly matchTemplate: MatchTemplate;
@@ -205,9 +208,7 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     workspace: parts.workspace,
     grants: createGrants(now, parts.newId),
     digest: parts.digest,
-    onDecision: ({ answer }) => {
-      if (answer !== undefined) parts.countQuestion(answer);
-    },
+    onAnswer: parts.countQuestion,
   });
   const dispatcher = createDispatcher({
     settings,
@@ -246,6 +247,8 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       maxWaiting: settings().maxQueued,
     })),
     observer,
+    audit: parts.audit,
+    digest: parts.digest,
     now,
   });
   const documents = createDocuments({

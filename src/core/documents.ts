@@ -8,7 +8,8 @@ import type {
   ResourceTemplate,
 } from "../tools/contract.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { Guard, Origin } from "./guard.ts";
+import type { Guard } from "./guard.ts";
+import type { Origin } from "./origin.ts";
 
 /** Matches an RFC 6570 template and gives the variables, or undefined; the MCP library has the implementation. */
 export type MatchTemplate = (template: string, uri: string) => Readonly<Record<string, string>> | undefined;

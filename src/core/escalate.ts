@@ -2,9 +2,10 @@ import type { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "../policy/cedar/model.ts";
 import { type Caller, type Question, QuestionsAsked } from "../tools/contract.ts";
+import type { CallLog, Decided } from "./call-log.ts";
 import type { Grants } from "./grants.ts";
-import type { Origin } from "./guard.ts";
 import type { ModeSettings } from "./modes.ts";
+import type { Origin } from "./origin.ts";
 
 /** The policies in force; the wiring provides it. */
 export interface Policy {
@@ -23,23 +24,14 @@ export interface AuthorizerSettings extends Pick<ModeSettings, "mode"> {
   readonly maxQuestionsPerMinute: number;
 }
 
-/** A decision as it goes into the audit. */
-export interface RecordedDecision extends PolicyDecision {
-  readonly caller: Caller;
-  readonly correlationId: string;
-  readonly action: string;
-  readonly resource: string;
-  /** How the user answered, where they were asked. */
-  readonly answer?: Answer | undefined;
-}
-
 export interface AuthorizerParts {
   readonly policy: Policy;
   readonly settings: () => AuthorizerSettings;
   readonly workspace: string;
   readonly grants: Grants;
   readonly digest: (text: string) => string;
-  readonly onDecision: (decision: RecordedDecision) => void;
+  /** Called with each answer of a user. */
+  readonly onAnswer: (answer: string) => void;
 }
 
 /** What is decided, and what happens where only the user's consent is missing. */
@@ -57,6 +49,8 @@ export interface Asked {
 export interface CallState {
   readonly parts: AuthorizerParts;
   readonly origin: Origin;
+  /** Records a decision, and throws where it cannot be recorded and must be. */
+  readonly onDecision: CallLog["decide"];
   /** Tool and arguments, as a digest: an answer counts for the very call that it was asked for. */
   readonly call: () => string;
   /** What was granted to this call alone, and how its last question was answered; read when it is needed. */
@@ -68,10 +62,13 @@ interface Resumed {
   readonly answered: { readonly key: string; readonly answer: Answer } | undefined;
 }
 
+/** What a decision is about, by its resource; all others are about the call as a whole. */
+const SUBJECTS: Readonly<Record<string, "program" | "path">> = { Command: "program", File: "path" };
+
 const ANSWER = "grant";
 const TICKET = "llmc_ticket";
 
-type Answer = "once" | "session" | "never" | "declined";
+type Answer = NonNullable<Decided["answer"]>;
 
 const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
   type: "object",
@@ -150,17 +147,20 @@ const ask = (
 
 /** Returns if it is allowed; throws the refusal, or the question to the user. */
 export const check = (state: CallState, asked: Asked): void => {
-  const { parts, origin } = state;
-  const { policy, grants, onDecision } = parts;
-  const record = (decision: PolicyDecision, answer?: Answer): void =>
+  const { parts, origin, onDecision } = state;
+  const { policy, grants } = parts;
+  const record = ({ allowed, policies }: PolicyDecision, answer?: Answer): void => {
+    if (answer !== undefined) parts.onAnswer(answer);
     onDecision({
-      ...decision,
-      caller: origin.caller,
-      correlationId: origin.correlationId,
-      action: asked.action.name,
-      resource: `${asked.resource.type}:${asked.resource.id}`,
+      allowed,
+      policies,
+      about: SUBJECTS[asked.resource.type] ?? "call",
+      name: asked.action.name,
+      effect: asked.action.group,
+      resource: asked.resource.id,
       answer,
     });
+  };
   const refuse = (decision: PolicyDecision, answer?: Answer): never => {
     record(decision, answer);
     throw asked.refuse(decision);

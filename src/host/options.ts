@@ -204,4 +204,34 @@ export const hostSections = [
       "How long a process that hangs can hold a lock; the locks of a process that has died are free at once.",
     ),
   }),
+  section("mcp.audit", "The signed record of every call and decision, in .llmc/audit.", {
+    enabled: flag(true, false, "Record every call and decision; llmc audit shows and verifies the records."),
+    unaudited_reads: flag(
+      false,
+      true,
+      "Answer calls that only read when they cannot be recorded, as on a full disk. All other calls are refused then.",
+    ),
+    sync: flag(
+      false,
+      false,
+      "Write every record before its answer leaves, and wait for the disk, so that nothing is lost when the server is killed or the power fails. Costs milliseconds a call; without it, reads of the last 20 ms can be lost.",
+    ),
+    max_file_mb: whole(16, 1, 1024, "any", "Size, in MiB, at which a chain goes on in a new file."),
+    max_total_mb: whole(
+      0,
+      0,
+      1_048_576,
+      "less",
+      "Maximum size, in MiB, of all records together; beyond it the oldest files are removed. 0 is unlimited.",
+      { unlimited: 0 },
+    ),
+    retention_days: whole(
+      365,
+      0,
+      36_500,
+      "less",
+      "Days that records are kept, by file, so some stay up to 30 days longer; 0 keeps them forever.",
+      { unlimited: 0 },
+    ),
+  }),
 ] as const;

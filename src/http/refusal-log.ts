@@ -1,7 +1,7 @@
 import type { RefusalReason } from "./middleware/authorize.ts";
 
 interface WarningLog {
-  warn(fields: Readonly<Record<string, string | number>>, message: string): void;
+  warn(fields: Readonly<Record<string, string | number>>, message: string, reason: RefusalReason): void;
 }
 
 const WINDOW_MS = 1000;
@@ -32,7 +32,7 @@ export const createRefusalLog = (now: () => number, log: WarningLog) => {
     const all = dropped;
     dropped = new Map();
     for (const { reason, fields, count } of all.values())
-      log.warn({ ...fields, dropped: count }, MESSAGES[reason]);
+      log.warn({ ...fields, dropped: count }, MESSAGES[reason], reason);
   };
 
   const drop = (reason: RefusalReason, fields: Readonly<Record<string, string>>, at: number): void => {
@@ -51,6 +51,6 @@ export const createRefusalLog = (now: () => number, log: WarningLog) => {
       lines = 0;
     }
     if (++lines > MAX_LINES) drop(reason, fields, at);
-    else log.warn(fields, MESSAGES[reason]);
+    else log.warn(fields, MESSAGES[reason], reason);
   };
 };

@@ -8,7 +8,7 @@ import {
 import { cleanName } from "../base/text.ts";
 import type { Caller, LogLevel, Question } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
-import type { Origin } from "../core/guard.ts";
+import type { Origin } from "../core/origin.ts";
 
 /** One connection, session or stateless request. */
 export interface Connection {

@@ -13,7 +13,7 @@ import { isRecord } from "../base/is-record.ts";
 import type { CallResult } from "../core/call.ts";
 import { QuestionsAsked } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
-import type { Origin } from "../core/guard.ts";
+import type { Origin } from "../core/origin.ts";
 import type { ListKind } from "../core/refresh.ts";
 import { type Connection, originOf } from "./origin.ts";
 import { askClient, type StateCodec, stateFor } from "./questions.ts";

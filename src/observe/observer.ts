@@ -20,22 +20,14 @@ interface ObserverParts {
   readonly metrics: Metrics;
   readonly tracer: Tracer | undefined;
   readonly audit: TokenAudit;
-  /** Short, and reveals nothing. */
-  readonly digest: (text: string) => string;
 }
 
-const subjectFields = (record: CallRecord, digest: ObserverParts["digest"]) => {
-  const subject = record.subject();
-  if (subject === undefined) return {};
-  return "path" in subject ? subject : { args_digest: digest(subject.args) };
-};
-
-const fieldsOf = (record: CallRecord, includeCorrelationId: boolean, digest: ObserverParts["digest"]) => ({
+const fieldsOf = (record: CallRecord, includeCorrelationId: boolean) => ({
   ...(includeCorrelationId ? { correlation_id: record.correlationId } : {}),
   tool: record.tool,
   route: record.route,
   status: record.errorCode === undefined ? 200 : ERROR_TABLE[record.errorCode].status,
-  ...subjectFields(record, digest),
+  ...record.where(),
   duration_ms: Math.round(record.durationMs * 1000) / 1000,
   truncated: record.truncated,
   transport: record.transport,
@@ -48,7 +40,7 @@ const fieldsOf = (record: CallRecord, includeCorrelationId: boolean, digest: Obs
 
 export type Observer = ReturnType<typeof createObserver>;
 
-export const createObserver = ({ settings, log, metrics, tracer, audit, digest }: ObserverParts) => ({
+export const createObserver = ({ settings, log, metrics, tracer, audit }: ObserverParts) => ({
   log,
 
   startCall: (traceparent: string | undefined): CallTrace => {
@@ -58,7 +50,7 @@ export const createObserver = ({ settings, log, metrics, tracer, audit, digest }
 
   recordCall: (record: CallRecord, texts: CallTexts): void => {
     const { enabled, metrics: counts, tokenAudit, includeCorrelationId } = settings();
-    const fields = () => fieldsOf(record, includeCorrelationId, digest);
+    const fields = () => fieldsOf(record, includeCorrelationId);
     if (record.errorCode === "internal_error") {
       log.error(() => ({ ...fields(), ...describeCause(record.cause) }), "call failed");
     } else log.info(fields, record.errorCode === undefined ? "call" : "call refused");

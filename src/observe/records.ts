@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../base/error-table.ts";
-import type { Subject } from "./subject.ts";
+import type { Where } from "./subject.ts";
 
 /** What is recorded of a call: sizes and names, never values. */
 export interface CallRecord {
@@ -13,8 +13,8 @@ export interface CallRecord {
   readonly transport: string;
   /** The endpoint or method that it came by. */
   readonly route: string;
-  /** Of what it was about; built only where it is printed. */
-  readonly subject: () => Subject | undefined;
+  /** Of what it was about; built only where it is written down. */
+  readonly where: () => Where;
   readonly durationMs: number;
   readonly truncated: boolean;
   readonly errorCode: ErrorCode | undefined;

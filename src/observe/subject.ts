@@ -6,6 +6,14 @@ import { posix } from "node:path";
  */
 export type Subject = { readonly path: string } | { readonly args: string };
 
+/** The same as it is written down. */
+export type Where = { readonly path?: string } | { readonly args_digest?: string };
+
+export const whereOf = (subject: Subject | undefined, digest: (text: string) => string): Where => {
+  if (subject === undefined) return {};
+  return "path" in subject ? subject : { args_digest: digest(subject.args) };
+};
+
 const MAX_PATH_CHARS = 200;
 
 /** Arguments of tools that name a file or folder, the most telling first. */

@@ -3,10 +3,10 @@ import type { TeParts } from "./parts.ts";
 import { printMessage } from "./print-message.ts";
 
 /** The part of the configuration that `te` uses. */
-export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles">;
+export type TeConfig = Pick<Loaded["config"]["mcp"], "te" | "session" | "handles" | "audit">;
 
 /** A warning is printed before the command's output only for keys that `te` itself uses. */
-const OWN_KEYS = /^mcp\.(te|session|handles)\./;
+const OWN_KEYS = /^mcp\.(te|session|handles|audit)\./;
 
 /** A broken configuration does not stop a command: `llmc config validate` reports it, and the defaults apply. */
 export const loadTeConfig = async (

@@ -3,6 +3,7 @@ import { cleanName, showControls } from "../base/text.ts";
 import type { Session } from "../envelope/contract.ts";
 import { parseTe, TE_HELP, type TeRequest, type TeWho } from "../envelope/te-args.ts";
 import { findWorkspace } from "../host/os/find-workspace.ts";
+import type { TeAudit } from "./audit.ts";
 import { loadTeConfig, type TeConfig } from "./config.ts";
 import type { TeParts, TeStreams } from "./parts.ts";
 import { printMessage } from "./print-message.ts";
@@ -53,6 +54,17 @@ const runCommand = async (request: RunRequest, context: RunContext): Promise<num
   }
 };
 
+const recorded = async (work: () => Promise<number>, audit: TeAudit): Promise<number> => {
+  try {
+    const exitCode = await work();
+    await audit.end({ exitCode });
+    return exitCode;
+  } catch (thrown) {
+    await audit.end({ failure: toLlmcError(thrown).code });
+    throw thrown;
+  }
+};
+
 const run = async (
   request: Extract<TeRequest, { kind: "run" }>,
   root: string | undefined,
@@ -63,14 +75,12 @@ const run = async (
     root === undefined || !config.te.enabled
       ? undefined
       : (await import("./state.ts")).openTeState(root, config, parts);
-  return runCommand(request, {
-    cwd: parts.cwd,
-    env: parts.env,
-    streams: parts.streams,
-    session: sessionOf(request.who, config, parts),
-    config,
-    state,
-  });
+  const session = sessionOf(request.who, config, parts);
+  const { cwd, env, streams } = parts;
+  const work = () => runCommand(request, { cwd, env, streams, session, config, state });
+  return root === undefined || !config.audit.enabled
+    ? work()
+    : recorded(work, (await import("./audit.ts")).openTeAudit(root, config, parts, { ...request, session }));
 };
 
 const perform = async (request: TeRequest, parts: TeParts): Promise<number> => {

@@ -147,7 +147,8 @@ describe("a client's te", () => {
   });
 
   test("FAIL-D7 REQ-X7: a state that cannot be written is logged once and costs nobody their output", async () => {
-    const app = await open();
+    // What must be recorded is refused where it cannot be: this is about everything else that is kept.
+    const app = await open("[mcp.audit]\nenabled = false\n");
     rmSync(join(app.root, ".llmc"), { recursive: true, force: true });
     writeFileSync(join(app.root, ".llmc"), "no folder");
     for (let i = 0; i < 2; i++)

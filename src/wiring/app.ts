@@ -5,6 +5,7 @@ import type { ConfigStore } from "../config/store.ts";
 import type { UserFolders } from "../config/user-folders.ts";
 import { waitingHint } from "../config/waiting.ts";
 import { type Core, createCore } from "../core/core.ts";
+import { auditSettings } from "../host/audit/settings.ts";
 import { newId, shortDigest } from "../host/os/lazy-builtins.ts";
 import type { Stderr } from "../host/os/stdio.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
@@ -13,11 +14,13 @@ import { createWorkspaceFiles } from "../host/own-files/workspace-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { createModuleSource } from "../host/trust/module-source.ts";
 import { jsonSchema, matchTemplate } from "../mcp/kit.ts";
+import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { LiveLog } from "../observe/log.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { createObserver, type Observer } from "../observe/observer.ts";
 import { createTokenAudit } from "../observe/token-audit.ts";
 import { allTools } from "../tools/all.ts";
+import { createAudit } from "./audit-wiring.ts";
 import type { Engines } from "./engines.ts";
 import { followConfig, watchFileIn } from "./follow-config.ts";
 import { healthProbes } from "./health-probes.ts";
@@ -47,6 +50,7 @@ export interface App {
   readonly core: Core;
   readonly config: ConfigStore;
   readonly observer: Observer;
+  readonly audit: AuditTrail;
   readonly log: LiveLog;
   readonly metrics: Metrics;
   readonly disk: Disk;
@@ -167,7 +171,12 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     metrics,
     tracer,
     audit,
-    digest: shortDigest,
+  });
+  const trail = createAudit({
+    root,
+    userState: request.folders.state,
+    settings: memoize(config, ({ mcp }) => auditSettings(mcp.audit)),
+    log,
   });
   const engines = createEngineLoader(request, store, log, metrics, writers);
   let source: ReturnType<typeof createModuleSource> | undefined;
@@ -201,6 +210,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     countQuestion: metrics.countQuestion,
     probes: healthProbes({ engines: engines.loaded, metrics, policy }),
     observer,
+    audit: trail,
     modules,
     jsonSchema,
     matchTemplate,
@@ -215,6 +225,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     core,
     config: store,
     observer,
+    audit: trail,
     log,
     metrics,
     disk,
@@ -227,6 +238,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
       stopPolicies();
       await engines.close();
       core.close();
+      await trail.close();
       // A disk or a collector that never answers does not keep the program from ending.
       const sent = Promise.all([audit.flush(), tracer?.flush().catch(() => {})]);
       await Promise.race([sent, new Promise((late) => setTimeout(late, FLUSH_MS).unref())]);

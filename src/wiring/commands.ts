@@ -18,6 +18,7 @@ import { usageText } from "../envelope/usage-text.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
 import { allTools } from "../tools/all.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { auditActions } from "./audit-commands.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
@@ -204,6 +205,7 @@ const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
     ...trustActions(run),
     ...appActions(run),
     ...indexActions(run),
+    ...auditActions(run),
     completion: async (shell, typed) => {
       const values = { tool: allTools.map(({ name }) => name) };
       if (typed.length === 0) run.io.data(completionScript(shell));

@@ -8,6 +8,7 @@ import type { HttpParts, HttpServer } from "../http/server.ts";
 import { describeCause } from "../observe/cause.ts";
 import { createAgentPort, followAgentModel } from "./agent-wiring.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
+import { recordRefusal } from "./audit-wiring.ts";
 import { followRevocations, followTokens, hotParts, openRateLimiter, openTls } from "./http-wiring.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { mcpPartsOf, preload, refuseDisabled, surviveStrays, untilStopped } from "./serve.ts";
@@ -109,7 +110,12 @@ interface HttpServeRequest {
 /** What is recorded of requests: metrics and log lines, never their content. */
 const recordsOf = (app: App): Pick<HttpParts, "onRefused" | "onAnswered" | "onInternalError"> => {
   const { log } = app.observer;
-  const logRefusal = createRefusalLog(app.now, log);
+  const logRefusal = createRefusalLog(app.now, {
+    warn: (fields, message, reason) => {
+      log.warn(fields, message);
+      void recordRefusal(app.audit, reason, fields);
+    },
+  });
   return {
     onRefused: (reason, fields) => {
       if (reason === "auth") app.metrics.countAuthFailure();

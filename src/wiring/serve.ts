@@ -38,7 +38,10 @@ const PRELOAD_MS = 300;
 
 /** Loads the engines ahead of the first call, which also recovers what a killed process left behind. */
 export const preload = (app: App): void => {
-  setTimeout(() => void app.engines().catch(() => {}), PRELOAD_MS).unref();
+  setTimeout(() => {
+    void app.engines().catch(() => {});
+    void app.audit.ready()?.catch(() => {});
+  }, PRELOAD_MS).unref();
 };
 
 /** Says with both prices that a file names no mode. The client has its tool list by then: counting takes a while. */

@@ -113,20 +113,35 @@ const openWithin = (
   }
 };
 
+/** A workspace's `.llmc` itself, which holds the audit. To be closed after use. */
+export const openOuterStateFolder = (workspace: string): OwnFolder =>
+  judged(() => openOwnFolder(join(workspace, STATE_DIR)));
+
+/** The same, made where it is missing. */
+export const makeOuterStateFolder = (workspace: string): OwnFolder => {
+  const folder = judged(() => makeOwnFolder(join(workspace, STATE_DIR)));
+  try {
+    addIgnoreFile(folder.at);
+    return folder;
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+};
+
 /**
  * The one way to our state in a workspace. A `.llmc` that is a link, or that others can write, is refused. To be closed
  * after use.
  */
 export const openStateFolder = (location: StateLocation): OwnFolder => {
-  const outer = judged(() => openOwnFolder(join(location.workspace, STATE_DIR)));
+  const outer = openOuterStateFolder(location.workspace);
   return openWithin(outer, location, openOwnFolder);
 };
 
 /** The same, made where it is missing. */
 export const makeStateFolder = (location: StateLocation): OwnFolder => {
-  const outer = judged(() => makeOwnFolder(join(location.workspace, STATE_DIR)));
+  const outer = makeOuterStateFolder(location.workspace);
   return openWithin(outer, location, (path) => {
-    addIgnoreFile(outer.at);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
       removeUnused(outer.at, folderName(location));
     return makeOwnFolder(path);

@@ -3,7 +3,7 @@ import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../base/text.ts";
 import { compileGlob } from "../../policy/globs.ts";
-import { shownPath } from "../../policy/paths.ts";
+import { STATE_DIR, shownPath } from "../../policy/paths.ts";
 import { createAccess } from "../reach/access.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { DirectoryEntry, DirectoryListing, EntryType, Walk, WalkQuery } from "./entries.ts";
@@ -120,7 +120,9 @@ export const createFiles = (reach: CallerReach): Files => {
         if (!located.stats.isDirectory()) throw notADirectory(requestedPath);
         const found = await located.list();
         stopIfAborted(signal);
-        const entries = found.map((entry) => ({
+        // No tool reads it, and it changes with every call.
+        const shown = found.filter(({ name }) => name !== STATE_DIR);
+        const entries = shown.map((entry) => ({
           name: entry.name,
           type: typeOf(entry),
           ...(options?.details ? { details: detailsOf(`${located.at}/${entry.name}`) } : {}),

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { cleanName } from "../../base/text.ts";
 import type { CoreSettings } from "../../core/core.ts";
-import type { Origin } from "../../core/guard.ts";
+import type { Origin } from "../../core/origin.ts";
 import { type Identity, isNamed } from "../auth/token-registry.ts";
 
 interface OriginFacts {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { LlmcError } from "../../base/error.ts";
 import type { Core } from "../../core/core.ts";
-import type { Origin } from "../../core/guard.ts";
+import type { Origin } from "../../core/origin.ts";
 import type { OpenConnections } from "../auth/revocation.ts";
 import type { Identity } from "../auth/token-registry.ts";
 import type { ConcurrencyLimiter } from "../limits/concurrency-limiter.ts";

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
+import { tryLock } from "../../os/file-lock.ts";
 import { makeOwnFolder, type OwnFolder } from "../../own-files/own-folder.ts";
 import { readDescriptor } from "../../own-files/read-own-file.ts";
 import { openUserState } from "../../own-files/secret-key.ts";
 import type { Finding } from "../scan/workspace-scan.ts";
-import { tryLock } from "./file-lock.ts";
 
 /** What a process that runs on found when it started. */
 interface ManagedRecord {

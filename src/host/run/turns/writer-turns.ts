@@ -6,9 +6,9 @@ import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
+import { type LockMode, tryLock } from "../../os/file-lock.ts";
 import { makeOwnFolder } from "../../own-files/own-folder.ts";
 import { openUserState } from "../../own-files/secret-key.ts";
-import { type LockMode, tryLock } from "./file-lock.ts";
 
 export interface TurnRequest {
   /** Real paths of the folders that the command could write. */

@@ -1,0 +1,192 @@
+import { LlmcError } from "../base/error.ts";
+import { bold, green, type Io, red, table } from "./io.ts";
+
+interface AuditProblem {
+  readonly file: string;
+  readonly line: number | null;
+  readonly what: string;
+  readonly detail: string;
+}
+
+interface AuditReport {
+  readonly ok: boolean;
+  readonly chains: number;
+  readonly files: number;
+  readonly records: number;
+  readonly torn: number;
+  readonly problems: readonly AuditProblem[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** What the commands ask; the wiring provides it. */
+export interface AuditPort {
+  verify(): Promise<AuditReport>;
+  /** Visits every record, chain by chain; gives the number of lines that cannot be read. */
+  read(visit: (row: Row, line: string) => void): Promise<number>;
+}
+
+export interface AuditFilters {
+  readonly since?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly limit?: string | undefined;
+}
+
+/** Gives whether all records are as they were written. */
+export const runAuditVerify = async (
+  audit: AuditPort,
+  io: Io,
+  { json }: { readonly json: boolean },
+): Promise<boolean> => {
+  const report = await audit.verify();
+  const { ok, records, chains, files, torn, problems } = report;
+  if (json) {
+    io.data(`${JSON.stringify(report, null, 2)}\n`);
+    return ok;
+  }
+  for (const { file, line, what, detail } of problems)
+    io.out(`${red(what, io.hasColours)}  ${file}${line === null ? "" : `:${line}`}  ${detail}\n`);
+  const counted = `${records} records of ${chains} chains in ${files} files`;
+  io.out(
+    ok
+      ? `${green("ok", io.hasColours)}: ${counted} are as they were written.\n`
+      : `${counted} were read; ${problems.length === 1 ? "one chain is" : `${problems.length} chains are`} not as written.\n`,
+  );
+  if (torn > 0) io.out(`The last record of ${torn} killed processes was not written to its end.\n`);
+  return ok;
+};
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time as typed: a date, or how long ago. */
+const sinceOf = (typed: string, nowMs: number): string => {
+  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(typed) ?? [];
+  const ms = count === undefined ? Date.parse(typed) : nowMs - Number(count) * (UNITS[unit] ?? 0);
+  if (Number.isNaN(ms))
+    throw new LlmcError("invalid_args", "--since is not a time.", {
+      hint: "Give a date, such as 2026-01-31 or 2026-01-31T08:00Z, or how long ago: 15m, 24h, 7d.",
+    });
+  return new Date(ms).toISOString();
+};
+
+const limitOf = (typed: string): number => {
+  const limit = Number(typed);
+  if (Number.isSafeInteger(limit) && limit > 0) return limit;
+  throw new LlmcError("invalid_args", "--limit is not a number above zero.");
+};
+
+const textAt = (row: Row, key: string): string => {
+  const value = row[key];
+  return value === undefined || value === null ? "" : String(value);
+};
+
+const filterOf = ({ since, tool, outcome }: AuditFilters, nowMs: number): ((row: Row) => boolean) => {
+  const from = since === undefined ? "" : sinceOf(since, nowMs);
+  return (row) =>
+    textAt(row, "time") >= from &&
+    (tool === undefined || row["tool"] === tool) &&
+    (outcome === undefined || row["outcome"] === outcome);
+};
+
+const byTime = (one: Row, other: Row): number => (textAt(one, "time") < textAt(other, "time") ? -1 : 1);
+
+const DEFAULT_LIMIT = "50";
+
+/** The last records that pass the filters, in order of time. */
+const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number): Promise<readonly Row[]> => {
+  const limit = limitOf(filters.limit ?? DEFAULT_LIMIT);
+  const passes = filterOf(filters, nowMs);
+  let rows: Row[] = [];
+  const cut = (): void => {
+    rows = rows.sort(byTime).slice(-limit);
+  };
+  await audit.read((row) => {
+    if (!passes(row)) return;
+    rows.push(row);
+    // All records of a year need not be held to show the last of them.
+    if (rows.length > limit + 10_000) cut();
+  });
+  cut();
+  return rows;
+};
+
+const decisionOf = (row: Row): { readonly allowed?: unknown; readonly policies?: unknown } =>
+  (row["decision"] ?? {}) as { readonly allowed?: unknown; readonly policies?: unknown };
+
+const policiesOf = (row: Row): string => {
+  const { policies } = decisionOf(row);
+  return Array.isArray(policies) ? policies.join(" ") : "";
+};
+
+const outcomeOf = (row: Row): string => {
+  const { allowed } = decisionOf(row);
+  if (row["outcome"] !== undefined) return textAt(row, "outcome");
+  return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";
+};
+
+/** Every field that a record of any kind may have, in the order of a table; the chain's own come last. */
+const COLUMNS = [
+  ...["time", "kind", "correlation_id", "principal", "transport", "route", "agent_id", "session_id", "model"],
+  ...["tool", "effect", "allowed", "policies", "path", "args_digest", "bytes_in", "bytes_out", "duration_ms"],
+  ...["outcome", "budget_profile", "trace_id", "chain", "seq"],
+] as const;
+
+/** Names come from clients: text that a spreadsheet would run as a formula is escaped. */
+const csvCell = (value: string): string => {
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+const csvLine = (row: Row): string => {
+  const derived: Row = { allowed: decisionOf(row).allowed, policies: policiesOf(row) };
+  return COLUMNS.map((key) => csvCell(textAt(key in derived ? derived : row, key))).join(",");
+};
+
+interface ShowOptions extends AuditFilters {
+  readonly json: boolean;
+  readonly nowMs: number;
+}
+
+export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOptions): Promise<void> => {
+  const rows = await lastRows(audit, options, options.nowMs);
+  if (options.json) {
+    io.data(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  if (rows.length === 0) {
+    io.out("No records.\n");
+    return;
+  }
+  const lines = rows.map((row) => [
+    textAt(row, "time"),
+    textAt(row, "kind"),
+    textAt(row, "tool"),
+    outcomeOf(row),
+    textAt(row, "principal"),
+    textAt(row, "agent_id"),
+    textAt(row, "duration_ms"),
+    textAt(row, "path") || textAt(row, "args_digest"),
+  ]);
+  const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE"];
+  const [first = "", ...rest] = table([head, ...lines]).split("\n");
+  io.out([bold(first, io.hasColours), ...rest, ""].join("\n"));
+};
+
+interface ExportOptions extends AuditFilters {
+  readonly format: "jsonl" | "csv";
+  readonly nowMs: number;
+}
+
+/** Writes the records as they lie: JSON lines are the signed ones, byte for byte. */
+export const runAuditExport = async (audit: AuditPort, io: Io, options: ExportOptions): Promise<void> => {
+  const passes = filterOf(options, options.nowMs);
+  const limit = options.limit === undefined ? Number.MAX_SAFE_INTEGER : limitOf(options.limit);
+  let count = 0;
+  if (options.format === "csv") io.data(`${COLUMNS.join(",")}\n`);
+  const unreadable = await audit.read((row, line) => {
+    if (!passes(row) || ++count > limit) return;
+    io.data(`${options.format === "csv" ? csvLine(row) : line}\n`);
+  });
+  if (unreadable > 0) io.err(`note: ${unreadable} lines cannot be read; llmc audit verify says where.\n`);
+};

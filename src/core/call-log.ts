@@ -1,0 +1,218 @@
+import { LlmcError, toLlmcError } from "../base/error.ts";
+import type { AuditDecision, AuditEntry, AuditTrail } from "../observe/audit/entry.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { CallTexts } from "../observe/records.ts";
+import { type Subject, type Where, whereOf } from "../observe/subject.ts";
+import type { Origin } from "./origin.ts";
+
+/** What is opened: its name, if that is known already, and what came in, which is measured and never kept. */
+interface Opened {
+  readonly tool: string;
+  readonly input: () => string;
+}
+
+/** What policy said, and about what: the call as a whole, a program that it starts, or a path outside the roots. */
+export interface Decided extends AuditDecision {
+  readonly about: "call" | "program" | "path";
+  /** The tool, or the action of policy that is no tool. */
+  readonly name: string;
+  readonly effect: string;
+  /** The program or path. */
+  readonly resource?: string;
+  /** How the user answered, where they were asked. */
+  readonly answer?: "once" | "session" | "never" | "declined" | undefined;
+}
+
+export interface Measured {
+  readonly truncated: boolean;
+  readonly output: () => string;
+  readonly subject?: () => Subject | undefined;
+}
+
+/** What is recorded of one piece of work: its decision, and once it has ended, its outcome. */
+export interface CallLog {
+  /** To be waited for before the first decision: the audit trail is loaded when it is first needed. */
+  ready(): Promise<void> | undefined;
+  /** Names the tool once it is known. */
+  name(tool: string): void;
+  /** Notes what policy said. Work that changes something is recorded here, and not begun where that fails. */
+  readonly decide: (decided: Decided) => void;
+  /**
+   * Records the outcome, once. Throws `audit_unavailable` where it cannot be recorded and must be, unless the work has
+   * changed something: then the caller has to learn what was done, and the next change is refused.
+   */
+  close(failure: LlmcError | "questions" | undefined, measured: Measured): void;
+}
+
+export interface LogParts {
+  readonly observer: Observer;
+  readonly audit: AuditTrail;
+  /** Short, and reveals nothing. */
+  readonly digest: (text: string) => string;
+  /** Milliseconds that only move forward. */
+  readonly now: () => number;
+}
+
+const whoOf = ({ caller, correlationId }: Origin) => ({
+  correlation_id: correlationId,
+  principal: caller.principal,
+  transport: caller.transport,
+  agent_id: caller.agentId,
+  session_id: caller.sessionId,
+  model: caller.model,
+});
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+};
+
+/** Microseconds are all that a record can tell. */
+const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+interface Ended {
+  readonly truncated: boolean;
+  readonly texts: CallTexts;
+  readonly tool: string;
+  readonly effect: string;
+  readonly decision: AuditDecision | null;
+  readonly failure: LlmcError | "questions" | undefined;
+  readonly durationMs: number;
+  readonly traceId: string | undefined;
+  readonly where: () => Where;
+}
+
+/**
+ * The record of a decision; undefined where the call's own record says it all. Of what was denied, a program's name may be
+ * anything that a client sent.
+ */
+const decisionEntry = (
+  origin: Origin,
+  { about, name, effect, resource, answer, allowed, policies }: Decided,
+  digest: () => string,
+): AuditEntry | undefined => {
+  const isNamed = about === "program" && allowed && resource !== undefined;
+  const common = {
+    ...whoOf(origin),
+    tool: name,
+    effect,
+    decision: { allowed, policies },
+    ...(isNamed ? { program: resource } : { args_digest: digest() }),
+  };
+  if (answer !== undefined) return { kind: "question", ...common, about, answer };
+  if (about === "call" && (!allowed || effect === "read")) return undefined;
+  return { kind: "decision", ...common, ...(about === "call" ? {} : { about }) };
+};
+
+const callEntry = (origin: Origin, ended: Ended): AuditEntry => {
+  const { failure, texts, traceId } = ended;
+  const { budgetProfile = "" } = origin.caller;
+  return {
+    kind: "call",
+    ...whoOf(origin),
+    route: origin.route ?? origin.caller.transport,
+    tool: ended.tool,
+    effect: ended.effect,
+    decision: ended.decision,
+    ...ended.where(),
+    bytes_in: Buffer.byteLength(texts.input()),
+    bytes_out: Buffer.byteLength(texts.output()),
+    duration_ms: rounded(ended.durationMs),
+    outcome: failure instanceof LlmcError ? failure.code : (failure ?? "ok"),
+    ...(budgetProfile === "" ? {} : { budget_profile: budgetProfile }),
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
+  };
+};
+
+const observe = (observer: Observer, origin: Origin, ended: Ended): void => {
+  const { failure, texts, tool, where, durationMs, truncated, traceId } = ended;
+  const error = failure instanceof LlmcError ? failure : undefined;
+  observer.recordCall(
+    {
+      tool,
+      correlationId: origin.correlationId,
+      agentId: origin.caller.agentId,
+      sessionId: origin.caller.sessionId,
+      model: origin.caller.model,
+      budgetProfile: origin.caller.budgetProfile ?? "",
+      route: origin.route ?? origin.caller.transport,
+      where,
+      transport: origin.caller.transport,
+      durationMs,
+      truncated,
+      errorCode: error?.code,
+      traceId,
+      cause: error?.cause,
+    },
+    texts,
+  );
+};
+
+/** Opens the record of one piece of work. */
+export const createCallLogs =
+  ({ observer, audit, digest, now }: LogParts) =>
+  (origin: Origin, opened: Opened): CallLog => {
+    const startedAt = now();
+    const trace = observer.startCall(origin.traceparent);
+    const input = once(opened.input);
+    let { tool } = opened;
+    let effect = "";
+    let decision: AuditDecision | null = null;
+    const decisions = new Set<string>();
+    let hasBegun = false;
+    let isClosed = false;
+
+    const record = (ended: Ended): void => {
+      try {
+        if (ended.effect === "read") audit.recordRead(() => callEntry(origin, ended));
+        else audit.record(callEntry(origin, ended));
+      } catch (error) {
+        if (!hasBegun) throw toLlmcError(error);
+      }
+    };
+
+    return {
+      ready: audit.ready,
+      name: (found) => {
+        tool = found;
+      },
+      decide: (decided) => {
+        const isOwn = decided.about === "call";
+        // A command line is judged as a whole first, and each program again when its turn comes.
+        const key = `${decided.about} ${decided.allowed} ${decided.resource}`;
+        if (!isOwn && decided.answer === undefined && decisions.has(key)) return;
+        if (isOwn) {
+          ({ name: tool, effect } = decided);
+          decision = { allowed: decided.allowed, policies: decided.policies };
+        }
+        const entry = decisionEntry(origin, decided, () =>
+          digest(isOwn ? input() : (decided.resource ?? "")),
+        );
+        if (entry === undefined) return;
+        audit.record(entry);
+        decisions.add(key);
+        hasBegun ||= isOwn && decided.allowed && decided.effect !== "read";
+      },
+      close: (failure, { truncated, output, subject }) => {
+        if (isClosed) return;
+        isClosed = true;
+        trace.end(tool, failure instanceof LlmcError ? failure.code : undefined);
+        const ended: Ended = {
+          tool,
+          effect,
+          decision,
+          failure,
+          truncated,
+          texts: { input, output: once(output) },
+          durationMs: now() - startedAt,
+          traceId: trace.traceId,
+          where: once(() => whereOf(subject?.(), digest)),
+        };
+        observe(observer, origin, ended);
+        record(ended);
+      },
+    };
+  };

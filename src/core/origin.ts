@@ -1,0 +1,21 @@
+import type { Caller, LogLevel, Question } from "../tools/contract.ts";
+
+/** Who sent a request, and how to report back. Every door provides one with each request. */
+export interface Origin {
+  readonly caller: Caller;
+  readonly correlationId: string;
+  /** The endpoint or method that the request came by; left out: the transport says it all. */
+  readonly route?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Does the work in the slot that the door has taken for it, for as long as the work lasts; left out, it has none. */
+  readonly hold?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  /** W3C trace context of the caller, as received. */
+  readonly traceparent?: string | undefined;
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  readonly state?: unknown;
+  /** If omitted, the client cannot answer questions. */
+  readonly canAsk?: ((kind: Question["kind"]) => boolean) | undefined;
+  readonly progress?: ((done: number, total?: number, message?: string) => Promise<void>) | undefined;
+  readonly log?: ((level: LogLevel, message: string) => Promise<void>) | undefined;
+  readonly releaseStream?: (() => void) | undefined;
+}

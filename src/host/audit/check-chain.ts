@@ -1,0 +1,151 @@
+import { isMissing } from "../../base/system-error.ts";
+import { ARCHIVE, createArchiveReader } from "../../observe/audit/archive.ts";
+import {
+  createChainReader,
+  isTornRecord,
+  type Link,
+  type Problem,
+  problem,
+  readRecord,
+} from "../../observe/audit/chain.ts";
+import type { Head } from "../../observe/audit/head.ts";
+import { fileName, NotOurFile, readLines } from "./record-files.ts";
+import { type AuditStore, readHead } from "./store.ts";
+
+/** Where a chain is not as it was written. */
+export interface AuditProblem {
+  readonly file: string;
+  /** Counted from 1; null if it is about the file as a whole. */
+  readonly line: number | null;
+  readonly what: Problem["what"] | "missing_file" | "unknown_file" | "not_a_file" | "damaged_head";
+  readonly detail: string;
+}
+
+export interface CheckedChain {
+  /** The first problem; undefined if there is none. */
+  readonly problem: AuditProblem | undefined;
+  readonly records: number;
+  readonly files: readonly string[];
+  readonly last: Link;
+  /** The beginning of a record that a killed process left. */
+  readonly torn: string;
+}
+
+interface Progress {
+  reader: ReturnType<typeof createChainReader> & { end?: () => Problem | undefined };
+  found: AuditProblem | undefined;
+  records: number;
+  readonly files: string[];
+  /** The last line that was read, of the last file. */
+  line: number;
+  torn: string;
+  /** The number of the record that was missing where the first problem is. */
+  missing: number | undefined;
+}
+
+/** A record that is missing at one line and present at a later one was moved. */
+const findMoved = (progress: Progress, { sign }: AuditStore, head: Head, line: string): boolean => {
+  const record = readRecord(sign, line);
+  if (record?.chain !== head.chain || record.seq !== progress.missing || progress.found === undefined)
+    return true;
+  progress.found = {
+    ...progress.found,
+    what: "reordered",
+    detail: `record ${record.seq} of the chain ${head.chain} should be here, and comes later`,
+  };
+  return false;
+};
+
+const readPart = (store: AuditStore, head: Head, part: number, progress: Progress): boolean => {
+  const name = fileName(head.chain, part);
+  const isTail = head.chain === ARCHIVE && part === head.part;
+  let last = 0;
+  const visit = (line: string, number: number): boolean => {
+    if (progress.found !== undefined) return findMoved(progress, store, head, line);
+    const flaw = progress.reader.push(line);
+    last = number;
+    if (flaw === undefined) {
+      progress.records++;
+      return true;
+    }
+    progress.found = { file: name, line: number, ...flaw };
+    progress.missing = progress.reader.last.seq + 1;
+    return flaw.what === "removed";
+  };
+  const { rest } = readLines(`${store.records?.at}/${name}`, visit, isTail ? head.bytes : undefined);
+  progress.files.push(name);
+  progress.line = last;
+  if (progress.found === undefined) progress.torn = rest;
+  // After a gap the search goes on for what should have been there.
+  return progress.found === undefined ? rest === "" || part >= head.part : progress.found.what === "removed";
+};
+
+/** What is wrong with a file that could not be read. */
+const unreadable = (file: string, error: unknown): AuditProblem => {
+  if (isMissing(error)) return { file, line: null, what: "missing_file", detail: "the file was removed" };
+  if (error instanceof NotOurFile || (error instanceof Error && "code" in error))
+    return { file, line: null, what: "not_a_file", detail: `the file cannot be read: ${error.message}` };
+  throw error;
+};
+
+/** Whether a chain may lack its last file: it was about to be made. */
+const mayLack = ({ part, bytes, last }: Head, at: number): boolean =>
+  at > part || last.seq === 0 || (at === part && bytes === 0);
+
+const readParts = (store: AuditStore, head: Head, progress: Progress): void => {
+  for (let part = head.firstPart; ; part++) {
+    const file = fileName(head.chain, part);
+    try {
+      if (store.records === undefined) throw Object.assign(new Error("no folder"), { code: "ENOENT" });
+      if (!readPart(store, head, part, progress)) return;
+    } catch (error) {
+      const found = unreadable(file, error);
+      if (found.what !== "missing_file" || !mayLack(head, part)) progress.found ??= found;
+      return;
+    }
+  }
+};
+
+/** How the end of a chain compares with its head, which is at most one record behind, unless its process goes on. */
+const judgeEnd = (store: AuditStore, head: Head, progress: Progress): Problem | undefined => {
+  const { reader, torn } = progress;
+  const { chain } = head;
+  const { last } = reader;
+  const unsealed = reader.end?.();
+  if (unsealed !== undefined) return unsealed;
+  if (last.seq < head.last.seq)
+    return problem(
+      "cut",
+      `records ${last.seq + 1} to ${head.last.seq} of the chain ${chain} are missing at its end`,
+    );
+  if (torn !== "" && (head.closed || !isTornRecord(torn, chain, last)))
+    return problem("changed", "something that is not a record follows the last one");
+  if (last.seq === head.last.seq) return undefined;
+  const now = readHead(store, chain);
+  const known = now === undefined || now === "damaged" ? head : now;
+  return last.seq > known.last.seq + (known.closed ? 0 : 1)
+    ? problem("foreign", `records after ${known.last.seq} of the chain ${chain} were added`)
+    : undefined;
+};
+
+/** Reads a chain from its beginning to its end, and finds the first place where it is not as it was written. */
+export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
+  const create = head.chain === ARCHIVE ? createArchiveReader : undefined;
+  const progress: Progress = {
+    reader: create?.(store.sign, head.first) ?? createChainReader(store.sign, head.chain, head.first),
+    found: undefined,
+    records: 0,
+    files: [],
+    line: 0,
+    torn: "",
+    missing: undefined,
+  };
+  readParts(store, head, progress);
+  const { reader, files, torn, records } = progress;
+  if (progress.found === undefined) {
+    const flaw = judgeEnd(store, head, progress);
+    const file = files.at(-1) ?? fileName(head.chain, head.part);
+    if (flaw !== undefined) progress.found = { file, line: progress.line + 1, ...flaw };
+  }
+  return { problem: progress.found, records, files, last: reader.last, torn };
+};

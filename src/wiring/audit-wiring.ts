@@ -1,0 +1,69 @@
+import { LlmcError } from "../base/error.ts";
+import type { LocalAuditTrail } from "../host/audit/audit-trail.ts";
+import type { AuditSettings } from "../host/audit/settings.ts";
+import type { AuditTrail } from "../observe/audit/entry.ts";
+import { VERSION } from "./version.ts";
+
+interface AuditParts {
+  readonly root: string;
+  readonly userState: string;
+  readonly settings: () => AuditSettings;
+  readonly log: Parameters<typeof import("../host/audit/audit-trail.ts").createAuditTrail>[0]["log"];
+}
+
+export interface ClosableAuditTrail extends AuditTrail {
+  close(): Promise<void>;
+}
+
+/** The audit trail, loaded with the first call: it needs parts of Node that a start does without. */
+export const createAudit = ({ root, userState, settings, log }: AuditParts): ClosableAuditTrail => {
+  let trail: LocalAuditTrail | undefined;
+  let loading: Promise<void> | undefined;
+  const load = async (): Promise<void> => {
+    const { createAuditTrail } = await import("../host/audit/audit-trail.ts");
+    trail = createAuditTrail({
+      workspace: root,
+      userState,
+      settings,
+      log,
+      program: `llmc ${VERSION}`,
+      pid: process.pid,
+      today: () => new Date(),
+    });
+  };
+  const loaded = (): LocalAuditTrail | undefined => {
+    if (trail === undefined && settings().enabled)
+      throw new LlmcError("audit_unavailable", "The audit trail was switched on during this call.", {
+        hint: "Call again.",
+        retryable: true,
+      });
+    return trail;
+  };
+  return {
+    ready: () => {
+      if (trail !== undefined || !settings().enabled) return undefined;
+      loading ??= load();
+      return loading;
+    },
+    record: (entry) => loaded()?.record(entry),
+    recordRead: (make) => loaded()?.recordRead(make),
+    close: async () => {
+      await loading;
+      await trail?.close();
+    },
+  };
+};
+
+/** Records requests that the HTTP door refused. Where that fails nothing is lost but the record: the log has said why. */
+export const recordRefusal = async (
+  audit: AuditTrail,
+  reason: string,
+  { dropped = 1, ...fields }: Readonly<Record<string, string | number>>,
+): Promise<void> => {
+  try {
+    await audit.ready();
+    audit.record({ kind: "refusal", reason, transport: "http", ...fields, count: Number(dropped) });
+  } catch {
+    // The request was refused all the same.
+  }
+};
