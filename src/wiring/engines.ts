@@ -157,6 +157,9 @@ const recover = (writing: PathPorts["writing"], log: Log): Promise<void> =>
       ),
   );
 
+/** Of what a command left, in one line of the log. */
+const MAX_LOGGED = 1000;
+
 /**
  * Creates the engines that tools use. Loaded on first use: see `lazyPort`. Nobody gets them before the journal is
  * recovered, so no call and no command sees a change of many files half done.
@@ -169,7 +172,7 @@ export const createEngines = async (parts: EngineParts) => {
     ...(parts.writers === undefined ? {} : { writers: parts.writers }),
     // The user may have made such a file while the command ran, and does not see the answer.
     onQuarantined: (quarantined) => {
-      const { renamed, unresolved } = showQuarantined(quarantined, root);
+      const { renamed, unresolved } = showQuarantined(quarantined, root, MAX_LOGGED);
       if (renamed.length > 0)
         log.warn(
           { renamed },

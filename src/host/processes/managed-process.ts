@@ -2,49 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type LlmcError, toLlmcError } from "../../base/error.ts";
 import { LIMIT_NOTES } from "../../base/limit-notes.ts";
 import type { StartedCommand } from "../run/runner.ts";
+import { MAX_NEW_BESIDE } from "../run/scan/new-findings.ts";
 import { type Quarantined, showQuarantined } from "../run/scan/quarantined.ts";
 import { createOutputRing } from "../run/tree/output-ring.ts";
 import { DRAIN_MS, exitOf } from "../run/tree/run-tree.ts";
 import type { Channel, ProcessOutput, ProcessView, ReadRequest } from "./contract.ts";
 import { endsWithPrompt, readsInput } from "./prompt.ts";
 import { settledLength, terminalText } from "./terminal-text.ts";
-
-/** What one process may write in a window: 16 MiB a second. A flood then costs the server little, and others are served. */
-const WINDOW_BYTES = 1_048_576;
-const WINDOW_MS = 62.5;
-
-/** Stops reading for the rest of the window once its bytes are spent; the writer waits, as at a full pipe. */
-const createThrottle = (channel: Pick<Channel, "pause" | "resume">) => {
-  let opensAt = 0;
-  let bytes = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let isOff = false;
-  return {
-    count: (chunkBytes: number): void => {
-      const now = performance.now();
-      if (now - opensAt > WINDOW_MS) {
-        opensAt = now;
-        bytes = 0;
-      }
-      bytes += chunkBytes;
-      if (isOff || bytes < WINDOW_BYTES || timer !== undefined) return;
-      channel.pause();
-      timer = setTimeout(
-        () => {
-          timer = undefined;
-          channel.resume();
-        },
-        Math.max(1, opensAt + WINDOW_MS - now),
-      ).unref();
-    },
-    /** The rest is to be read as it comes. */
-    stop: (): void => {
-      isOff = true;
-      clearTimeout(timer);
-      channel.resume();
-    },
-  };
-};
+import { createThrottle } from "./throttle.ts";
 
 /** Kept of each process's output. */
 const RING_BYTES = 524_288;
@@ -102,6 +67,8 @@ export class ManagedProcess {
   /** It has asked for input before, so that an answer without a prompt is taken for incomplete. */
   #hasPrompted = false;
   #isInspecting = false;
+  /** What it made and has lost again. */
+  #renamed = 0;
 
   constructor(parts: ProcessParts, started: StartedCommand) {
     this.#parts = parts;
@@ -165,13 +132,15 @@ export class ManagedProcess {
     if (quarantined.length > 0) this.#ring.push(Buffer.from(quarantineNote(quarantined, this.#parts.root)));
   }
 
-  /** Called periodically; renamed files are reported in the output. */
-  async quarantineNew(): Promise<void> {
-    if (this.#isInspecting || !this.isRunning) return;
+  /** Called periodically; renamed files are reported in the output. Whether it has made more than can be watched. */
+  async quarantineNew(): Promise<boolean> {
+    if (this.#isInspecting || !this.isRunning) return false;
     this.#isInspecting = true;
     try {
       const quarantined = await this.#started.quarantineNew().catch(() => []);
       this.#report(quarantined);
+      this.#renamed += quarantined.length;
+      return this.#renamed > MAX_NEW_BESIDE || quarantined.some(({ kind }) => kind === "too many new");
     } finally {
       this.#isInspecting = false;
     }

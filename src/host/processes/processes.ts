@@ -6,6 +6,7 @@ import type { CommandGate } from "../run/commands.ts";
 import type { JudgedCommand } from "../run/contract.ts";
 import type { LineRunner } from "../run/line/contract.ts";
 import type { CommandStarter, StartedCommand } from "../run/runner.ts";
+import { MAX_NEW_BESIDE } from "../run/scan/new-findings.ts";
 import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.ts";
 import { inputActions } from "./input.ts";
 import { killPid } from "./kill-pid.ts";
@@ -41,6 +42,7 @@ const CLOSE_GRACE_MS = 300;
 /** Output that pauses this long is taken for an answer that is complete. */
 const QUIET_MS = 100;
 const TICK_MS = 1000;
+const TOO_MANY_NEW = `more than ${MAX_NEW_BESIDE} repositories and start-up files appeared while it ran`;
 
 /** Unguessable, and short, because it is repeated in every call. */
 const newProcessId = (): string => randomId("p_", 8);
@@ -59,7 +61,9 @@ const tick = (state: State): void => {
     if (!enabled) void one.end("running commands was switched off", STOP_GRACE_MS);
     else if (now() - one.activeAt > idleMs)
       void one.end(`idle for ${Math.round(idleMs / 1000)} s`, STOP_GRACE_MS);
-    void one.quarantineNew();
+    void one.quarantineNew().then((hasTooMany) => {
+      if (hasTooMany) void one.end(TOO_MANY_NEW, STOP_GRACE_MS);
+    });
   }
   forgetEnded(registry, now());
   if (registry.all.size > 0) return;

@@ -7,6 +7,7 @@ import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
+import { filterInTurns } from "./filter-in-turns.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, quarantine, restoreBelow } from "./protected-names.ts";
 import type { Quarantined } from "./quarantined.ts";
@@ -60,6 +61,12 @@ const isAddedWorkTree = ({ path }: Finding, { before, writesTracked }: NewFindin
 /** When the workspace is looked at: a command that is waited for runs shortly, a managed process long. */
 export type RunPhase = "running" | "short run ended" | "long run ended";
 
+/**
+ * Repositories and start-up files that may appear beside a managed process. Nobody makes more in a workspace while a
+ * development server runs, and each of them is work for the server, once a second.
+ */
+export const MAX_NEW_BESIDE = 500;
+
 interface NewFindingsOptions {
   readonly scan: WorkspaceScan;
   /** What was there when the command started, and out of its reach since then. */
@@ -82,6 +89,11 @@ interface NewFindingsOptions {
    * repositories are judged.
    */
   readonly phase: RunPhase;
+}
+
+interface Judging extends NewFindingsOptions {
+  /** Whether somebody else than the command may have made a repository. */
+  readonly mayBeUsers: (finding: Finding) => boolean;
 }
 
 /** A finding, and the very folders that lead to it. */
@@ -118,15 +130,14 @@ const isNotOfCommand = (path: string, { isLlmcWrite, wasCheckedOut }: NewFinding
  * Repositories are made by git. Beside a process that runs for hours the user makes them too: there, plain ones stay. A
  * plain one that another program made could be given programs later, by whoever holds a file of it open.
  */
-const isNewOfGit = (finding: Finding, options: NewFindingsOptions): boolean => {
-  const { isGit, phase, beside, roots } = options;
-  const mayBeUsers = phase !== "short run ended" || !newSince(beside, roots)(finding);
-  if ((isGit || mayBeUsers) && isPlainRepository(finding.path, roots)) return true;
+const isNewOfGit = (finding: Finding, options: Judging): boolean => {
+  const { isGit, mayBeUsers, roots } = options;
+  if ((isGit || mayBeUsers(finding)) && isPlainRepository(finding.path, roots)) return true;
   return isAddedWorkTree(finding, options);
 };
 
 /** Whether a new finding would be obeyed, and the command may have created it. */
-const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
+const isPlanted = (finding: Finding, options: Judging): boolean => {
   const { stateFolders, writesTracked, phase } = options;
   switch (finding.kind) {
     case "startup":
@@ -142,7 +153,7 @@ const isPlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
 };
 
 /** What cannot be judged may be anything: it must not keep the rest from being judged. */
-const mayBePlanted = (finding: Finding, options: NewFindingsOptions): boolean => {
+const mayBePlanted = (finding: Finding, options: Judging): boolean => {
   try {
     return isPlanted(finding, options);
   } catch {
@@ -184,18 +195,36 @@ const quarantineFinding = async (
   return (isRenamed ? await quarantineInRoots(path, roots) : undefined) ?? head;
 };
 
+/** Whether more is new than anybody but a program makes. What was only moved does not count. */
+const isFlood = (fresh: readonly Finding[], { before, beside, phase }: NewFindingsOptions): boolean => {
+  if (phase === "short run ended" || fresh.length <= MAX_NEW_BESIDE) return false;
+  const known = new Set([...before, ...beside].map(({ identity }) => identity));
+  return (
+    fresh.filter(({ kind, identity }) => kind !== "secret" && !known.has(identity)).length > MAX_NEW_BESIDE
+  );
+};
+
 /** Renames in rounds: a folder that was a finding itself, such as a start-up folder, was not scanned and may contain more. */
 const quarantinePlanted = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
-  const { scan, roots, phase, before } = options;
+  const { scan, roots, phase, before, beside } = options;
   const isNew = newSince(before, roots);
+  const isNotBeside = newSince(beside, roots);
   const moved: Quarantined[] = [];
   /** Even under its new name, such a folder cannot be scanned. */
   const renamedUnseen = new Set<string>();
+  let wasFlooded = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await (phase === "running" ? scan.current() : scan.again());
-    const planted = found.filter(
-      (finding) => isNew(finding) && !renamedUnseen.has(finding.identity) && mayBePlanted(finding, options),
+    const fresh = await filterInTurns(
+      found,
+      (finding) => isNew(finding) && !renamedUnseen.has(finding.identity),
     );
+    wasFlooded ||= isFlood(fresh, options);
+    // It is ended for that, and judged then.
+    if (wasFlooded && phase === "running") return [{ kind: "too many new", path: roots[0] ?? "/" }];
+    const isBeside = phase !== "short run ended" && !wasFlooded;
+    const judging = { ...options, mayBeUsers: (finding: Finding) => isBeside || !isNotBeside(finding) };
+    const planted = await filterInTurns(fresh, (finding) => mayBePlanted(finding, judging));
     const count = moved.length;
     for (const finding of planted) {
       if (finding.kind === "unknown") renamedUnseen.add(finding.identity);
@@ -234,10 +263,11 @@ const quarantineRedirected = async ({
 const unclearStartups = async (options: NewFindingsOptions): Promise<readonly Quarantined[]> => {
   if (options.phase !== "long run ended" || options.writesTracked) return [];
   const isNew = newSince(options.before, options.roots);
-  return (await options.scan.current())
-    .filter((finding) => finding.kind === "startup" && isNew(finding))
-    .filter(({ path }) => !isNotOfCommand(path, options))
-    .map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));
+  const unclear = await filterInTurns(
+    await options.scan.current(),
+    (finding) => finding.kind === "startup" && isNew(finding) && !isNotOfCommand(finding.path, options),
+  );
+  return unclear.map(({ path }) => ({ kind: "new start-up file", path: path.toWellFormed() }));
 };
 
 /**

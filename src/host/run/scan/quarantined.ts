@@ -4,6 +4,7 @@ import { shownPath } from "../../../policy/paths.ts";
 const UNRESOLVED = {
   "not renamed": "still there: it could not be renamed",
   "new start-up file": "still there: a start-up file that appeared while the process ran",
+  "too many new": "too many repositories and start-up files appeared here while the process ran",
   "too many folders":
     "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found",
   "nested too deeply":
@@ -27,13 +28,23 @@ export interface ShownQuarantine {
 
 export const NOTHING_QUARANTINED: ShownQuarantine = { renamed: [], unresolved: [] };
 
+/** A command can make thousands; nobody reads so many, and a model pays for each. */
+const MAX_SHOWN = 20;
+
+const shorten = (lines: readonly string[], max: number): readonly string[] =>
+  lines.length <= max ? lines : [...lines.slice(0, max), `and ${lines.length - max} more`];
+
 /** As answers, output and log show it: what mv brings back, and what somebody has to look at. */
-export const showQuarantined = (quarantined: readonly Quarantined[], root: string): ShownQuarantine => {
+export const showQuarantined = (
+  quarantined: readonly Quarantined[],
+  root: string,
+  max = MAX_SHOWN,
+): ShownQuarantine => {
   const renamed: string[] = [];
   const unresolved: string[] = [];
   for (const one of quarantined)
     if (one.kind === "renamed")
       renamed.push(`${shownPath(one.path, root)} -> ${shownPath(one.movedTo, root)}`);
     else unresolved.push(`${shownPath(one.path, root)} (${UNRESOLVED[one.kind]})`);
-  return { renamed, unresolved };
+  return { renamed: shorten(renamed, max), unresolved: shorten(unresolved, max) };
 };
