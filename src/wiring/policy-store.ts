@@ -110,6 +110,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let inForce: InForce = { kind: "broken", problem: "the policies are not loaded yet" };
   let report: PolicyReport = { policies: [], problems: [], warnings: [] };
   let version = 0;
+  let fingerprint = "";
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 
   const compile = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]) => {
@@ -152,7 +153,9 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     version: () => version,
     reload: async (actions) => {
       const { files, problems } = readFiles(parts);
-      version++;
+      const next = JSON.stringify([files, problems, isOpen()]);
+      if (next !== fingerprint) version++;
+      fingerprint = next;
       if (problems.length > 0) return fail(problems);
       if (files.length === 0) {
         inForce = { kind: "default" };
@@ -182,7 +185,8 @@ export const followPolicies = async (
   let stopWatching = (): void => {};
   let reloaded: Promise<unknown> = Promise.resolve();
   const changed = (): void => {
-    reloaded = reloaded.then(reload).then(core.refresh);
+    const before = policy.version();
+    reloaded = reloaded.then(reload).then(() => (policy.version() === before ? undefined : core.refresh()));
   };
   const reload = (): Promise<unknown> => {
     // Watched first: an edit while the files are read has an event.
