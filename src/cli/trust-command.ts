@@ -6,7 +6,8 @@ import type { TrustRecord } from "../config/trust-record.ts";
 import type { Widening } from "../config/workspace-file.ts";
 import { bold, type Io } from "./io.ts";
 
-interface ModuleFile {
+/** A file that is trusted by its content. */
+interface TrustedFile {
   readonly file: string;
   readonly digest: string;
   /** Whether exactly this content is already granted. */
@@ -19,7 +20,9 @@ export interface TrustPlan {
   /** The workspace's file; undefined if there is none or it is the operator's own. */
   readonly file: string | undefined;
   readonly values: readonly (Widening & { readonly isGranted: boolean })[];
-  readonly modules: readonly ModuleFile[];
+  readonly modules: readonly TrustedFile[];
+  /** Policy files with permits, which have no effect before. */
+  readonly policies: readonly TrustedFile[];
   /** The folder of modules, if it cannot be read completely: then nothing in it is granted. */
   readonly unreadable?: { readonly folder: string; readonly reason: string };
   /** Whether all of it is already granted. */
@@ -56,21 +59,29 @@ const describeUnreadable = ({ unreadable }: TrustPlan): readonly string[] =>
 const describePlan = (plan: TrustPlan): string =>
   planLines(plan).concat(describeUnreadable(plan), "").join("\n");
 
-const planLines = ({ values, modules }: TrustPlan): string[] => [
+const describeFiles = (title: string, files: readonly TrustedFile[]): readonly string[] => [
+  ...(files.length === 0 ? [] : [`  ${title}, by file and SHA-256:`]),
+  ...files.map(
+    ({ file, digest, isGranted }) =>
+      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : " (not granted)"}`,
+  ),
+];
+
+const planLines = ({ values, modules, policies }: TrustPlan): string[] => [
   ...values.flatMap(({ key, without, asked, grant, isGranted }) => [
     `  ${key}${isGranted ? " (already granted)" : ""}`,
     `    without this file  ${show(without)}`,
     `    with it            ${show(asked)}`,
     ...(leadsElsewhere(asked, grant) ? [`    which leads to     ${show(grant)}`] : []),
   ]),
-  ...(modules.length === 0 ? [] : ["  code that runs in the server, by file and SHA-256:"]),
-  ...modules.map(
-    ({ file, digest, isGranted }) =>
-      `    ${digest.slice(0, 12)}  ${plain(file)}${isGranted ? " (already granted)" : " (not granted)"}`,
-  ),
+  ...describeFiles("code that runs in the server", modules),
+  ...describeFiles("policies, which may then permit and not only forbid", policies),
 ];
 
-const jsonOf = ({ workspace, file, values, modules, unreadable, isGranted }: TrustPlan) => ({
+const jsonOfFiles = (files: readonly TrustedFile[]) =>
+  files.map(({ file, digest, isGranted }) => ({ file, sha256: digest, granted: isGranted }));
+
+const jsonOf = ({ workspace, file, values, modules, policies, unreadable, isGranted }: TrustPlan) => ({
   workspace,
   file: file ?? null,
   trusted: isGranted,
@@ -81,7 +92,8 @@ const jsonOf = ({ workspace, file, values, modules, unreadable, isGranted }: Tru
     grant: redactUserinfo(grant),
     granted,
   })),
-  modules: modules.map((one) => ({ file: one.file, sha256: one.digest, granted: one.isGranted })),
+  modules: jsonOfFiles(modules),
+  policies: jsonOfFiles(policies),
   ...(unreadable === undefined ? {} : { unreadable_modules: unreadable }),
 });
 
@@ -104,7 +116,7 @@ const listTrusted = async (trust: Trust, io: Io, json: boolean): Promise<void> =
     io.out(
       `${plain(workspace)}\n  ${keys.length === 0 ? "nothing beyond your own configuration" : keys.join(", ")}`,
     );
-    io.out(`${files === 0 ? "" : `; ${files} module files`}\n`);
+    io.out(`${files === 0 ? "" : `; ${files} files by their content`}\n`);
   }
 };
 
@@ -171,7 +183,7 @@ export const validateRepo = async (
     return;
   }
   io.out(`${loaded.file} is valid.\n`);
-  if (plan.values.length === 0 && plan.modules.length === 0)
+  if (plan.values.length + plan.modules.length + plan.policies.length === 0)
     io.out("It asks for nothing beyond your own configuration.\n");
   else {
     io.out(

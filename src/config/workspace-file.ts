@@ -22,6 +22,8 @@ export interface WorkspaceFile {
   readonly widening: readonly Widening[];
   /** Digests of files that were granted, by the key that names their folder. */
   readonly digests: TrustRecord["digests"];
+  /** What would be in force without the file. */
+  valueWithout(key: string): unknown;
 }
 
 interface Judged {
@@ -121,7 +123,12 @@ export const judgeFile = async (
   return {
     settings,
     waiting,
-    workspaceFile: { trustPath, widening, digests: record?.digests ?? {} },
+    workspaceFile: {
+      trustPath,
+      widening,
+      digests: record?.digests ?? {},
+      valueWithout: (key) => valueWithout(key, around),
+    },
     problems: problem === undefined ? [] : [problem],
   };
 };

@@ -27,7 +27,11 @@ export const START_PROGRAM: PolicyAction = { name: "start_program", group: "exec
 
 const SCOPE_POLICY = /^llmc\.scope\.(\w+)$/;
 
-const refuseTool = (name: string, { policies }: PolicyDecision): LlmcError => {
+const refuseTool = (name: string, { policies, brokenAt }: PolicyDecision): LlmcError => {
+  if (brokenAt !== undefined)
+    return new LlmcError("forbidden", `Everything is refused, because a policy has an error: ${brokenAt}.`, {
+      hint: "The operator sees with llmc policy check what is wrong; a mended file takes effect at once.",
+    });
   const scope = policies.flatMap((policy) => SCOPE_POLICY.exec(policy)?.[1] ?? [])[0];
   if (scope !== undefined)
     return new LlmcError("forbidden", `This caller may not use ${name}: it lacks the scope "${scope}".`, {
@@ -133,7 +137,9 @@ export const createAuthorizer = (parts: AuthorizerParts) => ({
   isPossible: (tool: Called, caller: Caller): boolean => {
     const action = actionOf(tool);
     const resource = resourceOf(action, parts.workspace);
-    return parts.policy.decide(requestFor(parts, caller, { action, resource }, true)).allowed;
+    const decision = parts.policy.decide(requestFor(parts, caller, { action, resource }, true));
+    // Without a list no client would call anything, and nobody would learn that a policy file is to be mended.
+    return decision.allowed || decision.brokenAt !== undefined;
   },
 });
 

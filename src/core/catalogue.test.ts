@@ -70,6 +70,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     watchFile: () => () => {},
     program: "test",
     waiting: () => [],
+    problems: () => [],
     now: () => performance.now(),
     policy: {
       decide: (request) => decideByDefault(request, false),

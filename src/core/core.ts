@@ -109,6 +109,8 @@ interface CoreParts {
   readonly program: string;
   /** Keys of the workspace's file that are not in force until it is trusted. */
   readonly waiting: () => readonly string[];
+  /** What is wrong with the operator's files, while the last good ones are in force. */
+  readonly problems: () => readonly string[];
   readonly now: () => number;
   readonly policy: Policy;
   /** How policies name the workspace. */
@@ -119,7 +121,7 @@ interface CoreParts {
 
 /** What the server tells about itself, to clients and to tools. */
 const createViews = (
-  { settings, program, waiting, now }: CoreParts,
+  { settings, program, waiting, problems, now }: CoreParts,
   registry: () => Registry,
   { isPossible }: Authorizer,
 ) => {
@@ -147,6 +149,7 @@ const createViews = (
           .untrusted()
           .map((file) => `the module ${file}`),
       ],
+      problems: problems(),
     }),
   };
 };

@@ -1,7 +1,7 @@
 import type { LlmcError } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "../policy/cedar/model.ts";
-import { type Caller, type Question, QuestionsAsked } from "../tools/contract.ts";
+import { type Caller, principalName, type Question, QuestionsAsked } from "../tools/contract.ts";
 import type { CallLog, Decided } from "./call-log.ts";
 import type { Grants } from "./grants.ts";
 import type { ModeSettings } from "./modes.ts";
@@ -103,7 +103,7 @@ export const requestFor = (
   const { mode, airGapped } = settings();
   return {
     principal: {
-      id: caller.principal,
+      id: principalName(caller.principal),
       scopes: [...caller.may],
       transport: caller.transport,
       agent: caller.agentId,

@@ -64,6 +64,11 @@ export interface Caller {
 /** The principal of everybody who reaches the workspace as its operating-system user. */
 export const LOCAL = "local";
 
+const TOKEN = /^token:([^:]+):/;
+
+/** How policies and people name a principal. Of a token: its name, since the principal changes with the secret. */
+export const principalName = (principal: string): string => TOKEN.exec(principal)?.[1] ?? principal;
+
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
 /** Something only the client can answer: a form for its user, or a completion by its model. */

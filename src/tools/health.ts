@@ -14,10 +14,11 @@ export const health = defineTool({
       uptime_s: z.number(),
       tools: z.int(),
       waiting: z.array(z.string()).optional(),
+      problems: z.array(z.string()).optional(),
     }),
   }),
   run: async (_args, { server }) => {
-    const { ok, version, program, mode, uptimeSeconds, tools, waiting } = server.health();
+    const { ok, version, program, mode, uptimeSeconds, tools, waiting, problems } = server.health();
     return {
       data: { ok, version },
       meta: {
@@ -26,6 +27,7 @@ export const health = defineTool({
         uptime_s: uptimeSeconds,
         tools,
         ...(waiting.length === 0 ? {} : { waiting: [...waiting] }),
+        ...(problems.length === 0 ? {} : { problems: [...problems] }),
       },
     };
   },

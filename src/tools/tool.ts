@@ -74,6 +74,8 @@ export interface HealthView {
   readonly tools: number;
   /** Keys of the workspace's file that wait for `llmc trust`. */
   readonly waiting: readonly string[];
+  /** Errors in policy files. */
+  readonly problems: readonly string[];
 }
 
 /** What a tool does to the world. It drives the MCP annotations and what a caller must be allowed to do. */

@@ -27,7 +27,7 @@ import { healthProbes } from "./health-probes.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { MODULES_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
-import { createPolicyStore, followPolicies } from "./policy-store.ts";
+import { createPolicyStore, followPolicies, type PolicyStore } from "./policy-store.ts";
 import { coreSettingsOf, observeSettingsOf } from "./settings.ts";
 import { trustCommandOf } from "./trust-command-line.ts";
 import { VERSION } from "./version.ts";
@@ -53,6 +53,7 @@ export interface App {
   readonly audit: AuditTrail;
   readonly log: LiveLog;
   readonly metrics: Metrics;
+  readonly policy: PolicyStore;
   readonly disk: Disk;
   readonly root: string;
   /** Loads what the tools work with, if nobody has yet. */
@@ -216,11 +217,12 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     matchTemplate,
     watchFile: watchFileIn(root, disk),
     program: `llmc ${VERSION}`,
-    waiting: () => store.current().waiting.map(({ key }) => key),
+    waiting: () => [...store.current().waiting.map(({ key }) => key), ...policy.waiting()],
+    problems: policy.problems,
     now,
   });
-  const stopPolicies = await followPolicies(policy, core, store, request.watch);
-  const stopFollowing = await followConfig(request, store, log, core, modules, disk);
+  const policies = await followPolicies(policy, core, log, request.watch);
+  const stopFollowing = await followConfig(request, store, log, core, policies, modules, disk);
   return {
     core,
     config: store,
@@ -228,6 +230,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     audit: trail,
     log,
     metrics,
+    policy,
     disk,
     root,
     newId,
@@ -235,7 +238,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     engines: engines.load,
     close: async () => {
       stopFollowing();
-      stopPolicies();
+      policies.stop();
       await engines.close();
       core.close();
       await trail.close();

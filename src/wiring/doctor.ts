@@ -95,10 +95,13 @@ const examineState = async (request: AppRequest): Promise<Finding> => {
 /** What the workspace's file asks for and does not get. */
 const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
   if (loaded?.workspaceFile === undefined) return [];
-  const { values, modules } = await createTrust(request).plan();
+  const { values, modules, policies } = await createTrust(request).plan();
   const waiting = [
     ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
     ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
+    ...policies
+      .filter(({ isGranted }) => !isGranted)
+      .map(({ file }) => `the policies of ${quoteForMessage(file)}`),
   ];
   return [
     waiting.length === 0

@@ -21,7 +21,7 @@ import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
 import { createPathPorts, type PathParts, type PathPorts } from "./path-ports.ts";
-import { policyPaths } from "./policy-store.ts";
+import { policyPaths } from "./policy-texts.ts";
 import { createRetrieval } from "./retrieval-wiring.ts";
 
 interface EngineParts {
@@ -75,7 +75,7 @@ const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }
     config: [
       ...configFiles(),
       folders.config,
-      ...policyPaths(config(), root, folders),
+      ...policyPaths(config(), { root, folders }),
       ...[server.tls_cert_file, server.tls_key_file].filter(isSet),
     ],
     modules: [tools.custom_modules, ...(waitingModules?.() ?? [])].filter(isSet),

@@ -10,6 +10,7 @@ import type { Disk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import type { LiveLog } from "../observe/log.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { FollowedPolicies } from "./policy-store.ts";
 import { trustCommand } from "./trust-command-line.ts";
 
 interface Followed {
@@ -36,7 +37,8 @@ export const followConfig = async (
   { watch, folders, stderr, root, cwd }: Followed,
   store: ConfigStore,
   log: LiveLog,
-  core: Core,
+  core: Pick<Core, "settings">,
+  policies: Pick<FollowedPolicies, "refresh" | "reload">,
   modules: { hasChanged(folder: string): Promise<boolean> },
   disk: Disk,
 ): Promise<() => void> => {
@@ -44,12 +46,14 @@ export const followConfig = async (
     log.configure(logSettings(next, stderr.isTerminal));
     log.info({ changed, needs_restart: needsRestart }, "configuration reloaded");
     warnOfWaiting(next, { root, cwd }, log);
-    void core.refresh();
+    void policies.refresh();
   });
   // The file says the same, but the modules in its folder may be others. Those that are the same keep what they hold.
   store.onUnchanged(async () => {
     const { customModules } = core.settings();
-    if (customModules !== undefined && (await modules.hasChanged(customModules))) await core.refresh();
+    const isChanged = customModules !== undefined && (await modules.hasChanged(customModules));
+    // Policies of the workspace may have been trusted.
+    await (isChanged ? policies.refresh() : policies.reload());
   });
   if (!watch) return () => {};
   // The folder is created so that trust granted in another terminal is noticed; if the home folder is not writable,

@@ -1,23 +1,23 @@
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { isInside } from "../base/paths.ts";
+import { basename, isAbsolute } from "node:path";
 import type { Loaded } from "../config/load.ts";
-import type { ConfigStore } from "../config/store.ts";
-import type { UserFolders } from "../config/user-folders.ts";
 import type { Core } from "../core/core.ts";
 import type { Policy } from "../core/escalate.ts";
 import { loadCedar } from "../host/os/bundled-files.ts";
-import { sha256 } from "../host/os/lazy-builtins.ts";
-import { type PolicyText, readPolicyFiles, watchPolicyFiles } from "../host/own-files/policy-files.ts";
+import { watchPolicyFiles } from "../host/own-files/policy-files.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
-import type { Cedar, CompiledPolicies, PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import type {
+  Cedar,
+  Compilation,
+  CompiledPolicies,
+  PolicyFile,
+  PolicyProblem,
+} from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
-import { POLICIES_KEY } from "./load.ts";
+import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
 
-interface StoreParts {
-  readonly root: string;
-  readonly folders: UserFolders;
+interface StoreParts extends PolicyFolders {
   readonly loaded: () => Loaded;
   /** Names this store in Cedar's memory. */
   readonly slot: string;
@@ -28,12 +28,15 @@ interface StoreParts {
 type InForce =
   | { readonly kind: "default" }
   | { readonly kind: "compiled"; readonly compiled: CompiledPolicies }
-  | { readonly kind: "broken"; readonly problem: string };
+  | { readonly kind: "broken"; readonly at: string };
 
 export interface PolicyStore extends Policy {
   /** Reads the policy files anew. On an error the last good policies stay; before the first, everything is denied. */
   reload(actions: () => Promise<readonly PolicyAction[]>): Promise<PolicyReport>;
   report(): PolicyReport;
+  /** The errors of the files, and what waits for trust, in words for callers. */
+  problems(): readonly string[];
+  waiting(): readonly string[];
   /** Calls back when policy files have changed. */
   watch(changed: () => void): () => void;
 }
@@ -42,37 +45,22 @@ export interface PolicyReport {
   readonly policies: CompiledPolicies["policies"];
   readonly problems: readonly PolicyProblem[];
   readonly warnings: readonly PolicyProblem[];
+  /** Files whose permits wait for trust. */
+  readonly waiting: readonly string[];
 }
 
-/** Policies that deny everything, because those that somebody wrote cannot be read. */
+/** Names the state in which everything is denied, because the policies that somebody wrote cannot be used. */
 const BROKEN = "llmc.broken";
 
-const describeProblem = ({ file, line, column, message }: PolicyProblem): string =>
-  `${file}${line === 0 ? "" : `:${line}:${column}`}: ${message}`;
+const positionOf = ({ file, line, column }: PolicyProblem, name = file): string =>
+  `${name}${line === 0 ? "" : `:${line}:${column}`}`;
 
-const USUAL_FOLDER = "~/.config/llmc/";
+export const describeProblem = (problem: PolicyProblem): string =>
+  `${positionOf(problem)}: ${problem.message}`;
 
-/** `~/.config` in the default stands for the user's configuration folder, wherever that is. */
-export const policyPatterns = (
-  { mcp }: Loaded["config"],
-  root: string,
-  folders: UserFolders,
-): readonly string[] =>
-  mcp.security.policy_files.map((pattern) => {
-    if (pattern.startsWith(USUAL_FOLDER)) return join(folders.config, pattern.slice(USUAL_FOLDER.length));
-    return pattern.startsWith("~/") ? join(folders.home, pattern.slice(2)) : resolve(root, pattern);
-  });
-
-/** What nobody but the operator may write: the files, or the folder in which a file would become one. */
-export const policyPaths = (...from: Parameters<typeof policyPatterns>): readonly string[] =>
-  policyPatterns(...from).map((pattern) => (basename(pattern).includes("*") ? dirname(pattern) : pattern));
-
-/** Files of the workspace that its own configuration names may only forbid, until the operator trusts their content. */
-const mayPermit = ({ path, text }: PolicyText, { origins, workspaceFile }: Loaded, root: string): boolean => {
-  const isWorkspaces = workspaceFile !== undefined && origins.get(POLICIES_KEY)?.source === "file";
-  if (!isWorkspaces || !isInside(path, root)) return true;
-  return workspaceFile.digests[POLICIES_KEY]?.[relative(root, path)] === sha256(text);
-};
+/** For callers, who need not know the folders of the operator. */
+const publicPositionOf = (problem: PolicyProblem): string =>
+  positionOf(problem, isAbsolute(problem.file) ? basename(problem.file) : problem.file);
 
 /** The decisions of the last requests; a new set of policies starts with none. */
 const MAX_CACHED = 2000;
@@ -90,47 +78,59 @@ const cached = (decide: (request: PolicyRequest) => PolicyDecision) => {
   };
 };
 
-const readFiles = (
-  parts: StoreParts,
-): { readonly files: readonly PolicyFile[]; readonly problems: readonly PolicyProblem[] } => {
-  const loaded = parts.loaded();
-  const { files, unreadable } = readPolicyFiles(policyPatterns(loaded.config, parts.root, parts.folders));
-  return {
-    files: files.map((file) => ({
-      name: isInside(file.path, parts.root) ? relative(parts.root, file.path) : file.path,
-      text: file.text,
-      mayPermit: mayPermit(file, loaded, parts.root),
-    })),
-    problems: unreadable.map(({ path, reason }) => ({ file: path, line: 0, column: 0, message: reason })),
-  };
+/** Loads Cedar, which servers without policy files never need. */
+export const compileFiles = async (
+  slot: string,
+  files: readonly PolicyFile[],
+  actions: readonly PolicyAction[],
+  defaultDeny: boolean,
+): Promise<Compilation> => {
+  const { compilePolicies } = await import("../policy/cedar/engine.ts");
+  return compilePolicies(loadCedar() as Cedar, { slot, actions, files, defaultDeny });
 };
+
+const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
+  log.error(
+    { problems: problems.map(describeProblem) },
+    isBroken
+      ? "a policy file has an error: everything is denied until it is mended"
+      : "a policy file has an error; the last good policies stay in force",
+  );
+
+const logLoaded = (log: Log, { policies, warnings, waiting }: PolicyReport): void => {
+  for (const warning of warnings) log.warn({}, describeProblem(warning));
+  if (waiting.length > 0)
+    log.warn({ waiting }, "what these policy files permit has no effect until llmc trust grants it");
+  if (policies.length > 0) log.info({ policies: policies.length }, "policies are in force");
+};
+
+const NOTHING: PolicyReport = { policies: [], problems: [], warnings: [], waiting: [] };
 
 /** The policies of the operator and of the workspace, together with the defaults. */
 export const createPolicyStore = (parts: StoreParts): PolicyStore => {
-  let inForce: InForce = { kind: "broken", problem: "the policies are not loaded yet" };
-  let report: PolicyReport = { policies: [], problems: [], warnings: [] };
+  const { log } = parts;
+  let inForce: InForce = { kind: "broken", at: "they are not loaded yet" };
+  let report = NOTHING;
   let version = 0;
-  let fingerprint = "";
+  let readBefore = "";
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 
-  const compile = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]) => {
-    const { compilePolicies } = await import("../policy/cedar/engine.ts");
-    const cedar = loadCedar() as Cedar;
-    return compilePolicies(cedar, { slot: parts.slot, actions, files, defaultDeny: !isOpen() });
+  const fail = (problems: readonly PolicyProblem[]): void => {
+    const isBroken = inForce.kind === "broken";
+    if (isBroken) inForce = { kind: "broken", at: problems.map(publicPositionOf).join(", ") };
+    report = { ...report, problems };
+    logProblems(log, problems, isBroken);
   };
 
-  const fail = (problems: readonly PolicyProblem[]): PolicyReport => {
-    const problem = problems.map(describeProblem).join("; ");
-    const isFirst = inForce.kind === "broken";
-    if (isFirst) inForce = { kind: "broken", problem };
-    report = { ...report, problems };
-    parts.log.error(
-      { problems: problems.map(describeProblem) },
-      isFirst
-        ? "a policy file has an error: everything is denied until it is mended"
-        : "a policy file has an error; the last good policies stay in force",
-    );
-    return report;
+  const apply = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]): Promise<void> => {
+    const result = await compileFiles(parts.slot, files, actions, !isOpen());
+    if (!result.ok) return fail(result.problems);
+    const { compiled } = result;
+    inForce = { kind: "compiled", compiled: { ...compiled, decide: cached(compiled.decide) } };
+    const { policies, warnings } = compiled;
+    const waiting = [...new Set(policies.filter(({ waits }) => waits).map(({ file }) => file))];
+    report = { policies, problems: [], warnings, waiting };
+    logLoaded(log, report);
   };
 
   return {
@@ -141,7 +141,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
         case "compiled":
           return inForce.compiled.decide(request);
         case "broken":
-          return { allowed: false, policies: [BROKEN] };
+          return { allowed: false, policies: [BROKEN], brokenAt: inForce.at };
       }
     },
     promptOf: (policy) =>
@@ -150,55 +150,72 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
           DEFAULT_PROMPTS[policy])
         : DEFAULT_PROMPTS[policy],
     report: () => report,
+    problems: () =>
+      report.problems.map((problem) => `an error in the policy file ${publicPositionOf(problem)}`),
+    waiting: () => report.waiting.map((file) => `the policies of ${file}`),
     version: () => version,
-    reload: async (actions) => {
-      const { files, problems } = readFiles(parts);
-      const next = JSON.stringify([files, problems, isOpen()]);
-      if (next !== fingerprint) version++;
-      fingerprint = next;
-      if (problems.length > 0) return fail(problems);
-      if (files.length === 0) {
+    reload: async (listActions) => {
+      const { files, problems } = readPolicyTexts(parts.loaded(), parts);
+      const actions = files.length === 0 ? [] : await listActions();
+      // Anything that happens in a watched folder comes here; clients are told only of what is new.
+      const read = JSON.stringify([files, problems, actions, isOpen()]);
+      if (read === readBefore) return report;
+      readBefore = read;
+      version++;
+      if (problems.length > 0) fail(problems);
+      else if (files.length > 0) await apply(files, actions);
+      else {
         inForce = { kind: "default" };
-        report = { policies: [], problems: [], warnings: [] };
-        return report;
+        report = NOTHING;
       }
-      const result = await compile(files, await actions());
-      if (!result.ok) return fail(result.problems);
-      const { compiled } = result;
-      inForce = { kind: "compiled", compiled: { ...compiled, decide: cached(compiled.decide) } };
-      report = { policies: compiled.policies, problems: [], warnings: compiled.warnings };
-      for (const warning of report.warnings) parts.log.warn({}, describeProblem(warning));
       return report;
     },
-    watch: (changed) =>
-      watchPolicyFiles(policyPatterns(parts.loaded().config, parts.root, parts.folders), changed),
+    watch: (changed) => watchPolicyFiles(policyPatterns(parts.loaded().config, parts), changed),
   };
 };
 
-/** Loads the policies, and again whenever their files, the configuration or the tools change. */
+export interface FollowedPolicies {
+  /** Puts in force what the configuration, trust, custom modules and policy files say now, and tells clients. */
+  refresh(): Promise<void>;
+  /** The same, where the tools are known to be the same. */
+  reload(): Promise<void>;
+  stop(): void;
+}
+
+/** Loads the policies, and again whenever their files change. */
 export const followPolicies = async (
   policy: PolicyStore,
   core: Pick<Core, "actions" | "refresh">,
-  store: ConfigStore,
+  log: Log,
   watch: boolean,
-): Promise<() => void> => {
+): Promise<FollowedPolicies> => {
   let stopWatching = (): void => {};
-  let reloaded: Promise<unknown> = Promise.resolve();
-  const changed = (): void => {
+  const load = async (): Promise<void> => {
+    // The new watch begins before the files are read, and before the old one ends: no edit falls in between.
+    const stopBefore = stopWatching;
+    if (watch) stopWatching = policy.watch(() => void reload());
+    stopBefore();
+    await policy.reload(core.actions);
+  };
+  const loadAndNotify = async (): Promise<void> => {
     const before = policy.version();
-    reloaded = reloaded.then(reload).then(() => (policy.version() === before ? undefined : core.refresh()));
+    await load();
+    if (policy.version() !== before) await core.refresh();
   };
-  const reload = (): Promise<unknown> => {
-    // Watched first: an edit while the files are read has an event.
-    stopWatching();
-    if (watch) stopWatching = policy.watch(changed);
-    return policy.reload(core.actions);
+  let queue = load();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    queue = queue.then(work).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : "unknown";
+      log.error({ reason }, "the policies could not be loaded again; the last good ones stay in force");
+    });
+    return queue;
   };
-  reloaded = reload();
-  await reloaded;
-  const forget = store.onChange(changed);
-  return () => {
-    forget();
-    stopWatching();
+  const reload = (): Promise<void> => inTurn(loadAndNotify);
+  await queue;
+  return {
+    reload,
+    // Policies name tools: those of custom modules have to be known first.
+    refresh: () => inTurn(() => core.refresh().then(loadAndNotify)),
+    stop: () => stopWatching(),
   };
 };

@@ -10,7 +10,8 @@ import { createDisk } from "../host/own-files/disk.ts";
 import { createTrustFiles } from "../host/trust/trust-files.ts";
 import { digestFolder } from "../host/trust/trusted-modules.ts";
 import type { AppRequest } from "./app.ts";
-import { loadFor, MODULES_KEY } from "./load.ts";
+import { loadFor, MODULES_KEY, POLICIES_KEY } from "./load.ts";
+import { readPolicyTexts } from "./policy-texts.ts";
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
 
@@ -41,17 +42,26 @@ const modulesOf = (
 };
 
 const planFor = async (request: Request, disk?: LoadRequest["disk"]): Promise<TrustPlan> => {
-  const { file, waiting, workspaceFile } = await loadFor(request, false, disk);
+  const loaded = await loadFor(request, false, disk);
+  const { file, waiting, workspaceFile } = loaded;
   if (workspaceFile === undefined) {
-    return { workspace: request.root, file: undefined, values: [], modules: [], isGranted: true };
+    return {
+      workspace: request.root,
+      file: undefined,
+      values: [],
+      modules: [],
+      policies: [],
+      isGranted: true,
+    };
   }
   const values = workspaceFile.widening.map((one) => ({
     ...one,
     isGranted: !waiting.some(({ key }) => key === one.key),
   }));
   const { modules, unreadable } = modulesOf(request.root, workspaceFile);
-  const isGranted = [...values, ...modules].every((one) => one.isGranted);
-  const plan = { workspace: request.root, file, values, modules, isGranted };
+  const { ofWorkspace: policies } = readPolicyTexts(loaded, request);
+  const isGranted = [...values, ...modules, ...policies].every((one) => one.isGranted);
+  const plan = { workspace: request.root, file, values, modules, policies, isGranted };
   return unreadable === undefined ? plan : { ...plan, unreadable };
 };
 
@@ -77,14 +87,14 @@ const recordWith = (
   };
 };
 
-const recordOf = ({ workspace, values, modules }: TrustPlan): TrustRecord => ({
+const digestsOf = (key: string, files: TrustPlan["modules"]): TrustRecord["digests"] =>
+  files.length === 0 ? {} : { [key]: Object.fromEntries(files.map(({ file, digest }) => [file, digest])) };
+
+const recordOf = ({ workspace, values, modules, policies }: TrustPlan): TrustRecord => ({
   version: 1,
   workspace,
   values: Object.fromEntries(values.map(({ key, grant }) => [key, grant])),
-  digests:
-    modules.length === 0
-      ? {}
-      : { [MODULES_KEY]: Object.fromEntries(modules.map(({ file, digest }) => [file, digest])) },
+  digests: { ...digestsOf(MODULES_KEY, modules), ...digestsOf(POLICIES_KEY, policies) },
 });
 
 const writeRecord = async ({ folders, root }: Request, record: TrustRecord): Promise<void> => {

@@ -27,21 +27,37 @@ const asPattern = (name: string): RegExp =>
       .join("[^/]*")}$`,
   );
 
-/** The files that an absolute path with `*` in its last part stands for, in the order of their names. */
+/** Whether an absolute path with `*` in its last part stands for this file. */
+export const isPolicyPattern = (pattern: string, path: string): boolean =>
+  dirname(pattern) === dirname(path) && asPattern(basename(pattern)).test(basename(path));
+
+/** The files that a pattern stands for, in the order of their names. */
 const expand = (pattern: string): readonly string[] => {
-  const name = basename(pattern);
-  if (!name.includes("*")) return [pattern];
-  try {
-    const matches = asPattern(name);
-    return readdirSync(dirname(pattern))
-      .filter((entry) => matches.test(entry) && !entry.startsWith("."))
-      .toSorted()
-      .map((entry) => join(dirname(pattern), entry));
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  if (!basename(pattern).includes("*")) return [pattern];
+  return readdirSync(dirname(pattern))
+    .map((entry) => join(dirname(pattern), entry))
+    .filter((path) => isPolicyPattern(pattern, path) && !basename(path).startsWith("."))
+    .toSorted();
 };
+
+/** A folder that does not exist holds no policies; one that cannot be read may, and is reported. */
+const expandAll = (
+  patterns: readonly string[],
+  onUnreadable: (folder: string, error: unknown) => void = () => {},
+): ReadonlySet<string> =>
+  new Set(
+    patterns.flatMap((pattern) => {
+      try {
+        return expand(pattern);
+      } catch (error) {
+        if (!isMissing(error)) onUnreadable(dirname(pattern), error);
+        return [];
+      }
+    }),
+  );
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
 
 /** Reads every policy file. One that is named and missing is an error: somebody believes it to be in force. */
 export const readPolicyFiles = (
@@ -49,7 +65,8 @@ export const readPolicyFiles = (
 ): { readonly files: readonly PolicyText[]; readonly unreadable: readonly UnreadablePolicy[] } => {
   const files: PolicyText[] = [];
   const unreadable: UnreadablePolicy[] = [];
-  for (const path of new Set(patterns.flatMap(expand))) {
+  const paths = expandAll(patterns, (path, error) => unreadable.push({ path, reason: reasonOf(error) }));
+  for (const path of paths) {
     if (files.length >= MAX_FILES) {
       unreadable.push({ path, reason: `there are more than ${MAX_FILES} policy files` });
       break;
@@ -57,8 +74,7 @@ export const readPolicyFiles = (
     try {
       files.push({ path, text: readOwnFile(path, { maxBytes: MAX_BYTES }).toString() });
     } catch (error) {
-      const reason = error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
-      unreadable.push({ path, reason: isMissing(error) ? "there is no such file" : reason });
+      unreadable.push({ path, reason: isMissing(error) ? "there is no such file" : reasonOf(error) });
     }
   }
   return { files, unreadable };
@@ -103,7 +119,7 @@ export const watchPolicyFiles = (patterns: readonly string[], changed: () => voi
     start(() => watchFolder(pattern, soon));
     start(() => watchPath(dirname(pattern), soon));
   }
-  for (const path of new Set(patterns.flatMap(expand).slice(0, MAX_FILES)))
+  for (const path of [...expandAll(patterns)].slice(0, MAX_FILES))
     if (isLink(path)) start(() => watchPath(path, soon));
   return () => {
     clearTimeout(timer);

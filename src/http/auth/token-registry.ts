@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { LOCAL } from "../../core/contract.ts";
 import { SCOPES, type Scope, TOKEN_ENTRY } from "./scopes.ts";
 
 /** Who sends a request, once the token is known. */
@@ -56,7 +57,8 @@ export const resolveTokens = ({ defaultSecret, entries, env }: TokenSources) => 
   if (defaultSecret !== undefined && defaultSecret !== "") {
     tokens.push(createToken(DEFAULT_NAME, ALL_SCOPES, digestOf(defaultSecret)));
   }
-  const seen = new Set([DEFAULT_NAME, ANONYMOUS.name]);
+  // `local` is how policies name whoever needs no token.
+  const seen = new Set([DEFAULT_NAME, ANONYMOUS.name, LOCAL]);
   for (const entry of entries) {
     const { name = "", scopes = "", variable, digest } = TOKEN_ENTRY.exec(entry)?.groups ?? {};
     const secret = variable === undefined ? undefined : env[variable];

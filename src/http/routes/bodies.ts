@@ -89,6 +89,10 @@ export const healthAnswer = z.object({
   ok: z.boolean(),
   version: z.string(),
   waiting: z.int().optional().describe("Number of keys of the workspace's file that wait for llmc trust."),
+  problems: z
+    .int()
+    .optional()
+    .describe("Number of errors in policy files; the last good policies are in force."),
 });
 
 export const errorAnswer = z.object({

@@ -18,13 +18,16 @@ const ALWAYS = { config: { open: true, duringDrain: true } } as const;
 /** `/health`, liveness and readiness, which need no token; and the metrics. */
 export const addHealthRoutes = ({ app, core, inFlight }: RouteContext, parts: HealthParts): void => {
   app.get("/health", ALWAYS, async (_request, reply) => {
-    const { version, waiting } = core.health();
+    const { version, waiting, problems } = core.health();
     const { status } = await core.checkHealth();
     const ok = status !== "unhealthy";
-    // Everybody may ask, so only the number is given; the tools name keys and checks.
-    return reply
-      .code(ok ? 200 : 503)
-      .send({ ok, version, ...(waiting.length === 0 ? {} : { waiting: waiting.length }) });
+    // Everybody may ask, so only the numbers are given; the tools name keys and checks.
+    return reply.code(ok ? 200 : 503).send({
+      ok,
+      version,
+      ...(waiting.length === 0 ? {} : { waiting: waiting.length }),
+      ...(problems.length === 0 ? {} : { problems: problems.length }),
+    });
   });
   app.get("/health/live", ALWAYS, async () => ({ ok: true }));
   app.get("/health/ready", ALWAYS, async (_request, reply) => {

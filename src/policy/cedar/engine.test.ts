@@ -193,6 +193,18 @@ describe("an operator's policies", () => {
     );
   });
 
+  it("each policy is found where it stands, behind comments and among others of the same text", () => {
+    const plain = "forbid(principal, action, resource is Flow);";
+    const text = `// ${plain}\n@id("a") // first\n${plain}\n${plain}\n// é\n@id("b")\nforbid(principal, action, resource is Host\n);\n${plain}\n`;
+    const { policies } = compiled([fileOf(text)]);
+    expect(policies.map(({ id, line }) => `${id} ${line}`)).toEqual([
+      "a 2",
+      "my.cedar#2 4",
+      "b 6",
+      "my.cedar#4 9",
+    ]);
+  });
+
   test.each([
     [
       "a syntax error",

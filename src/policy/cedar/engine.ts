@@ -9,6 +9,7 @@ import type {
   statefulIsAuthorized,
   validate,
 } from "@cedar-policy/cedar-wasm/nodejs";
+import { type LocatedPolicy, locatePolicies } from "./cedar-text.ts";
 import { DEFAULT_POLICIES, OPEN_POLICY } from "./default-policies.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "./model.ts";
 import { policySchema } from "./schema.ts";
@@ -102,7 +103,7 @@ interface Parsed {
 const parseOne = (
   cedar: Cedar,
   file: PolicyFile,
-  text: string,
+  { text, start }: LocatedPolicy,
   number: number,
 ): {
   readonly policy?: ParsedPolicy;
@@ -111,7 +112,7 @@ const parseOne = (
 } => {
   const at = {
     file: file.name,
-    ...positionIn(file.text, Buffer.byteLength(file.text.slice(0, Math.max(0, file.text.indexOf(text))))),
+    ...positionIn(file.text, Buffer.byteLength(file.text.slice(0, start))),
   };
   const answer = cedar.policyToJson(text);
   if (answer.type === "failure") return { problems: answer.errors.map(problemIn(file)), warnings: [] };
@@ -157,8 +158,8 @@ const parseFile = (cedar: Cedar, schema: string, file: PolicyFile): Parsed => {
       problems: [{ ...whole, message: "the file holds no policy; remove it if none is meant" }],
       warnings: [],
     };
-  const inOrder = [...parts.policies].sort((a, b) => file.text.indexOf(a) - file.text.indexOf(b));
-  const parsed = inOrder.map((text, at) => parseOne(cedar, file, text, at + 1));
+  const inOrder = locatePolicies(file.text, parts.policies);
+  const parsed = inOrder.map((policy, at) => parseOne(cedar, file, policy, at + 1));
   const answer = cedar.validate({ schema, policies: { staticPolicies: file.text } });
   const found =
     answer.type === "failure"

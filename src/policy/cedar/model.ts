@@ -66,4 +66,6 @@ export interface PolicyDecision {
   readonly allowed: boolean;
   /** The policies that decided; none where nothing permits. */
   readonly policies: readonly string[];
+  /** Where the files have an error, if that is why everything is denied: `my.cedar:2:5`. */
+  readonly brokenAt?: string;
 }

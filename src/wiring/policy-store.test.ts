@@ -1,0 +1,193 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, test } from "vitest";
+import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
+
+const NO_STAT = '@id("no-stat")\nforbid(principal, action == Action::"stat", resource);\n';
+
+/** An operator's folder of policies, outside the workspace. */
+const openWith = async (
+  policies: Readonly<Record<string, string>>,
+  more: Parameters<typeof openTestApp>[0] = {},
+) => {
+  const folder = tempWorkspace(policies);
+  const app = await openTestApp({
+    overrides: { "mcp.security.policy_files": join(folder, "*.cedar"), "mcp.mode": "classic" },
+    watch: true,
+    ...more,
+  });
+  return { app, folder, write: (text: string) => writeFileSync(join(folder, "my.cedar"), text) };
+};
+
+const stat = async (app: TestApp): Promise<string> => {
+  const result = await app.ask("stat", { path: "." });
+  return result.kind === "error" ? result.error.message : result.kind;
+};
+
+/** How soon an edit is to take effect. */
+const SOON_MS = 1000;
+
+const eventually = async (until: () => Promise<boolean>, ms = SOON_MS): Promise<boolean> => {
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(20))
+    if (await until()) return true;
+  return until();
+};
+
+const FORBIDDEN = "The policy no-stat does not allow stat.";
+
+const BROKEN: readonly (readonly [string, string, string])[] = [
+  ["a syntax error", "forbid(principal, action, resource)\nwhen { == };", "my.cedar:2:8: unexpected token"],
+  ["an empty file", "", "my.cedar: the file holds no policy"],
+  ["a permit of everything", "permit(principal, action, resource);", "my.cedar:1:1: this permits everything"],
+  [
+    "an unknown tool",
+    'forbid(principal, action == Action::"stta", resource);',
+    "my.cedar:1:29: unrecognized action",
+  ],
+];
+
+describe("REQ-I4 REQ-C5: policy files are hot", () => {
+  test.each(BROKEN)(
+    "FAIL-H5: %s keeps the last good policies and is located in the log; mended, it takes effect",
+    async (_what, text, place) => {
+      const { app, write } = await openWith({ "my.cedar": NO_STAT });
+      expect(await stat(app)).toBe(FORBIDDEN);
+      write(text);
+      expect(await eventually(async () => (await app.logs()).includes(place))).toBe(true);
+      expect(await app.logs()).toContain("the last good policies stay in force");
+      expect(await stat(app)).toBe(FORBIDDEN);
+      expect(app.core.health().problems).toEqual([
+        expect.stringMatching(/^an error in the policy file my\.cedar(:\d+:\d+)?$/),
+      ]);
+      write('@id("other")\nforbid(principal, action == Action::"list_dir", resource);');
+      expect(await eventually(async () => (await stat(app)) === "ok")).toBe(true);
+      expect(app.core.health().problems).toEqual([]);
+    },
+  );
+
+  test.each(BROKEN)(
+    "FAIL-H5: %s at the start denies everything, names the place, and stays listed; mended, it takes effect",
+    async (_what, text) => {
+      const { app, write } = await openWith({ "my.cedar": text });
+      const place = /^Everything is refused, because a policy has an error: my\.cedar(:\d+:\d+)?\.$/;
+      for (const tool of ["stat", "run_cmd", "health"]) {
+        const args = tool === "stat" ? { path: "." } : tool === "health" ? {} : { command: "pwd" };
+        expect(await app.ask(tool, args), tool).toMatchObject({
+          kind: "error",
+          error: {
+            code: "forbidden",
+            message: expect.stringMatching(place),
+            hint: expect.stringContaining("llmc policy check"),
+          },
+        });
+      }
+      expect(app.core.listTools(TEST_CALLER).length).toBeGreaterThan(10);
+      expect(await app.logs()).toContain("everything is denied until it is mended");
+      write(NO_STAT);
+      expect(await eventually(async () => (await stat(app)) === FORBIDDEN)).toBe(true);
+      expect(await app.text("health")).toContain('"ok":true');
+    },
+  );
+
+  it("FAIL-H5: a folder that cannot be read and a named file that is missing deny everything", async () => {
+    const folder = tempWorkspace();
+    symlinkSync("loop", join(folder, "loop"));
+    const openAt = (pattern: string) =>
+      openTestApp({
+        overrides: { "mcp.security.policy_files": join(folder, pattern), "mcp.mode": "classic" },
+      });
+    expect(await stat(await openAt("named.cedar"))).toContain("a policy has an error: named.cedar.");
+    expect(await stat(await openAt("loop/*.cedar"))).toContain("a policy has an error: loop.");
+    expect(await stat(await openAt("no-such-folder/*.cedar"))).toBe("ok");
+  });
+
+  it("a list leaves out what is forbidden, and its change is told once; a file that says the same tells nothing", async () => {
+    const { app, folder, write } = await openWith({});
+    const changes: string[] = [];
+    app.core.onListChanged((kind) => changes.push(kind));
+    const lists = (): boolean => app.core.listTools(TEST_CALLER).some(({ name }) => name === "stat");
+    expect(lists()).toBe(true);
+    write(NO_STAT);
+    expect(await eventually(async () => changes.length > 0)).toBe(true);
+    expect(lists()).toBe(false);
+    expect(changes).toEqual(["tools"]);
+    write(NO_STAT);
+    writeFileSync(join(folder, "notes.txt"), "not a policy");
+    await sleep(400);
+    expect(changes).toEqual(["tools"]);
+    rmSync(join(folder, "my.cedar"));
+    expect(await eventually(async () => lists())).toBe(true);
+  });
+
+  it("a folder that is made later, and edits that follow one another at once, are noticed", async () => {
+    const above = tempWorkspace();
+    const app = await openTestApp({
+      overrides: { "mcp.security.policy_files": join(above, "policies", "*.cedar"), "mcp.mode": "classic" },
+      watch: true,
+    });
+    mkdirSync(join(above, "policies"));
+    await sleep(150);
+    for (let edit = 0; edit < 20; edit++) {
+      writeFileSync(join(above, "policies", "my.cedar"), `// ${edit}\n${edit === 19 ? NO_STAT : ""}`);
+      await sleep(15);
+    }
+    expect(await eventually(async () => (await stat(app)) === FORBIDDEN)).toBe(true);
+  });
+});
+
+const admins = { ...TEST_CALLER, principal: "token:ci:0123456789abcdef", owner: "ci" };
+
+describe("REQ-I4: principals", () => {
+  it("a token is known by its name, whatever its secret, and nobody else by it", async () => {
+    const { app } = await openWith({
+      "my.cedar": 'forbid(principal == Principal::"ci", action == Action::"stat", resource);',
+    });
+    const asked = (caller: typeof admins) => app.ask("stat", { path: "." }, { caller });
+    expect((await asked(admins)).kind).toBe("error");
+    expect((await asked({ ...admins, principal: "token:ci:fedcba9876543210" })).kind).toBe("error");
+    for (const principal of ["local", "token:ci2:0123456789abcdef", "ci:0"])
+      expect((await asked({ ...admins, principal })).kind, principal).toBe("ok");
+    expect((await asked({ ...TEST_CALLER, agentId: "ci", sessionId: "ci" })).kind).toBe("ok");
+  });
+});
+
+const PERMIT = '@id("p")\npermit(principal, action in Action::"admin", resource);\n';
+const FORBID = '@id("f")\nforbid(principal, action == Action::"stat", resource);\n';
+const usual = "~/.config/llmc/policies/*.cedar";
+
+describe("REQ-D22 FAIL-J2: policies that a workspace brings", () => {
+  const waits = async (config: string, files: Readonly<Record<string, string>>, trusted = false) => {
+    const app = await openTestApp({ config, files, trusted });
+    const { policies, problems } = app.policy.report();
+    expect(problems).toEqual([]);
+    return policies.map(({ id, waits: one }) => `${id}${one ? " waits" : ""}`).toSorted();
+  };
+  const naming = (...patterns: string[]): string =>
+    `[mcp]\nmode = "classic"\n[mcp.security]\npolicy_files = ${JSON.stringify([usual, ...patterns])}\n`;
+
+  it("forbid at once, and permit only when they are trusted", async () => {
+    const files = { "policies/a.cedar": PERMIT + FORBID };
+    expect(await waits(naming("policies/*.cedar"), files)).toEqual(["f", "p waits"]);
+    expect(await waits(naming("policies/*.cedar"), files, true)).toEqual(["f", "p"]);
+  });
+
+  it("so do files outside it that only the workspace names", async () => {
+    const elsewhere = tempWorkspace({ "a.cedar": PERMIT });
+    expect(await waits(naming(join(elsewhere, "*.cedar")), {})).toEqual(["p waits"]);
+    expect(await waits(naming(join(elsewhere, "a.cedar")), {}, true)).toEqual(["p"]);
+  });
+
+  it("a changed file waits again, trust takes effect in a running server, and health says what waits", async () => {
+    const files = { "policies/a.cedar": PERMIT };
+    const app = await openTestApp({ config: naming("policies/*.cedar"), files, watch: true });
+    const waiting = () => app.policy.report().policies.map((policy) => policy.waits);
+    expect(waiting()).toEqual([false]);
+    writeFileSync(join(app.root, "policies/a.cedar"), `${PERMIT}// changed\n`);
+    expect(await eventually(async () => waiting()[0] === true)).toBe(true);
+    expect(app.core.health().waiting).toEqual(["the policies of policies/a.cedar"]);
+    await app.trust();
+    expect(await eventually(async () => waiting()[0] === false, 3000)).toBe(true);
+    expect(app.core.health().waiting).toEqual([]);
+  });
+});

@@ -1,0 +1,107 @@
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { isInside } from "../base/paths.ts";
+import type { Loaded } from "../config/load.ts";
+import type { UserFolders } from "../config/user-folders.ts";
+import { sha256 } from "../host/os/lazy-builtins.ts";
+import { isPolicyPattern, type PolicyText, readPolicyFiles } from "../host/own-files/policy-files.ts";
+import { mayHoldPermits } from "../policy/cedar/cedar-text.ts";
+import type { PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import { POLICIES_KEY } from "./load.ts";
+
+export interface PolicyFolders {
+  readonly root: string;
+  readonly folders: UserFolders;
+}
+
+const USUAL_FOLDER = "~/.config/llmc/";
+
+/** `~/.config` in the default stands for the user's configuration folder, wherever that is. */
+const absolutePattern = (pattern: string, { root, folders }: PolicyFolders): string => {
+  if (pattern.startsWith(USUAL_FOLDER)) return join(folders.config, pattern.slice(USUAL_FOLDER.length));
+  return pattern.startsWith("~/") ? join(folders.home, pattern.slice(2)) : resolve(root, pattern);
+};
+
+export const policyPatterns = ({ mcp }: Loaded["config"], where: PolicyFolders): readonly string[] =>
+  mcp.security.policy_files.map((pattern) => absolutePattern(pattern, where));
+
+/** What nobody but the operator may write: the files, or the folder in which a file would become one. */
+export const policyPaths = (config: Loaded["config"], where: PolicyFolders): readonly string[] =>
+  policyPatterns(config, where).map((pattern) =>
+    basename(pattern).includes("*") ? dirname(pattern) : pattern,
+  );
+
+const isRelative = (pattern: string): boolean => !isAbsolute(pattern) && !pattern.startsWith("~/");
+
+/**
+ * The patterns whose files may permit: the operator's. What only the workspace's file names may forbid, wherever it lies;
+ * and so may a pattern of the user's own file that any workspace could fill.
+ */
+const operatorPatterns = (
+  { config, origins, workspaceFile }: Loaded,
+  where: PolicyFolders,
+): readonly string[] => {
+  const source = origins.get(POLICIES_KEY)?.source;
+  const isWorkspaces = source === "file" && workspaceFile !== undefined;
+  const patterns = isWorkspaces
+    ? (workspaceFile.valueWithout(POLICIES_KEY) as readonly string[])
+    : config.mcp.security.policy_files;
+  return patterns
+    .filter((pattern) => !(isRelative(pattern) && (isWorkspaces || source === "user")))
+    .map((pattern) => absolutePattern(pattern, where));
+};
+
+/** A policy file that is in force because of the workspace: its permits need the operator's trust in its content. */
+export interface WorkspacePolicy {
+  /** Its path from the root, which names it in records of trust. */
+  readonly file: string;
+  readonly digest: string;
+  readonly isGranted: boolean;
+}
+
+const judge = (
+  { path, text }: PolicyText,
+  operators: readonly string[],
+  { workspaceFile }: Loaded,
+  { root }: PolicyFolders,
+): WorkspacePolicy | undefined => {
+  if (operators.some((pattern) => isPolicyPattern(pattern, path))) return undefined;
+  const file = relative(root, path);
+  const digest = sha256(text);
+  return { file, digest, isGranted: workspaceFile?.digests[POLICIES_KEY]?.[file] === digest };
+};
+
+export interface PolicyTexts {
+  readonly files: readonly PolicyFile[];
+  /** Those of the files that need trust: what only forbids needs none. */
+  readonly ofWorkspace: readonly WorkspacePolicy[];
+  readonly problems: readonly PolicyProblem[];
+}
+
+const nameOf = (path: string, root: string): string => (isInside(path, root) ? relative(root, path) : path);
+
+/** The policy files in force, or others in their place. */
+export const readPolicyTexts = (
+  loaded: Loaded,
+  where: PolicyFolders,
+  patterns: readonly string[] = policyPatterns(loaded.config, where),
+): PolicyTexts => {
+  const operators = operatorPatterns(loaded, where);
+  const { files, unreadable } = readPolicyFiles(patterns);
+  const judged = files.map((file) => ({ file, own: judge(file, operators, loaded, where) }));
+  return {
+    files: judged.map(({ file, own }) => ({
+      name: nameOf(file.path, where.root),
+      text: file.text,
+      mayPermit: own?.isGranted ?? true,
+    })),
+    ofWorkspace: judged.flatMap(({ file, own }) =>
+      own !== undefined && mayHoldPermits(file.text) ? own : [],
+    ),
+    problems: unreadable.map(({ path, reason }) => ({
+      file: nameOf(path, where.root),
+      line: 0,
+      column: 0,
+      message: reason,
+    })),
+  };
+};
