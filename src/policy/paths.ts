@@ -20,6 +20,12 @@ export type PathRefusal = "outside" | "deep" | "system" | "private" | "denylist"
 /** State and tokens of this program, below the workspace. */
 export const STATE_DIR = ".llmc";
 
+/**
+ * For names that are obeyed or closed. Some disks take `LLMC.TOML` for `llmc.toml`: those of Windows and macOS, and others
+ * that Linux mounts. Which ones do is not asked, because elsewhere nobody has both names side by side.
+ */
+export const foldCase = (path: string): string => path.normalize("NFC").toLowerCase();
+
 // They show the memory, the environment and the descriptors of processes, ours included.
 const SYSTEM_DIRS = ["/proc", "/sys"];
 
@@ -64,15 +70,20 @@ export const resolveRequestedPath = (requestedPath: string, workspace: string): 
 };
 
 /** What a file is called while it is being written. */
-export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/;
+export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/i;
 
 /** Any workspace's state, not only this one's: wide roots may reach other projects. */
-const isState = (path: string): boolean =>
-  path.includes(`/${STATE_DIR}/`) || path.endsWith(`/${STATE_DIR}`) || TEMP_NAME.test(posix.basename(path));
+export const isState = (path: string): boolean => foldCase(path).split("/").includes(STATE_DIR);
 
 /** The server's own state, which no caller reads or writes. */
-export const isPrivate = (path: string, { privateDirs }: PathRules): boolean =>
-  isState(path) || privateDirs.some((dir) => isInside(path, dir));
+export const isPrivate = (path: string, { privateDirs }: PathRules): boolean => {
+  const folded = foldCase(path);
+  return (
+    isState(folded) ||
+    TEMP_NAME.test(posix.basename(path)) ||
+    privateDirs.some((dir) => isInside(folded, foldCase(dir)))
+  );
+};
 
 const judgeWithin = (path: string, roots: readonly string[], rules: PathRules): PathRefusal | undefined => {
   if (!insideRoots(path, roots)) return "outside";

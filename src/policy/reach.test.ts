@@ -15,7 +15,6 @@ const RULES: ReachRules = {
   isWithheld: (path) => path.endsWith(".env"),
   entryKind: () => undefined,
   gitConfiguration: () => [],
-  ignoreCase: false,
 };
 
 const judgeWrite = (path: string, rules: ReachRules) => judge(path, "tools", rules, "create");
@@ -43,7 +42,6 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
   it.each([
     "/w/app/src/llmc.toml",
     "/w/app/llmc.toml.bak",
-    "/w/app/LLMC.toml",
     "/w/app/modules-old/a.ts",
     "/w/app/conf/policies/other.cedar",
     "/w/app/.llmcrc",
@@ -55,14 +53,12 @@ describe("REQ-D16 FAIL-A19 judgeWrite", () => {
     expect(judgeRemoval(path, "tools", RULES)).toBeUndefined();
   });
 
-  it("minds other letters only where the system takes them for the same", () => {
-    const blind = { ...RULES, ignoreCase: true };
-    for (const path of ["/w/app/LLMC.TOML", "/W/App/Modules/x", "/w/app/.LLMC/token"]) {
-      expect(judgeWrite(path, blind), path).toBeDefined();
-      expect(judgeWrite(path, RULES), path).toBeUndefined();
-    }
-    expect(judgeRemoval("/W", "tools", blind)).toBe("root");
-    expect(judgeRemoval("/w/app/CONF", "tools", blind)).toBe("holds");
+  it("FAIL-J1 takes other letters for the same name, as some disks do", () => {
+    expect(judgeWrite("/w/app/LLMC.TOML", RULES)).toBe("config");
+    expect(judgeWrite("/W/App/Modules/x", RULES)).toBe("modules");
+    expect(judgeWrite("/w/app/.LLMC/token", RULES)).toBe("state");
+    expect(judgeRemoval("/W", "tools", RULES)).toBe("root");
+    expect(judgeRemoval("/w/app/CONF", "tools", RULES)).toBe("holds");
   });
 
   it("protects whatever lies in a protected folder, at any depth", () => {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
-import { insideRoots, STATE_DIR, TEMP_NAME } from "./paths.ts";
+import { foldCase, insideRoots, isState, STATE_DIR, TEMP_NAME } from "./paths.ts";
 
 /**
  * Who acts for a client: the file tools, a command in a sandbox, or git where the operator granted it `git:write`.
@@ -142,12 +142,13 @@ export interface ReachRules {
   readonly entryKind: (path: string) => "file" | "directory" | "link" | "other" | undefined;
   /** Files outside git directories that git reads as configuration, as far as repositories around a path say so. */
   readonly gitConfiguration: (path: string) => readonly string[];
-  /** Whether the system takes `LLMC.TOML` for `llmc.toml`. */
-  readonly ignoreCase: boolean;
 }
 
-// What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks.
-const GIT_NAME = /^(?:\.git|git~\d+)$/i;
+/** What git itself takes for `.git` on any disk: other letters, and the short name of old Windows disks. */
+export const GIT_NAME = /^(?:\.git|git~\d+)$/i;
+
+/** On some disk. */
+export const isHeadName = (name: string): boolean => name.length === 4 && name.toLowerCase() === "head";
 
 /** With a valid HEAD, one of these makes a directory git's own (is_git_directory in git's setup.c). */
 export const BESIDE_HEAD: readonly string[] = ["objects", "refs", "commondir"];
@@ -173,7 +174,7 @@ export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolea
 const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
   const name = posix.basename(path);
   if (path.split("/").some((part) => GIT_NAME.test(part))) return true;
-  if (/^head$/i.test(name) && entryKind(path) !== "directory") return true;
+  if (isHeadName(name) && entryKind(path) !== "directory") return true;
   const folder = posix.dirname(path);
   if (BESIDE_HEAD.some((beside) => beside === name.toLowerCase()) && hasHead(folder, entryKind)) return true;
   for (let dir = folder; dir !== "/"; dir = posix.dirname(dir))
@@ -181,20 +182,25 @@ const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
   return false;
 };
 
-const foldFor = ({ ignoreCase }: ReachRules) =>
-  ignoreCase ? (path: string) => path.normalize("NFC").toLowerCase() : (path: string) => path;
+const folded = new WeakMap<readonly string[], readonly string[]>();
+
+/** A tree of many files is judged by the same lists. */
+const foldAll = (paths: readonly string[]): readonly string[] => {
+  const known = folded.get(paths) ?? paths.map(foldCase);
+  folded.set(paths, known);
+  return known;
+};
 
 /** The entries that a real path belongs to. */
 export const entriesAt = (realPath: string, rules: ReachRules): readonly ReachId[] => {
-  const fold = foldFor(rules);
-  const path = fold(realPath);
-  const isObeyed = (id: ObeyedId): boolean => insideRoots(path, rules.obeyedPaths[id].map(fold));
+  const path = foldCase(realPath);
+  const isObeyed = (id: ObeyedId): boolean => insideRoots(path, foldAll(rules.obeyedPaths[id]));
   const found: ReachId[] = [];
-  if (path.split("/").includes(STATE_DIR)) found.push("state");
+  if (isState(path)) found.push("state");
   if (TEMP_NAME.test(posix.basename(path))) found.push("pending");
   for (const id of ["user", "program", "config", "modules", "models"] as const)
     if (isObeyed(id)) found.push(id);
-  const isGitConfiguration = insideRoots(path, rules.gitConfiguration(realPath).map(fold));
+  const isGitConfiguration = insideRoots(path, rules.gitConfiguration(realPath).map(foldCase));
   if (isGitConfiguration || isInGitDirectory(realPath, rules.entryKind)) found.push("git");
   if (isObeyed("startup") || rules.isStartup(realPath)) found.push("startup");
   if (rules.isWithheld(realPath)) found.push("secret");
@@ -217,9 +223,8 @@ export type WriteRefusal = ReachId | "root" | "holds" | "link";
 
 /** Whether something may be moved away or removed with all that is in it, as far as names tell. */
 export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules): WriteRefusal | undefined => {
-  const fold = foldFor(rules);
-  const path = fold(realPath);
-  const holds = (other: string): boolean => insideRoots(fold(other), [path]);
+  const path = foldCase(realPath);
+  const holds = (other: string): boolean => insideRoots(foldCase(other), [path]);
   if (path === "/" || holds(rules.workspace) || rules.roots.some(holds)) return "root";
   const refusal = judgeWrite(realPath, actor, rules, "create");
   if (refusal !== undefined) return refusal;

@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
 import { insideRoots } from "../../policy/paths.ts";
+import { GIT_NAME } from "../../policy/reach.ts";
 import { type GitSetting, parseGitConfig } from "./config.ts";
 import { isInclude, MAX_CONFIG_BYTES, readSmallFile, realOf } from "./files.ts";
 import { commonDirOf, gitDirOf } from "./git-dir.ts";
@@ -142,7 +143,7 @@ export const obeyedElsewhere = (entry: string): readonly ObeyedElsewhere[] => {
   const settings = files.flatMap((file) => settingsWithIncluded(file, add, seen));
   const valuesOf = (key: string, folders: readonly string[]): readonly string[] =>
     settings.filter((setting) => setting.key === key).flatMap(({ value }) => pathsIn(value, folders));
-  const top = posix.basename(entry) === ".git" ? posix.dirname(entry) : gitDir;
+  const top = GIT_NAME.test(posix.basename(entry)) ? posix.dirname(entry) : gitDir;
   const hooks = valuesOf("core.hookspath", [top, ...valuesOf("core.worktree", dirs)]);
   for (const folder of hooks) {
     add("hooks", folder);

@@ -32,8 +32,6 @@ export interface ReachOptions {
   readonly outsideHint?: (path: string) => string | undefined;
   /** If omitted, the best method that works on this machine. */
   readonly locate?: Locate;
-  /** By default, as the system usually does. */
-  readonly ignoreCase?: boolean;
 }
 
 /** What one call may reach, as it is at the call's start. */
@@ -118,8 +116,6 @@ export const createReach = (options: ReachOptions): CallerReach => {
     compileDenylist(leadingFolders(globs)),
   );
   const locate = options.locate ?? (canLocateByDescriptor() ? createLocateByDescriptor() : locateByName);
-  // Disks that ignore case exist on Linux too, but then an existing file is still known by its inode.
-  const ignoreCase = options.ignoreCase ?? (process.platform === "darwin" || process.platform === "win32");
 
   const obeyedPathsFor = ({ workspace }: PathRules): ObeyedPaths => {
     const given = { ...NO_OBEYED_PATHS, ...options.obeyedPaths?.() };
@@ -161,7 +157,6 @@ export const createReach = (options: ReachOptions): CallerReach => {
         isWithheld,
         entryKind,
         gitConfiguration: createGitConfiguration(rules),
-        ignoreCase,
       },
     };
   };

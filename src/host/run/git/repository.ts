@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { systemErrorCode } from "../../../base/system-error.ts";
 import { quoteForMessage } from "../../../base/text.ts";
 import { insideRoots } from "../../../policy/paths.ts";
-import { BESIDE_HEAD } from "../../../policy/reach.ts";
+import { BESIDE_HEAD, GIT_NAME } from "../../../policy/reach.ts";
 import { isPlainConfig, parseGitConfig } from "../../git/config.ts";
 import { exists, MAX_CONFIG_BYTES, readText, realOf, refusedRepository } from "../../git/files.ts";
 import { commonDirOf, gitDirOf, MAX_POINTER_BYTES } from "../../git/git-dir.ts";
@@ -115,8 +115,10 @@ const findsRepository = (top: string): boolean => {
   for (let at = 0; at < folders.length; at++) {
     const folder = folders[at] ?? top;
     const entries = readdirSync(folder, { withFileTypes: true });
-    const names = new Set(entries.map(({ name }) => name));
-    const isHidden = names.has(".git") || (names.has("HEAD") && BESIDE_HEAD.some((name) => names.has(name)));
+    const names = new Set(entries.map(({ name }) => name.toLowerCase()));
+    const isHidden =
+      entries.some(({ name }) => GIT_NAME.test(name)) ||
+      (names.has("head") && BESIDE_HEAD.some((name) => names.has(name)));
     if ((folder !== top && isHidden) || folders.length > MAX_INNER_FOLDERS) return true;
     for (const entry of entries) if (entry.isDirectory()) folders.push(posix.join(folder, entry.name));
   }

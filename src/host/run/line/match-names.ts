@@ -2,7 +2,7 @@ import { setImmediate as yieldToOthers } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { stopIfAborted } from "../../../base/stop-if-aborted.ts";
 import { parseName } from "../../../policy/globs.ts";
-import { STATE_DIR, TEMP_NAME } from "../../../policy/paths.ts";
+import { isState, TEMP_NAME } from "../../../policy/paths.ts";
 import { type Field, globSegments, hasPattern, literalOf } from "../../../policy/shell/expand-word.ts";
 import type { Expansion } from "./contract.ts";
 import { isAbsent, physicalPath } from "./physical-path.ts";
@@ -66,7 +66,7 @@ const namesIn = async (
     const { name } = entry;
     const isMeant = isLast || entry.isDirectory() || entry.isSymbolicLink();
     // The server's own files are closed to everybody, so `.*` does not mean them.
-    if (isMeant && name !== STATE_DIR && !TEMP_NAME.test(name) && matches(name)) names.push(name);
+    if (isMeant && !isState(name) && !TEMP_NAME.test(name) && matches(name)) names.push(name);
   }
   return names;
 };

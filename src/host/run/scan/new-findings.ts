@@ -1,8 +1,10 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
+import { GIT_NAME, isHeadName } from "../../../policy/reach.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
+import { systemPath } from "../../reach/byte-path.ts";
 import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
@@ -178,6 +180,16 @@ export const restoreInRoots = async (path: string, saved: Saved, roots: readonly
   if (root !== undefined) await restoreBelow(root, path, saved).catch(() => {});
 };
 
+/** What is called HEAD in a folder, in any letters. */
+const headsIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(systemPath(folder)).filter(isHeadName);
+  } catch {
+    // A file, or a folder that we cannot list: its HEAD has the usual name, if it has one.
+    return ["HEAD"];
+  }
+};
+
 const quarantineFinding = async (
   { path, kind, isLink }: Finding,
   roots: readonly string[],
@@ -189,9 +201,10 @@ const quarantineFinding = async (
     return undefined;
   }
   // Under any other name it would still be a git directory, but not without its HEAD.
-  const head =
-    kind === "git" && !isLink ? await quarantineInRoots(posix.join(path, "HEAD"), roots) : undefined;
-  const isRenamed = posix.basename(path) === ".git" || kind !== "git";
+  let head: Quarantined | undefined;
+  for (const name of kind === "git" && !isLink ? headsIn(path) : [])
+    head = (await quarantineInRoots(posix.join(path, name), roots)) ?? head;
+  const isRenamed = GIT_NAME.test(posix.basename(path)) || kind !== "git";
   return (isRenamed ? await quarantineInRoots(path, roots) : undefined) ?? head;
 };
 

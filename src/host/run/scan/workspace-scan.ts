@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
-import { STATE_DIR } from "../../../policy/paths.ts";
-import { looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { isState } from "../../../policy/paths.ts";
+import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/reach.ts";
 import { identify } from "../../reach/identity.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
@@ -62,28 +62,35 @@ export const findingOf = (kind: Finding["kind"], path: string, isLink = false): 
 });
 
 /** A folder that its HEAD makes a git directory. It is that very repository only as long as it has the same HEAD. */
-const bareRepository = (path: string): Finding => ({
+const bareRepository = (path: string, heads: readonly string[]): Finding => ({
   ...findingOf("git", path),
-  identity: identityAt(posix.join(path, "HEAD")),
+  identity: heads.map((head) => identityAt(posix.join(path, head))).join(" "),
 });
 
 const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>
   createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
-      const names = new Map(entries.map((entry) => [entry.name, entry]));
-      // The entries are at hand: no further question to the disk.
+      const heads = entries.filter((entry) => isHeadName(entry.name) && !entry.isDirectory());
+      if (heads.length === 0) return undefined;
+      // The entries are at hand: no further question to the disk, which may take other letters for the same name.
+      const names = new Map([...entries, ...heads].map((entry) => [entry.name.toLowerCase(), entry]));
       const entryKind = (inner: string) => {
-        const entry = names.get(posix.basename(inner));
+        const entry = names.get(posix.basename(inner).toLowerCase());
         if (entry === undefined) return undefined;
         return entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "link" : "file";
       };
-      return names.has("HEAD") && looksLikeGitDirectory(path, entryKind) ? bareRepository(path) : undefined;
+      return looksLikeGitDirectory(path, entryKind)
+        ? bareRepository(
+            path,
+            heads.map(({ name }) => name),
+          )
+        : undefined;
     },
     classify: (path, entry: Entry) => {
       const isLink = entry.isSymbolicLink();
-      if (entry.name === ".git") return { found: [findingOf("git", path, isLink)], enter: false };
-      if (entry.name === STATE_DIR) return { found: [findingOf("state", path, isLink)], enter: false };
+      if (GIT_NAME.test(entry.name)) return { found: [findingOf("git", path, isLink)], enter: false };
+      if (isState(entry.name)) return { found: [findingOf("state", path, isLink)], enter: false };
       const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
       // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
       // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
