@@ -219,7 +219,7 @@ export const judgeWrite = (
     return !(how === "create" ? create : write).includes(actor);
   });
 
-export type WriteRefusal = ReachId | "root" | "holds" | "link";
+export type WriteRefusal = ReachId | "root" | "holds" | "link" | "obeyed";
 
 /** Whether something may be moved away or removed with all that is in it, as far as names tell. */
 export const judgeRemoval = (realPath: string, actor: Actor, rules: ReachRules): WriteRefusal | undefined => {
@@ -243,6 +243,11 @@ const OTHER_REFUSALS = {
     message:
       "holds files of llmc's own configuration, state or modules, or of git's, which no tool moves or removes.",
     hint: "Remove or move its entries one by one.",
+  },
+  obeyed: {
+    message:
+      "is another name (a hard link) of a file that programs obey; a command that is running would write it in its new place.",
+    hint: "The user has to do it by hand.",
   },
   link: {
     message: "is a link that leads to nothing, so nothing is written through it.",

@@ -197,6 +197,7 @@ export const createEngines = async (parts: EngineParts) => {
     managed: createManagedWriters(folders.state),
     obeyedPaths: () => obeyedPaths(parts),
     withheldFiles,
+    obeyedFiles: createWithheldFiles(),
     ownWrites: createOwnWrites((path) => readOperatorWrite(folders.state, path)),
     trustHint: parts.trustHint,
     now,

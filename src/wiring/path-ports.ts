@@ -32,6 +32,7 @@ export interface PathParts {
   readonly folders: UserFolders;
   readonly obeyedPaths: NonNullable<ReachOptions["obeyedPaths"]>;
   readonly withheldFiles: WithheldFiles;
+  readonly obeyedFiles: WithheldFiles;
   readonly ownWrites: OwnWrites;
   /** What trust in the workspace would change about a refusal, in one sentence. */
   readonly trustHint: ((key: string, item: string) => string | undefined) | undefined;
@@ -53,6 +54,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
     startup: () => tools().startup_globs,
     obeyedPaths: parts.obeyedPaths,
     withheldFiles: parts.withheldFiles,
+    obeyedFiles: parts.obeyedFiles,
     ownWrites: parts.ownWrites,
     outsideHint: (path: string) => trustHint?.(rootsKey, path),
   });

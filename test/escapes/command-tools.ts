@@ -16,6 +16,7 @@ import { createWriterTurns } from "../../src/host/run/turns/writer-turns.ts";
 import { createLocks } from "../../src/host/state/locks/locks.ts";
 import { createStateDb } from "../../src/host/state/state-db.ts";
 import { createUsage } from "../../src/host/state/usage/usage.ts";
+import type { FileWrites } from "../../src/host/write/contract.ts";
 import { createFileWrites } from "../../src/host/write/file-writes.ts";
 import type { CallContext } from "../../src/tools/contract.ts";
 import { linuxProcRead } from "../../src/tools/linux-proc-read.ts";
@@ -36,6 +37,8 @@ export interface CommandTools extends AsyncDisposable {
   use(tool: ToolName, line: string, cwd?: string): Promise<string>;
   /** The same rules for reading. */
   readonly files: Files;
+  /** The same rules for the tools that write. */
+  readonly writes: FileWrites;
 }
 
 interface ToolsOptions {
@@ -58,6 +61,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
     denylist: () => options.denylist,
     startup: () => options.startup ?? [],
     withheldFiles: createWithheldFiles(),
+    obeyedFiles: createWithheldFiles(),
     ...(options.obeyedPaths === undefined ? {} : { obeyedPaths: options.obeyedPaths }),
   });
   const state = createStateDb({ workspace, userState: USER_STATE, onWarning: () => {} });
@@ -159,6 +163,7 @@ export const commandTools = (setting: Setting, workspace: string, options: Tools
   };
   return {
     files,
+    writes: createFileWrites({ reach, userState: USER_STATE, locks }),
     use: (tool, line, cwd) => {
       if (tool === "run_pytest") return seen(TOOLS[tool], { timeout: 60 });
       if (tool === "run_cmd" || tool === "te_run")

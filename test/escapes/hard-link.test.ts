@@ -103,3 +103,33 @@ test.each(settings)(
     expect(existsSync(at(".envrc"))).toBe(false);
   },
 );
+
+test("FAIL-J5 FAIL-J3 no tool moves a second name of a secret or of what is obeyed to where a command may reach it", async () => {
+  const [setting] = settings;
+  if (setting === undefined) throw new Error("no tier");
+  await using workspace = await createWorkspace({
+    ".env": "the secret\n",
+    "conf/other": "",
+    "share/other": "",
+    "free/a": "",
+    "d/x": "",
+  });
+  const at = (path: string): string => join(workspace.root, path);
+  execFileSync("git", ["init", "-q", workspace.root]);
+  linkSync(at(".env"), at("conf/notes.txt"));
+  linkSync(at(".git/config"), at("share/notes.txt"));
+  linkSync(at("free/a"), at("free/b"));
+  await using commands = commandTools(setting, workspace.root, {
+    allowlist: ["python3"],
+    powers: [],
+    denylist: ["**/.env"],
+  });
+  await commands.use("run_cmd", "python3 --version");
+  const { writes } = commands;
+  for (const source of ["conf", "conf/notes.txt", "share", "share/notes.txt"])
+    await expect(writes.move(source, "d/moved"), source).rejects.toMatchObject({ code: "path_denied" });
+  await expect(writes.rewrite("conf/notes.txt", "")).rejects.toMatchObject({ code: "path_denied" });
+  await writes.move("free", "d/free");
+  await writes.move("conf/other", "d/other");
+  expect(existsSync(at("d/moved"))).toBe(false);
+});

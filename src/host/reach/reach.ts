@@ -27,6 +27,8 @@ export interface ReachOptions {
   /** Globs of start-up files. */
   readonly startup?: () => readonly string[];
   readonly withheldFiles?: WithheldFiles;
+  /** Obeyed files with several names that the last scan saw. */
+  readonly obeyedFiles?: WithheldFiles;
   readonly ownWrites?: OwnWrites;
   /** What the operator could still do about a path outside the roots, in one sentence. */
   readonly outsideHint?: (path: string) => string | undefined;
@@ -41,6 +43,8 @@ export interface Reach {
   readonly locate: Locate;
   /** By its name or, where the file itself is known, because the last scan saw it under a withheld one. */
   readonly isWithheld: (realPath: string, file?: Stats) => boolean;
+  /** Whether the last scan saw this very file as one that is obeyed and has several names. */
+  readonly isObeyedFile: (file: Stats) => boolean;
   /**
    * Withheld by more than a part of its name. A tree of packages always holds some `tokenizer.js.map`, and must still be
    * removable; but not with an `.env` or a key in it.
@@ -53,6 +57,7 @@ export interface Reach {
 /** The one object that says what a caller may reach. Everything that takes a path asks it, at the start of each call. */
 export interface CallerReach extends Pick<ReachOptions, "workspace"> {
   readonly withheldFiles: WithheldFiles | undefined;
+  readonly obeyedFiles: WithheldFiles | undefined;
   readonly ownWrites: OwnWrites | undefined;
   readonly outsideHint: ReachOptions["outsideHint"] | undefined;
   current(): Reach;
@@ -144,6 +149,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
       rules,
       locate,
       isWithheld,
+      isObeyedFile: (file) => options.obeyedFiles?.has(file) === true,
       isSecret: (realPath) => isNamedSecret(realPath, bases),
       isAboveStartup: (path) => isAboveStartup(path, bases),
       reachRules: {
@@ -164,6 +170,7 @@ export const createReach = (options: ReachOptions): CallerReach => {
   return {
     workspace: options.workspace,
     withheldFiles: options.withheldFiles,
+    obeyedFiles: options.obeyedFiles,
     ownWrites: options.ownWrites,
     outsideHint: options.outsideHint,
     current,

@@ -70,6 +70,7 @@ const createFinders = (source: CallerReach) => {
       { rules, reachRules }: Reach,
     ): Promise<readonly ObeyedName[]> => {
       const linked = linkedObeyedFiles(found, obeyedNames, reachRules.obeyedPaths.config);
+      source.obeyedFiles?.see(linked);
       const others = await otherObeyedNames(linked, rules.roots);
       // Read-only for git, too: those that are called start-up files are open to a checkout.
       return others.map((path) => ({ kind: "config", name: path, real: path }));

@@ -1,4 +1,4 @@
-import { futimesSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
+import { futimesSync, lstatSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
@@ -82,6 +82,8 @@ const refuseMove = async ({ from, to }: MoveTargets, reach: WriteReach): Promise
     throw pathDenied(from.requestedPath, "kind", reach.rules);
   }
   refuseHidden(from, stats, reach);
+  const file = lstatSync(from.at, { throwIfNoEntry: false });
+  if (file?.isFile() === true && reach.isObeyedFile(file)) throw writeDenied(from.requestedPath, "obeyed");
   return stats;
 };
 
@@ -153,8 +155,11 @@ const judgeInside = ({ from, to, reach }: Move, entry: TreeEntry): void => {
   const next = posix.join(to.realPath, entry.path);
   const refusal = reach.protects(old) ?? reach.protects(next);
   if (refusal !== undefined) throw writeDenied(from.requestedPath, refusal, entry.path);
-  // A command that is running finds it covered only where it was.
-  if (entry.isFile && reach.isWithheld(old)) throw writeDenied(from.requestedPath, "secret", entry.path);
+  // A command that is running finds them covered only where they were.
+  const file = entry.isFile ? entry.stats() : undefined;
+  if (file === undefined) return;
+  if (reach.isWithheld(old, file)) throw writeDenied(from.requestedPath, "secret", entry.path);
+  if (reach.isObeyedFile(file)) throw writeDenied(from.requestedPath, "obeyed", entry.path);
 };
 
 const moveDirectory = async (move: Move): Promise<void> => {

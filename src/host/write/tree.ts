@@ -8,6 +8,7 @@ import {
   openSync,
   realpathSync,
   rmdirSync,
+  type Stats,
   unlinkSync,
 } from "node:fs";
 import { posix } from "node:path";
@@ -37,6 +38,8 @@ export interface TreeEntry {
   readonly path: string;
   readonly isDirectory: boolean;
   readonly isFile: boolean;
+  /** Of the entry itself; undefined where it has gone. */
+  readonly stats: () => Stats | undefined;
 }
 
 interface Entry extends TreeEntry {
@@ -93,8 +96,10 @@ const openDir = (at: string | Buffer, path: string, depth: number, walk: Walk): 
 const entryOf = (dirent: Dirent, dir: OpenDir): Entry => {
   // The types know no encoding but text.
   const name = dirent.name as unknown as Buffer;
+  const at = Buffer.concat([Buffer.from(dir.at), Buffer.from("/"), name]);
   return {
-    at: Buffer.concat([Buffer.from(dir.at), Buffer.from("/"), name]),
+    at,
+    stats: () => lstatSync(at, { throwIfNoEntry: false }),
     path: posix.join(dir.path, name.toString()),
     isDirectory: dirent.isDirectory(),
     isFile: dirent.isFile(),

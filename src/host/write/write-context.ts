@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, lstatSync } from "node:fs";
 import { LlmcError } from "../../base/error.ts";
 import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { quoteForMessage } from "../../base/text.ts";
@@ -68,12 +68,14 @@ type Existing = NonNullable<WriteTarget["stats"]>;
 
 /** Before a file is changed, moved or removed by name: the caller must be allowed to read it. */
 export const refuseHidden = (
-  { requestedPath, realPath }: WriteTarget,
+  { requestedPath, realPath, at }: WriteTarget,
   stats: Existing,
   reach: WriteReach,
 ): void => {
   if (!stats.isFile()) return;
-  if (reach.isWithheld(realPath)) throw writeDenied(requestedPath, "secret");
+  // Under whatever name: the last scan knows the file itself.
+  if (reach.isWithheld(realPath, lstatSync(at, { throwIfNoEntry: false })))
+    throw writeDenied(requestedPath, "secret");
   if (reach.isProtectedFile(stats)) throw writeDenied(requestedPath, "config");
 };
 
