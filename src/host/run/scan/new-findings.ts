@@ -1,10 +1,9 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { GIT_NAME, isHeadName } from "../../../policy/reach.ts";
+import { GIT_NAME } from "../../../policy/reach.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
-import { systemPath } from "../../reach/byte-path.ts";
 import { createLocations } from "../../reach/identity.ts";
 import type { Saved } from "../git/own-changes.ts";
 import { isPlainRepository } from "../git/repository.ts";
@@ -13,7 +12,7 @@ import { filterInTurns } from "./filter-in-turns.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
 import { openBelow, quarantine, restoreBelow } from "./protected-names.ts";
 import type { Quarantined } from "./quarantined.ts";
-import type { Finding, WorkspaceScan } from "./workspace-scan.ts";
+import { type Finding, headsIn, type WorkspaceScan } from "./workspace-scan.ts";
 
 /** A start-up folder with more files was not written by file tools. */
 const MAX_STARTUP_FILES = 200;
@@ -178,16 +177,6 @@ export const quarantineInRoots = async (
 export const restoreInRoots = async (path: string, saved: Saved, roots: readonly string[]): Promise<void> => {
   const root = roots.find((folder) => insideRoots(path, [folder]));
   if (root !== undefined) await restoreBelow(root, path, saved).catch(() => {});
-};
-
-/** What is called HEAD in a folder, in any letters. */
-const headsIn = (folder: string): readonly string[] => {
-  try {
-    return readdirSync(systemPath(folder)).filter(isHeadName);
-  } catch {
-    // A file, or a folder that we cannot list: its HEAD has the usual name, if it has one.
-    return ["HEAD"];
-  }
 };
 
 const quarantineFinding = async (

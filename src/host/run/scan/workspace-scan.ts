@@ -1,8 +1,10 @@
+import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
 import { isState } from "../../../policy/paths.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/reach.ts";
+import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
 import type { CallerReach, Reach } from "../../reach/reach.ts";
 import { SYSTEM_FOLDERS } from "../tiers/system-folders.ts";
@@ -60,6 +62,16 @@ export const findingOf = (kind: Finding["kind"], path: string, isLink = false): 
   isLink,
   identity: identityAt(path),
 });
+
+/** What is called HEAD in a folder, in any letters. */
+export const headsIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(systemPath(folder)).filter(isHeadName);
+  } catch {
+    // A file, or a folder that we cannot list: its HEAD has the usual name, if it has one.
+    return ["HEAD"];
+  }
+};
 
 /** A folder that its HEAD makes a git directory. It is that very repository only as long as it has the same HEAD. */
 const bareRepository = (path: string, heads: readonly string[]): Finding => ({
