@@ -61,6 +61,7 @@ const openCore = async (entries: (loads: string[]) => readonly ToolEntry[], mode
     metrics: async () => ({}),
     metricsOver: () => ({ metrics: {}, histograms: {}, counters: {} }),
     probes: [],
+    schemas: { get: (_key, make) => make(), clear: () => {} },
     countQuestion: () => {},
     observer: app.observer,
     audit: app.audit,

@@ -1,10 +1,11 @@
 import { createBoundedQueue } from "../base/bounded-queue.ts";
+import type { Cache } from "../base/caches.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
 import { decideCall } from "../policy/calls.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
-import type { HealthReport, HealthView, Ports, ServerView, ToolEntry } from "../tools/tool.ts";
+import type { HealthReport, HealthView, Ports, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
 import { type Authorizer, actionOf, createAuthorizer, START_PROGRAM } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
@@ -115,25 +116,29 @@ interface CoreParts {
   readonly policy: Policy;
   /** How policies name the workspace. */
   readonly workspace: string;
+  /** Tools as they are published; emptied when the tools change. */
+  readonly schemas: Cache<PublishedTool>;
   readonly newId: () => string;
   readonly digest: (text: string) => string;
 }
 
 /** What the server tells about itself, to clients and to tools. */
 const createViews = (
-  { settings, program, waiting, problems, now }: CoreParts,
+  { settings, program, waiting, problems, now, schemas }: CoreParts,
   registry: () => Registry,
   { isPossible }: Authorizer,
 ) => {
   const startedAt = now();
   const catalogue = () => registry().catalogue();
   const sendsStructured = () => catalogue().settings.mode === "classic";
+  const publish = (tool: Tool, outputSchema: boolean): PublishedTool =>
+    schemas.get(`${tool.name}\0${outputSchema}`, () => publishTool(tool, { outputSchema }));
   return {
     sendsStructured,
     listTools: (caller?: Caller) =>
       catalogue()
         .tools.filter((tool) => caller === undefined || isPossible(tool, caller))
-        .map((tool) => publishTool(tool, { outputSchema: sendsStructured() })),
+        .map((tool) => publish(tool, sendsStructured())),
     instructions: () =>
       instructionsFor(catalogue().settings.mode, catalogue().tools, settings().allowedPrograms),
     health: (): HealthView => ({
@@ -271,7 +276,10 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
       listTools: views.listTools,
       sharedResources: resources.shared,
       policy: parts.policy,
-      onRebuilt: sidecarWatch.restart,
+      onRebuilt: () => {
+        parts.schemas.clear();
+        sidecarWatch.restart();
+      },
     }),
     serve: (name, origin, work, { timeoutMs = settings().timeoutMs, ...options } = {}) =>
       guard.serve({ kind: name, input: () => "", origin, timeoutMs, ...options }, JSON.stringify, work),

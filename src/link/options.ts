@@ -21,7 +21,13 @@ export const linkSections = [
     }),
   }),
   section("mcp.performance", "Caches and the link between front and core.", {
-    cache_size_mb: whole(100, 0, 1_048_576, "more", "Memory for caches.", { planned: true }),
+    cache_size_mb: whole(
+      100,
+      0,
+      1_048_576,
+      "more",
+      "Memory, in MiB, of caches: decisions of policies (for 15 minutes) and schemas of tools (for an hour). 0 keeps nothing.",
+    ),
     connection_pool_size: whole(10, 1, 1000, "more", "Connections between front and core.", {
       planned: true,
     }),

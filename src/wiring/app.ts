@@ -1,4 +1,5 @@
 import { basename, resolve } from "node:path";
+import { createCaches } from "../base/caches.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Overrides } from "../config/overrides.ts";
 import type { ConfigStore } from "../config/store.ts";
@@ -23,7 +24,7 @@ import { allTools } from "../tools/all.ts";
 import { createAudit } from "./audit-wiring.ts";
 import type { Engines } from "./engines.ts";
 import { followConfig, watchFileIn } from "./follow-config.ts";
-import { healthProbes } from "./health-probes.ts";
+import { addCacheGauges, healthProbes } from "./health-probes.ts";
 import { lazyPort, lazyPorts } from "./lazy-port.ts";
 import { MODULES_KEY } from "./load.ts";
 import { openConfig } from "./open-config.ts";
@@ -62,6 +63,10 @@ export interface App {
   readonly now: () => number;
   close(): Promise<void>;
 }
+
+/** How long the design documents let permissions and the schemas of tools be kept. */
+const PERMISSIONS_MS = 15 * 60_000;
+const SCHEMAS_MS = 60 * 60_000;
 
 /** How long the last audit lines and spans may take at the end, in milliseconds. */
 const FLUSH_MS = 1000;
@@ -186,16 +191,23 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     source ??= room.createModuleSource(() => moduleDigests(store.current()));
     return source;
   });
+  const caches = createCaches({
+    maxBytes: () => config().mcp.performance.cache_size_mb * 1024 * 1024,
+    now,
+  });
+  addCacheGauges(metrics, caches);
   const policy = createPolicyStore({
     root,
     folders: request.folders,
     loaded: store.current,
     slot: runId,
     log,
+    decisions: caches.open("permissions", PERMISSIONS_MS),
   });
   const core = await createCore({
     policy,
     workspace: basename(root),
+    schemas: caches.open("schemas", SCHEMAS_MS),
     newId,
     digest: shortDigest,
     settings: memoize(config, (current) => coreSettingsOf(current, root)),

@@ -1,3 +1,4 @@
+import type { Caches } from "../base/caches.ts";
 import { LlmcError } from "../base/error.ts";
 import type { HealthProbe } from "../core/health.ts";
 import { processUse } from "../host/os/process-use.ts";
@@ -16,6 +17,14 @@ interface ProbeParts {
 const MIN_HEAP_LEFT = 0.05;
 
 const MIB = 1024 * 1024;
+
+export const addCacheGauges = (metrics: Metrics, caches: Caches): void => {
+  metrics.addGauge("llmc_cache_bytes", "Memory of the caches.", () => caches.stats().bytes);
+  metrics.addGauge("llmc_cache_hit_ratio", "Share of questions that the caches answered.", () => {
+    const { hits, misses } = caches.stats();
+    return hits + misses === 0 ? 0 : hits / (hits + misses);
+  });
+};
 
 /** What `/health` and `admin_get_status` check, and the figures that belong to it. */
 export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly HealthProbe[] => {

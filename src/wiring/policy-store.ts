@@ -1,4 +1,5 @@
 import { basename, isAbsolute } from "node:path";
+import type { Cache } from "../base/caches.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Core } from "../core/core.ts";
 import type { Policy } from "../core/escalate.ts";
@@ -22,6 +23,7 @@ interface StoreParts extends PolicyFolders {
   /** Names this store in Cedar's memory. */
   readonly slot: string;
   readonly log: Log;
+  readonly decisions: Cache<PolicyDecision>;
 }
 
 /** What is in force: the defaults alone, an operator's policies with them, or nothing at all. */
@@ -62,22 +64,6 @@ export const describeProblem = (problem: PolicyProblem): string =>
 const publicPositionOf = (problem: PolicyProblem): string =>
   positionOf(problem, isAbsolute(problem.file) ? basename(problem.file) : problem.file);
 
-/** The decisions of the last requests; a new set of policies starts with none. */
-const MAX_CACHED = 2000;
-
-const cached = (decide: (request: PolicyRequest) => PolicyDecision) => {
-  const known = new Map<string, PolicyDecision>();
-  return (request: PolicyRequest): PolicyDecision => {
-    const key = JSON.stringify(request);
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    if (known.size >= MAX_CACHED) known.clear();
-    const decision = decide(request);
-    known.set(key, decision);
-    return decision;
-  };
-};
-
 /** Loads Cedar, which servers without policy files never need. */
 export const compileFiles = async (
   slot: string,
@@ -113,6 +99,8 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let report = NOTHING;
   let version = 0;
   let readBefore = "";
+  const decideCompiled = ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
+    parts.decisions.get(JSON.stringify(request), () => decide(request));
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 
   const fail = (problems: readonly PolicyProblem[]): void => {
@@ -126,7 +114,8 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     const result = await compileFiles(parts.slot, files, actions, !isOpen());
     if (!result.ok) return fail(result.problems);
     const { compiled } = result;
-    inForce = { kind: "compiled", compiled: { ...compiled, decide: cached(compiled.decide) } };
+    parts.decisions.clear();
+    inForce = { kind: "compiled", compiled };
     const { policies, warnings } = compiled;
     const waiting = [...new Set(policies.filter(({ waits }) => waits).map(({ file }) => file))];
     report = { policies, problems: [], warnings, waiting };
@@ -139,7 +128,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
         case "default":
           return decideByDefault(request, isOpen());
         case "compiled":
-          return inForce.compiled.decide(request);
+          return decideCompiled(inForce.compiled, request);
         case "broken":
           return { allowed: false, policies: [BROKEN], brokenAt: inForce.at };
       }
