@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { audit } from "./audit.ts";
 import { commands } from "./commands.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
@@ -28,6 +29,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   noop,
   http,
   observe,
+  audit,
   memory,
   flood,
   tokens,
