@@ -14,6 +14,7 @@ interface AuditReport {
   readonly files: number;
   readonly records: number;
   readonly torn: number;
+  readonly others: number;
   readonly problems: readonly AuditProblem[];
 }
 
@@ -40,7 +41,7 @@ export const runAuditVerify = async (
   { json }: { readonly json: boolean },
 ): Promise<boolean> => {
   const report = await audit.verify();
-  const { ok, records, chains, files, torn, problems } = report;
+  const { ok, records, chains, files, torn, others, problems } = report;
   if (json) {
     io.data(`${JSON.stringify(report, null, 2)}\n`);
     return ok;
@@ -54,6 +55,8 @@ export const runAuditVerify = async (
       : `${counted} were read; ${problems.length === 1 ? "one chain is" : `${problems.length} chains are`} not as written.\n`,
   );
   if (torn > 0) io.out(`The last record of ${torn} killed processes was not written to its end.\n`);
+  if (others > 0)
+    io.out(`${others} files were signed with another key (another state folder) and were not checked.\n`);
   return ok;
 };
 

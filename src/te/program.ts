@@ -78,7 +78,7 @@ const run = async (
   const session = sessionOf(request.who, config, parts);
   const { cwd, env, streams } = parts;
   const work = () => runCommand(request, { cwd, env, streams, session, config, state });
-  return root === undefined || !config.audit.enabled
+  return root === undefined || !config.te.enabled || !config.audit.enabled
     ? work()
     : recorded(work, (await import("./audit.ts")).openTeAudit(root, config, parts, { ...request, session }));
 };

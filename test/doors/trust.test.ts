@@ -251,12 +251,20 @@ describe("REQ-C8 REQ-D22: a shell with XDG_STATE_HOME, and a client that does no
   test("keep their handles, and taking turns leaves nothing behind", async () => {
     const { client, shell, llmc, project } = openBoth();
     const filesIn = () => readdirSync(join(project, ".llmc"), { recursive: true }).map(String).sort();
+    const kept = () => filesIn().filter((name) => !/\.log$|^audit/.test(name));
     const write = (env: Record<string, string>) =>
       llmc(env, "call", "linux_fs_write", "--args", '{"path":"b.txt","content":"x"}');
     for (const env of [shell, client]) expect(await write(env)).toMatchObject({ code: 0, err: "" });
-    const before = filesIn().filter((name) => !/\.log$/.test(name));
+    const before = kept();
     for (const env of [shell, client, shell, client])
       expect(await write(env)).toMatchObject({ code: 0, err: "" });
-    expect(filesIn().filter((name) => !/\.log$/.test(name))).toEqual(before);
+    expect(kept()).toEqual(before);
+    for (const env of [shell, client]) {
+      const { code, out } = await llmc(env, "audit", "verify");
+      expect([code, out]).toEqual([
+        0,
+        expect.stringMatching(/^ok: 12 records of 3 chains.*\n3 files were signed with another key/),
+      ]);
+    }
   });
 });

@@ -33,7 +33,7 @@ it.each(["long", "short"])(
     const { ok, records } = await stand.verify();
     expect(ok).toBe(true);
     expect(records).toBeGreaterThan(40);
-    expect(stand.files()).toContain("archive.0001.jsonl");
+    expect(stand.files().some((name) => name.startsWith("archive."))).toBe(true);
   },
 );
 

@@ -13,7 +13,7 @@ const variedStand = async (): Promise<AuditStand> => {
   await stand.chain(12);
   const killed = stand.open();
   for (let i = 1; i <= 5; i++) killed.record(auditEntry(i));
-  expect(stand.files()).toContain("archive.0001.jsonl");
+  expect(stand.files().some((name) => name.startsWith("archive."))).toBe(true);
   expect(await stand.verify()).toMatchObject({ ok: true, problems: [] });
   return stand;
 };
@@ -141,8 +141,9 @@ it("REQ-O5 files that are swapped, removed, renamed, added or put back are found
   swap(second, second.replace(".0002.", ".0001."));
   expect(await flaws()).toEqual([`reordered ${second.replace(".0002.", ".0001.")}`]);
   restore();
-  cpSync(join(stand.records, one), join(stand.records, "20200101t000000z-1-00000000.0001.jsonl"));
-  expect(await flaws()).toEqual(["unknown_file 20200101t000000z-1-00000000.0001.jsonl"]);
+  const added = `20200101t000000z-1-00000000${one.slice(one.indexOf("."))}`;
+  cpSync(join(stand.records, one), join(stand.records, added));
+  expect(await flaws()).toEqual([`unknown_file ${added}`]);
   restore();
   rmSync(stand.records, { recursive: true });
   expect((await flaws()).length).toBeGreaterThan(3);

@@ -1,12 +1,19 @@
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
-import type { Sign } from "../../observe/audit/chain.ts";
 import type { AuditEntry } from "../../observe/audit/entry.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { appendRecord, type ChainState, closeChain, isChainThere, openChain } from "./chain-writer.ts";
 import { maintainChains } from "./maintenance.ts";
 import type { AuditSettings } from "./settings.ts";
-import { type AuditPaths, chainsOf, makeAuditStore, openAuditKey, RECORDS, withAuditLock } from "./store.ts";
+import {
+  type AuditKey,
+  type AuditPaths,
+  chainsOf,
+  makeAuditStore,
+  openAuditKey,
+  RECORDS,
+  withAuditLock,
+} from "./store.ts";
 
 interface AuditLog {
   error(fields: Readonly<Record<string, string | number>>, message: string): void;
@@ -33,7 +40,7 @@ const MAX_WAIT_MS = 20;
 interface Trail {
   readonly parts: TrailParts;
   readonly owners: ReturnType<typeof createOwners>;
-  sign: Sign | undefined;
+  key: AuditKey | undefined;
   chain: ChainState | undefined;
   checkedAt: number;
   maintainedAt: number;
@@ -46,8 +53,8 @@ interface Trail {
 }
 
 const openStore = (trail: Trail) => {
-  trail.sign ??= openAuditKey(trail.parts);
-  return makeAuditStore(trail.parts, trail.sign);
+  trail.key ??= openAuditKey(trail.parts);
+  return makeAuditStore(trail.parts, trail.key);
 };
 
 /** Events of the trail itself. */
@@ -251,7 +258,7 @@ export const createAuditTrail = (parts: TrailParts) => {
   const trail: Trail = {
     parts,
     owners: createOwners(parts.pid),
-    sign: undefined,
+    key: undefined,
     chain: undefined,
     checkedAt: 0,
     maintainedAt: 0,

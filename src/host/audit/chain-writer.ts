@@ -5,7 +5,7 @@ import { encodeRecord, GENESIS, type Link, type Sign } from "../../observe/audit
 import { encodeHead, encodeStart, type Head } from "../../observe/audit/head.ts";
 import type { Owner } from "../os/process-owner.ts";
 import { fileName, openRecordFile } from "./record-files.ts";
-import { type AuditStore, headPath, openHead } from "./store.ts";
+import { type AuditStore, createHead, headPath } from "./store.ts";
 
 type WritableStore = AuditStore & { readonly records: NonNullable<AuditStore["records"]> };
 
@@ -50,11 +50,10 @@ export const openChain = (store: WritableStore, owner: Owner, now: Date): ChainS
     bytes: 0,
     last: GENESIS,
   };
-  const headFd = openHead(store, chain, true);
+  const headStart = encodeStart(head);
+  const headFd = createHead(store, chain, encodeHead(store.sign, headStart, head));
   try {
-    const headStart = encodeStart(head);
-    writeSync(headFd, encodeHead(store.sign, headStart, head), 0);
-    const fd = openRecordFile(`${store.records.at}/${fileName(chain, 1)}`, NEW_FILE);
+    const fd = openRecordFile(`${store.records.at}/${fileName(store, chain, 1)}`, NEW_FILE);
     return {
       sign: store.sign,
       headFd,
@@ -96,7 +95,7 @@ const rotate = (state: ChainState, openStore: () => WritableStore): void => {
   const { chain, part } = state.head;
   const store = openStore();
   try {
-    const path = `${store.records.at}/${fileName(chain, part + 1)}`;
+    const path = `${store.records.at}/${fileName(store, chain, part + 1)}`;
     const next = openNext(path);
     closeSync(state.fd);
     state.fd = next;

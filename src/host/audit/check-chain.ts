@@ -57,7 +57,7 @@ const findMoved = (progress: Progress, { sign }: AuditStore, head: Head, line: s
 };
 
 const readPart = (store: AuditStore, head: Head, part: number, progress: Progress): boolean => {
-  const name = fileName(head.chain, part);
+  const name = fileName(store, head.chain, part);
   const isTail = head.chain === ARCHIVE && part === head.part;
   let last = 0;
   const visit = (line: string, number: number): boolean => {
@@ -94,7 +94,7 @@ const mayLack = ({ part, bytes, last }: Head, at: number): boolean =>
 
 const readParts = (store: AuditStore, head: Head, progress: Progress): void => {
   for (let part = head.firstPart; ; part++) {
-    const file = fileName(head.chain, part);
+    const file = fileName(store, head.chain, part);
     try {
       if (store.records === undefined) throw Object.assign(new Error("no folder"), { code: "ENOENT" });
       if (!readPart(store, head, part, progress)) return;
@@ -144,7 +144,7 @@ export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
   const { reader, files, torn, records } = progress;
   if (progress.found === undefined) {
     const flaw = judgeEnd(store, head, progress);
-    const file = files.at(-1) ?? fileName(head.chain, head.part);
+    const file = files.at(-1) ?? fileName(store, head.chain, head.part);
     if (flaw !== undefined) progress.found = { file, line: progress.line + 1, ...flaw };
   }
   return { problem: progress.found, records, files, last: reader.last, torn };

@@ -63,20 +63,20 @@ const sealedText = (
   // Killed before its first record.
   if (last.seq === 0) return { text: "", link: after };
   const lines: string[] = [];
-  readLines(`${store.records.at}/${fileName(head.chain, 1)}`, (line) => lines.push(line) > 0);
+  readLines(`${store.records.at}/${fileName(store, head.chain, 1)}`, (line) => lines.push(line) > 0);
   const seal = encodeSeal(store.sign, after, { chain: head.chain, last, time: timeOf(lines.at(-1)) });
   return { text: `${[...lines, seal.line].join("\n")}\n`, link: seal.link };
 };
 
 /** Removes a chain's own file and head; whatever is left when that is interrupted is known by the archive's head. */
 const removeChain = (store: AuditStore, chain: string): void => {
-  rmSync(`${store.records?.at}/${fileName(chain, 1)}`, { force: true });
+  rmSync(`${store.records?.at}/${fileName(store, chain, 1)}`, { force: true });
   rmSync(headPath(store, chain), { force: true });
 };
 
 /** What lies in the archive after its head: a merge that was interrupted, or something that is not ours. */
 export const archiveTail = (store: AuditStore, { part, bytes }: Head): Buffer => {
-  const fd = openRecordFile(`${store.records?.at}/${fileName(ARCHIVE, part)}`);
+  const fd = openRecordFile(`${store.records?.at}/${fileName(store, ARCHIVE, part)}`);
   try {
     const tail = Buffer.alloc(Math.max(0, fstatSync(fd).size - bytes));
     return tail.subarray(0, readSync(fd, tail, 0, tail.length, bytes));
@@ -99,7 +99,7 @@ export const isInterruptedMerge = (
   });
 
 const append = (store: AuditStore, archive: Head, text: string): void => {
-  const path = `${store.records?.at}/${fileName(ARCHIVE, archive.part)}`;
+  const path = `${store.records?.at}/${fileName(store, ARCHIVE, archive.part)}`;
   const fd = openRecordFile(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT);
   try {
     ftruncateSync(fd, archive.bytes);
@@ -117,7 +117,7 @@ const append = (store: AuditStore, archive: Head, text: string): void => {
 /** Whether the archive's last file is what its head says, but for a merge that was interrupted. */
 const isIntact = (store: AuditStore, archive: Head, ended: readonly Head[]): boolean => {
   try {
-    const path = `${store.records?.at}/${fileName(ARCHIVE, archive.part)}`;
+    const path = `${store.records?.at}/${fileName(store, ARCHIVE, archive.part)}`;
     return (
       statSync(path).size >= archive.bytes &&
       isInterruptedMerge(store, archive, archiveTail(store, archive), ended)
@@ -130,7 +130,7 @@ const isIntact = (store: AuditStore, archive: Head, ended: readonly Head[]): boo
 /** Whether the archive's file has collected records for long enough. */
 const isAged = (store: AuditStore, { part }: Head, now: Date): boolean => {
   let first: string | undefined;
-  readLines(`${store.records?.at}/${fileName(ARCHIVE, part)}`, (line) => {
+  readLines(`${store.records?.at}/${fileName(store, ARCHIVE, part)}`, (line) => {
     first = line;
     return false;
   });

@@ -8,23 +8,33 @@ export interface RecordFile {
   readonly part: number;
 }
 
-const FILE_NAME = /^([0-9a-z-]{1,64})\.(\d{4,9})\.jsonl$/;
+const FILE_NAME = /^([0-9a-z-]{1,64})\.([0-9a-f]{8})\.(\d{4,9})\.jsonl$/;
 
-export const fileName = (chain: string, part: number): string =>
-  `${chain}.${String(part).padStart(4, "0")}.jsonl`;
+/** The tag tells our files from those of another key: a shell and a client can have different state folders. */
+export const fileName = ({ tag }: Pick<AuditStore, "tag">, chain: string, part: number): string =>
+  `${chain}.${tag}.${String(part).padStart(4, "0")}.jsonl`;
 
-/** The files of records, by chain and number. Other files are nobody's. */
-export const recordFiles = ({ records }: Pick<AuditStore, "records">): readonly RecordFile[] =>
-  (records === undefined ? [] : readdirSync(records.at))
-    .flatMap((name) => {
-      const [, chain, part] = FILE_NAME.exec(name) ?? [];
-      return chain === undefined || part === undefined || fileName(chain, Number(part)) !== name
-        ? []
-        : [{ name, chain, part: Number(part) }];
-    })
-    .sort((one, other) =>
-      one.chain === other.chain ? one.part - other.part : one.chain < other.chain ? -1 : 1,
-    );
+const listed = ({
+  records,
+}: Pick<AuditStore, "records">): readonly (RecordFile & { readonly tag: string })[] =>
+  (records === undefined ? [] : readdirSync(records.at)).flatMap((name) => {
+    const [, chain, tag, part] = FILE_NAME.exec(name) ?? [];
+    if (chain === undefined || tag === undefined || part === undefined) return [];
+    return fileName({ tag }, chain, Number(part)) === name ? [{ name, chain, tag, part: Number(part) }] : [];
+  });
+
+/** The files of our records, by chain and number. */
+export const recordFiles = (store: Pick<AuditStore, "records" | "tag">): readonly RecordFile[] =>
+  listed(store)
+    .filter(({ tag }) => tag === store.tag)
+    .sort((one, other) => {
+      if (one.chain === other.chain) return one.part - other.part;
+      return one.chain < other.chain ? -1 : 1;
+    });
+
+/** How many files there are of other keys, which say nothing about ours. */
+export const otherFiles = (store: Pick<AuditStore, "records" | "tag">): number =>
+  listed(store).filter(({ tag }) => tag !== store.tag).length;
 
 /** Not a regular file with one name: nothing that we wrote. */
 export class NotOurFile extends Error {}

@@ -71,7 +71,7 @@ const lastRecord = (store: AuditStore, head: Head, path: string) => {
 const successor = (store: AuditStore, head: Head, part: number): string | undefined => {
   if (part === head.part) return head.last.mac;
   let prev = part + 1 === head.part ? head.last.mac : undefined;
-  readLines(`${store.records?.at}/${fileName(head.chain, part + 1)}`, (line) => {
+  readLines(`${store.records?.at}/${fileName(store, head.chain, part + 1)}`, (line) => {
     const record = readRecord(store.sign, line);
     // In the archive, the records of a chain come before their seal.
     if (record !== undefined && record.chain !== head.chain) return head.chain === ARCHIVE;
@@ -89,7 +89,7 @@ const candidateOf = (store: AuditStore, head: Head, isEnded: boolean): Candidate
   const part = head.firstPart;
   if (part > head.part) return undefined;
   try {
-    const found = lastRecord(store, head, `${store.records?.at}/${fileName(head.chain, part)}`);
+    const found = lastRecord(store, head, `${store.records?.at}/${fileName(store, head.chain, part)}`);
     if (found === undefined || found.last.mac !== successor(store, head, part)) return undefined;
     const onlyByAge = part === head.part && !isEnded;
     return { head, part, bytes: found.size, last: found.last, time: found.time, onlyByAge };
@@ -125,7 +125,7 @@ const removeFirst = (
   { head, part, bytes, last, time }: Candidate,
   reason: Removal["reason"],
 ): void => {
-  const file = fileName(head.chain, part);
+  const file = fileName(store, head.chain, part);
   onRemoval({
     file,
     of: head.chain,

@@ -1,5 +1,15 @@
-import { createHash, createHmac, createSecretKey } from "node:crypto";
-import { closeSync, constants, openSync, readdirSync, readSync, writeSync } from "node:fs";
+import { createHash, createHmac, createSecretKey, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../base/error.ts";
 import { isMissing } from "../../base/system-error.ts";
@@ -21,8 +31,12 @@ export interface AuditStore {
   readonly records: OwnFolder | undefined;
   readonly heads: OwnFolder;
   readonly sign: Sign;
+  /** In the names of the files that were signed with this key. */
+  readonly tag: string;
   close(): void;
 }
+
+export type AuditKey = Pick<AuditStore, "sign" | "tag">;
 
 export interface AuditPaths {
   readonly workspace: string;
@@ -30,9 +44,13 @@ export interface AuditPaths {
 }
 
 /** Each workspace has a key of its own, so that no record of another one fits. */
-export const openAuditKey = ({ workspace, userState }: AuditPaths): Sign => {
-  const key = createSecretKey(openSecretKey(userState).sign("audit", workspace));
-  return (text) => createHmac("sha256", key).update(text).digest("base64url");
+export const openAuditKey = ({ workspace, userState }: AuditPaths): AuditKey => {
+  const own = openSecretKey(userState);
+  const key = createSecretKey(own.sign("audit", workspace));
+  return {
+    sign: (text) => createHmac("sha256", key).update(text).digest("base64url"),
+    tag: own.sign("names of audit files", workspace).toString("hex", 0, 4),
+  };
 };
 
 const within = (outer: OwnFolder, open: (at: string) => OwnFolder): OwnFolder => {
@@ -49,10 +67,10 @@ const makeHeads = ({ workspace, userState }: AuditPaths): OwnFolder => {
   return within(all, (at) => makeOwnFolder(`${at}/${name}`));
 };
 
-const storeOf = (records: OwnFolder | undefined, heads: OwnFolder, sign: Sign): AuditStore => ({
+const storeOf = (records: OwnFolder | undefined, heads: OwnFolder, key: AuditKey): AuditStore => ({
   records,
   heads,
-  sign,
+  ...key,
   close: () => {
     records?.close();
     heads.close();
@@ -60,10 +78,10 @@ const storeOf = (records: OwnFolder | undefined, heads: OwnFolder, sign: Sign): 
 });
 
 /** For whoever writes records. To be closed after use. */
-export const makeAuditStore = (paths: AuditPaths, sign: Sign): AuditStore & { records: OwnFolder } => {
+export const makeAuditStore = (paths: AuditPaths, key: AuditKey): AuditStore & { records: OwnFolder } => {
   const records = within(makeOuterStateFolder(paths.workspace), (at) => makeOwnFolder(`${at}/${FOLDER}`));
   try {
-    return { ...storeOf(records, makeHeads(paths), sign), records };
+    return { ...storeOf(records, makeHeads(paths), key), records };
   } catch (error) {
     records.close();
     throw error;
@@ -131,17 +149,29 @@ export const readHead = (store: AuditStore, chain: string): Head | "damaged" | u
   }
 };
 
-/** Opens the head of a chain that has none yet (`isNew`), or of one that no other process writes. */
-export const openHead = (store: Pick<AuditStore, "heads">, chain: string, isNew: boolean): number =>
-  openSync(
-    headPath(store, chain),
-    isNew ? WRITE | constants.O_CREAT | constants.O_EXCL : WRITE | constants.O_CREAT,
-    0o600,
-  );
+/** Makes the head of a chain that has none yet; it gets its name when it is complete. Gives its descriptor. */
+export const createHead = (store: Pick<AuditStore, "heads">, chain: string, text: string): number => {
+  const path = headPath(store, chain);
+  const temporary = `${path}.${randomBytes(4).toString("hex")}`;
+  const fd = openSync(temporary, WRITE | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    writeSync(fd, text, 0);
+    renameSync(temporary, path);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+};
 
-/** Replaces a head of which no process has a descriptor open. */
+/** Writes a head of which no process has a descriptor open. */
 export const writeHeadOnce = (store: AuditStore, chain: string, text: string): void => {
-  const fd = openHead(store, chain, false);
+  if (!existsSync(headPath(store, chain))) {
+    closeSync(createHead(store, chain, text));
+    return;
+  }
+  const fd = openSync(headPath(store, chain), WRITE);
   try {
     writeSync(fd, text, 0);
   } finally {

@@ -2,7 +2,7 @@ import { ARCHIVE } from "../../observe/audit/archive.ts";
 import type { Head } from "../../observe/audit/head.ts";
 import { type AuditProblem, checkChain } from "./check-chain.ts";
 import { archiveTail, isInterruptedMerge } from "./merge.ts";
-import { fileName, recordFiles } from "./record-files.ts";
+import { fileName, otherFiles, recordFiles } from "./record-files.ts";
 import {
   type AuditPaths,
   type AuditStore,
@@ -21,6 +21,8 @@ export interface AuditReport {
   readonly records: number;
   /** Records of killed processes that were not written to their end. */
   readonly torn: number;
+  /** Files of other keys, which cannot be judged with this one. */
+  readonly others: number;
   /** By file, the first problem of each chain. */
   readonly problems: readonly AuditProblem[];
 }
@@ -62,7 +64,7 @@ const checkTail = (store: AuditStore, archive: Head, heads: readonly Head[]): Au
     return undefined;
   }
   return {
-    file: fileName(ARCHIVE, archive.part),
+    file: fileName(store, ARCHIVE, archive.part),
     line: null,
     what: "foreign",
     detail: "something was added after the last record",
@@ -94,6 +96,7 @@ const verifyStore = (store: AuditStore): AuditReport => {
     files: read.size,
     records: checked.reduce((sum, { records }) => sum + records, 0),
     torn: checked.filter(({ torn }) => torn !== "").length,
+    others: otherFiles(store),
     problems: problems.map((one) => ({
       ...one,
       file: one.file.endsWith(".head") ? one.file : `${RECORDS}/${one.file}`,

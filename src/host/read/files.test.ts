@@ -113,7 +113,7 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     expect(await files.stat(".")).toMatchObject({ path: ".", type: "dir" });
   });
 
-  it("lists by name, links and the denylisted and .llmc among them", async () => {
+  it("lists by name, links and the denylisted among them, and leaves .llmc out", async () => {
     mkdirSync(join(workspace, ".llmc"));
     put(".env", "A=1");
     put("b", "");
@@ -123,7 +123,6 @@ describe.each(WAYS)("files %s", (_way, locate) => {
     const { entries } = await make().list(".");
     expect(entries.map(({ name, type }) => `${name}:${type}`)).toEqual([
       ".env:file",
-      ".llmc:dir",
       "B:file",
       "b:file",
       "out:link",
