@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -30,6 +38,7 @@ while True: time.sleep(1)
 
 const NARROW = '[mcp.tools]\nallowed_roots = ["d"]\n';
 const SHUT = '[mcp.tools]\ndenylist_globs = ["**"]\n';
+const LESS = '[mcp.tools]\ndenylist_globs = ["less.txt"]\n';
 
 const OVERRIDES = {
   "mcp.mode": "classic",
@@ -152,5 +161,20 @@ describe("REQ-D22 FAIL-J1 a configuration that changes while a command runs", ()
     expect(await app.logs()).toContain("while a command runs that may have written it");
     await app.text("linux_proc_stop", { proc_id: id });
     await until(() => isNarrowed(app));
+  });
+
+  test("a link to the file comes back if a command takes it away: without it, more would be allowed", async () => {
+    const app = await open("[mcp]\n");
+    const file = join(app.root, "llmc.toml");
+    writeFileSync(join(app.root, "real.toml"), LESS);
+    renameSync(file, join(app.root, "old.toml"));
+    symlinkSync("real.toml", file);
+    await until(() => app.config.current().config.mcp.tools.denylist_globs.includes("less.txt"));
+    const answer = JSON.stringify(
+      await app.ask("run_cmd", { command: `python3 -c 'import os; os.unlink("llmc.toml")'` }),
+    );
+    expect(readlinkSync(file), answer).toBe("real.toml");
+    await sleep(NOTICED_MS);
+    expect(app.config.current().config.mcp.tools.denylist_globs).toContain("less.txt");
   });
 });

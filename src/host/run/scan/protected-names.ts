@@ -7,6 +7,7 @@ import {
   mkdir,
   open,
   readdir,
+  readlink,
   rename,
   symlink,
   writeFile,
@@ -28,11 +29,9 @@ const exists = async (path: string): Promise<boolean> =>
     (thrown: NodeJS.ErrnoException) => thrown.code !== "ENOENT" && thrown.code !== "ENOTDIR",
   );
 
-const isLink = async (path: string): Promise<boolean> =>
-  lstat(systemPath(path)).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  );
+/** Where a link leads; undefined for anything else. */
+const linkTarget = (path: string): Promise<string | undefined> =>
+  readlink(systemPath(path)).catch(() => undefined);
 
 const MAX_KEPT_NAME = 200;
 
@@ -193,7 +192,9 @@ interface Guarded {
   readonly root: string;
   readonly path: string;
   /** Undefined where nothing was there. */
-  readonly identity: string | undefined;
+  identity: string | undefined;
+  /** What it led to, if it was a link. */
+  readonly target: string | undefined;
 }
 
 /** Creates a hidden folder, so that it can be covered. */
@@ -208,7 +209,8 @@ const makeHidden = async (root: string, path: string): Promise<boolean> =>
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
  * is another one than before, or lost its mount, it is renamed, but never deleted, because the user may have written it;
- * what llmc itself wrote meanwhile stays.
+ * what llmc itself wrote meanwhile stays. A link comes back: without the configuration that it leads to, more would be
+ * allowed.
  */
 export const watchProtected = async (
   { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
@@ -226,16 +228,25 @@ export const watchProtected = async (
     if (root === undefined || path === root || basename(path) === "") continue;
     const identity = identify(path);
     const isCovered = hidden.includes(path) && (identity !== undefined || (await makeHidden(root, path)));
+    const target = await linkTarget(path);
     // No mount keeps a command from replacing a link.
-    const mayChange = identity !== undefined && insideRoots(path, replaceable) && !(await isLink(path));
-    if (!isCovered && !mayChange) guarded.push({ root, path, identity });
+    const mayChange = identity !== undefined && insideRoots(path, replaceable) && target === undefined;
+    if (!isCovered && !mayChange) guarded.push({ root, path, identity, target });
   }
+  const putBack = async (one: Guarded): Promise<Quarantined | undefined> => {
+    const { root, path, target } = one;
+    const moved = await quarantine(root, path);
+    if (target === undefined) return moved;
+    await restoreBelow(root, path, { kind: "link", target }).catch(() => {});
+    one.identity = identify(path);
+    return moved;
+  };
   return {
     quarantine: async (unguarded) => {
       const isKnown = ({ path, identity }: Guarded): boolean =>
         identify(path) === (insideRoots(path, unguarded) ? undefined : identity);
       const changed = guarded.filter((one) => !isKnown(one) && !isLlmcWrite(one.path));
-      const moved = await Promise.all(changed.map(({ root, path }) => quarantine(root, path)));
+      const moved = await Promise.all(changed.map(putBack));
       return moved.filter((one) => one !== undefined);
     },
     isHeld: (path, unguarded) => {
