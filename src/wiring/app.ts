@@ -203,6 +203,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     slot: runId,
     log,
     decisions: caches.open("permissions", PERMISSIONS_MS),
+    writers,
   });
   const core = await createCore({
     policy,

@@ -5,6 +5,7 @@ import type { Core } from "../core/core.ts";
 import type { Policy } from "../core/escalate.ts";
 import { loadCedar } from "../host/os/bundled-files.ts";
 import { watchPolicyFiles } from "../host/own-files/policy-files.ts";
+import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
@@ -16,6 +17,7 @@ import type {
   PolicyProblem,
 } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
+import { createPolicyReader } from "./checked-policies.ts";
 import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
 
 interface StoreParts extends PolicyFolders {
@@ -24,6 +26,7 @@ interface StoreParts extends PolicyFolders {
   readonly slot: string;
   readonly log: Log;
   readonly decisions: Cache<PolicyDecision>;
+  readonly writers: LiveWriters;
 }
 
 /** What is in force: the defaults alone, an operator's policies with them, or nothing at all. */
@@ -101,6 +104,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let readBefore = "";
   const decideCompiled = ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
     parts.decisions.get(JSON.stringify(request), () => decide(request));
+  const reader = createPolicyReader(parts.writers);
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 
   const fail = (problems: readonly PolicyProblem[]): void => {
@@ -144,7 +148,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     waiting: () => report.waiting.map((file) => `the policies of ${file}`),
     version: () => version,
     reload: async (listActions) => {
-      const { files, problems } = readPolicyTexts(parts.loaded(), parts);
+      const { files, problems } = readPolicyTexts(parts.loaded(), parts, undefined, reader.read);
       const actions = files.length === 0 ? [] : await listActions();
       // Anything that happens in a watched folder comes here; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
@@ -159,7 +163,16 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       }
       return report;
     },
-    watch: (changed) => watchPolicyFiles(policyPatterns(parts.loaded().config, parts), changed),
+    watch: (changed) => {
+      const stopWatching = watchPolicyFiles(policyPatterns(parts.loaded().config, parts), changed);
+      const forget = parts.writers.onChecked(() => {
+        if (reader.isWaiting()) changed();
+      });
+      return () => {
+        stopWatching();
+        forget();
+      };
+    },
   };
 };
 

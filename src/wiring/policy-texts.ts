@@ -84,9 +84,10 @@ export const readPolicyTexts = (
   loaded: Loaded,
   where: PolicyFolders,
   patterns: readonly string[] = policyPatterns(loaded.config, where),
+  read: typeof readPolicyFiles = readPolicyFiles,
 ): PolicyTexts => {
   const operators = operatorPatterns(loaded, where);
-  const { files, unreadable } = readPolicyFiles(patterns);
+  const { files, unreadable } = read(patterns);
   const judged = files.map((file) => ({ file, own: judge(file, operators, loaded, where) }));
   return {
     files: judged.map(({ file, own }) => ({

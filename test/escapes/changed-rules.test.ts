@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -9,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { openTestApp, type TestApp } from "../app.ts";
 import { runLlmc } from "../command-line.ts";
 import { USER_STATE } from "../user-state.ts";
@@ -176,5 +177,23 @@ describe("REQ-D22 FAIL-J1 a configuration that changes while a command runs", ()
     expect(readlinkSync(file), answer).toBe("real.toml");
     await sleep(NOTICED_MS);
     expect(app.config.current().config.mcp.tools.denylist_globs).toContain("less.txt");
+  });
+
+  test("policies that a command makes forbid nothing", async () => {
+    const app = await open('[mcp.security]\npolicy_files = ["policies/*.cedar"]\n');
+    const forbid = "forbid(principal, action, resource);";
+    const running = app.ask("run_cmd", {
+      command: `python3 -c 'import os, time; os.mkdir("policies"); open("policies/a.cedar", "w").write("${forbid}"); open("ready", "w").close(); time.sleep(1)'`,
+    });
+    await appears(app, "ready");
+    await sleep(NOTICED_MS);
+    expect(await app.text("read_file", { path: "narrow.txt" })).toContain("allowed_roots");
+    expect(JSON.stringify(await running)).toContain("policies -> policies.refused-");
+    mkdirSync(join(app.root, "policies"));
+    writeFileSync(join(app.root, "policies/b.cedar"), forbid);
+    await vi.waitFor(
+      async () => expect((await app.ask("read_file", { path: "narrow.txt" })).kind).toBe("error"),
+      { timeout: 10_000 },
+    );
   });
 });
