@@ -14,6 +14,9 @@ interface ErrorExtras {
 }
 
 /** How a hint begins that lists programs; some of them have the name of a tool. */
+/** A sentence with this key offers a tool that the mode does not list. */
+export const PROMOTED_TOOLS = "mcp.hybrid.promoted_tools";
+
 export const ALLOWED_PROGRAMS = "Allowed programs:";
 
 /** The one error of this program. Everything else that is thrown becomes an `internal_error` without detail. */

@@ -33,6 +33,8 @@ export interface ConnectFlags extends CommonOptions {
 }
 
 export interface AllowFlags extends CommonOptions {
+  /** For all workspaces of the user. */
+  readonly user?: true;
   readonly yes?: true;
   readonly print?: true;
 }

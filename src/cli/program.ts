@@ -89,6 +89,7 @@ const addTrustCommands: AddCommands = (program, actions) => {
       .description("find programs on this machine and let commands run them, after showing the change")
       .argument("<program...>", "names or paths"),
   )
+    .option("--user", "for all your workspaces: in your own config.toml")
     .option("--yes", "write without asking")
     .option("--print", "only show what would change")
     .action((programs, options) => actions.allow(programs, options));

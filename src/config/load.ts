@@ -27,7 +27,7 @@ export interface Loaded {
   readonly warnings: readonly string[];
 }
 
-const USER_FILE_NAME = "config.toml";
+export const USER_FILE_NAME = "config.toml";
 
 const displayName = (root: string, path: string): string => {
   const inside = relative(root, path);

@@ -1,4 +1,4 @@
-import { ALLOWED_PROGRAMS, LlmcError, renderForModel, toLlmcError } from "../base/error.ts";
+import { ALLOWED_PROGRAMS, LlmcError, PROMOTED_TOOLS, renderForModel, toLlmcError } from "../base/error.ts";
 import { familyOf } from "../base/error-table.ts";
 import { subjectOf } from "../observe/subject.ts";
 import { outsidePath } from "../policy/paths.ts";
@@ -52,18 +52,18 @@ const boundContent = (
 
 /**
  * The same error with a hint that the caller can follow: sentences that name a tool which the mode does not list are
- * left out. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
+ * left out, and those that offer one which it lists. Whoever throws an error need not know the mode; a second way out is a sentence of its own.
  */
 const withListedTools = (error: LlmcError, unlisted: ReadonlySet<string>): LlmcError => {
   const { code, message, hint, details, retryable, cause, needs } = error;
-  if (hint === undefined || unlisted.size === 0) return error;
+  if (hint === undefined) return error;
   const sentences = hint.split(/(?<=[.?!]) /);
-  const kept = sentences.filter(
-    (sentence) =>
-      // Some programs have the name of a tool (stat).
-      sentence.startsWith(ALLOWED_PROGRAMS) ||
-      !(sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word)),
-  );
+  const kept = sentences.filter((sentence) => {
+    const namesUnlisted = (sentence.match(/\w+/g) ?? []).some((word) => unlisted.has(word));
+    if (sentence.includes(PROMOTED_TOOLS)) return namesUnlisted;
+    // Some programs have the name of a tool (stat).
+    return sentence.startsWith(ALLOWED_PROGRAMS) || !namesUnlisted;
+  });
   if (kept.length === sentences.length) return error;
   const left = kept.length === 0 ? {} : { hint: kept.join(" ") };
   return new LlmcError(code, message, { ...left, details, retryable, cause, needs });

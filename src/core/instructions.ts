@@ -1,3 +1,4 @@
+import { nameBriefly } from "../policy/program-names.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { Mode } from "./modes.ts";
 
@@ -7,18 +8,8 @@ const MODE_LINE: Readonly<Record<Mode, string>> = {
   code_execution: "Code execution mode: only a few tools are listed.",
 };
 
-/** Programs that the instructions name; more of them would cost every session more than they help. */
-const MAX_PROGRAMS = 24;
-
-const baseName = (program: string): string => program.slice(program.lastIndexOf("/") + 1);
-
-/** The allowed programs by name, as `run_cmd` takes them. */
-const describePrograms = (allowlist: readonly string[]): string => {
-  const names = [...new Set(allowlist.map(baseName))];
-  if (names.length === 0) return "No program is allowed yet.";
-  const more = names.length - MAX_PROGRAMS;
-  return `Allowed programs: ${names.slice(0, MAX_PROGRAMS).join(" ")}${more > 0 ? ` and ${more} more` : ""}.`;
-};
+const describePrograms = (allowlist: readonly string[]): string =>
+  allowlist.length === 0 ? "No program is allowed yet." : `Allowed programs: ${nameBriefly(allowlist)}.`;
 
 /** Only tools that are listed may be named, so each line depends on one. */
 const TOOL_LINES: readonly (readonly [tool: string, line: string])[] = [

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openTestApp, tempWorkspace } from "../../test/app.ts";
+import { nameBriefly } from "../policy/program-names.ts";
 import { MODES } from "./options.ts";
 
 const namesOf = (tools: readonly { readonly name: string }[]): string[] =>
@@ -67,7 +68,7 @@ describe("modes", () => {
     for (const path of many) writeFileSync(path, "#!/bin/sh\n", { mode: 0o755 });
     const absent = await allowed(["ls", "no-such-program", "/opt/none/tool"]);
     expect(absent.core.instructions()).toContain("Allowed programs: ls.");
-    expect((await allowed(many)).core.instructions()).toContain(" p22 p23 and 6 more.");
+    expect((await allowed(many)).core.instructions()).toContain(" p28 p29 and 6 more.");
     expect((await allowed([])).core.instructions()).toContain("No program is allowed yet.");
     const none = await openTestApp({ overrides: { "mcp.tools.enable_run_cmd": "false" } });
     expect(none.core.instructions()).not.toContain("programs");
@@ -125,5 +126,15 @@ describe("modes", () => {
     await expect.poll(() => app.logs(), { timeout: 5000 }).toContain("the last good one stays in force");
     expect(app.core.settings().mode).toBe("classic");
     expect(await app.logs()).toContain("mcp.mode");
+  });
+
+  test("REQ-M3: more programs than are named: what the operator added is named, what everybody expects is counted", async () => {
+    const usual = ["ls", "cat", "head", "tail", "wc", "stat", "file", "find", "grep", "rg", "sort", "uniq"];
+    const added = Array.from({ length: 16 }, (_, i) => `added${i}`);
+    const brief = nameBriefly([...usual, ...added]);
+    for (const name of [...added, "grep", "rg"]) expect(brief.split(" ")).toContain(name);
+    expect(brief).toMatch(/ and 4 more$/);
+    expect(nameBriefly(["/usr/bin/ls", "ls"])).toBe("ls");
+    expect(nameBriefly(Array.from({ length: 40 }, (_, i) => `p${i}`))).toMatch(/^p16 .* p39 and 16 more$/);
   });
 });

@@ -9,5 +9,5 @@ const READ_CHARS = 100_000;
 export const readOnlyNote = ({ programs }: Launched, output: Output): string | undefined =>
   programs.some(({ name, exitCode }) => name !== "git" && exitCode !== 0) &&
   READ_ONLY.test(`${output.stderr().slice(-READ_CHARS)}\n${output.stdout(false).slice(-READ_CHARS)}`)
-    ? "commands cannot change what git, editors, shells or CI obey (.git, .github), llmc's own files or anything outside the roots; linux_fs_delete and linux_fs_move can where it lies in the roots, or the user in a terminal"
+    ? "commands cannot change what git, editors, shells or CI obey (.git, .github), llmc's own files or anything outside the roots; git rm and git mv can where git tracks it, linux_fs_delete and linux_fs_move where they are listed, or the user in a terminal"
     : undefined;

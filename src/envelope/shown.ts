@@ -2,6 +2,7 @@ import type { EnvelopeDocument } from "./contract.ts";
 import { enrich, enricherFor } from "./enrich/all.ts";
 import type { Enriched, Ran } from "./enrich/contract.ts";
 import type { Output } from "./output.ts";
+import { withoutProgress } from "./text/lines.ts";
 import { cutToTokens } from "./text/page.ts";
 import { estimateTokens } from "./text/token-estimate.ts";
 
@@ -26,7 +27,8 @@ const LISTINGS = new Set(["grep", "cat", "find", "ls", "tree", "git"]);
 export const plainPage = (output: Output, maxTokens: number, mode: Shown["mode"]): Shown => {
   const stdout = cutToTokens(output.stdout(false), maxTokens);
   const left = Math.max(Math.floor(maxTokens / 4), maxTokens - estimateTokens(stdout.text));
-  const stderr = cutToTokens(output.stderr(), left);
+  const errors = output.stderr();
+  const stderr = cutToTokens(mode === "raw" ? errors : withoutProgress(errors), left);
   return {
     mode,
     stdout: stdout.text,
@@ -46,7 +48,7 @@ export const summarize = (
   maxTokens: number,
 ): Shown => {
   const enricher = enricherFor(ran.argv);
-  const stderr = output.stderr();
+  const stderr = withoutProgress(output.stderr());
   const stdout = output.stdout(enricher === undefined || !LISTINGS.has(enricher.name));
   const cut = output.isLong || wasStopped;
   const summary = enrich({ ...ran, stdout, stderr, cut }, { maxTokens });

@@ -4,6 +4,7 @@ import { quoteForMessage } from "../base/text.ts";
 import { configures, findGitNeeds, gitProtocols, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
 import { type Power, PROGRAMS, type ProgramRule } from "./command-table.ts";
+import { nameBriefly } from "./program-names.ts";
 
 /** A program started under another name is another program: these go by the name alone. */
 const MULTI_CALL: ReadonlySet<string> = new Set(["busybox", "toybox", "coreutils"]);
@@ -53,15 +54,6 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 export const isListed = (name: string, allowlist: readonly string[]): boolean =>
   allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
 
-/** About 60 tokens. */
-const MAX_NAMED = 24;
-
-const namedBriefly = (allowlist: readonly string[]): string => {
-  const names = [...new Set(allowlist.map((entry) => posix.basename(entry)))];
-  const more = names.length - MAX_NAMED;
-  return `${names.slice(0, MAX_NAMED).join(" ")}${more > 0 ? ` and ${more} more` : ""}`;
-};
-
 /** What does the same as a program that people reach for, without it. One sentence for each tool. */
 const INSTEAD: Readonly<Record<string, string>> = {
   sed: "Read lines of a file with read_file (offset, limit). Change text with linux_fs_edit.",
@@ -77,22 +69,50 @@ const INSTEAD: Readonly<Record<string, string>> = {
   touch: "Make a file with > file, or linux_fs_write.",
 };
 
-/** What the operator types, without anything that a shell would read in it. */
-const allowCommand = (program: string): string =>
-  `llmc allow ${/^[\w.+/-]+$/.test(program) ? program : "PROGRAM"} (${ALLOWLIST_KEY})`;
+/** Without anything that a shell would read in it. */
+const typedName = (program: string): string => (/^[\w.+/-]+$/.test(program) ? program : "PROGRAM");
+
+/** What the operator types. */
+const allowCommand = (program: string): string => `llmc allow ${typedName(program)} (${ALLOWLIST_KEY})`;
 
 /** The one refusal of a program that is not on the list, whichever way it was to be run. */
 export const notListed = (arg: string, allowlist: readonly string[], path = arg): Refusal => {
   const allowed =
     allowlist.length === 0
       ? `The operator allows no programs.`
-      : `${ALLOWED_PROGRAMS} ${namedBriefly(allowlist)}.`;
+      : `${ALLOWED_PROGRAMS} ${nameBriefly(allowlist)}.`;
   return {
     allowed: false,
-    reason: `${quoteForMessage(arg)} is not among the programs that may be run.`,
+    reason: `${quoteForMessage(arg)}${NOT_AMONG}`,
     hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: ${allowCommand(path)}.`,
     needs: [path],
   };
+};
+
+const NOT_AMONG = " is not among the programs that may be run.";
+
+/** Whether it is the refusal of a program that is not on the list. */
+export const isNotListed = (thrown: unknown): thrown is LlmcError =>
+  thrown instanceof LlmcError && thrown.message.endsWith(NOT_AMONG);
+
+/** One refusal for all programs of a line: whoever lifts it should not meet the next one. */
+export const joinNotListed = (first: LlmcError, others: readonly LlmcError[]): LlmcError => {
+  const all = [first, ...others];
+  const names = [...new Set(all.map(({ message }) => message.slice(0, -NOT_AMONG.length)))];
+  if (names.length === 1) return first;
+  const needs = [...new Set(all.flatMap((one) => one.needs ?? []))];
+  const last = names.pop();
+  return new LlmcError(
+    "forbidden",
+    `${names.join(", ")} and ${last} are not among the programs that may be run.`,
+    {
+      hint: (first.hint ?? "").replace(
+        /llmc allow \S+ \(/,
+        () => `llmc allow ${needs.map(typedName).join(" ")} (`,
+      ),
+      needs,
+    },
+  );
 };
 
 /** The refusal of a path whose name is listed, but stands for another file. */

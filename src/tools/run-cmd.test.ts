@@ -369,4 +369,28 @@ describe("run_cmd", () => {
     expect(await app.errorCode("run_cmd", { command: "ls", cwd: "a.txt" })).toBe("not_a_directory");
     expect(await app.errorCode("run_cmd", { command: "ls", timeout: 0 })).toBe("invalid_args");
   });
+
+  test("REQ-M3: a refusal offers a tool that is not listed as one, and names a listed one plainly", async () => {
+    const offer = "Or the operator offers linux_proc_start for that: mcp.hybrid.promoted_tools.";
+    const plain = "Start what should go on with linux_proc_start.";
+    const hybrid = await openTestApp();
+    const hint = JSON.stringify(await hybrid.ask("run_cmd", { command: "sleep 9 &" }));
+    expect(hint).toContain(offer);
+    expect(hint).not.toContain(plain);
+    const classic = await openTestApp({ overrides: { "mcp.mode": "classic" } });
+    const listed = JSON.stringify(await classic.ask("run_cmd", { command: "sleep 9 &" }));
+    expect(listed).toContain(plain);
+    expect(listed).not.toContain(offer);
+  });
+
+  test("REQ-X4: progress that was written over is left out of the error stream, unless it is raw", async () => {
+    const app = await openTestApp({
+      files: {
+        "a.js": `process.stderr.write("Rebasing (1/1)\\r${" ".repeat(80)}\\rerror: could not apply\\n")`,
+      },
+      overrides: { "mcp.tools.run_cmd_allowlist": "node", "mcp.tools.command_powers": "node:run" },
+    });
+    expect(await app.text("run_cmd", { command: "node a.js" })).toBe("[stderr]\nerror: could not apply");
+    expect(await app.text("run_cmd", { command: "node a.js", raw: true })).toContain("Rebasing");
+  });
 });

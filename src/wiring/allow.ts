@@ -3,7 +3,7 @@ import { LlmcError } from "../base/error.ts";
 import { isInside } from "../base/paths.ts";
 import type { AllowedProgram, AllowPlan } from "../cli/allow-command.ts";
 import { type Addition, addToLists } from "../config/add-to-list.ts";
-import type { Loaded } from "../config/load.ts";
+import { type Loaded, USER_FILE_NAME } from "../config/load.ts";
 import type { Disk } from "../host/own-files/disk.ts";
 import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
@@ -152,17 +152,28 @@ const refuseLink = async (file: string, disk: Disk): Promise<void> => {
   });
 };
 
+interface AllowTarget {
+  readonly file: string;
+  /** What a new file begins with. */
+  readonly template: string;
+  /** Makes what was written count. */
+  trust(before: string | undefined, after: string, additions: readonly Addition[]): Promise<void>;
+}
+
 /** Finds the programs and works out what the configuration file must say. A program that is not found is an error. */
-export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
-  const loaded = await loadFor(request);
+const planFor = async (
+  request: Request,
+  names: readonly string[],
+  loaded: Loaded,
+  { file, template, trust }: AllowTarget,
+): Promise<AllowPlan> => {
   const user = userOf(request);
   const wanted = await findWanted(names, (name) => findUserProgram(name, user));
   const { programs, additions } = changesFor(request, loaded, wanted);
   const disk = createOperatorDisk(request.folders.state, request.root);
-  const file = loaded.file ?? join(request.root, "llmc.toml");
   await refuseLink(file, disk);
   const before = await disk.readText(file);
-  const after = addToLists(before ?? NEW_FILE, additions);
+  const after = addToLists(before ?? template, additions);
   return {
     programs,
     file,
@@ -176,11 +187,51 @@ export const planAllow = async (request: Request, names: readonly string[]): Pro
         });
       const real = await disk.resolveFile(file);
       await disk.writeText(real?.path ?? file, after, real?.mode);
-      if (before === undefined) await trustWritten(request, file, after);
-      else
-        await trustAdded(request, new Map(additions.map(({ name, items }) => [`mcp.tools.${name}`, items])));
+      await trust(before, after, additions);
     },
   };
+};
+
+export const planAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
+  const loaded = await loadFor(request);
+  const file = loaded.file ?? join(request.root, "llmc.toml");
+  return planFor(request, names, loaded, {
+    file,
+    template: NEW_FILE,
+    trust: (before, after, additions) =>
+      before === undefined
+        ? trustWritten(request, file, after)
+        : trustAdded(request, new Map(additions.map(({ name, items }) => [`mcp.tools.${name}`, items]))),
+  });
+};
+
+/** Of a workspace that has a list of its own. */
+const listNotes = ({ origins, file }: Loaded): readonly string[] =>
+  origins.get("mcp.tools.run_cmd_allowlist")?.source === "file"
+    ? [`${file} has a list of its own, which wins in this workspace: llmc allow without --user adds to that`]
+    : [];
+
+/** The same for the user's own defaults, which need no trust and count wherever a workspace does not say otherwise. */
+export const planUserAllow = async (request: Request, names: readonly string[]): Promise<AllowPlan> => {
+  const { config: folder } = request.folders;
+  // What a workspace's file says is no part of the user's own lists, so it is not read for them.
+  const own = await loadFor({ ...request, root: folder, configPath: undefined });
+  const plan = await planFor(request, names, own, {
+    file: join(folder, USER_FILE_NAME),
+    template: "",
+    trust: async () => {},
+  });
+  const inWorkspace = plan.programs.find(({ path }) => isInside(path, request.root));
+  if (inWorkspace !== undefined)
+    throw new LlmcError(
+      "invalid_args",
+      `${inWorkspace.path} lies in this workspace; other workspaces have none of it.`,
+      {
+        hint: "Leave out --user to allow it here.",
+      },
+    );
+  const notes = listNotes(await loadFor(request));
+  return { ...plan, programs: plan.programs.map((one) => ({ ...one, notes: [...one.notes, ...notes] })) };
 };
 
 /** A new file that allows programs of the machine. */

@@ -27,6 +27,7 @@ import { requestOf } from "./request.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
+import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
 import { VERSION } from "./version.ts";
 
 /** Commands for people log errors only, unless they ask for more. */
@@ -110,7 +111,12 @@ const trustActions: ActionsOf<
     });
   },
   validateConfig: async (options) => {
-    validateConfig(await loadWith(run, options), run.io, { json: options.json ?? false });
+    const loaded = await loadWith(run, options);
+    const unknown = unknownTools(loaded);
+    const more = unknown.length === 0 ? [] : [describeUnknownTools(unknown)];
+    validateConfig({ ...loaded, warnings: [...loaded.warnings, ...more] }, run.io, {
+      json: options.json ?? false,
+    });
   },
   explainConfig: async (key, options) => {
     const loaded = await loadWith(run, options).catch((thrown: unknown) => {

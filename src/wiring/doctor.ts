@@ -22,6 +22,7 @@ import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
+import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
 import { VERSION } from "./version.ts";
 
 const good = (name: string, detail: string): Finding => ({ name, state: "good", detail });
@@ -51,6 +52,9 @@ const examineMode = async (request: AppRequest, loaded: Loaded | undefined): Pro
   try {
     if (isModeUnnamed(loaded))
       return [weak("mode", await describeUnnamedMode(core), 'mode = "hybrid" or mode = "classic" in [mcp]')];
+    const unknown = unknownTools(loaded);
+    if (unknown.length > 0)
+      return [weak("mode", describeUnknownTools(unknown), "llmc tools --mode classic lists all names")];
     const { mode, tools, tokens } = await modeCost(core, loaded.config.mcp.mode, await tokenCounter());
     return [good("mode", `${mode}: ${tools.length} tools, ${tokens} tokens`)];
   } finally {

@@ -45,7 +45,12 @@ export const withPresets = async (
   { preset, print }: Pick<InitFlags, "preset" | "print">,
 ): Promise<string> => {
   const presets = await presetsOf(request, preset);
-  const wanted = presets.flatMap((one) => one.programs);
+  const allowed = (await loadFor({ ...request, configPath: undefined })).config.mcp.tools.run_cmd_allowlist;
+  const isAllowed = (name: string): boolean => allowed.some((entry) => basename(entry) === name);
+  // Who names a preset wants all of it in the new file.
+  const wanted = presets
+    .flatMap((one) => one.programs)
+    .filter((name) => preset !== undefined || !isAllowed(name));
   if (wanted.length === 0) return template;
   const kinds = listed(presets.map(({ name }) => name));
   const { text, programs: found, inWorkspace, missing } = await draftWith(request, wanted, template);

@@ -5,7 +5,7 @@ import { runAllow } from "../cli/allow-command.ts";
 import { runInit } from "../cli/config-command.ts";
 import { runConnect } from "../cli/connect-command.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
-import { planAllow } from "./allow.ts";
+import { planAllow, planUserAllow } from "./allow.ts";
 import { describePrograms, withPresets } from "./init-presets.ts";
 import type { ActionsOf } from "./invocation.ts";
 import { loadFor } from "./load.ts";
@@ -54,9 +54,12 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
   },
   allow: async (programs, options) => {
     const request = await requestOf(run, options);
-    await runAllow(await planAllow(request, programs), run.io, options);
+    const plan = options.user === true ? planUserAllow(request, programs) : planAllow(request, programs);
+    await runAllow(await plan, run.io, options);
     const note = await describeOtherState(request);
-    if (note !== undefined) run.io.err(`note: ${note}\n`);
+    if (note !== undefined)
+      run.io.err(`note: ${note}
+`);
   },
   token: async (options) => {
     const request = await requestOf(run, options);

@@ -47,6 +47,63 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect((await llmc(["allow", "--root", project, "env", "--yes"])).out).toContain("already allowed");
   });
 
+  test("--user writes the user's own config.toml, which counts in every workspace without a list of its own", async () => {
+    const { home, llmc, config, run, addProgram } = openHome();
+    addProgram("project/node_modules/.bin/tool", SAYS);
+    expect((await llmc(["allow", "--user", "tool", "--yes"])).err).toContain("lies in this workspace");
+    const { code, out } = await llmc(["allow", "--user", "env", "--yes"]);
+    expect([code, out]).toEqual([0, expect.stringContaining(join(home, ".config/llmc/config.toml"))]);
+    expect(readFileSync(join(home, ".config/llmc/config.toml"), "utf8")).toContain('"env:run"');
+    expect(() => config()).toThrow();
+    expect((await run("env echo hi")).out).toContain("hi");
+    expect((await llmc(["allow", "--user", "env", "--yes"])).out).toContain("already allowed");
+    expect((await llmc(["tools"])).out).toContain("hybrid");
+    await llmc(["allow", "touch", "--yes"]);
+    expect((await llmc(["allow", "--user", "mkdir", "--print"])).out).toContain(
+      "has a list of its own, which wins in this workspace",
+    );
+    const elsewhere = join(home, "xdg");
+    expect((await llmc(["allow", "--user", "env", "--yes"], { XDG_CONFIG_HOME: elsewhere })).code).toBe(0);
+    expect(existsSync(join(elsewhere, "llmc/config.toml"))).toBe(true);
+  });
+
+  test("a path that is allowed later is what its name stands for", async () => {
+    const { home, llmc, run, addProgram, project } = openHome();
+    addProgram(".local/bin/tool", SAYS.replace("$0", "the user's"));
+    addProgram("project/.venv/bin/tool", SAYS.replace("$0", "the workspace's"));
+    const PATH = `${join(home, ".local/bin")}:/usr/bin:/bin`;
+    expect((await llmc(["allow", "tool", "--yes"], { PATH })).code).toBe(0);
+    expect((await run("tool")).out).toContain("the user's");
+    expect((await llmc(["allow", join(project, ".venv/bin/tool"), "--yes"])).code).toBe(0);
+    expect((await run("tool")).out).toContain("the workspace's");
+  });
+
+  test("llmc init offers no programs that are allowed already", async () => {
+    const { home, llmc, addProgram } = openHome({ "project/package.json": "{}" });
+    for (const name of ["node", "npm", "npx"]) addProgram(`.local/bin/${name}`, SAYS);
+    const PATH = `${join(home, ".local/bin")}:/usr/bin:/bin`;
+    const offer = "This looks like a project for node: llmc allow";
+    expect((await llmc(["init", "--print"], { PATH })).err).toContain(offer);
+    expect((await llmc(["allow", "--user", "node", "npm", "npx", "--yes"], { PATH })).code).toBe(0);
+    expect((await llmc(["init", "--print"], { PATH })).err).not.toContain(offer);
+  });
+
+  test("REQ-M4: a promoted name that no tool has is told by doctor and config validate", async () => {
+    const { llmc } = openHome({
+      "project/llmc.toml":
+        '[mcp]\nmode = "hybrid"\n[mcp.hybrid]\npromoted_tools = ["stat", "linux_proc_stopp"]\n',
+    });
+    const told = "mcp.hybrid.promoted_tools names what is no tool: linux_proc_stopp";
+    expect((await llmc(["config", "validate"])).err).toContain(told);
+    expect((await llmc(["doctor"])).out).toContain(told);
+  });
+
+  test("a line is refused with all programs that it lacks", async () => {
+    const { err } = await openHome().run("mkdir -p x && touch x/a | cut -c1; ls; mkdir y");
+    expect(err).toContain('"mkdir", "touch" and "cut" are not among the programs that may be run.');
+    expect(err).toContain("llmc allow mkdir touch cut (");
+  });
+
   test("a power is granted by its name, as a refusal says it", async () => {
     const { llmc, config, run } = openHome();
     expect((await run("sort -o out.txt llmc.toml")).err).toContain("llmc allow sort:write");

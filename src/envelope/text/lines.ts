@@ -22,10 +22,14 @@ const lastWriting = (line: string): string => {
   return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 };
 
+/** Without progress that was written over, as on a terminal. */
+export const withoutProgress = (text: string): string =>
+  text.includes("\r") ? text.split("\n").map(lastWriting).join("\n") : text;
+
 /** As a terminal would leave it: without colours, and without what was written over. */
 export const plainText = (text: string): string => {
   const bare = text.includes("\u001b") ? text.replace(ESCAPES, "") : text;
-  return bare.includes("\r") ? bare.split("\n").map(lastWriting).join("\n") : bare;
+  return withoutProgress(bare);
 };
 
 /** The longest line that is shown whole. */

@@ -94,7 +94,7 @@ describe("REQ-X1 a listed name leads to its file", () => {
       expect(await resolveProgram(path, listed)).toMatchObject({ startPath: path });
     for (const path of [".venv/bin/python", "./bin/../.venv/bin/python"])
       expect(await resolveProgram(path, listed)).toMatchObject({ startPath: own[0] });
-    expect(await resolveProgram("python", listed)).toMatchObject({ startPath: others[0] });
+    expect(await resolveProgram("python", listed)).toMatchObject({ startPath: own[0] });
   });
 
   it("a listed path can be written as it is from the working directory, and no other", async () => {

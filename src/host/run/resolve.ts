@@ -66,11 +66,14 @@ const findByName = async (name: string, search: ProgramSearch): Promise<Found | 
   return name === "rg" && search.ripgrepPath !== undefined ? findAt(search.ripgrepPath) : undefined;
 };
 
-/** Entries that are whole paths come first: there the operator vouches for the file itself, wherever it lies. */
+/**
+ * Entries that are whole paths come first: there the operator vouches for the file itself, wherever it lies. Of several,
+ * the last one was allowed instead of the others.
+ */
 const findListed = async (name: string, search: ProgramSearch): Promise<readonly Found[]> => {
-  const entries = search.allowlist.filter(
-    (entry) => posix.isAbsolute(entry) && posix.basename(entry) === name,
-  );
+  const entries = search.allowlist
+    .filter((entry) => posix.isAbsolute(entry) && posix.basename(entry) === name)
+    .toReversed();
   const found = [
     ...(await Promise.all(entries.map(findAt))),
     search.allowlist.includes(name) ? await findByName(name, search) : undefined,

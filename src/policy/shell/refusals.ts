@@ -1,4 +1,4 @@
-import { LlmcError, withHint } from "../../base/error.ts";
+import { LlmcError, PROMOTED_TOOLS, withHint } from "../../base/error.ts";
 
 const SHOWN = 60;
 
@@ -70,6 +70,9 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["hash", "Leave it out."],
 ]);
 
+/** Kept only where the tool is not listed. */
+const OFFER = `Or the operator offers linux_proc_start for that: ${PROMOTED_TOOLS}.`;
+
 /** Programs that people put in front of others by habit, and that would change nothing that matters here. */
 const PREFIXES: ReadonlyMap<string, string> = new Map([
   ...["sudo", "doas"].map(
@@ -78,9 +81,12 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
   ),
   [
     "nohup",
-    "Leave it out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start.",
+    `Leave it out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start. ${OFFER}`,
   ],
-  ["time", "Leave it out: duration_ms in the structured answer is the time that the line took."],
+  [
+    "time",
+    "Leave it out. Where bash is allowed, bash -c 'time …' prints the time; clients find it in meta.duration_ms.",
+  ],
 ]);
 
 /** `source .venv/bin/activate` only makes the programs beside that file come first. */
@@ -142,7 +148,7 @@ export const refuseBackground = (source: string): LlmcError =>
   refuseConstruct(
     "a background job (&)",
     source,
-    "Leave & out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start.",
+    `Leave & out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start. ${OFFER}`,
   );
 
 export const refuseSyntax = (source: string, why: string): LlmcError =>

@@ -140,7 +140,8 @@ export const findUserProgram = async (written: string, user: User): Promise<User
     name,
     path,
     location,
-    entry: isByName ? name : path,
+    // Who wrote a path means that one, whatever else has the name.
+    entry: isByName && !written.includes("/") ? name : path,
     interpreter,
     readPaths: [
       ...(await readPathsFor([path, ...(interpreter === undefined ? [] : [interpreter])], user)),
