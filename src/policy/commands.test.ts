@@ -628,6 +628,7 @@ describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
       allowed: false,
       reason: 'sort may not be given "--compress-prog": that runs other programs.',
       hint: "Leave it out, or let the operator grant it: llmc allow sort:run (mcp.tools.command_powers).",
+      needs: ["sort:run"],
     });
     const refused = judge(`awk 'BEGIN{system("${"x".repeat(5000)}")}'`);
     expect(JSON.stringify(refused).length).toBeLessThan(400);

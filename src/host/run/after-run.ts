@@ -1,4 +1,5 @@
 import { insideRoots } from "../../policy/paths.ts";
+import { gitDirOf } from "../git/git-dir.ts";
 import { createLocations } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
 import type { JudgedCommand } from "./contract.ts";
@@ -84,7 +85,10 @@ export const planAfterRun = ({
   const locationOf = createLocations(roots);
   const located = found.map((finding) => ({ ...finding, location: locationOf(finding.path) }));
   const gitDirs = repositories.filter(({ isLink }) => !isLink).map(({ path }) => path);
-  const wasCheckedOut = noteIndexes(gitDirs, roots, findTracked);
+  // The index of the repository that git itself may write is no witness of its user's work.
+  const isOwn = (entry: string): boolean => repository !== undefined && gitDirOf(entry) === repository.gitDir;
+  const witnesses = gitDirs.filter((entry) => !isOwn(entry));
+  const wasCheckedOut = noteIndexes(witnesses, roots, findTracked);
   const guarded = (unguarded: readonly string[]) =>
     located.filter(({ path }) => !insideRoots(path, unguarded));
   return {
