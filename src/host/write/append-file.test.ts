@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { lstatSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
 import { sha, useStand, WAYS } from "../../../test/escapes/write-stand.ts";
 import type { FileWrites } from "./contract.ts";
@@ -23,6 +23,21 @@ describe.each(WAYS)("appending to a file %s", (_way, locate) => {
     expect(read("src/a.txt")).toBe("one\ntwo\ndrei");
     expect(lstatSync(at("src/a.txt")).ino).toBe(before);
     expect(await writes.append("src/a.txt", "")).toMatchObject({ sha256: sha("one\ntwo\ndrei") });
+  });
+
+  it("FAIL-J1 REQ-F2 leaves the other name of a hard link as it was", async () => {
+    linkSync(at("src/a.txt"), at("shared"));
+    const expected = { expectedSha256: sha("one\ntwo\n") };
+    await expect(writes.append("src/a.txt", "x", { expectedSha256: sha("other") })).rejects.toThrow(
+      "differs",
+    );
+    expect(await writes.append("src/a.txt", "drei", expected)).toEqual({
+      path: "src/a.txt",
+      bytesWritten: 4,
+      sha256: sha("one\ntwo\ndrei"),
+      created: false,
+    });
+    expect([read("src/a.txt"), read("shared")]).toEqual(["one\ntwo\ndrei", "one\ntwo\n"]);
   });
 
   it("REQ-F2 creates a missing file", async () => {

@@ -4,11 +4,12 @@ import { stopIfAborted } from "../../base/stop-if-aborted.ts";
 import { shownPath } from "../../policy/paths.ts";
 import { fsyncAsync, openAsync } from "../reach/descriptor.ts";
 import type { Lease } from "../state/locks/locks.ts";
-import { readThrough, startHash } from "./bytes.ts";
+import { readThrough, sha256Of, startHash } from "./bytes.ts";
 import { encodeRaw, formOf, parseExpectation } from "./content.ts";
 import type { Preconditions, Written } from "./contract.ts";
 import { RETRY, refuseUnwritable, type WriteContext } from "./write-context.ts";
-import { differs, install, replacedMeanwhile, underFileLock } from "./write-file.ts";
+import { differs, install, readForChange, replacedMeanwhile, underFileLock } from "./write-file.ts";
+import type { WriteReach } from "./write-reach.ts";
 import { requireUnmoved, statOf, type WriteTarget } from "./write-target.ts";
 
 // Never waits: not for the reader of a pipe that came in the file's place.
@@ -96,6 +97,26 @@ const appendTo = async (
   return RETRY;
 };
 
+/**
+ * A file with several names is written anew, under this name only: what is written in place changes it under the others,
+ * too, where it may be something else, such as a file of a package that a store shares.
+ */
+const appendToCopy = async (
+  { target, added, expected, signal }: Appending,
+  lease: Lease,
+  reach: WriteReach,
+  context: WriteContext,
+): Promise<Written | typeof RETRY> => {
+  const found = await readForChange(context, target, reach, signal);
+  if (found === RETRY) return RETRY;
+  const { bytes: old } = found;
+  if (expected !== undefined && !sha256Of(old).startsWith(expected)) throw differs(target.requestedPath);
+  const end = typeof added === "string" ? encodeRaw(added, formOf(old)) : added;
+  const bytes = Buffer.concat([old, end]);
+  const written = await install({ target, bytes, mustBeSame: true, signal }, lease, reach, context);
+  return written === RETRY ? RETRY : { ...written, bytesWritten: end.length };
+};
+
 /** The hash of the whole is had in one pass over the old content, before anything is written. */
 export const appendToFile = async (
   context: WriteContext,
@@ -111,9 +132,11 @@ export const appendToFile = async (
     if (stats === undefined)
       return install({ target, bytes: whole, mustBeSame: false, signal }, lease, reach, context);
     refuseUnwritable(target, stats, reach);
+    const appending = { target, added, expected, signal };
+    if (stats.nlink > 1n) return appendToCopy(appending, lease, reach, context);
     const fd = await openAsync(at, APPEND);
     try {
-      const appended = await appendTo(fd, { target, added, expected, signal }, lease);
+      const appended = await appendTo(fd, appending, lease);
       const path = shownPath(target.realPath, reach.rules.workspace);
       return appended === RETRY ? RETRY : { path, ...appended, created: false };
     } finally {
