@@ -14,11 +14,15 @@ const promptOf = (messages: readonly Message[]): CallOptions["prompt"] =>
     role === "system" ? { role, content: text } : { role, content: [{ type: "text" as const, text }] },
   );
 
+/** Providers count by themselves: what cannot be a number of tokens is not known. */
+const countOf = (tokens: number | undefined): number | undefined =>
+  Number.isSafeInteger(tokens) && Number(tokens) >= 0 ? tokens : undefined;
+
 const usageOf = ({ inputTokens, outputTokens }: SdkResult["usage"]): Usage => ({
-  inputTokens: inputTokens.total,
-  outputTokens: outputTokens.total,
-  cacheReadTokens: inputTokens.cacheRead,
-  cacheWriteTokens: inputTokens.cacheWrite,
+  inputTokens: countOf(inputTokens.total),
+  outputTokens: countOf(outputTokens.total),
+  cacheReadTokens: countOf(inputTokens.cacheRead),
+  cacheWriteTokens: countOf(inputTokens.cacheWrite),
 });
 
 const finishOf = (reason: SdkFinish, context: FailureContext): Finish => {

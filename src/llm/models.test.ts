@@ -144,6 +144,16 @@ describe("the models", () => {
     });
   });
 
+  test("REQ-L9: a usage that cannot be one is unknown; the answer stays", async () => {
+    const usage = { prompt_tokens: 11, completion_tokens: -5, total_tokens: 6 };
+    const server = await openModelServer((response) => sendJson(response, openaiAnswer("ok", "stop", usage)));
+    expect(await ask(server, "openai/gpt-4o")).toMatchObject({
+      text: "ok",
+      usage: { inputTokens: 11, outputTokens: undefined },
+      costUsd: undefined,
+    });
+  });
+
   test("REQ-L9: an answer is streamed piece by piece, with its usage at the end", async () => {
     const server = await openModelServer((response) => {
       sendChunks(response, openaiChunks(["one ", "two ", "thrée 😀"]));

@@ -78,14 +78,16 @@ describe("where models may be", () => {
     },
   );
 
-  test.each(["ollama_chat/gpt-oss:120b-cloud", "ollama/kimi-k2:cloud", "ollama_chat/x-Cloud"])(
-    "REQ-L2: restricted refuses %s, which a local Ollama passes on to its cloud",
-    (model) => {
-      expect(decideEgress({ ...BASE, model }).allowed).toBe(false);
-      expect(decideEgress({ ...BASE, model, profile: "unrestricted" }).allowed).toBe(true);
-      expect(isFreeOfCharge(model, BASE.baseUrl)).toBe(false);
-    },
-  );
+  test.each([
+    "ollama_chat/gpt-oss:120b-cloud",
+    "ollama/kimi-k2:cloud",
+    "ollama_chat/x-Cloud",
+    "openai/gpt-oss:120b-cloud",
+  ])("REQ-L2: restricted refuses %s, which a local Ollama passes on to its cloud", (model) => {
+    expect(decideEgress({ ...BASE, model }).allowed).toBe(false);
+    expect(decideEgress({ ...BASE, model, profile: "unrestricted" }).allowed).toBe(true);
+    expect(isFreeOfCharge(model, BASE.baseUrl)).toBe(false);
+  });
 
   test.each([
     [["ollama_chat/"], "ollama_chat/a", true],

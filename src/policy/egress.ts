@@ -61,7 +61,8 @@ const decideLocal = (model: string, host: string): EgressDecision => {
   if (!LOCAL_PROVIDERS.has(provider)) {
     return refuse(`The model is not a local one, and ${RULE}.`, local);
   }
-  if (provider.startsWith("ollama") && OLLAMA_CLOUD.test(model)) {
+  // Its server also speaks OpenAI's protocol.
+  if (OLLAMA_CLOUD.test(model)) {
     return refuse(`The model runs in Ollama's cloud, and ${RULE}.`, local);
   }
   if (!isThisMachine(host)) {

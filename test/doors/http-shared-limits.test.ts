@@ -110,6 +110,7 @@ describe("REQ-H3: a store that cannot be used", () => {
 
   test.each([
     ["postgres://user:hunter2@[::1/db", "mcp.limits.state_url: this PostgreSQL URL cannot be used"],
+    ["redis://user:hunter2@[bad:x", "mcp.limits.state_url: this Redis URL cannot be used"],
     ["mysql://user:hunter2@host/db", "mcp.limits.state_url: expected redis://, rediss:// or postgres://"],
   ])("has a wrong address: the server does not start: %s", (url, message) => {
     const { status, stderr } = startWith(url);

@@ -1,4 +1,5 @@
 import { Redis } from "ioredis";
+import { LlmcError } from "../../base/error.ts";
 
 interface Limit {
   readonly perSecond: number;
@@ -28,16 +29,27 @@ const ANSWER_MS = 250;
 const CONNECT_MS = 2000;
 const RETRY_MS = 1000;
 
+/** The URL may hold a password, so neither it nor the parser's message is repeated. */
+const connect = (url: string): Redis => {
+  try {
+    return new Redis(url, {
+      connectTimeout: CONNECT_MS,
+      commandTimeout: ANSWER_MS,
+      // Reject at once while there is no connection: the caller has a fallback.
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => RETRY_MS,
+    });
+  } catch {
+    throw new LlmcError("config_invalid", "mcp.limits.state_url: this Redis URL cannot be used.", {
+      hint: "Expected redis://USER:PASSWORD@HOST:PORT/NUMBER, with special characters percent-encoded (%40 for @).",
+    });
+  }
+};
+
 /** Rate limits in Redis, for several servers with the same tokens. Rejects if Redis does not answer. */
 export const createRedisRateLimiter = (url: string, onError: (error: Error) => void) => {
-  const redis = new Redis(url, {
-    connectTimeout: CONNECT_MS,
-    commandTimeout: ANSWER_MS,
-    // Reject at once while there is no connection: the caller has a fallback.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => RETRY_MS,
-  });
+  const redis = connect(url);
   redis.on("error", onError);
   return {
     consume: async (key: string, { perSecond, burst }: Limit) => {
