@@ -150,7 +150,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     reload: async (listActions) => {
       const { files, problems } = readPolicyTexts(parts.loaded(), parts, undefined, reader.read);
       const actions = files.length === 0 ? [] : await listActions();
-      // Anything that happens in a watched folder comes here; clients are told only of what is new.
+      // A reload of the configuration comes here, too; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
       readBefore = read;

@@ -1,7 +1,8 @@
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createTreeWatch, type TreeWatch } from "./watch-tree.ts";
 
 describe("watching directories", () => {
@@ -55,6 +56,24 @@ describe("watching directories", () => {
     watch?.follow(new Set([folder, at("sub")]));
     writeFileSync(at("sub/again.txt"), "");
     await expect.poll(() => watch?.take().paths.has(at("sub/again.txt"))).toBe(true);
+  });
+
+  test("FAIL-D6 a flood that does not end keeps nobody from working: it is not listened to until the next scan", async () => {
+    writeFileSync(at("sub/busy"), "");
+    const flood = "const f = require('node:fs'); for (;;) f.utimesSync(process.argv[1], 1, Math.random());";
+    const floods = [1, 2, 3].map(() => spawn(process.execPath, ["-e", flood, at("sub/busy")]));
+    onTestFinished(() => floods.forEach((one) => void one.kill()));
+    const changes = await changesAfter(() => {});
+    await expect.poll(() => changes?.isFlood || watch?.take().isFlood, { timeout: 10_000 }).toBe(true);
+    expect(watch?.isComplete()).toBe(false);
+    const before = performance.eventLoopUtilization();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+    for (const one of floods) one.kill("SIGKILL");
+    expect(watch?.follow(new Set([folder, at("sub")]))).toBe(true);
+    expect(watch?.follow(new Set([folder, at("sub")]))).toBe(false);
+    writeFileSync(at("sub/after"), "");
+    await expect.poll(() => watch?.take().paths.has(at("sub/after"))).toBe(true);
   });
 
   test("so many changes that some may be lost are a flood", async () => {

@@ -63,7 +63,11 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
     events++;
     // What is listened to by a name that was moved or made again is another directory now.
     if (watchers.has(path)) forget(path);
-    if (events > FLOOD) isFlood = true;
+    if (events > FLOOD) {
+      isFlood = true;
+      // Node goes on as long as there are events, and does nothing else meanwhile. Everything is scanned next anyway.
+      for (const directory of [...watchers.keys()]) forget(directory);
+    }
     if (isFlood) paths.clear();
     else paths.add(path);
     announce();
@@ -88,16 +92,18 @@ export const createTreeWatch = ({ onNews, quietMs, maxDirectories }: TreeWatchOp
   };
 
   return {
-    /** Listens to these directories, absolute, and no others. */
-    follow: (directories: ReadonlySet<string>): void => {
-      if (isClosed) return;
+    /** Listens to these directories, absolute, and no others; true where it did not listen to one of them before. */
+    follow: (directories: ReadonlySet<string>): boolean => {
+      if (isClosed) return false;
       isOver = directories.size > maxDirectories;
       hasRefused = false;
       for (const directory of [...watchers.keys()]) if (!directories.has(directory)) forget(directory);
+      const before = watchers.size;
       for (const directory of directories) {
         if (watchers.size >= maxDirectories || hasRefused) break;
         if (!watchers.has(directory)) listen(directory);
       }
+      return watchers.size > before;
     },
     /** Returns the collected changes and clears them. */
     take: (): TreeChanges => {

@@ -4,7 +4,7 @@ import { isMissing, systemErrorCode } from "../../base/system-error.ts";
 import { readOwnFileSoon } from "../own-files/read-own-file.ts";
 import { realOrFuture } from "./real-or-future.ts";
 import { replaceFile } from "./replace-file.ts";
-import { watchPath } from "./watch-path.ts";
+import { watchFiles } from "./watch-files.ts";
 
 /**
  * A file where a folder should be is a mistake: settings that somebody believes to be in force are not, so reading there
@@ -91,5 +91,5 @@ export const createDisk = () => ({
   realOrFuture,
 
   /** Calls back after the file was changed, replaced or removed; returns the stop function. */
-  watch: watchPath,
+  watch: (path: string, changed: () => void): (() => void) => watchFiles(() => [path], changed),
 });

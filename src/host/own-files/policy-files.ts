@@ -1,8 +1,8 @@
-import { lstatSync, readdirSync, watch } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isMissing } from "../../base/system-error.ts";
 import { readOwnFile } from "./read-own-file.ts";
-import { watchPath } from "./watch-path.ts";
+import { watchFiles } from "./watch-files.ts";
 
 export interface PolicyText {
   readonly path: string;
@@ -80,49 +80,6 @@ export const readPolicyFiles = (
   return { files, unreadable };
 };
 
-const DELAY_MS = 100;
-
-const isLink = (path: string): boolean =>
-  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-
-/** Calls back when a file of that pattern appears in the folder, changes or goes. */
-const watchFolder = (pattern: string, changed: () => void): (() => void) => {
-  const matches = asPattern(basename(pattern));
-  const watcher = watch(dirname(pattern), { persistent: false }, (_event, name) => {
-    if (name === null || matches.test(name)) changed();
-  });
-  watcher.on("error", () => watcher.close());
-  return () => watcher.close();
-};
-
-/**
- * Calls back soon after a policy file has changed, appeared or gone, or the folder of one; returns the stop function.
- * To be called again after that, since links may lead elsewhere by then.
- */
-export const watchPolicyFiles = (patterns: readonly string[], changed: () => void): (() => void) => {
-  let timer: NodeJS.Timeout | undefined;
-  const soon = (): void => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      changed();
-    }, DELAY_MS).unref();
-  };
-  const stops: (() => void)[] = [];
-  const start = (begin: () => () => void): void => {
-    try {
-      stops.push(begin());
-    } catch {
-      // It does not exist, or the system has no watches left: then the next reload of the configuration notices.
-    }
-  };
-  for (const pattern of new Set(patterns)) {
-    start(() => watchFolder(pattern, soon));
-    start(() => watchPath(dirname(pattern), soon));
-  }
-  for (const path of [...expandAll(patterns)].slice(0, MAX_FILES))
-    if (isLink(path)) start(() => watchPath(path, soon));
-  return () => {
-    clearTimeout(timer);
-    for (const stop of stops) stop();
-  };
-};
+/** Calls back soon after a policy file has changed, appeared or gone; returns the stop function. */
+export const watchPolicyFiles = (patterns: readonly string[], changed: () => void): (() => void) =>
+  watchFiles(() => [...expandAll(patterns)].slice(0, MAX_FILES), changed);

@@ -69,10 +69,8 @@ export const createWatchedTree = (workspace: string, onChanges: () => void): Wat
     new Set([...directoriesOfFiles(workspace, files.keys()), ...emptyDirectories]);
 
   const followThese = (directories: ReadonlySet<string>): boolean => {
-    const hasMore = [...directories].some((directory) => !followed.has(directory));
-    watch.follow(directories);
     followed = directories;
-    return hasMore;
+    return watch.follow(directories);
   };
 
   const followAll = (files: ReadonlyMap<string, unknown>): boolean => {
