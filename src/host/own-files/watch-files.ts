@@ -23,7 +23,7 @@ const identityAtOnce = (path: string): string => {
  * Calls back soon after one of the files was changed, replaced, removed or made, and where another one is found; returns
  * the stop function. It never keeps the process alive.
  *
- * The files are looked at, because listening to a folder means listening to everything in it: who may write there could
+ * The files are polled, because listening to a folder means listening to everything in it: who may write there could
  * keep the thread busy with events of other names, and would not have to touch the file. Nor does a folder tell of a
  * file that a link in it leads to.
  */
@@ -33,9 +33,9 @@ export const watchFiles = (find: () => readonly string[], changed: () => void): 
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   const wait = (): void => {
-    timer = setTimeout(look, INTERVAL_MS).unref();
+    timer = setTimeout(check, INTERVAL_MS).unref();
   };
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const paths = find();
     const now = JSON.stringify([paths, await Promise.all(paths.map(identityNow))]);
     if (isOver) return;
