@@ -5,6 +5,7 @@ test("without variables the folders lie in the home (REQ-D22)", () => {
   expect(userFolders({}, "/home/ada")).toEqual({
     home: "/home/ada",
     config: "/home/ada/.config/llmc",
+    git: "/home/ada/.config/git",
     state: "/home/ada/.local/state/llmc",
   });
 });
@@ -14,6 +15,7 @@ test("absolute variables win, relative ones are ignored", () => {
   expect(userFolders(env, "/home/ada")).toEqual({
     home: "/home/ada",
     config: "/etc/ada/llmc",
+    git: "/etc/ada/git",
     state: "/home/ada/.local/state/llmc",
   });
 });

@@ -169,6 +169,7 @@ export const createEngines = async (parts: EngineParts) => {
   const { state, locks, usage, now } = openState(parts);
   const runner = createCommandRunner({
     mode: () => config().mcp.tools.command_sandbox,
+    gitFolder: folders.git,
     ...(parts.writers === undefined ? {} : { writers: parts.writers }),
     // The user may have made such a file while the command ran, and does not see the answer.
     onQuarantined: (quarantined) => {

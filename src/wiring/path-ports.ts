@@ -87,6 +87,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
       findUserProgram(name, { home: parts.folders.home, workspace: root, env: parts.env }),
     turns: parts.turns,
     managed: parts.managed,
+    gitFolder: parts.folders.git,
     programHint: (program) =>
       trustHint?.("mcp.tools.run_cmd_allowlist", program) ?? trustHint?.("mcp.tools.command_powers", program),
     settings: () => ({

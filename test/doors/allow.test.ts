@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -76,6 +77,14 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect((await run("tool")).out).toContain("the user's");
     expect((await llmc(["allow", join(project, ".venv/bin/tool"), "--yes"])).code).toBe(0);
     expect((await run("tool")).out).toContain("the workspace's");
+  });
+
+  test("git ignores what the user's patterns in $XDG_CONFIG_HOME say", async () => {
+    const { home, llmc, project } = openHome({ "project/x.swp": "", "xdg/git/ignore": "*.swp\n" });
+    execFileSync("git", ["init", "-q", project]);
+    const args = ["call", "run_cmd", "--args", JSON.stringify({ command: "git status --short" })];
+    expect((await llmc(args)).out).toContain("x.swp");
+    expect((await llmc(args, { XDG_CONFIG_HOME: join(home, "xdg") })).out).not.toContain("x.swp");
   });
 
   test("llmc init offers no programs that are allowed already", async () => {

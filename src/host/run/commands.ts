@@ -56,6 +56,8 @@ export interface CommandTimeouts {
 export interface GateOptions extends ApprovalOptions {
   readonly turns: WriterTurns;
   readonly managed: ManagedWriters;
+  /** The user's folder for git, where it is not the usual one. */
+  readonly gitFolder?: string | undefined;
   readonly settings: () => CommandTimeouts &
     ReturnType<ApprovalOptions["settings"]> & { readonly network: boolean; readonly limits: CommandLimits };
 }

@@ -76,6 +76,8 @@ export interface ProfileCall {
   readonly cwd: string;
   readonly tier: Tier;
   readonly reach: Reach;
+  /** The user's folder for git, where it is not the usual one. */
+  readonly gitFolder: string | undefined;
 }
 
 export interface Scanned {
@@ -101,9 +103,9 @@ const refuseShownSecrets = (
 };
 
 /** For git that may run programs: the user's filters (LFS), which are no part of what the sandbox has of their settings. */
-const userFilters = (repository: GitRepository): ProgramsOff["settings"] => {
+const userFilters = (repository: GitRepository, gitFolder: string | undefined): ProgramsOff["settings"] => {
   const own = new Set(ownSettings(repository).map(({ key }) => key));
-  return [...systemSettings(), ...userSettings()]
+  return [...systemSettings(), ...userSettings(gitFolder)]
     .filter(({ key }) => key.startsWith("filter.") && !own.has(key))
     .map(({ key, value }) => [key, value] as const);
 };
@@ -111,7 +113,7 @@ const userFilters = (repository: GitRepository): ProgramsOff["settings"] => {
 /** Refuses a repository in which git would read files, or run programs, that nobody approved; returns its settings. */
 const checkSettings = (
   { mayRun, forks }: Git,
-  { args, cwd, tier, reach }: ProfileCall,
+  { args, cwd, tier, reach, gitFolder }: ProfileCall,
   { folder, repository }: ReturnType<typeof locateRepository>,
   found: readonly Finding[],
 ): ProgramsOff => {
@@ -124,7 +126,7 @@ const checkSettings = (
   const folders = [...directories.folders, ...nested.filter((path) => !isEntry(path))];
   if (tier === "plain") refuseConfiguredFiles(folders, [repository.top, folder], reach);
   refuseBorrowedFiles(folders, reach);
-  if (mayRun) return { settings: userFilters(repository), doubt: undefined };
+  if (mayRun) return { settings: userFilters(repository, gitFolder), doubt: undefined };
   refuseGitDirectories(args, foldersGitReadsFrom(args, cwd, reach), [...folders, ...nested]);
   // Only a sub-command that starts others goes on with a plan.
   if (forks) refusePlannedPrograms(repository);
@@ -181,8 +183,8 @@ export const prepareGit = (
         : git.mayRun
           ? []
           : [
-              ...refuseUnfiltered(args, repository, located.folder),
-              ...leftOutNotes(args, repository, reach.rules.roots),
+              ...refuseUnfiltered(args, repository, located.folder, call.gitFolder),
+              ...leftOutNotes(args, repository, reach.rules.roots, call.gitFolder),
             ],
   };
 };

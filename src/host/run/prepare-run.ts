@@ -23,6 +23,7 @@ import { createUsageWatcher, type UsageWatch } from "./tree/usage-watch.ts";
 export interface RunResources {
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi: number | undefined;
+  readonly gitFolder: string | undefined;
   store: Promise<SandboxFileStore> | undefined;
   groups: CommandGroups | undefined;
   /** Control groups that are being removed. */
@@ -45,7 +46,7 @@ export interface PreparedRun {
 
 const openStore = (resources: RunResources): Promise<SandboxFileStore> => {
   if (resources.store === undefined) sealDescriptors();
-  resources.store ??= createSandboxFileStore().catch((thrown: unknown) => {
+  resources.store ??= createSandboxFileStore(resources.gitFolder).catch((thrown: unknown) => {
     resources.store = undefined;
     throw thrown;
   });

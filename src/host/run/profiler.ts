@@ -25,6 +25,7 @@ import type { CommandLimits } from "./tree/limits.ts";
 import type { ManagedWriters } from "./turns/managed-writers.ts";
 
 interface ProfilerOptions {
+  readonly gitFolder?: string | undefined;
   readonly reach: CallerReach;
   readonly managed: ManagedWriters;
   readonly settings: () => {
@@ -126,7 +127,7 @@ export const createProfiler = (options: ProfilerOptions) => {
     const { network, limits, readPaths } = options.settings();
     const { reach, scan } = scans.now();
     const { roots, privateDirs } = reach.rules;
-    const call: ProfileCall = { writes, args, cwd, tier, reach };
+    const call: ProfileCall = { writes, args, cwd, tier, reach, gitFolder: options.gitFolder };
     const located = git === undefined ? undefined : locateRepository(call);
     const scanned = await scanRoots(scan, roots);
     const { found, secrets } = scanned;

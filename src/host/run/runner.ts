@@ -24,6 +24,8 @@ export interface RunnerOptions {
   readonly tiers?: readonly Tier[];
   /** Treat Landlock as if the kernel were older. */
   readonly maxLandlockAbi?: number;
+  /** The user's folder for git, where it is not the usual one. */
+  readonly gitFolder?: string | undefined;
   /** By default, control groups if this machine lets us create them. */
   readonly groups?: CommandGroups;
   /** Told of commands that may write. */
@@ -242,6 +244,7 @@ export const createCommandRunner = (
   const state: State = {
     options,
     maxLandlockAbi: options.maxLandlockAbi,
+    gitFolder: options.gitFolder,
     store: undefined,
     groups: options.groups,
     removals: new Set(),

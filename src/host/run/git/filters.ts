@@ -59,7 +59,11 @@ const keptAttributes = ({ gitDir }: GitRepository): readonly string[] => {
   return names;
 };
 
-const filterLines = (repository: GitRepository, start: string): readonly FilterLine[] => {
+const filterLines = (
+  repository: GitRepository,
+  start: string,
+  gitFolder: string | undefined,
+): readonly FilterLine[] => {
   const { top, commonDir } = repository;
   const own = ownSettings(repository);
   const folders = new Set([
@@ -73,7 +77,7 @@ const filterLines = (repository: GitRepository, start: string): readonly FilterL
   const everywhere = [
     read("/etc/gitattributes"),
     named === undefined
-      ? userFile(userSettings(), "core.attributesfile", "attributes")
+      ? userFile(userSettings(gitFolder), "core.attributesfile", "attributes", gitFolder)
       : read(posix.resolve(top, atHome(named))),
     read(posix.join(commonDir, "info/attributes")),
   ];
@@ -83,7 +87,7 @@ const filterLines = (repository: GitRepository, start: string): readonly FilterL
   ];
   if (lines.length === 0) return [];
   // Without a program, git passes content on as it is, for the user too. LFS may be set up for another user of the server.
-  const programs = [...systemSettings(), ...userSettings(), ...own]
+  const programs = [...systemSettings(), ...userSettings(gitFolder), ...own]
     .filter(({ key, value }) => /^filter\..*\.(clean|smudge|process)$/s.test(key) && value !== "")
     .map(({ key }) => key.slice("filter.".length, key.lastIndexOf(".")));
   return lines.filter(({ filter }) => filter === "lfs" || programs.includes(filter));
@@ -107,9 +111,10 @@ export const refuseUnfiltered = (
   args: readonly string[],
   repository: GitRepository,
   start: string,
+  gitFolder?: string,
 ): readonly string[] => {
   const use = useOfFilters(args);
-  const lines = use === undefined ? [] : filterLines(repository, start);
+  const lines = use === undefined ? [] : filterLines(repository, start, gitFolder);
   if (lines.length === 0) return [];
   const names = [...new Set(lines.map(({ filter }) => filter))]
     .map((name) => quoteForMessage(name))

@@ -44,12 +44,13 @@ export const leftOutNotes = (
   args: readonly string[],
   repository: GitRepository,
   roots: readonly string[],
+  gitFolder?: string,
 ): readonly string[] => {
   const names = hooksOf(args);
   const key = signingKeyOf(args);
   if (names.length === 0 && key === undefined) return [];
   const own = ownSettings(repository);
-  const users = [...systemSettings(), ...userSettings()];
+  const users = [...systemSettings(), ...userSettings(gitFolder)];
   const hooks = missedHooks(names, repository, [own, users], roots);
   const isUnsigned = key !== undefined && isOn(lastValue([...users, ...own], key));
   const missed = [

@@ -7,7 +7,8 @@ import { MAX_CONFIG_BYTES, readSmallFile, readText } from "../../git/files.ts";
 /** As deep as git follows includes. */
 const MAX_DEPTH = 10;
 
-const configFolder = (): string => posix.join(homedir(), ".config/git");
+/** Where no other folder is named ($XDG_CONFIG_HOME). */
+const usualFolder = (): string => posix.join(homedir(), ".config/git");
 
 /** A path as git understands it in a setting. */
 export const atHome = (path: string): string =>
@@ -24,8 +25,8 @@ const readSettings = (path: string, depth = 0): readonly GitSetting[] => {
 };
 
 /** The user's own settings, in the order in which git reads them: the last one counts. */
-export const userSettings = (): readonly GitSetting[] =>
-  [posix.join(configFolder(), "config"), posix.join(homedir(), ".gitconfig")].flatMap((path) =>
+export const userSettings = (gitFolder = usualFolder()): readonly GitSetting[] =>
+  [posix.join(gitFolder, "config"), posix.join(homedir(), ".gitconfig")].flatMap((path) =>
     readSettings(path),
   );
 
@@ -40,9 +41,10 @@ export const userFile = (
   settings: readonly GitSetting[],
   key: "core.excludesfile" | "core.attributesfile",
   name: "ignore" | "attributes",
+  gitFolder = usualFolder(),
 ): Buffer | undefined => {
   const named = lastValue(settings, key);
-  const path = named === undefined ? posix.join(configFolder(), name) : atHome(named);
+  const path = named === undefined ? posix.join(gitFolder, name) : atHome(named);
   return posix.isAbsolute(path) ? readSmallFile(path, MAX_CONFIG_BYTES) : undefined;
 };
 

@@ -60,7 +60,7 @@ const NAME_SWITCH = "passwd: files\ngroup: files\nhosts: files dns\n";
 /** Files that every run shares, made once, and a folder for each run. */
 export type SandboxFileStore = Awaited<ReturnType<typeof createSandboxFileStore>>;
 
-export const createSandboxFileStore = async () => {
+export const createSandboxFileStore = async (gitFolder?: string) => {
   const base = await realpath(await mkdtemp(join(tmpdir(), "llmc-commands-")));
   const put = async (name: string, content: string | Buffer, mode = 0o444): Promise<string> => {
     await writeFile(join(base, name), content, { mode });
@@ -96,8 +96,8 @@ export const createSandboxFileStore = async () => {
   const gitFiles = async (isGit: boolean): Promise<Pick<SandboxFiles, "gitUserFile" | "gitIgnoreFile">> => {
     const { emptyFile } = shared;
     if (!isGit) return { gitUserFile: emptyFile, gitIgnoreFile: emptyFile };
-    const settings = userSettings();
-    const patterns = userFile(settings, "core.excludesfile", "ignore");
+    const settings = userSettings(gitFolder);
+    const patterns = userFile(settings, "core.excludesfile", "ignore", gitFolder);
     const gitIgnoreFile = patterns === undefined ? emptyFile : await putAgain("gitignore", patterns);
     return {
       gitIgnoreFile,
