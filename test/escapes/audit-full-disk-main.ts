@@ -49,7 +49,7 @@ const lenient = { read: tryRecord("read"), write: tryRecord("write") };
 rmSync(join(workspace, "ballast"));
 const again = { write: tryRecord("write"), ...(await verify()) };
 await trail.close();
-execFileSync("mount", ["-o", "remount,ro", workspace]);
+execFileSync("mount", ["-o", "remount,bind,ro", workspace]);
 const other = createAuditTrail({
   workspace,
   userState,
