@@ -94,6 +94,7 @@ const decisionEntry = (
   { about, name, effect, resource, answer, allowed, policies }: Decided,
   digest: () => string,
 ): AuditEntry | undefined => {
+  if (answer === undefined && about === "call" && (!allowed || effect === "read")) return undefined;
   const isNamed = about === "program" && allowed && resource !== undefined;
   const common = {
     ...whoOf(origin),
@@ -103,7 +104,6 @@ const decisionEntry = (
     ...(isNamed ? { program: resource } : { args_digest: digest() }),
   };
   if (answer !== undefined) return { kind: "question", ...common, about, answer };
-  if (about === "call" && (!allowed || effect === "read")) return undefined;
   return { kind: "decision", ...common, ...(about === "call" ? {} : { about }) };
 };
 
@@ -161,7 +161,7 @@ export const createCallLogs =
     let { tool } = opened;
     let effect = "";
     let decision: AuditDecision | null = null;
-    const decisions = new Set<string>();
+    let decisions: Set<string> | undefined;
     let hasBegun = false;
     let isClosed = false;
 
@@ -174,6 +174,14 @@ export const createCallLogs =
       }
     };
 
+    /** A command line is judged as a whole first, and each program again when its turn comes. */
+    const isRepeated = ({ about, allowed, resource, answer }: Decided): boolean => {
+      if (answer !== undefined) return false;
+      decisions ??= new Set();
+      const before = decisions.size;
+      return decisions.add(`${about} ${allowed} ${resource}`).size === before;
+    };
+
     return {
       ready: audit.ready,
       name: (found) => {
@@ -181,19 +189,14 @@ export const createCallLogs =
       },
       decide: (decided) => {
         const isOwn = decided.about === "call";
-        // A command line is judged as a whole first, and each program again when its turn comes.
-        const key = `${decided.about} ${decided.allowed} ${decided.resource}`;
-        if (!isOwn && decided.answer === undefined && decisions.has(key)) return;
         if (isOwn) {
           ({ name: tool, effect } = decided);
           decision = { allowed: decided.allowed, policies: decided.policies };
-        }
-        const entry = decisionEntry(origin, decided, () =>
-          digest(isOwn ? input() : (decided.resource ?? "")),
-        );
+        } else if (isRepeated(decided)) return;
+        const about = () => digest(isOwn ? input() : (decided.resource ?? ""));
+        const entry = decisionEntry(origin, decided, about);
         if (entry === undefined) return;
         audit.record(entry);
-        decisions.add(key);
         hasBegun ||= isOwn && decided.allowed && decided.effect !== "read";
       },
       close: (failure, { truncated, output, subject }) => {
