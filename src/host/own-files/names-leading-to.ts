@@ -1,27 +1,20 @@
 import { isUtf8 } from "node:buffer";
-import { lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync } from "node:fs";
 import { posix } from "node:path";
 
 /** The kernel follows no more in one path (MAXSYMLINKS). */
 const MAX_LINKS = 40;
 
-/** Where a link leads, as it is written; undefined for everything else, and for what cannot be compared as text. */
-const linkAt = (path: string): string | undefined => {
+/** What is at a path; a link also says where it leads, unless that cannot be compared as text. */
+const entryAt = (path: string): "missing" | "other" | { readonly target: string } => {
   try {
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return undefined;
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return "missing";
+    if (!stats.isSymbolicLink()) return "other";
     const target = readlinkSync(path, { encoding: "buffer" });
-    return isUtf8(target) ? target.toString() : undefined;
+    return isUtf8(target) ? { target: target.toString() } : "other";
   } catch {
-    return undefined;
-  }
-};
-
-/** Most have no link on the way, which one system call tells. */
-const isReal = (path: string): boolean => {
-  try {
-    return realpathSync.native(path) === path;
-  } catch {
-    return false;
+    return "missing";
   }
 };
 
@@ -31,20 +24,23 @@ const isReal = (path: string): boolean => {
  * decides what a reader of the path gets.
  */
 export const namesLeadingTo = (path: string): readonly string[] => {
-  if (isReal(path)) return [path];
   const links: string[] = [];
   const parts = path.split("/").toReversed();
   let at = "/";
   while (parts.length > 0) {
     const next = posix.join(at, parts.pop() ?? "");
-    const target = next === at || links.length >= MAX_LINKS ? undefined : linkAt(next);
-    if (target === undefined) {
+    const entry = next === at || links.length >= MAX_LINKS ? "other" : entryAt(next);
+    if (entry === "missing") {
+      at = posix.join(next, ...parts.toReversed());
+      break;
+    }
+    if (entry === "other") {
       at = next;
       continue;
     }
     links.push(next);
-    parts.push(...target.split("/").toReversed());
-    if (target.startsWith("/")) at = "/";
+    parts.push(...entry.target.split("/").toReversed());
+    if (entry.target.startsWith("/")) at = "/";
   }
   return [...new Set([path, ...links, at])];
 };
