@@ -35,7 +35,7 @@ describe.concurrent("FAIL-A15 text that looks like protocol is data", () => {
 const inventory = async (root: string): Promise<readonly string[]> => {
   // The server's own database comes and goes with its work, and touches its folder.
   const isOwn = (name: string): boolean =>
-    name === ".llmc" || /^\.llmc\/([0-9a-f]{32}|journal|\.gitignore$)/.test(name);
+    name === ".llmc" || /^\.llmc\/([0-9a-f]{32}|audit|\.gitignore$)/.test(name);
   const names = (await readdir(root, { recursive: true })).filter((name) => !isOwn(name));
   return Promise.all(
     names.toSorted().map(async (name) => {
