@@ -82,6 +82,16 @@ export interface AuditFlags extends CommonOptions {
   readonly format?: "jsonl" | "csv";
 }
 
+export interface ExplainPolicyFlags extends CommonOptions {
+  readonly program?: string;
+  readonly power: readonly string[];
+  readonly principal?: string;
+  readonly scopes?: string;
+  readonly agent?: string;
+  readonly granted?: true;
+  readonly json?: true;
+}
+
 /** What the commands do; the wiring provides it. */
 export interface Actions {
   serve(options: ServeOptions): Promise<void>;
@@ -92,6 +102,9 @@ export interface Actions {
   showConfig(options: CommonOptions & { readonly origin?: true; readonly json?: true }): Promise<void>;
   validateConfig(options: CommonOptions & { readonly json?: true }): Promise<void>;
   explainConfig(key: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
+  checkPolicies(files: readonly string[], options: CommonOptions & { readonly json?: true }): Promise<void>;
+  explainPolicy(tool: string, options: ExplainPolicyFlags): Promise<void>;
+  testPolicies(file: string, options: CommonOptions & { readonly json?: true }): Promise<void>;
   /** Prints the script of a shell, or, given what was typed after the program's name, what may come next. */
   completion(shell: string, typed: readonly string[]): Promise<void>;
   token(options: CommonOptions): Promise<void>;

@@ -1,18 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LlmcError } from "../base/error.ts";
 import { PRESET_NAMES } from "../config/presets.ts";
-import { MODES, OFFERED_MODES } from "../core/options.ts";
 import type { Actions } from "./actions.ts";
+import { type AddCommands, withCommon } from "./common-options.ts";
 import { SHELLS } from "./completion.ts";
 import { CLIENTS } from "./connect/clients.ts";
-
-const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
-
-const parseMode = (text: string): (typeof MODES)[number] => {
-  const mode = MODES.find((one) => one === text);
-  if (mode === undefined) throw new InvalidArgumentError(`Allowed choices are ${OFFERED_MODES.join(", ")}.`);
-  return mode;
-};
+import { addPolicyCommands } from "./policy-program.ts";
 
 const parsePresets = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
@@ -20,24 +13,6 @@ const parsePresets = (text: string): readonly string[] => {
     throw new InvalidArgumentError(`Allowed choices are ${PRESET_NAMES.join(", ")} and none.`);
   return names.filter((name) => name !== "none");
 };
-
-const withCommon = (command: Command): Command =>
-  command
-    .option("--root <dir>", "workspace (default: LLMC_ROOT, or this folder)")
-    .option("--config <file>", "configuration file (default: LLMC_CONFIG, or llmc.toml in the workspace)")
-    .addOption(
-      new Option(
-        "--mode <mode>",
-        `which tools clients see (${OFFERED_MODES.map((mode) => `"${mode}"`).join(", ")})`,
-      ).argParser(parseMode),
-    )
-    .addOption(
-      new Option("--set <key=value>", "override a configuration key; may be repeated")
-        .argParser(collect)
-        .default([], "none"),
-    );
-
-type AddCommands = (program: Command, actions: Actions) => void;
 
 const addServeCommands: AddCommands = (program, actions) => {
   withCommon(program.command("serve").description("serve MCP over stdio or HTTP"))
@@ -258,6 +233,7 @@ export const createProgram = (actions: Actions, version: string, print?: (text: 
   addServeCommands(program, actions);
   addTrustCommands(program, actions);
   addConfigCommands(program, actions);
+  addPolicyCommands(program, actions);
   addToolCommands(program, actions);
   addIndexCommands(program, actions);
   addAuditCommands(program, actions);

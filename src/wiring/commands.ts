@@ -23,6 +23,7 @@ import type { ActionsOf, Invocation } from "./invocation.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
+import { policyActions } from "./policy-commands.ts";
 import { requestOf } from "./request.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
@@ -209,6 +210,7 @@ const programOf = (run: Invocation): ReturnType<typeof createProgram> => {
   const actions: Actions = {
     ...setupActions(run),
     ...trustActions(run),
+    ...policyActions(run),
     ...appActions(run),
     ...indexActions(run),
     ...auditActions(run),

@@ -20,6 +20,7 @@ import { type AppRequest, createApp } from "./app.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
+import { describeProblem } from "./policy-store.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
@@ -115,6 +116,29 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
           `the workspace's file is not trusted with ${waiting.join(", ")}`,
           trustCommand(request),
         ),
+  ];
+};
+
+/** Whether the policies that somebody wrote are in force. */
+const examinePolicies = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
+  if (loaded === undefined) return [];
+  const silent = { "mcp.logging.level": { flag: "(command)", value: "silent" } };
+  const { policy, close } = await createApp({ ...request, overrides: { ...request.overrides, ...silent } });
+  await close();
+  const { policies, problems, warnings } = policy.report();
+  if (problems.length > 0)
+    return [
+      bad(
+        "policies",
+        `${problems.map(describeProblem).join("; ")}: everything is refused`,
+        "llmc policy check",
+      ),
+    ];
+  const detail = policies.length === 0 ? "the defaults alone" : `${policies.length} besides the defaults`;
+  return [
+    warnings.length === 0
+      ? good("policies", detail)
+      : weak("policies", `${detail}; ${warnings.map(describeProblem).join("; ")}`, "llmc policy check"),
   ];
 };
 
@@ -249,6 +273,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     finding,
     ...(await examineMode(request, loaded)),
     ...(await examineTrust(request, loaded)),
+    ...(await examinePolicies(request, loaded)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),
     ...examinePrograms(loaded),

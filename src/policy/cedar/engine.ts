@@ -1,7 +1,6 @@
 import type {
   DetailedError,
   EntityJson,
-  PolicyJson,
   policySetTextToParts,
   policyToJson,
   preparsePolicySet,
@@ -12,6 +11,7 @@ import type {
 import { type LocatedPolicy, locatePolicies } from "./cedar-text.ts";
 import { DEFAULT_POLICIES, OPEN_POLICY } from "./default-policies.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "./model.ts";
+import { remarksOn } from "./remarks.ts";
 import { policySchema } from "./schema.ts";
 
 /** The functions of Cedar's WebAssembly that are used here. */
@@ -62,8 +62,6 @@ export type Compilation =
   | { readonly ok: true; readonly compiled: CompiledPolicies }
   | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
 
-const OWN_PREFIX = "llmc.";
-
 const positionIn = (text: string, offset: number): Pick<PolicyProblem, "line" | "column"> => {
   // Cedar counts bytes of UTF-8.
   const before = Buffer.from(text).subarray(0, offset).toString();
@@ -82,13 +80,6 @@ const problemIn =
       message: [message.replace(/^for policy `[^`]*`, /, ""), ...detail].join("; "),
     };
   };
-
-const isUnconditional = ({ effect, principal, action, resource, conditions }: PolicyJson): boolean =>
-  effect === "permit" &&
-  [principal, action, resource].every(({ op }) => op === "All") &&
-  conditions.every(({ kind, body }) => "Value" in body && body.Value === (kind === "when"));
-
-const LABELS = /"(?:Agent|Session)"/;
 
 interface ParsedPolicy extends LoadedPolicy {
   readonly text: string;
@@ -119,29 +110,12 @@ const parseOne = (
   const { json } = answer;
   const annotations = json.annotations ?? {};
   const { id = `${file.name}#${number}` } = annotations;
-  const problems: PolicyProblem[] = [];
-  const warnings: PolicyProblem[] = [];
-  if (id.startsWith(OWN_PREFIX))
-    problems.push({
-      ...at,
-      message: `the id "${id}" is reserved: ids that begin with ${OWN_PREFIX} are llmc's own`,
-    });
-  if (isUnconditional(json))
-    problems.push({
-      ...at,
-      message:
-        "this permits everything to everybody: name a principal, an action or a resource, or add a condition (mcp.security.default_deny = false is the way to permit what nothing forbids)",
-    });
-  if (json.effect === "permit" && LABELS.test(JSON.stringify(json)))
-    warnings.push({
-      ...at,
-      message: "Agent and Session are labels that clients choose: whoever claims one gets what this permits",
-    });
+  const { problems, warnings } = remarksOn(json, id);
   const waits = json.effect === "permit" && !file.mayPermit;
   return {
     policy: { id, file: file.name, line: at.line, effect: json.effect, annotations, waits, text },
-    problems,
-    warnings,
+    problems: problems.map((message) => ({ ...at, message })),
+    warnings: warnings.map((message) => ({ ...at, message })),
   };
 };
 

@@ -1,0 +1,240 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { tempWorkspace } from "../app.ts";
+import { runLlmc, startLlmc } from "../command-line.ts";
+
+const NO_NPM =
+  '@id("no-npm")\nforbid(\n  principal == Principal::"ci",\n  action == Action::"start_program",\n  resource == Command::"npm"\n);\n';
+const ADMIN = '@id("ops")\npermit(principal == Principal::"ops", action in Action::"admin", resource);\n';
+
+/** A workspace and an operator with policies of their own. */
+const createUser = (
+  policies: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+) => {
+  const home = tempWorkspace();
+  const root = tempWorkspace(files);
+  const folder = join(home, ".config/llmc/policies");
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  };
+  for (const [name, text] of Object.entries(policies)) write(name, text);
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), XDG_STATE_HOME: join(home, ".state") };
+  return { root, folder, write, llmc: (...args: string[]) => runLlmc(root, args, { env }), env };
+};
+
+describe("REQ-I4: llmc policy check", () => {
+  it("lists the policies in force, with warnings and what waits", async () => {
+    const { llmc, folder } = createUser(
+      {
+        "a.cedar": `// mine\n${NO_NPM}`,
+        "b.cedar": 'permit(principal in Agent::"x", action in Action::"admin", resource);',
+      },
+      {
+        "policies/w.cedar": ADMIN,
+        "llmc.toml":
+          '[mcp.security]\npolicy_files = ["~/.config/llmc/policies/*.cedar", "policies/*.cedar"]\n',
+      },
+    );
+    const { out, code } = await llmc("policy", "check");
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^no-npm +forbid +${folder}/a.cedar:2$`, "m"));
+    expect(out).toMatch(/^ops +permit +policies\/w.cedar:1 {2}waits for trust \(llmc trust\)$/m);
+    expect(out).toContain(`${folder}/b.cedar:1:1: warning: Agent and Session are labels`);
+    expect(out).toContain("3 files, 3 policies: no errors.");
+    const json = JSON.parse((await llmc("policy", "check", "--json")).out);
+    expect(json).toMatchObject({ ok: true, problems: [], warnings: [{ line: 1, column: 1 }] });
+    const trusted = await llmc("trust", "--yes");
+    expect(trusted.out).toMatch(
+      /policies, which may then permit[^\n]*\n {4}[0-9a-f]{12} {2}policies\/w\.cedar \(not granted\)/,
+    );
+    expect((await llmc("policy", "check")).out).not.toContain("waits");
+    expect((await llmc("repo", "validate")).out).toContain("policies/w.cedar (already granted)");
+  });
+
+  it("FAIL-H5: an error has file, line and column, and an exit code; so do files that are named", async () => {
+    const { llmc, root, folder, write } = createUser({
+      "a.cedar": "forbid(principal, action, resource)\nwhen { == };",
+    });
+    const { out, code } = await llmc("policy", "check");
+    expect(code).not.toBe(0);
+    expect(out).toContain(`${folder}/a.cedar:2:8: error: unexpected token`);
+    writeFileSync(join(root, "draft.cedar"), "permit(principal, action, resource);");
+    const draft = await llmc("policy", "check", "draft.cedar", "--json");
+    expect(draft.code).not.toBe(0);
+    expect(JSON.parse(draft.out)).toMatchObject({
+      ok: false,
+      problems: [{ file: "draft.cedar", line: 1, column: 1 }],
+    });
+    writeFileSync(join(root, "draft.cedar"), ADMIN);
+    expect((await llmc("policy", "check", "draft.cedar")).code).toBe(0);
+    expect((await llmc("policy", "check", "gone.cedar")).out).toContain(
+      "gone.cedar: error: there is no such file",
+    );
+    const doctor = await llmc("doctor", "--json");
+    expect(JSON.parse(doctor.out).findings).toContainEqual(
+      expect.objectContaining({
+        name: "policies",
+        state: "bad",
+        detail: expect.stringContaining("a.cedar:2:8"),
+      }),
+    );
+    write("a.cedar", NO_NPM);
+    expect(JSON.parse((await llmc("doctor", "--json")).out).findings).toContainEqual(
+      expect.objectContaining({ name: "policies", state: "good", detail: "1 besides the defaults" }),
+    );
+  });
+
+  it("a policy about programs of one tool is warned of, because it never applies", async () => {
+    const { llmc } = createUser({
+      "a.cedar": 'forbid(principal, action == Action::"run_cmd", resource == Command::"npm");',
+    });
+    expect((await llmc("policy", "check")).out).toContain(
+      'warning: this never applies: programs are decided on as Action::"start_program"',
+    );
+  });
+
+  it("without policies it says so", async () => {
+    expect((await createUser({}).llmc("policy", "check")).out).toContain("the defaults alone are in force");
+  });
+});
+
+describe("REQ-I4: llmc policy explain", () => {
+  const explain = async (user: ReturnType<typeof createUser>, ...args: string[]) => {
+    const { out, err, code } = await user.llmc("policy", "explain", ...args, "--json");
+    expect({ err, code }).toEqual({ err: "", code: 0 });
+    return JSON.parse(out).decisions as readonly Record<string, unknown>[];
+  };
+
+  it("names the policies, where they stand and what they mean", async () => {
+    const user = createUser({ "a.cedar": NO_NPM + ADMIN });
+    const forbidden = await explain(user, "run_cmd", "--program", "npm", "--principal", "ci");
+    expect(forbidden).toEqual([
+      {
+        about: "run_cmd",
+        outcome: "allow",
+        policies: [{ id: "llmc.workspace", location: "built in" }],
+        meaning: "The call goes on.",
+      },
+      {
+        about: "run_cmd starts npm",
+        outcome: "deny",
+        policies: [{ id: "no-npm", location: `${user.folder}/a.cedar:1` }],
+        meaning: "The operator removes or narrows the policy that forbids it; no permit lifts it.",
+      },
+    ]);
+    expect((await explain(user, "run_cmd", "--program", "npm"))[1]).toMatchObject({
+      outcome: "ask",
+      meaning: expect.stringMatching(
+        /^The user is asked: "Allow this program\?".* llmc allow npm permits it/,
+      ),
+    });
+    expect((await explain(user, "run_cmd", "--program", "ls"))[1]).toMatchObject({ outcome: "allow" });
+    expect((await explain(user, "run_cmd", "--program", "git", "--power", "git:write"))[1]).toMatchObject({
+      outcome: "ask",
+      meaning: expect.stringContaining("llmc allow git:write"),
+    });
+    expect((await explain(user, "run_cmd", "--program", "npm", "--granted"))[1]).toMatchObject({
+      outcome: "allow",
+    });
+    expect((await explain(user, "linux_fs_write", "--principal", "x", "--scopes", "read"))[0]).toMatchObject({
+      outcome: "deny",
+      policies: [{ id: "llmc.scope.write" }],
+      meaning: 'The caller lacks the scope "write": the operator grants it in mcp.auth.tokens.',
+    });
+    const text = await user.llmc("policy", "explain", "run_cmd", "--program", "npm", "--principal", "ci");
+    expect(text.out).toContain(`run_cmd starts npm: refused\n  by no-npm (${user.folder}/a.cedar:1)\n`);
+  });
+
+  it("admin tools: asked for by default, allowed by a permit", async () => {
+    const user = createUser({ "a.cedar": ADMIN });
+    expect((await explain(user, "admin_get_status"))[0]).toMatchObject({
+      outcome: "ask",
+      meaning: expect.stringContaining("Allow admin access?"),
+    });
+    expect((await explain(user, "admin_get_status", "--principal", "ops"))[0]).toMatchObject({
+      outcome: "allow",
+    });
+  });
+
+  it("FAIL-H5: broken policies and unknown tools are said to be that", async () => {
+    const user = createUser({ "a.cedar": "nonsense" });
+    expect((await explain(user, "stat"))[0]).toMatchObject({
+      outcome: "deny",
+      meaning: expect.stringContaining("until a.cedar:1:9 is mended"),
+    });
+    const unknown = await user.llmc("policy", "explain", "statt");
+    expect(unknown).toMatchObject({ err: expect.stringContaining("Did you mean stat?") });
+    expect(unknown.code).not.toBe(0);
+  });
+});
+
+const CASES = [
+  { principal: "ci", action: "start_program", resource: 'Command::"npm"', expect: "deny" },
+  { principal: "ci", action: "start_program", resource: 'Command::"git"', expect: "allow" },
+  { action: "start_program", resource: { type: "Command", id: "x", allowlisted: false }, expect: "ask" },
+  { principal: { id: "ro", scopes: ["read"] }, action: "linux_fs_write", expect: "deny" },
+  { action: "read_file", resource: { type: "File", id: "/x", in_root: false }, expect: "ask" },
+  {
+    action: "read_file",
+    resource: { type: "File", id: "/x", denied: true },
+    context: { granted: true },
+    expect: "deny",
+  },
+];
+
+describe("REQ-I4: llmc policy test", () => {
+  it("passes and fails with an exit code, from JSON and TOML", async () => {
+    const { llmc, root } = createUser({ "a.cedar": NO_NPM });
+    writeFileSync(join(root, "t.json"), JSON.stringify(CASES));
+    expect(await llmc("policy", "test", "t.json")).toMatchObject({
+      code: 0,
+      out: "6 cases, all as expected.\n",
+    });
+    writeFileSync(
+      join(root, "t.toml"),
+      '[[cases]]\nname = "npm of ci"\nprincipal = "ci"\naction = "start_program"\nresource = \'Command::"npm"\'\nexpect = "allow"\n',
+    );
+    const failed = await llmc("policy", "test", "t.toml");
+    expect(failed.code).not.toBe(0);
+    expect(failed.out).toBe("FAIL  npm of ci: expected allow, is deny (by no-npm)\n1 of 1 cases failed.\n");
+  });
+
+  test.each([
+    ["no cases", [], "holds no cases"],
+    ["a misspelt field", [{ action: "stat", expect: "allow", contxt: {} }], "no field contxt"],
+    [
+      "a misspelt attribute",
+      [{ action: "stat", expect: "deny", context: { grantd: true } }],
+      "no field grantd",
+    ],
+    ["a wrong type", [{ action: "stat", expect: "deny", principal: { scopes: "read" } }], "list of strings"],
+    ["an unknown tool", [{ action: "statt", expect: "deny" }], "Did you mean stat?"],
+    [
+      "programs by a tool's name",
+      [{ action: "run_cmd", resource: 'Command::"x"', expect: "deny" }],
+      "start_program",
+    ],
+    ["an unknown outcome", [{ action: "stat", expect: "maybe" }], "allow, deny or ask"],
+  ])("%s is an error, not a test that passes", async (_what, cases, message) => {
+    const { llmc, root } = createUser({});
+    writeFileSync(join(root, "t.json"), JSON.stringify(cases));
+    const { code, err } = await llmc("policy", "test", "t.json");
+    expect(code).not.toBe(0);
+    expect(err).toContain(message);
+  });
+
+  it("FAIL-H5: broken policies are not tested", async () => {
+    const { llmc, root } = createUser({ "a.cedar": "" });
+    writeFileSync(join(root, "t.json"), JSON.stringify([{ action: "stat", expect: "deny" }]));
+    expect((await llmc("policy", "test", "t.json")).code).not.toBe(0);
+  });
+});
+
+it("REQ-C5: llmc policy alone shows what it can do", async () => {
+  const { root, env } = createUser({});
+  const { out, err } = await startLlmc(root, ["policy"], { env });
+  expect(out + err).toMatch(/^ {2}check .*^ {2}explain .*^ {2}test /ms);
+});
