@@ -11,6 +11,7 @@ import type { Session } from "./contract.ts";
 import type { Launch, Launched } from "./launch.ts";
 import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
+import { packagesNote } from "./packages-note.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
 import { readOnlyNote } from "./read-only-note.ts";
 import { type RealOutput, realOutput } from "./real-output.ts";
@@ -28,6 +29,10 @@ export interface EnvelopeParts {
   /** A part of the envelope failed, and the command continued without it. */
   readonly onFailure: (what: string, error: unknown) => void;
   readonly onDone?: ((mode: string, latencyMs: number) => void) | undefined;
+  /** Paths below it are shown from there. */
+  readonly root?: string | undefined;
+  /** The folder of packages above the workspace, if there is one. */
+  readonly packagesAbove?: (() => string | undefined) | undefined;
 }
 
 /** Size of an answer while the envelope is switched off and nothing is summarized. */
@@ -80,10 +85,12 @@ const explain = (
   launched: Launched,
   output: Output,
   command: EnvelopeCall["command"],
-  { hasNetwork }: EnvelopeSettings,
+  { settings, packagesAbove }: Pick<EnvelopeParts, "settings" | "packagesAbove">,
 ): string | undefined => {
+  const { hasNetwork } = settings();
   const failure =
     unseenNote(launched, output) ??
+    packagesNote(launched, output, packagesAbove) ??
     configNote(launched, output) ??
     readOnlyNote(launched, output) ??
     (hasNetwork ? undefined : networkNote(launched, output, commandText(command)));
@@ -173,7 +180,11 @@ const showOutput = async (
       ? undefined
       : await tolerate(parts, "summary", async () => {
           const [program, ...args] = sole;
-          const ran = { argv: [baseName(program), ...args] as const, exitCode: exitStatus(launched) };
+          const ran = {
+            argv: [baseName(program), ...args] as const,
+            exitCode: exitStatus(launched),
+            root: parts.root,
+          };
           return summarize(ran, output, launched.timedOut, maxTokens);
         });
   const shown = summary ?? plainPage(output, maxTokens, plain);
@@ -243,7 +254,7 @@ const run = async (
       deadlineNote: launched.timedOut
         ? describeDeadline(call.timeoutSeconds, settings)
         : describeLimit(call.timeoutSeconds, settings),
-      failureNote: explain(launched, output, call.command, settings),
+      failureNote: explain(launched, output, call.command, parts),
     });
   } catch (error) {
     const latencyMs = performance.now() - startedAt;

@@ -17,6 +17,7 @@ import { createCommandGroups } from "../host/run/tree/cgroup.ts";
 import { STATE_DIR } from "../policy/paths.ts";
 import { modelSettingsOf } from "./agent-wiring.ts";
 import { type AppRequest, createApp } from "./app.ts";
+import { examineAbove } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
@@ -276,6 +277,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     ...(await examinePolicies(request, loaded)),
     await examineState(request),
     ...(await examineRoots(request, loaded)),
+    ...examineAbove(request.root, loaded),
     ...examinePrograms(loaded),
     await examineFiles(),
     examineHttp(request, loaded),

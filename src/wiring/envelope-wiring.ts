@@ -5,6 +5,7 @@ import type { Launch } from "../envelope/launch.ts";
 import type { Envelope } from "../envelope/port.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
 import { serveTeCommand } from "../envelope/te-command.ts";
+import { packagesAbove } from "../host/os/packages-above.ts";
 import type { LineRunner } from "../host/run/line/contract.ts";
 import { showQuarantined } from "../host/run/scan/quarantined.ts";
 import type { Handles } from "../host/state/handles/handles.ts";
@@ -54,6 +55,8 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
       );
     },
     onDone: parts.onCommand,
+    root: parts.root,
+    packagesAbove: () => packagesAbove(parts.root),
   });
   return serveTeCommand({
     envelope,

@@ -87,6 +87,26 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
     expect((await llmc(args, { XDG_CONFIG_HOME: join(home, "xdg") })).out).not.toContain("x.swp");
   });
 
+  test("a workspace that is a part of a monorepo: doctor and a failed command tell what lies above it", async () => {
+    const { home, llmc, project } = openHome({
+      "package.json": '{"workspaces":["project"]}',
+      "node_modules/left-pad/index.js": "",
+      "project/package.json": "{}",
+      "project/a.cjs": "require('left-pad')\n",
+    });
+    execFileSync("git", ["init", "-q", home]);
+    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` };
+    const packages = join(home, "node_modules");
+    const doctor = (await llmc(["doctor"])).out;
+    expect(doctor).toContain(`${packages} lies above the workspace`);
+    expect(doctor).toContain(`${home} is the repository of this workspace`);
+    expect((await llmc(["allow", "node", "--yes"], env)).code).toBe(0);
+    const args = ["call", "run_cmd", "--args", JSON.stringify({ command: "node a.cjs" })];
+    expect((await llmc(args, env)).out).toContain(`${packages} lies above the workspace`);
+    expect((await llmc(["doctor", "--root", home])).out).not.toContain("lies above the workspace");
+    expect(existsSync(join(project, "llmc.toml"))).toBe(true);
+  });
+
   test("llmc init offers no programs that are allowed already", async () => {
     const { home, llmc, addProgram } = openHome({ "project/package.json": "{}" });
     for (const name of ["node", "npm", "npx"]) addProgram(`.local/bin/${name}`, SAYS);

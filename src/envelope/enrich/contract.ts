@@ -7,6 +7,8 @@ export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
   readonly exitCode: number;
+  /** Where the program ran in a workspace: paths below it are shown from there. */
+  readonly root?: string | undefined;
   /** More was written than was kept: counts are lower bounds. */
   readonly cut: boolean;
 }

@@ -59,12 +59,24 @@ const summarizeOther = (ran: Ran, report: TestReport, spent: number, { maxTokens
   return { text, isWhole: !truncated };
 };
 
+/** Some runners print whole paths. */
+const fromRoot = (report: TestReport, root: string | undefined): TestReport => {
+  if (root === undefined) return report;
+  const short = (path: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path);
+  const failures = report.failures.map((one) => ({
+    ...one,
+    name: short(one.name),
+    file: one.file === null ? null : short(one.file),
+  }));
+  return { ...report, failures };
+};
+
 const reportOf = (ran: Ran): TestReport | undefined => {
   // Some runners write failures, or all they have to say, to the error stream.
   const output = plainText(`${ran.stdout}\n${ran.stderr}`);
   for (const parse of parsersFor(ran.argv)) {
     const report = parse(output);
-    if (report !== undefined) return report;
+    if (report !== undefined) return fromRoot(report, ran.root);
   }
   return undefined;
 };

@@ -139,6 +139,13 @@ test("breaks", () => {
     expect(run()).not.toContain("passes 7");
   });
 
+  test("whole paths of the workspace are shown from there", () => {
+    const root = tempWorkspace({ "a.test.mjs": TESTS });
+    const { raw } = summarizeReal([process.execPath, "--test", "--test-reporter=tap"], root) ?? { raw: "" };
+    const summary = summarize("node --test", raw, { exitCode: 1, root });
+    expect(summary?.text).toContain("\nFAIL a.test.mjs:65 breaks\n");
+  });
+
   test("the crash of a file that does not load is told once", () => {
     const root = tempWorkspace({ "a.test.mjs": TESTS, "b.test.mjs": 'import "no_such_module";\n' });
     const text = summarizeReal([process.execPath, "--test"], root)?.summary?.text ?? "";
