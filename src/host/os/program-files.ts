@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { isInside } from "../../base/paths.ts";
 import { compileCacheFolder } from "./compile-cache.ts";
+import { UNNAMED_PACKAGES } from "./local-model.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,12 +50,8 @@ const findPackages = (home: string): readonly string[] => {
     const { dependencies, optionalDependencies, peerDependencies, devDependencies } = manifestOf(folder);
     // A checkout takes from these what a published package has in its assets.
     const ofCheckout = folder === home && isCheckout(home) ? devDependencies : {};
-    for (const name of Object.keys({
-      ...dependencies,
-      ...optionalDependencies,
-      ...peerDependencies,
-      ...ofCheckout,
-    })) {
+    const named = { ...dependencies, ...optionalDependencies, ...peerDependencies, ...ofCheckout };
+    for (const name of [...Object.keys(named), ...(folder === home ? UNNAMED_PACKAGES : [])]) {
       const real = realPackage(name, looked);
       if (real !== undefined) packages.add(real);
     }
