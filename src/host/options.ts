@@ -3,11 +3,12 @@ import { POWERS } from "../policy/powers.ts";
 
 const STARTUP_GLOBS: readonly string[] = [
   // Editors and IDEs.
-  ...[".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".vs/"],
-  ...[".devcontainer.json", "*.code-workspace", ".dir-locals.el"],
+  ...[".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".vs/", ".theia/"],
+  ...[".devcontainer.json", "*.code-workspace", ".dir-locals.el", ".lazy.lua"],
   ...[".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".gvimrc", ".emacs", ".emacs.d/"],
   // Agents.
   ...[".claude/", ".cursor/", ".codex/", ".gemini/", ".windsurf/", ".opencode/", ".continue/", ".cline/"],
+  ...[".roo/", ".kiro/", ".amazonq/", ".qwen/", ".trae/", ".factory/", ".cursorrules", ".clinerules"],
   ...[".mcp.json", "opencode.json", "opencode.jsonc"],
   // Shells and environment managers.
   ...[".envrc", ".autoenv", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc"],
@@ -16,8 +17,15 @@ const STARTUP_GLOBS: readonly string[] = [
   // Debuggers, interpreters and package managers that read a file of the folder they are started in.
   ...[".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".Rprofile"],
   ...[".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "**/.cargo/config", "**/.cargo/config.toml"],
-  // Git, where the workspace is somebody's home.
-  ...[".gitconfig", "**/.config/git/**"],
+  ...[
+    "**/.bundle/config",
+    "**/.mvn/extensions.xml",
+    "**/.mvn/maven.config",
+    "**/.mvn/jvm.config",
+    ".bazelrc",
+  ],
+  // Git, where the workspace is somebody's home, and other programs that keep versions.
+  ...[".gitconfig", "**/.config/git/**", "**/.hg/hgrc", "**/.jj/repo/config.toml"],
   // CI and hook managers.
   ...["**/.github/workflows/**", "**/.github/actions/**", ".circleci/", ".buildkite/", ".woodpecker/"],
   ...[".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml", "Jenkinsfile"],

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createWorkspace } from "../workspace.ts";
 import { casesIn, GIT, ofThisKernel, type Setting } from "./command-stand.ts";
@@ -141,6 +141,27 @@ describe.each(ofThisKernel)("FAIL-J4 secrets and git in $name", (setting) => {
         const seen = await commands.use("run_cmd", line).catch(() => "");
         expect(seen, line).not.toContain("the secret");
       }
+    },
+  );
+});
+
+describe.each(ofThisKernel)("FAIL-J6 pipes under names that git opens in $name", (setting) => {
+  test.each(casesIn(setting, [".gitattributes", "sub/.gitattributes", ".mailmap", ".git/index"]))(
+    "%s is named instead of waited for",
+    async (name) => {
+      await using workspace = await repository();
+      const path = join(workspace.root, name);
+      mkdirSync(dirname(path), { recursive: true });
+      await rm(path, { force: true });
+      execFileSync("mkfifo", [path]);
+      await using commands = commandTools(setting, workspace.root, {
+        allowlist: ["git"],
+        powers: [],
+        denylist: [],
+        timeoutSeconds: 5,
+      });
+      const line = name.startsWith("sub/") ? "git -C sub status" : "git log -1";
+      await expect(commands.use("run_cmd", line)).rejects.toThrow(`it would wait at ${name}, a named pipe`);
     },
   );
 });

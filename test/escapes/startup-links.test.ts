@@ -27,6 +27,9 @@ describe.each(ofThisKernel)("FAIL-J1 a new link that leads to start-up files in 
       [".config", "fish/config.fish"],
       [".config", "git/config"],
       [".vscode", "tasks.json"],
+      [".hg", "hgrc"],
+      [".jj", "repo/config.toml"],
+      [".mvn", "extensions.xml"],
     ] as const),
   )("%s is renamed", async (name, inner) => {
     await using workspace = await createWorkspace({

@@ -23,6 +23,7 @@ import { refuseConfiguredFiles } from "./git/configured-paths.ts";
 import { refuseUnfiltered } from "./git/filters.ts";
 import { leftOutNotes, ownSettings } from "./git/left-out.ts";
 import { refuseBorrowedFiles } from "./git/links.ts";
+import { refusePipes } from "./git/pipes.ts";
 import { refusePlannedPrograms } from "./git/plans.ts";
 import { checkRepository, findRepository, type GitRepository } from "./git/repository.ts";
 import { directoriesOf, hasSubmodules, mayHoldGit, type ProgramsOff, programsOff } from "./git/settings.ts";
@@ -89,7 +90,10 @@ export interface Scanned {
 export const locateRepository = ({ args, cwd, reach }: ProfileCall) => {
   const folder = resolveGitStart(cwd, changedFolders(args), reach);
   const repository = findRepository(folder, reach.rules.roots);
-  if (repository !== undefined) checkRepository(repository, reach.rules.roots);
+  if (repository !== undefined) {
+    checkRepository(repository, reach.rules.roots);
+    refusePipes(repository, folder);
+  }
   return { folder, repository };
 };
 
