@@ -54,12 +54,15 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
   },
   allow: async (programs, options) => {
     const request = await requestOf(run, options);
-    const plan = options.user === true ? planUserAllow(request, programs) : planAllow(request, programs);
-    await runAllow(await plan, run.io, options);
-    const note = await describeOtherState(request);
-    if (note !== undefined)
-      run.io.err(`note: ${note}
-`);
+    const isUser = options.user === true;
+    await runAllow(
+      await (isUser ? planUserAllow(request, programs) : planAllow(request, programs)),
+      run.io,
+      options,
+    );
+    // The user's own file needs no trust.
+    const note = isUser ? undefined : await describeOtherState(request);
+    if (note !== undefined) run.io.err(`note: ${note}\n`);
   },
   token: async (options) => {
     const request = await requestOf(run, options);
