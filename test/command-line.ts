@@ -36,6 +36,7 @@ export const pipeIo = (input = ""): { readonly io: Io; readonly out: string; rea
     canRedraw: false,
     canAsk: false,
     confirm: async () => false,
+    ask: async () => "",
     readInput: async () => input,
     onInterrupt: () => {},
   };

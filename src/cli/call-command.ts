@@ -1,7 +1,8 @@
 import { LlmcError } from "../base/error.ts";
 import { parseGuarded } from "../base/json-guard.ts";
 import { cleanName } from "../base/text.ts";
-import { EFFECTS, LOCAL } from "../core/contract.ts";
+import type { CallRequest, CallResult } from "../core/call.ts";
+import { EFFECTS, LOCAL, type Question } from "../core/contract.ts";
 import type { Core } from "../core/core.ts";
 import type { Io } from "./io.ts";
 
@@ -14,6 +15,8 @@ interface CallOptions {
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
   readonly model?: string | undefined;
+  /** What `llmc allow` does for these programs and powers. */
+  readonly allow: (names: readonly string[]) => Promise<void>;
   readonly correlationId: string;
   readonly signal: AbortSignal;
 }
@@ -44,10 +47,38 @@ const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promis
   }
 };
 
+/** The person's answer to a question for consent, in the form that clients give it. */
+const askPerson = async (
+  { message, allow = [] }: Extract<Question, { readonly kind: "form" }>,
+  io: Io,
+  allowForGood: CallOptions["allow"],
+): Promise<unknown> => {
+  io.err(`${message}\n`);
+  const answer = await io.ask(allow.length === 0 ? "[y]es, [N]o?" : "[y]es, this time; [a]lways; [N]o?");
+  const isAlways = allow.length > 0 && /^a(lways)?$/i.test(answer);
+  if (!isAlways && !/^y(es)?$/i.test(answer)) return { action: "decline" };
+  if (isAlways) await allowForGood(allow);
+  return { action: "accept", content: { grant: "once" } };
+};
+
+/** Calls until no question is left. Other questions than those for consent are for clients. */
+const callAsking = async (
+  core: Core,
+  request: CallRequest,
+  io: Io,
+  allow: CallOptions["allow"],
+): Promise<CallResult> => {
+  const result = await core.call({ ...request, canConsent: io.canAsk });
+  const consent = result.kind === "questions" ? result.questions["grant"] : undefined;
+  if (result.kind !== "questions" || !io.canAsk || consent?.kind !== "form") return result;
+  const answers = { grant: await askPerson(consent, io, allow) };
+  return callAsking(core, { ...request, answers, state: result.state }, io, allow);
+};
+
 /** Calls one tool in the same way as any client does. The result goes to stdout; a failure is thrown. */
 export const runCall = async (core: Core, io: Io, options: CallOptions): Promise<void> => {
   const { defaultModel, defaultBudgetProfile } = core.settings();
-  const result = await core.call({
+  const request: CallRequest = {
     tool: options.tool,
     args: await parseArguments(options.args, io, options.signal),
     correlationId: options.correlationId,
@@ -65,7 +96,8 @@ export const runCall = async (core: Core, io: Io, options: CallOptions): Promise
     progress: async (done, total, message) => {
       if (io.canRedraw) io.err(`${message ?? "working"} ${done}${total === undefined ? "" : `/${total}`}\n`);
     },
-  });
+  };
+  const result = await callAsking(core, request, io, options.allow);
   if (result.kind === "questions") {
     throw new LlmcError(
       "unavailable",

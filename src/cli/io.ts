@@ -18,6 +18,8 @@ export interface Io {
   readonly canAsk: boolean;
   /** Asks on the terminal; false if there is none. */
   confirm(question: string): Promise<boolean>;
+  /** Asks on the terminal; empty if there is none. */
+  ask(question: string): Promise<string>;
   readInput(): Promise<string>;
   /** Calls back each time that the program is told to end: by ctrl-c, by SIGTERM, by its terminal's end. */
   onInterrupt(listener: () => void): void;

@@ -82,6 +82,7 @@ const checkProgram = (
         ...meaning.map((each) => `${each}.`),
         "Allow it? It runs in the sandbox, like every command.",
       ].join("\n"),
+    allow: [...(path === undefined ? [] : [path]), ...missingPowers],
     refuse: (decision) => refusal ?? refuseTool(program, decision),
   });
 

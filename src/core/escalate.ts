@@ -42,6 +42,8 @@ export interface Asked {
   readonly key: string;
   /** The action as the server understood it; no model can phrase it. */
   readonly question: () => string;
+  /** What `llmc allow` would grant for good. */
+  readonly allow?: readonly string[];
   readonly refuse: (decision: PolicyDecision) => LlmcError;
 }
 
@@ -133,16 +135,18 @@ const resume = ({ parts: { grants }, origin, call }: CallState): Resumed => {
 
 /** Ends this round of the call with a question, unless nobody can or wants to be asked. */
 const ask = (
-  { parts: { grants, settings }, origin: { caller, canAsk }, call }: CallState,
-  { key, question }: Asked,
+  { parts: { grants, settings }, origin: { caller, canAsk, canConsent }, call }: CallState,
+  { key, question, allow }: Asked,
   granted: ReadonlySet<string>,
 ): void => {
   const { asksUsers, maxQuestionsPerMinute } = settings();
-  if (!asksUsers || canAsk?.("form") !== true || grants.isRefused(caller.owner, key)) return;
+  const canAnswer = canConsent ?? canAsk?.("form") === true;
+  if (!asksUsers || !canAnswer || grants.isRefused(caller.owner, key)) return;
   if (!grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
   const message = question();
   const ticket = grants.suspend({ owner: caller.owner, call: call(), granted: [...granted], asked: key });
-  throw new QuestionsAsked({ [ANSWER]: { kind: "form", message, schema: SCHEMA } }, { [TICKET]: ticket });
+  const form = { kind: "form", message, schema: SCHEMA, ...(allow && { allow }) } as const;
+  throw new QuestionsAsked({ [ANSWER]: form }, { [TICKET]: ticket });
 };
 
 /** Returns if it is allowed; throws the refusal, or the question to the user. */

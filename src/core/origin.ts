@@ -15,6 +15,8 @@ export interface Origin {
   readonly state?: unknown;
   /** If omitted, the client cannot answer questions. */
   readonly canAsk?: ((kind: Question["kind"]) => boolean) | undefined;
+  /** Whether a person can be asked for consent by a door that has no other questions. */
+  readonly canConsent?: boolean | undefined;
   readonly progress?: ((done: number, total?: number, message?: string) => Promise<void>) | undefined;
   readonly log?: ((level: LogLevel, message: string) => Promise<void>) | undefined;
   readonly releaseStream?: (() => void) | undefined;

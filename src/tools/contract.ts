@@ -73,7 +73,13 @@ export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "crit
 
 /** Something only the client can answer: a form for its user, or a completion by its model. */
 export type Question =
-  | { readonly kind: "form"; readonly message: string; readonly schema: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "form";
+      readonly message: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      /** What `llmc allow` would grant for good, where that would answer the question, too. */
+      readonly allow?: readonly string[];
+    }
   | { readonly kind: "sampling"; readonly request: Readonly<Record<string, unknown>> }
   | { readonly kind: "roots" };
 

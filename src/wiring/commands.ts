@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { LlmcError } from "../base/error.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
 import type { Actions, CommonOptions } from "../cli/actions.ts";
+import { runAllow } from "../cli/allow-command.ts";
 import { runCall } from "../cli/call-command.ts";
 import { completeArguments, completionScript } from "../cli/completion.ts";
 import { explainConfig, showConfig, validateConfig } from "../cli/config-command.ts";
@@ -65,7 +66,7 @@ const indexFirst = async (io: Io, app: App, signal: AbortSignal): Promise<void> 
 const callTool = async (
   run: Invocation,
   options: CommonOptions,
-  call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal">,
+  call: Omit<Parameters<typeof runCall>[2], "correlationId" | "signal" | "allow">,
   needsIndex = false,
 ): Promise<void> => {
   const app = await openQuietly(run, { ...options, mode: options.mode ?? "classic" });
@@ -73,7 +74,17 @@ const callTool = async (
   run.io.onInterrupt(() => stop.abort());
   try {
     if (needsIndex) await indexFirst(run.io, app, stop.signal);
-    await runCall(app.core, run.io, { ...call, correlationId: randomUUID(), signal: stop.signal });
+    await runCall(app.core, run.io, {
+      ...call,
+      correlationId: randomUUID(),
+      signal: stop.signal,
+      allow: async (names) => {
+        const { planAllow } = await import("./allow.ts");
+        // Beside the result, which goes to stdout.
+        const io = { ...run.io, out: run.io.err };
+        await runAllow(await planAllow(await requestOf(run, options), names), io, { yes: true });
+      },
+    });
   } finally {
     await app.close();
   }

@@ -41,6 +41,7 @@ export const processTerminal = (stderr: Stderr): Io => {
     canRedraw: Boolean(process.stderr.isTTY) && !isDumb,
     canAsk: Boolean(process.stdin.isTTY) && Boolean(process.stdout.isTTY),
     confirm: async (question) => /^y(es)?$/i.test((await ask(`${showControls(question)} [y/N] `)).trim()),
+    ask: async (question) => (await ask(`${showControls(question)} `)).trim(),
     readInput: () => text(process.stdin),
     onInterrupt: (listener) => {
       // Not only once: a second ctrl-c must not kill the program while it checks what the command left.

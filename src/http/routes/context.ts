@@ -34,6 +34,23 @@ export const identityOf = ({ identity }: InFlightRequest): Identity => {
   return identity;
 };
 
+/** Who sent a request, as the core knows callers. */
+export const originOfRequest = (
+  core: Core,
+  request: FastifyRequest,
+  sessionId: string,
+  progress?: Origin["progress"],
+): Origin =>
+  originOf(core.settings(), {
+    identity: identityOf(request.inFlight),
+    headers: request.headers,
+    correlationId: request.id,
+    route: request.routeOptions.url ?? "other",
+    sessionId,
+    signal: request.inFlight.signal,
+    progress,
+  });
+
 /** Does the work of a request as a call of its token, within the token's concurrency limit. */
 export const asCall = <T>(
   { core, concurrency }: RouteContext,
@@ -42,16 +59,7 @@ export const asCall = <T>(
   work: (origin: Origin) => Promise<T>,
   progress?: Origin["progress"],
 ): Promise<T> => {
-  const { signal } = request.inFlight;
-  const identity = identityOf(request.inFlight);
-  const origin = originOf(core.settings(), {
-    identity,
-    headers: request.headers,
-    correlationId: request.id,
-    route: request.routeOptions.url ?? "other",
-    sessionId,
-    signal,
-    progress,
-  });
-  return concurrency.run(identity.name, signal, () => work(origin), request.id);
+  const origin = originOfRequest(core, request, sessionId, progress);
+  const { name } = identityOf(request.inFlight);
+  return concurrency.run(name, request.inFlight.signal, () => work(origin), request.id);
 };

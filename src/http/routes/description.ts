@@ -1,5 +1,5 @@
 import type { AuthSettings } from "../auth/authenticate.ts";
-import type { RouteContext } from "./context.ts";
+import { originOfRequest, type RouteContext } from "./context.ts";
 import { describeApi } from "./openapi.ts";
 import { TRY_PAGE, TRY_PAGE_POLICY } from "./try-page.ts";
 
@@ -11,14 +11,14 @@ interface DescriptionParts {
 
 /** `/openapi.json`, and at `/docs` a page to try the endpoints. */
 export const addDescriptionRoutes = ({ app, core }: RouteContext, parts: DescriptionParts): void => {
-  app.get("/openapi.json", async () => {
+  app.get("/openapi.json", async (request) => {
     const { mode, header } = parts.auth();
     const outputs = (await core.preview("classic")).flatMap(({ name, outputSchema }) =>
       outputSchema === undefined ? [] : [[name, outputSchema] as const],
     );
     return describeApi({
       version: parts.version,
-      tools: core.listTools(),
+      tools: core.listTools(originOfRequest(core, request, request.id).caller),
       outputs: new Map(outputs),
       header,
       needsToken: mode === "token",

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { ANN, BOB, openTokenDoor, type Who } from "./two-tokens.ts";
+
+const POLICY = `@id("bob-runs-nothing")
+forbid(principal == Principal::"bob", action in Action::"execute", resource);
+@id("ann-is-no-agent")
+forbid(principal == Principal::"ann", action == Action::"stat", resource);
+`;
+
+test("REQ-I4: over HTTP each token is known by its name, and its API description leaves out what it can never do", async () => {
+  const door = await openTokenDoor(
+    '[mcp.security]\npolicy_files = ["~/.config/llmc/policies/*.cedar", "p.cedar"]\n',
+    {
+      "p.cedar": POLICY,
+    },
+  );
+  const titles = async (who: Who): Promise<string> =>
+    (await fetch(`${door.url}/openapi.json`, { headers: who })).text();
+  const isListed = (text: string, tool: string): boolean => text.includes(`"title":"${tool}"`);
+  const [ann, bob] = [await titles(ANN), await titles(BOB)];
+  expect([isListed(ann, "run_cmd"), isListed(ann, "stat")]).toEqual([true, false]);
+  expect([isListed(bob, "run_cmd"), isListed(bob, "stat")]).toEqual([false, true]);
+  expect(await door.ask(BOB, "run_cmd", { command: "pwd" })).toMatchObject({
+    code: "FORBIDDEN",
+    message: "The policy bob-runs-nothing does not allow run_cmd.",
+  });
+  expect(JSON.stringify(await door.ask(ANN, "run_cmd", { command: "pwd" }))).not.toContain("policy");
+  expect(JSON.stringify(await door.ask(ANN, "stat", { path: "." }))).toContain("ann-is-no-agent");
+});
