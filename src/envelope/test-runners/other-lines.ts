@@ -157,8 +157,9 @@ const failedFirst = (lines: readonly string[], { failures }: TestReport): readon
     if (/^std(?:out|err) \| /.test(line)) groups.push([]);
     groups.at(-1)?.push(line);
   }
+  const failed = new Set(failures.map(({ name }) => name));
   const isOfFailure = ([heading = ""]: readonly string[]): boolean =>
-    failures.some(({ name }) => heading.endsWith(` > ${name}`));
+    failed.has(heading.slice(heading.indexOf(" > ") + " > ".length));
   return [...groups.filter(isOfFailure), ...groups.filter((group) => !isOfFailure(group))].flat();
 };
 
