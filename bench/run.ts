@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { audit } from "./audit.ts";
 import { commands } from "./commands.ts";
+import { compare } from "./compare.ts";
 import { envelope } from "./envelope.ts";
 import { firstHour } from "./first-hour.ts";
 import { flood } from "./flood.ts";
@@ -45,6 +46,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   graph,
   install,
   firstHour,
+  compare,
 ];
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
