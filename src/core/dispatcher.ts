@@ -93,16 +93,15 @@ export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) 
   return {
     /** The slots that a call needs besides one of all. */
     slotsOf: (effect: Effect): BoundedQueue => queues[effect],
-    run: async <T>(call: Dispatched, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> => {
-      for (let retry = 0; ; retry++) {
-        try {
-          return await attempt(call, work);
-        } catch (thrown) {
-          const mayRetry = call.effect === "read" && retry < MAX_RETRIES && isWorthRetrying(thrown);
-          if (!mayRetry || signal?.aborted === true) throw thrown;
-          await pause(delayMs(retry), signal);
-        }
-      }
+    run: <T>(call: Dispatched, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> => {
+      const tryAgain = async (thrown: unknown, retry: number): Promise<T> => {
+        const mayRetry = call.effect === "read" && retry < MAX_RETRIES && isWorthRetrying(thrown);
+        if (!mayRetry || signal?.aborted === true) throw thrown;
+        await pause(delayMs(retry), signal);
+        return attempt(call, work).catch((again: unknown) => tryAgain(again, retry + 1));
+      };
+      const first = attempt(call, work);
+      return call.effect === "read" ? first.catch((thrown: unknown) => tryAgain(thrown, 0)) : first;
     },
     /** Backends that have been used, and whether their breakers let work through. */
     breakers: (): Readonly<Record<string, BreakerState>> =>

@@ -96,6 +96,15 @@ const readAnswer = (answers: Origin["answers"]): Answer => {
   return value === "once" || value === "session" || value === "never" ? value : "declined";
 };
 
+/** By the set, which lives as long as its connection or token. */
+const scopeLists = new WeakMap<ReadonlySet<string>, readonly string[]>();
+
+const scopesOf = (may: ReadonlySet<string>): readonly string[] => {
+  const known = scopeLists.get(may) ?? [...may];
+  scopeLists.set(may, known);
+  return known;
+};
+
 export const requestFor = (
   { settings }: AuthorizerParts,
   caller: Caller,
@@ -106,7 +115,7 @@ export const requestFor = (
   return {
     principal: {
       id: principalName(caller.principal),
-      scopes: [...caller.may],
+      scopes: scopesOf(caller.may),
       transport: caller.transport,
       agent: caller.agentId,
       session: caller.sessionId,

@@ -17,6 +17,18 @@ const summarize = ({ count, errors, recentMs }: ToolCalls) => {
   return { calls: count, errors: { ...errors }, p50_ms: ms(0.5), p95_ms: ms(0.95), p99_ms: ms(0.99) };
 };
 
+/** Names are the same for every call of a tool. */
+const toolNames = new Map<string, { readonly ok: string; readonly seconds: string }>();
+
+const namesOf = (tool: string) => {
+  const known = toolNames.get(tool) ?? {
+    ok: `llmc_calls_total{tool="${tool}",code="ok"}`,
+    seconds: `llmc_call_duration_seconds{tool="${tool}"}`,
+  };
+  toolNames.set(tool, known);
+  return known;
+};
+
 interface Gauge {
   readonly help: string;
   readonly read: () => number;
@@ -65,8 +77,11 @@ export const createMetrics = (now: () => number) => {
       if (errorCode !== undefined) calls.errors[errorCode] = (calls.errors[errorCode] ?? 0) + 1;
       characters.in += charactersIn;
       characters.out += charactersOut;
-      series.count(`llmc_calls_total{tool="${tool}",code="${errorCode ?? "ok"}"}`);
-      series.observe(`llmc_call_duration_seconds{tool="${tool}"}`, durationMs / 1000);
+      const names = namesOf(tool);
+      series.count(
+        errorCode === undefined ? names.ok : `llmc_calls_total{tool="${tool}",code="${errorCode}"}`,
+      );
+      series.observe(names.seconds, durationMs / 1000);
       prometheus?.calls.inc({ tool, code: errorCode ?? "ok" });
       prometheus?.callSeconds.observe({ tool }, durationMs / 1000);
       prometheus?.characters.inc({ direction: "in" }, charactersIn);

@@ -48,11 +48,21 @@ const forbidsFor = ({
   ...(group === "egress" && context.airGapped ? ["llmc.air-gap"] : []),
 ];
 
+/** What nearly every call gets. */
+const ORDINARY: PolicyDecision = { allowed: true, policies: ["llmc.workspace"] };
+
+const isOrdinary = ({ principal, action: { group }, resource, context }: PolicyRequest): boolean =>
+  resource.type === "Workspace" &&
+  isTool(group) &&
+  principal.scopes.includes(SCOPE[group]) &&
+  !(group === "egress" && context.airGapped);
+
 /**
  * What the default policies decide, without Cedar: a server whose operator has no policies of their own neither loads the
  * engine (20 ms and 40 MB) nor waits for it. A test compares the two on random requests.
  */
 export const decideByDefault = (request: PolicyRequest, isOpen: boolean): PolicyDecision => {
+  if (!isOpen && isOrdinary(request)) return ORDINARY;
   if (!RESOURCES[request.action.group].includes(request.resource.type))
     return { allowed: false, policies: [] };
   const forbids = forbidsFor(request);
