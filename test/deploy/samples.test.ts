@@ -151,7 +151,7 @@ describe("REQ-P2: the guide", () => {
   test("names files that exist, all of them", () => {
     const files = readdirSync(join(REPOSITORY, "deploy")).filter((name) => !name.endsWith(".mjs"));
     const named = [...guide.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = ""]) =>
-      [...cell.matchAll(/`([\w.]+)`/g)].map(([, name]) => name),
+      [...cell.matchAll(/`([\w.-]+)`/g)].map(([, name]) => name),
     );
     expect(named).toEqual(expect.arrayContaining(files));
     const paths = [...guide.matchAll(/\b(?:deploy|test\/deploy)\/[\w.-]+\w/g)].map(([path]) => path);
