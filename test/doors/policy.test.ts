@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
@@ -237,4 +237,19 @@ it("REQ-C5: llmc policy alone shows what it can do", async () => {
   const { root, env } = createUser({});
   const { out, err } = await startLlmc(root, ["policy"], { env });
   expect(out + err).toMatch(/^ {2}check .*^ {2}explain .*^ {2}test /ms);
+});
+
+it("REQ-I4: the samples of the guide are valid, and its tests come out as they say", async () => {
+  const guide = readFileSync(new URL("../../docs/guides/policy.md", import.meta.url), "utf8");
+  const samples = (language: string): readonly string[] =>
+    [...guide.matchAll(new RegExp(`^\\\`{3}${language}\\n(.*?)^\\\`{3}$`, "gms"))].map(
+      ([, text = ""]) => text,
+    );
+  const cedar = samples("cedar");
+  expect(cedar).toHaveLength(4);
+  const { llmc, root } = createUser(Object.fromEntries(cedar.map((text, at) => [`${at}.cedar`, text])));
+  const checked = JSON.parse((await llmc("policy", "check", "--json")).out);
+  expect(checked).toMatchObject({ ok: true, warnings: [] });
+  writeFileSync(join(root, "cases.json"), samples("json")[0] ?? "");
+  expect(await llmc("policy", "test", "cases.json")).toMatchObject({ code: 0, err: "" });
 });
