@@ -22,7 +22,7 @@ export const auditEntry = (number: number, over: Readonly<Record<string, unknown
     route: "stdio",
     tool: number % 3 === 0 ? "linux_fs_write" : "read_file",
     effect: number % 3 === 0 ? "write" : "read",
-    decision: { allowed: true, policies: ["builtin:scopes"] },
+    decision: { allowed: true, policies: ["llmc.workspace"] },
     path: `src/größe-${number}.ts`,
     bytes_in: number,
     bytes_out: number * 2,

@@ -25,6 +25,24 @@ export const actionOf = (tool: Called): PolicyAction => ({ name: tool.name, grou
 /** What ports decide on while a tool runs. */
 export const START_PROGRAM: PolicyAction = { name: "start_program", group: "execute" };
 
+/** What clients do through methods and endpoints that are no tools. */
+export const ENDPOINTS: readonly PolicyAction[] = [
+  { name: "resources/read", group: "read" },
+  { name: "prompts/get", group: "read" },
+  { name: "completion/complete", group: "read" },
+  { name: "rag_bootload", group: "read" },
+  { name: "invoke_agent", group: "read" },
+  // The text goes to a model, which may be remote and cost money.
+  { name: "ask_model", group: "egress" },
+  { name: "read_metrics", group: "metrics" },
+];
+
+const endpointOf = (name: string): PolicyAction => {
+  const found = ENDPOINTS.find((action) => action.name === name);
+  if (found === undefined) throw new Error(`${name} is not among the actions of policy`);
+  return found;
+};
+
 const SCOPE_POLICY = /^llmc\.scope\.(\w+)$/;
 
 const refuseTool = (name: string, { policies, brokenAt }: PolicyDecision): LlmcError => {
@@ -47,7 +65,9 @@ const refuseTool = (name: string, { policies, brokenAt }: PolicyDecision): LlmcE
 
 /** What a tool works on, as far as it is known before it runs. */
 const resourceOf = ({ group }: PolicyAction, workspace: string): PolicyResource =>
-  group === "admin" ? { type: "Server", id: "llmc" } : { type: "Workspace", id: workspace };
+  group === "admin" || group === "metrics"
+    ? { type: "Server", id: "llmc" }
+    : { type: "Workspace", id: workspace };
 
 const checkTool = (state: CallState, tool: Called): void => {
   const { parts, origin } = state;
@@ -112,6 +132,12 @@ export interface Authorized<R extends Origin> {
   permitPath(path: string, refusal: LlmcError): string;
 }
 
+const decideEndpoint = (parts: AuthorizerParts, name: string, caller: Caller): PolicyDecision => {
+  const action = endpointOf(name);
+  const resource = resourceOf(action, parts.workspace);
+  return parts.policy.decide(requestFor(parts, caller, { action, resource }, false));
+};
+
 /** Decides on calls by policy, and asks the user where policy leaves the decision to them. */
 export const createAuthorizer = (parts: AuthorizerParts) => ({
   /** Throws unless the caller may use the tool. */
@@ -134,6 +160,19 @@ export const createAuthorizer = (parts: AuthorizerParts) => ({
       permitPath: (path, refusal) => checkPath(state, tool, path, refusal),
     };
   },
+  /** Throws unless the caller may do all of these, which are no tools. Nobody is asked. */
+  authorizeEndpoint: (
+    names: readonly string[],
+    caller: Caller,
+    onDecision: (decision: PolicyDecision) => void = () => {},
+  ): void => {
+    const decided = names.map((name) => ({ name, ...decideEndpoint(parts, name, caller) }));
+    const refused = decided.find(({ allowed }) => !allowed);
+    const policies = refused?.policies ?? decided.flatMap((one) => one.policies);
+    onDecision({ allowed: refused === undefined, policies });
+    if (refused !== undefined) throw refuseTool(names[0] ?? refused.name, refused);
+  },
+  mayUseEndpoint: (name: string, caller: Caller): boolean => decideEndpoint(parts, name, caller).allowed,
   /** Whether a tool could be allowed to this caller at all, if need be by the user. */
   isPossible: (tool: Called, caller: Caller): boolean => {
     const action = actionOf(tool);

@@ -2,11 +2,10 @@ import { createBoundedQueue } from "../base/bounded-queue.ts";
 import type { Cache } from "../base/caches.ts";
 import type { AuditTrail } from "../observe/audit/entry.ts";
 import type { Observer } from "../observe/observer.ts";
-import { decideCall } from "../policy/calls.ts";
 import type { PolicyAction } from "../policy/cedar/model.ts";
 import type { CallContext, Caller, Prompt, Resource, ResourceTemplate } from "../tools/contract.ts";
 import type { HealthReport, HealthView, Ports, ServerView, Tool, ToolEntry } from "../tools/tool.ts";
-import { type Authorizer, actionOf, createAuthorizer, START_PROGRAM } from "./authorizer.ts";
+import { type Authorizer, actionOf, createAuthorizer, ENDPOINTS, START_PROGRAM } from "./authorizer.ts";
 import { type Call, createCall, type PipeSettings } from "./call.ts";
 import type { ModuleKit, ModuleSource } from "./custom-modules.ts";
 import { createDispatcher, type Dispatcher, type DispatchSettings } from "./dispatcher.ts";
@@ -14,7 +13,7 @@ import { createDocuments, type Documents, type MatchTemplate } from "./documents
 import type { AuthorizerSettings, Policy } from "./escalate.ts";
 import { createGrants } from "./grants.ts";
 import { createGuard, type Guard } from "./guard.ts";
-import { handleResources, handleTemplate } from "./handle-resources.ts";
+import { handleTemplate } from "./handle-resources.ts";
 import { createHealth, type HealthProbe } from "./health.ts";
 import { instructionsFor } from "./instructions.ts";
 import type { Mode } from "./modes.ts";
@@ -22,7 +21,8 @@ import type { Origin } from "./origin.ts";
 import { type PublishedTool, publishTool } from "./publish.ts";
 import { createRefresh, type ListKind } from "./refresh.ts";
 import { createRegistry, type Registry, type RegistrySettings } from "./registry.ts";
-import { createSidecarWatch, presentSidecars, sidecarResources } from "./sidecars.ts";
+import { createResourceLists } from "./resource-lists.ts";
+import { createSidecarWatch } from "./sidecars.ts";
 
 /** What the core reads from the configuration; asked anew each time, because the configuration is hot. */
 export interface CoreSettings extends RegistrySettings, PipeSettings, AuthorizerSettings, DispatchSettings {
@@ -38,8 +38,8 @@ export interface CoreSettings extends RegistrySettings, PipeSettings, Authorizer
 interface ServeOptions {
   /** By default, `mcp.request_timeout_seconds`. */
   readonly timeoutMs?: number;
-  /** Scopes that the caller needs in addition to `read`. */
-  readonly needs?: readonly string[];
+  /** Further actions of policy that the work comes to. */
+  readonly also?: readonly string[];
   /** What the work depends on and what may fail by itself. */
   readonly backend?: string;
 }
@@ -58,6 +58,8 @@ export interface Core extends Documents {
   ): Promise<T>;
   /** The tools of the mode in force; for a caller, without those that policy can never allow them. */
   listTools(caller?: Caller): readonly PublishedTool[];
+  /** Throws unless policy lets the caller use an endpoint that does no work of a tool. */
+  authorizeEndpoint(name: string, caller: Caller): void;
   /** Everything that policies decide on. */
   actions(): Promise<readonly PolicyAction[]>;
   /** What clients would see in another mode. */
@@ -159,21 +161,6 @@ const createViews = (
   };
 };
 
-const createResourceLists = ({ settings }: CoreParts, { files, handles }: Ports, registry: Registry) => {
-  /** Those that everybody sees. */
-  const shared = async (): Promise<readonly Resource[]> => {
-    const present = await presentSidecars(settings().sidecars, files);
-    return [...sidecarResources(present, files), ...registry.catalogue().resources];
-  };
-  return {
-    shared,
-    of: async (caller: Caller): Promise<readonly Resource[]> => {
-      const { allowed } = decideCall({ name: "handles", needs: ["read"], granted: caller.may });
-      return [...(await shared()), ...(allowed ? await handleResources(handles, caller) : [])];
-    },
-  };
-};
-
 /** Calls over the catalogue in force, and over all tools. */
 const createCalls = (
   { settings }: CoreParts,
@@ -242,13 +229,14 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     jsonSchema,
     log: observer.log,
   });
-  const resources = createResourceLists(parts, ports.main, registry);
+  const resources = createResourceLists(settings, ports.main, registry, authorizer);
   const sidecarWatch = createSidecarWatch({
     paths: () => settings().sidecars,
     files,
     watchFile: parts.watchFile,
   });
   const guard = createGuard({
+    authorizer,
     dispatcher,
     queue: createBoundedQueue(() => ({
       maxRunning: settings().maxConcurrent,
@@ -270,7 +258,12 @@ export const createCore = async (parts: CoreParts): Promise<Core> => {
     ...views,
     ...documents,
     ...createCalls(parts, ports, registry, guard, authorizer, dispatcher),
-    actions: async () => [...(await registry.catalogueOf("classic")).tools.map(actionOf), START_PROGRAM],
+    authorizeEndpoint: (name, caller) => authorizer.authorizeEndpoint([name], caller),
+    actions: async () => [
+      ...(await registry.catalogueOf("classic")).tools.map(actionOf),
+      START_PROGRAM,
+      ...ENDPOINTS,
+    ],
     ...createRefresh({
       registry,
       listTools: views.listTools,

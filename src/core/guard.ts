@@ -2,11 +2,11 @@ import type { BoundedQueue } from "../base/bounded-queue.ts";
 import { toLlmcError } from "../base/error.ts";
 import { type CallContext, QuestionsAsked } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
+import type { Authorizer } from "./authorizer.ts";
 import { type CallLog, createCallLogs, type LogParts } from "./call-log.ts";
 import { startDeadline } from "./deadline.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Origin } from "./origin.ts";
-import { requireScopes } from "./require-scopes.ts";
 
 interface Served {
   /** What it is called in logs and metrics. */
@@ -14,8 +14,8 @@ interface Served {
   readonly input: () => string;
   readonly origin: Origin;
   readonly timeoutMs: number;
-  /** Scopes that the caller needs in addition to `read`. */
-  readonly needs?: readonly string[];
+  /** Further actions of policy that the work comes to. */
+  readonly also?: readonly string[];
   /** What the work depends on; see `Dispatched`. */
   readonly backend?: string | undefined;
 }
@@ -23,6 +23,7 @@ interface Served {
 interface GuardParts extends LogParts {
   readonly queue: BoundedQueue;
   readonly dispatcher: Dispatcher;
+  readonly authorizer: Authorizer;
 }
 
 const anywhere: NonNullable<Origin["hold"]> = (work) => work();
@@ -47,7 +48,7 @@ const contextOf = (origin: Origin, signal: AbortSignal): CallContext => ({
 });
 
 /** Queue, deadline and record of any piece of work that a client asked for. */
-export const createGuard = ({ queue, dispatcher, ...logParts }: GuardParts) => {
+export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: GuardParts) => {
   const open = createCallLogs(logParts);
 
   /** Runs the work once it has a slot of its effect and one of all, within its deadline. */
@@ -77,14 +78,14 @@ export const createGuard = ({ queue, dispatcher, ...logParts }: GuardParts) => {
   };
 
   const guarded = async <T>(
-    { kind, origin, timeoutMs, needs = [], backend }: Served,
+    { kind, origin, timeoutMs, also = [], backend }: Served,
     log: CallLog,
     text: (value: T) => string,
     work: (context: CallContext) => T | Promise<T>,
   ): Promise<T> => {
     await log.ready();
-    const effect = needs.includes("egress") ? "egress" : "read";
-    requireScopes(kind, ["read", ...needs], origin.caller.may, (decision) =>
+    const effect = also.includes("ask_model") ? "egress" : "read";
+    authorizer.authorizeEndpoint([kind, ...also], origin.caller, (decision) =>
       log.decide({ ...decision, about: "call", name: kind, effect }),
     );
     // Not tried again: what it costs or does is not known here.

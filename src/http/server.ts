@@ -20,6 +20,7 @@ import { createAuthorizer, type RefusalReason } from "./middleware/authorize.ts"
 import type { Proxies } from "./middleware/client-address.ts";
 import { createErrorHandler, renderParserError, unsupported } from "./requests/errors.ts";
 import { createInFlightRequests, type InFlightRequests } from "./requests/in-flight.ts";
+import { callerOf } from "./requests/origin.ts";
 import { readBody } from "./requests/read-body.ts";
 import { type AgentPort, addAgentRoute } from "./routes/agent.ts";
 import type { RouteContext } from "./routes/context.ts";
@@ -184,7 +185,13 @@ export const createHttpServer = (parts: HttpParts): HttpServer => {
     concurrency: createConcurrencyLimiter(parts.concurrencyLimits, (tokenName, correlationId) =>
       parts.onRefused("lane", { token_name: tokenName, correlation_id: correlationId }),
     ),
-    authorizer: createAuthorizer({ ...parts, inFlight, guesses }),
+    authorizer: createAuthorizer({
+      ...parts,
+      inFlight,
+      guesses,
+      permit: (action, identity) =>
+        parts.core.authorizeEndpoint(action, callerOf(parts.core.settings(), identity)),
+    }),
     newId: parts.newId,
     onInternalError: parts.onInternalError,
   };

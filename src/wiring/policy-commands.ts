@@ -127,7 +127,7 @@ const contextOf = (app: App, given: Partial<PolicyContext>): PolicyContext => {
 };
 
 const usualResource = ({ group }: PolicyAction, root: string): PolicyResource => {
-  if (group === "admin") return { type: "Server", id: "llmc" };
+  if (group === "admin" || group === "metrics") return { type: "Server", id: "llmc" };
   return group === "flow" ? { type: "Flow", id: "" } : { type: "Workspace", id: basename(root) };
 };
 

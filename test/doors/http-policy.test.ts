@@ -27,3 +27,33 @@ test("REQ-I4: over HTTP each token is known by its name, and its API description
   expect(JSON.stringify(await door.ask(ANN, "run_cmd", { command: "pwd" }))).not.toContain("policy");
   expect(JSON.stringify(await door.ask(ANN, "stat", { path: "." }))).toContain("ann-is-no-agent");
 });
+
+test("REQ-I4: endpoints and metrics are decided on by the same policies", async () => {
+  const door = await openTokenDoor(
+    '[mcp.security]\npolicy_files = ["~/.config/llmc/policies/*.cedar", "p.cedar"]\n',
+    {
+      "p.cedar": `@id("bob-asks-nobody")
+forbid(principal == Principal::"bob", action == Action::"invoke_agent", resource);
+@id("bob-boots-nothing")
+forbid(principal == Principal::"bob", action == Action::"rag_bootload", resource);
+`,
+    },
+  );
+  const agent = { session_id: "s", role: "Otto", user_msg: "hello", inject_context: "none" };
+  const boot = { session_id: "s", task_id: "t" };
+  const said = async (path: string, body: unknown, who: Who): Promise<string> =>
+    (await door.post(path, body, who)).text();
+  expect(await said("/invoke_agent", agent, BOB)).toContain(
+    "The policy bob-asks-nobody does not allow invoke_agent.",
+  );
+  expect(await said("/rag/bootload", boot, BOB)).toContain(
+    "The policy bob-boots-nothing does not allow rag_bootload.",
+  );
+  for (const [path, body] of [
+    ["/invoke_agent", agent],
+    ["/rag/bootload", boot],
+  ] as const)
+    expect(await said(path, body, ANN), path).not.toContain("FORBIDDEN");
+  const metrics = async (who: Who) => (await fetch(`${door.url}/metrics`, { headers: who })).json();
+  expect(await metrics(ANN)).toMatchObject({ message: expect.stringContaining('lacks the scope "metrics"') });
+});

@@ -1,9 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { LlmcError } from "../../base/error.ts";
-import { requireScopes } from "../../core/require-scopes.ts";
 import { type AuthSettings, authenticate, authFailed } from "../auth/authenticate.ts";
 import { currentToken, tokenRevoked } from "../auth/revocation.ts";
-import type { Scope } from "../auth/scopes.ts";
 import { ANONYMOUS, type Identity, type Token } from "../auth/token-registry.ts";
 import type { GuessLimiter } from "../limits/guess-limiter.ts";
 import type { RateDecision, RateLimit, RateLimiter } from "../limits/rate-limiter.ts";
@@ -20,8 +18,8 @@ export interface RouteAccess {
   readonly open?: boolean;
   /** Answered while the server stops. */
   readonly duringDrain?: boolean;
-  /** The scope that the token must have. */
-  readonly scope?: Scope;
+  /** The action of policy that the route is. */
+  readonly action?: string;
 }
 
 interface AuthorizerParts {
@@ -35,6 +33,8 @@ interface AuthorizerParts {
   readonly rates: RateLimiter;
   readonly rateLimit: () => RateLimit;
   readonly inFlight: InFlightRequests;
+  /** Throws unless policy lets the token do this. */
+  readonly permit: (action: string, identity: Identity) => void;
   readonly onRefused: (reason: RefusalReason, fields: Readonly<Record<string, string>>) => void;
 }
 
@@ -104,7 +104,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     authorize: async (
       request: IncomingMessage,
       inFlight: InFlightRequest,
-      { open = false, duringDrain = false, scope }: RouteAccess,
+      { open = false, duringDrain = false, action }: RouteAccess,
     ): Promise<void> => {
       if (!duringDrain) refuseDuringDrain();
       checkHostAndOrigin(request);
@@ -112,7 +112,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
       const identity = identify(request, inFlight);
       inFlight.identity = identity;
       await countRequest(identity, inFlight);
-      if (scope !== undefined) requireScopes("this endpoint", [scope], identity.scopes);
+      if (action !== undefined) parts.permit(action, identity);
     },
     /** The same for a message on an open connection. */
     authorizeMessage: async (opened: Identity, inFlight: InFlightRequest): Promise<Identity> => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { cleanName } from "../../base/text.ts";
+import type { Caller } from "../../core/contract.ts";
 import type { CoreSettings } from "../../core/core.ts";
 import type { Origin } from "../../core/origin.ts";
 import { type Identity, isNamed } from "../auth/token-registry.ts";
@@ -19,21 +20,31 @@ const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefine
   return typeof value === "string" && value !== "" ? value : undefined;
 };
 
-/** What the core needs to know about an HTTP request. A token with a name is an agent of that name by default. */
-export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => {
-  const { identity, headers } = facts;
+/** Who calls. A token with a name is an agent of that name by default. */
+export const callerOf = (
+  settings: CoreSettings,
+  identity: Identity,
+  headers: IncomingHttpHeaders = {},
+  sessionId = "",
+): Caller => {
   const defaultAgent = isNamed(identity) ? identity.name : settings.defaultAgentId;
   return {
-    caller: {
-      agentId: cleanName(headerOf(headers, "x-llmc-agent") ?? defaultAgent),
-      sessionId: cleanName(facts.sessionId),
-      model: cleanName(headerOf(headers, "x-llmc-model") ?? settings.defaultModel),
-      budgetProfile: cleanName(headerOf(headers, "x-llmc-budget-profile") ?? settings.defaultBudgetProfile),
-      transport: "http",
-      principal: identity.principal,
-      owner: identity.principal,
-      may: identity.scopes,
-    },
+    agentId: cleanName(headerOf(headers, "x-llmc-agent") ?? defaultAgent),
+    sessionId: cleanName(sessionId),
+    model: cleanName(headerOf(headers, "x-llmc-model") ?? settings.defaultModel),
+    budgetProfile: cleanName(headerOf(headers, "x-llmc-budget-profile") ?? settings.defaultBudgetProfile),
+    transport: "http",
+    principal: identity.principal,
+    owner: identity.principal,
+    may: identity.scopes,
+  };
+};
+
+/** What the core needs to know about an HTTP request. */
+export const originOf = (settings: CoreSettings, facts: OriginFacts): Origin => {
+  const { identity, headers } = facts;
+  return {
+    caller: callerOf(settings, identity, headers, facts.sessionId),
     correlationId: facts.correlationId,
     route: facts.route,
     signal: facts.signal,

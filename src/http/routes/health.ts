@@ -35,7 +35,7 @@ export const addHealthRoutes = ({ app, core, inFlight }: RouteContext, parts: He
     return reply.code(ready ? 200 : 503).send({ ready });
   });
   if (parts.metricsPath === undefined) return;
-  const config = { open: parts.metricsOpen, duringDrain: true, scope: "metrics" as const };
+  const config = { open: parts.metricsOpen, duringDrain: true, action: "read_metrics" };
   app.get(parts.metricsPath, { config }, async (_request, reply) => {
     const { contentType, body } = await parts.metrics();
     return reply.type(contentType).send(body);

@@ -9,9 +9,10 @@ const SCOPE: Readonly<Record<ActionGroup, string>> = {
   egress: "egress",
   flow: "execute",
   admin: "read",
+  metrics: "metrics",
 };
 
-const isTool = (group: ActionGroup): boolean => group !== "flow" && group !== "admin";
+const isTool = (group: ActionGroup): boolean => !["flow", "admin", "metrics"].includes(group);
 
 const permitsFor = ({ action: { group }, resource, context }: PolicyRequest): readonly string[] => [
   ...(isTool(group) && (resource.type === "Workspace" || resource.type === "Collection")
@@ -26,6 +27,7 @@ const permitsFor = ({ action: { group }, resource, context }: PolicyRequest): re
     : []),
   ...(group === "flow" && context.granted ? ["llmc.flows"] : []),
   ...(group === "admin" && context.granted ? ["llmc.admin"] : []),
+  ...(group === "metrics" ? ["llmc.metrics"] : []),
 ];
 
 const isListedCommand = ({

@@ -37,6 +37,9 @@ when { context.granted };
 permit (principal, action in Action::"admin", resource)
 when { context.granted };
 
+@id("llmc.metrics")
+permit (principal, action in Action::"metrics", resource);
+
 @id("llmc.scope.read")
 forbid (principal, action in [Action::"read", Action::"admin"], resource)
 unless { principal.scopes.contains("read") };
@@ -52,6 +55,10 @@ unless { principal.scopes.contains("execute") };
 @id("llmc.scope.egress")
 forbid (principal, action in Action::"egress", resource)
 unless { principal.scopes.contains("egress") };
+
+@id("llmc.scope.metrics")
+forbid (principal, action in Action::"metrics", resource)
+unless { principal.scopes.contains("metrics") };
 
 @id("llmc.denied")
 forbid (principal, action, resource is File)

@@ -53,7 +53,7 @@ const resources: fc.Arbitrary<PolicyResource> = fc.oneof(
 const requests: fc.Arbitrary<PolicyRequest> = fc.record({
   principal: fc.record({
     id: fc.constantFrom("local", "ci", "admin"),
-    scopes: fc.subarray(["read", "write", "execute", "egress"]),
+    scopes: fc.subarray(["read", "write", "execute", "egress", "metrics"]),
     transport: fc.constantFrom("stdio", "http", "cli"),
     agent: fc.constantFrom("claude", "codex"),
     session: NAMES,

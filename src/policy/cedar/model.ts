@@ -18,8 +18,8 @@ export interface PolicyAction {
   readonly group: ActionGroup;
 }
 
-/** The four effects of tools, and the two families that the permission matrix of the design treats apart. */
-export const ACTION_GROUPS = ["read", "write", "execute", "egress", "flow", "admin"] as const;
+/** The four effects of tools, the two families that the permission matrix of the design treats apart, and the metrics. */
+export const ACTION_GROUPS = ["read", "write", "execute", "egress", "flow", "admin", "metrics"] as const;
 export type ActionGroup = (typeof ACTION_GROUPS)[number];
 
 export type PolicyResource =

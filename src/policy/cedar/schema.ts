@@ -18,6 +18,7 @@ export const RESOURCES: Readonly<Record<ActionGroup, readonly PolicyResource["ty
   egress: ["Workspace", "Host"],
   flow: ["Flow"],
   admin: ["Server"],
+  metrics: ["Server"],
 };
 
 /** The schema that policies are validated against, with every action there is: a misspelt tool is an error. */

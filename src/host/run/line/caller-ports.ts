@@ -1,11 +1,9 @@
 import { LlmcError } from "../../../base/error.ts";
-import { decideCall } from "../../../policy/calls.ts";
 import type { FilePorts } from "./streams.ts";
 
 const requireScope = (scope: string, what: string, granted: ReadonlySet<string>): void => {
-  const decision = decideCall({ name: what, needs: [scope], granted });
-  if (decision.allowed) return;
-  throw new LlmcError("forbidden", decision.reason, {
+  if (granted.has(scope)) return;
+  throw new LlmcError("forbidden", `This caller may not use ${what}: it lacks the scope "${scope}".`, {
     hint: "The operator grants scopes in mcp.auth.tokens. A program can be run in another directory without cd: name it as cwd.",
   });
 };
