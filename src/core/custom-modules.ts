@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { LlmcError, toLlmcError } from "../base/error.ts";
 import type { ErrorCode } from "../base/error-table.ts";
+import { ACTION_GROUPS } from "../policy/cedar/model.ts";
 import type { Prompt, Resource, ResourceTemplate, Schema } from "../tools/contract.ts";
 import { defineTool, EFFECTS, type Tool } from "../tools/tool.ts";
+import { ENDPOINTS, START_PROGRAM } from "./authorizer.ts";
 import type { Registered } from "./catalogue.ts";
 
 /** What a custom module is handed: it imports nothing of ours. */
@@ -35,6 +37,12 @@ interface Failure {
 
 /** Clients hide a whole server over one name outside this alphabet (REQ-D1). */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** What policies call by these names is something else. */
+const RESERVED: readonly string[] = [
+  ...ACTION_GROUPS,
+  ...[START_PROGRAM, ...ENDPOINTS].map(({ name }) => name),
+];
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
@@ -70,7 +78,7 @@ export const loadCustomModules = async (
     templates: [] as ResourceTemplate[],
   };
   const failures: Failure[] = [];
-  const taken = new Set(builtIn.tools.map(({ name }) => name));
+  const taken = new Set([...builtIn.tools.map(({ name }) => name), ...RESERVED]);
   for (const path of await source.list(folder)) {
     const own: typeof all = { tools: [], prompts: [], resources: [], templates: [] };
     const names = new Set(taken);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
+import { toolModule } from "../../test/workspace.ts";
 
 const NO_STAT = '@id("no-stat")\nforbid(principal, action == Action::"stat", resource);\n';
 
@@ -150,6 +151,20 @@ describe("REQ-I4: principals", () => {
       expect((await asked({ ...admins, principal })).kind, principal).toBe("ok");
     expect((await asked({ ...TEST_CALLER, agentId: "ci", sessionId: "ci" })).kind).toBe("ok");
   });
+});
+
+it("REQ-I4: a custom tool by the name of a group of actions is left out, and takes no policies with it", async () => {
+  const app = await openTestApp({
+    files: {
+      "mods/a.mjs": toolModule('tool("read", () => "x");'),
+      "mods/b.mjs": toolModule('tool("mine", () => "y");'),
+      "p.cedar": '@id("not-mine")\nforbid(principal, action == Action::"mine", resource);',
+    },
+    config: `[mcp]\nmode = "classic"\n[mcp.tools]\ncustom_modules = "mods"\n[mcp.security]\npolicy_files = ${JSON.stringify(["~/.config/llmc/policies/*.cedar", "p.cedar"])}\n`,
+  });
+  expect(await app.logs()).toContain("a tool named read exists already");
+  expect(await app.ask("mine", {})).toMatchObject({ kind: "error", error: { code: "forbidden" } });
+  expect(await stat(app)).toBe("ok");
 });
 
 const PERMIT = '@id("p")\npermit(principal, action in Action::"admin", resource);\n';

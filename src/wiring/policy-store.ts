@@ -153,8 +153,9 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       // A reload of the configuration comes here, too; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
+      // What the server starts with is not a change.
+      if (readBefore !== "") version++;
       readBefore = read;
-      version++;
       if (problems.length > 0) fail(problems);
       else if (files.length > 0) await apply(files, actions);
       else {
