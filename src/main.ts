@@ -1,6 +1,7 @@
 import { showControls } from "./base/text.ts";
 import { describeFailure } from "./cli/describe-failure.ts";
 import { parseServe } from "./cli/serve-flags.ts";
+import "./host/os/english-only.ts";
 import { lazyParseArgs } from "./host/os/lazy-builtins.ts";
 import { endProgram } from "./wiring/end-program.ts";
 import { processStart, requestOf } from "./wiring/request.ts";

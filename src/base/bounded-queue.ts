@@ -17,7 +17,8 @@ interface Waiter {
 /** What one principal has in the queue; forgotten when it has nothing. */
 interface Share {
   running: number;
-  readonly waiting: Set<Waiter>;
+  /** Made when somebody waits: most calls start at once. */
+  waiting: Set<Waiter> | undefined;
 }
 
 const tooMany = (running: number, waiting: number): LlmcError =>
@@ -32,12 +33,12 @@ const createShares = (limits: () => QueueLimits) => {
   let running = 0;
 
   const shareOf = (principal: string): Share => {
-    const known = shares.get(principal) ?? { running: 0, waiting: new Set() };
+    const known = shares.get(principal) ?? { running: 0, waiting: undefined };
     shares.set(principal, known);
     return known;
   };
   const forgetIfEmpty = (principal: string, share: Share): void => {
-    if (share.running === 0 && share.waiting.size === 0) shares.delete(principal);
+    if (share.running === 0 && (share.waiting?.size ?? 0) === 0) shares.delete(principal);
   };
 
   const tryEnter = (principal: string): boolean => {
@@ -51,9 +52,9 @@ const createShares = (limits: () => QueueLimits) => {
 
   /** Lets in the first that waits of a principal, if it may start. */
   const admit = (principal: string, share: Share): boolean => {
-    const [next] = share.waiting;
+    const [next] = share.waiting ?? [];
     if (next === undefined || !tryEnter(principal)) return false;
-    share.waiting.delete(next);
+    share.waiting?.delete(next);
     // Whoever had a turn goes to the end.
     shares.delete(principal);
     shares.set(principal, share);
@@ -103,6 +104,7 @@ export const createBoundedQueue = (limits: () => QueueLimits, refuse = tooMany) 
     // A signal that has already fired does not fire again, so the caller would wait forever.
     signal?.throwIfAborted();
     const share = shares.shareOf(principal);
+    share.waiting ??= new Set();
     const { waiting } = share;
     if (waiting.size >= limits().maxWaiting) {
       shares.forgetIfEmpty(principal, share);
