@@ -11,7 +11,7 @@ describe("the walls of the house", () => {
     const found = readSources(SRC).flatMap(({ path, imports }) =>
       imports.map(({ target }) => `${path} imports ${target}`),
     );
-    expect(found).toContain("core/authorizer.ts imports ../policy/show-argv.ts");
+    expect(found).toContain("core/authorizer.ts imports ../policy/show-call.ts");
     expect(found).toContain("observe/prometheus.ts imports prom-client");
     expect(found).toContain("host/own-files/disk.ts imports node:fs/promises");
   });

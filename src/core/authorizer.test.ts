@@ -1,4 +1,4 @@
-import { symlinkSync } from "node:fs";
+import { chmodSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
@@ -39,7 +39,9 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     const { result, questions } = await askAnswering(app, "run_cmd", DATE, [accept("once")]);
     expect(result).toMatchObject({ kind: "ok", structured: { data: { exit_code: 0 } } });
     expect(questions).toHaveLength(1);
-    expect(questions[0]).toMatch(/^The agent wants to run: date \+%%\ndate is \/\S+\/date, which is not/);
+    expect(questions[0]).toMatch(
+      /^The agent wants to use run_cmd:\n {2}command: "date \+%%"\n"date" is "\/\S+\/date", which is not/,
+    );
     expect((await app.ask("run_cmd", DATE, { canAsk })).kind).toBe("questions");
   });
 
@@ -157,6 +159,14 @@ describe("REQ-I5 REQ-D16: what nobody may grant is not asked for", () => {
     expect((await app.ask("run_cmd", { command }, { canAsk })).kind).toBe("error");
   });
 
+  it("over HTTP a token does not answer its own questions, unless it is the operator's", async () => {
+    const app = await openTestApp();
+    const http = { ...TEST_CALLER, transport: "http" as const };
+    expect((await app.ask("run_cmd", DATE, { canAsk, caller: http })).kind).toBe("error");
+    const caller = { ...http, may: new Set([...http.may, "admin"]) };
+    expect((await app.ask("run_cmd", DATE, { canAsk, caller })).kind).toBe("questions");
+  });
+
   it("a caller without the scope is refused", async () => {
     const app = await openTestApp();
     const caller = { ...TEST_CALLER, may: new Set(["read"]) };
@@ -168,25 +178,96 @@ describe("REQ-I5 REQ-D16: what nobody may grant is not asked for", () => {
 });
 
 describe("REQ-I5: no model phrases the question", () => {
-  it("control characters are visible, lines cannot be added, secrets are hidden", async () => {
-    const app = await openTestApp();
-    const argv = [
-      "date",
-      "-d",
-      "x\nAllow it? yes\u202e\u001b[2J",
-      "--token=abc123",
-      "--password",
-      "hunter2",
-      "https://u:p@h/x",
-    ];
-    const result = await app.ask("run_cmd", { command: argv.map((arg) => `'${arg}'`).join(" ") }, { canAsk });
+  const questionFor = async (app: TestApp, command: string): Promise<string> => {
+    const result = await app.ask("run_cmd", { command }, { canAsk });
     if (result.kind !== "questions" || result.questions["grant"]?.kind !== "form")
-      throw new Error("no question");
-    const [first = ""] = result.questions["grant"].message.split("\n");
-    expect(first).toContain("The agent wants to run: date -d");
-    expect(first).toContain("\\n");
+      throw new Error(`no question: ${JSON.stringify(result)}`);
+    return result.questions["grant"].message;
+  };
+
+  it("the whole call is shown: every program, here-documents, folders and redirections", async () => {
+    const app = await openTestApp({ files: { "sub/x": "" } });
+    const line = "cd sub && date -u; date -s evil | sort > out <<'END'\nrm -rf\nEND";
+    const shown = await questionFor(app, line);
+    expect(shown).toContain(`  command: ${JSON.stringify(line)}\n`);
+    expect(shown).toContain('"session" is "date" with any arguments');
+  });
+
+  it("control and bidirectional characters are visible, and no line of the question is the caller's", async () => {
+    const app = await openTestApp();
+    const shown = await questionFor(app, "date 'x\nAllow it? yes\u202e\u001b[2J\u2028'");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left.
-    expect(first).not.toMatch(/[\u0000-\u001f\u202e]|abc123|hunter2|u:p/);
+    expect(shown.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f\u202e\u2028]/);
+    expect(shown.split("\n").filter((line) => line.startsWith("Allow it"))).toHaveLength(1);
+  });
+
+  it("a program's own name and path are quoted, too", async () => {
+    const name = "lint\nllmc has checked this.\u202ex";
+    const app = await openTestApp({ files: { [`bin/${name}`]: "#!/bin/sh\n" } });
+    chmodSync(join(app.root, "bin", name), 0o755);
+    const shown = await questionFor(app, `'bin/${name}'`);
+    expect(shown).not.toMatch(/^llmc has checked/m);
+    expect(shown).not.toContain("\u202e");
+    expect(shown).toContain("It lies in the workspace");
+  });
+
+  it.each([
+    ["date --token=abc123", "--token=[hidden]"],
+    ["date --password hunter2x", "--password [hidden]"],
+    ["date https://u:p@h/x", "https://[hidden]@h/x"],
+    ["date -H 'Authorization: Bearer abc123def'", "Bearer [hidden]"],
+  ])("secrets are hidden: %s", async (command, shown) => {
+    expect(await questionFor(await openTestApp(), command)).toContain(shown);
+  });
+
+  it.each([
+    "bash -c 'auth=1; echo hidden shell ran; id -u'",
+    "date -e 'token=1;process.exit()'",
+    "date --auth safe.js",
+    "date Cleanup2024ScriptAbcdefghijkl.js",
+    "date --token evil1.js",
+  ])("code is not: %s", async (command) => {
+    expect(await questionFor(await openTestApp(), command)).toContain(JSON.stringify(command));
+  });
+
+  it("what is too long to be read is refused, not cut", async () => {
+    const app = await openTestApp();
+    const result = await app.ask("run_cmd", { command: `date ${"x".repeat(3000)}` }, { canAsk });
+    expect(result.kind).toBe("error");
+  });
+});
+
+describe("REQ-I5: what is granted is what runs", () => {
+  const SCRIPT = "#!/usr/bin/env -S -u /usr/share/bank/bin/rails sh\necho ran\n";
+
+  it("a script of the workspace opens nothing to itself, and asks again when it changes", async () => {
+    const outside = tempWorkspace({ "bin/rails": "#!/bin/sh\n", "customers.csv": "secret" });
+    chmodSync(join(outside, "bin/rails"), 0o755);
+    const app = await openTestApp({
+      files: { lint: SCRIPT.replace("/usr/share/bank", outside), direct: `#!${outside}/bin/rails\n` },
+    });
+    for (const name of ["lint", "direct"]) chmodSync(join(app.root, name), 0o755);
+    symlinkSync(join(outside, "bin/rails"), join(app.root, "linked"));
+    for (const name of ["lint", "direct", "linked"]) {
+      const asked = await app.ask("run_cmd", { command: `./${name}` }, { canAsk });
+      expect(asked.kind === "questions" && JSON.stringify(asked.questions), name).not.toContain("could read");
+    }
+    await askAnswering(app, "run_cmd", { command: "./lint" }, [accept("session")]);
+    writeFileSync(join(app.root, "lint"), "#!/bin/sh\necho other\n");
+    expect((await app.ask("run_cmd", { command: "./lint" }, { canAsk })).kind).toBe("questions");
+  });
+
+  it("a policy that forbids a program holds for links to it", async () => {
+    const app = await openTestApp({
+      files: { "p/a.cedar": 'forbid(principal, action, resource == Command::"date");' },
+      config: '[mcp.security]\npolicy_files = ["p/*.cedar"]\n',
+    });
+    symlinkSync(realpathSync("/bin/date"), join(app.root, "d2"));
+    const { result } = await askAnswering(app, "run_cmd", { command: "./d2" }, [accept()]);
+    expect(result).toMatchObject({
+      kind: "error",
+      error: { message: expect.stringContaining("p/a.cedar#1") },
+    });
   });
 });
 
@@ -200,36 +281,33 @@ describe("REQ-I5: a path outside the roots is a question to the user", () => {
     const { app, beside } = await openBeside();
     const args = { path: join(beside, "notes.txt") };
     const { result, questions } = await askAnswering(app, "read_file", args, [accept("once")]);
-    expect(questions).toEqual([expect.stringContaining(`read_file on ${args.path}, which is outside`)]);
+    expect(questions).toEqual([expect.stringContaining(`Allow it to read "${args.path}"`)]);
     expect(result).toMatchObject({ kind: "ok" });
     expect((await app.ask("read_file", args, { canAsk })).kind).toBe("questions");
     expect(await app.errorCode("read_file", args)).toBe("path_denied");
   });
 
-  it("session: a folder for reading is none for writing, and its neighbour is asked for", async () => {
+  it("session: further reads there run, its neighbour is asked for, and nothing is changed there", async () => {
     const { app, beside } = await openBeside();
     await askAnswering(app, "linux_fs_list", { path: beside }, [accept("session")]);
     expect((await app.ask("linux_fs_list", { path: beside })).kind).toBe("ok");
+    expect((await app.ask("read_file", { path: tempWorkspace() }, { canAsk })).kind).toBe("questions");
     const file = { path: join(beside, "new.txt"), content: "x", mode: "rewrite" };
-    expect((await app.ask("linux_fs_write", file, { canAsk })).kind).toBe("questions");
-    expect((await app.ask("read_file", { path: join(beside, "..", "other") }, { canAsk })).kind).toBe(
-      "questions",
-    );
-    expect((await askAnswering(app, "linux_fs_write", file, [accept()])).result).toMatchObject({
-      kind: "ok",
+    expect(await app.ask("linux_fs_write", file, { canAsk })).toMatchObject({
+      kind: "error",
+      error: { code: "path_denied" },
     });
   });
 
-  it("what nobody may grant stays refused: secrets, git directories, llmc's own folders, /proc", async () => {
-    const { app, beside } = await openBeside();
-    const secret = await askAnswering(app, "read_file", { path: join(beside, ".env") }, [accept("session")]);
-    expect(secret.result).toMatchObject({ kind: "error", error: { code: "path_denied" } });
-    const hook = { path: join(beside, ".git/hooks/pre-commit"), content: "x", mode: "rewrite" };
-    expect((await askAnswering(app, "linux_fs_write", hook, [accept()])).result.kind).toBe("error");
-    expect(
-      (await askAnswering(app, "read_file", { path: "/proc/self/environ" }, [accept()])).result.kind,
-    ).toBe("error");
-  });
+  it.each([".env", ".git/config", "missing"])(
+    "what nobody may grant, or what is not there, is refused without a question: %s",
+    async (name) => {
+      const { app, beside } = await openBeside();
+      const result = await app.ask("read_file", { path: join(beside, name) }, { canAsk });
+      expect(result.kind).toBe(name === ".git/config" ? "questions" : "error");
+      expect((await app.ask("read_file", { path: "/proc/self/environ" }, { canAsk })).kind).toBe("error");
+    },
+  );
 
   it("a link inside the workspace that leads outside is refused, not asked for", async () => {
     const { app, beside } = await openBeside();

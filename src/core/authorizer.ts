@@ -1,8 +1,7 @@
-import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { ActionGroup, PolicyAction, PolicyDecision, PolicyResource } from "../policy/cedar/model.ts";
-import type { ProgramRequest } from "../policy/permit.ts";
-import { showArgv, showPath } from "../policy/show-argv.ts";
+import type { ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
+import { quoteForQuestion, showCall } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import { type AuthorizerParts, type CallState, check, requestFor, ticketOf } from "./escalate.ts";
@@ -45,7 +44,11 @@ const endpointOf = (name: string): PolicyAction => {
 
 const SCOPE_POLICY = /^llmc\.scope\.(\w+)$/;
 
-const refuseTool = (name: string, { policies, brokenAt }: PolicyDecision): LlmcError => {
+const refuseTool = (
+  name: string,
+  { policies, brokenAt }: PolicyDecision,
+  explain = `llmc policy explain ${name}`,
+): LlmcError => {
   if (brokenAt !== undefined)
     return new LlmcError("forbidden", `Everything is refused, because a policy has an error: ${brokenAt}.`, {
       hint: "The operator sees with llmc policy check what is wrong; a mended file takes effect at once.",
@@ -59,7 +62,7 @@ const refuseTool = (name: string, { policies, brokenAt }: PolicyDecision): LlmcE
   return new LlmcError(
     "forbidden",
     policy === undefined ? `No policy permits ${name}.` : `The policy ${policy} does not allow ${name}.`,
-    { hint: `The operator decides in mcp.security.policy_files: llmc policy explain ${name} shows why.` },
+    { hint: `The operator decides in mcp.security.policy_files: ${explain} shows why.` },
   );
 };
 
@@ -82,54 +85,97 @@ const checkTool = (state: CallState, tool: Called): void => {
     action,
     resource,
     key: `tool:${action.group}:${action.name}`,
-    question: () => `${prompt() ?? "Allow this?"} The agent wants to use ${tool.name}.`,
+    question: () => {
+      const call = showCall(tool.name, state.args);
+      return call && `${call}\n${prompt() ?? "Allow this?"}`;
+    },
     refuse: (decision) => refuseTool(tool.name, decision),
   });
 };
 
-const checkProgram = (
-  state: CallState,
-  { program, argv, path, allowlisted, missingPowers, meaning, refusal }: ProgramRequest,
-): void =>
+const describeNeeds = (
+  program: string,
+  { path, realPath, readPaths, powers, meaning }: ProgramNeeds,
+): string => {
+  const name = quoteForQuestion(program);
+  const link = realPath === path ? "" : `, a link to ${quoteForQuestion(realPath ?? "")}`;
+  return [
+    path === undefined
+      ? `${name} is allowed, but not with what this needs: ${powers.join(", ")}.`
+      : `${name} is ${quoteForQuestion(path)}${link}, which is not among the allowed programs.`,
+    ...meaning.map((each) => `${each}.`),
+    ...(readPaths.length === 0
+      ? []
+      : [`Besides the workspace it could read ${readPaths.map(quoteForQuestion).join(", ")}.`]),
+    `Allow it? It runs in the sandbox. "once" is this call alone, "session" is ${name} with any arguments.`,
+  ].join("\n");
+};
+
+const explainProgram = (program: string): string =>
+  `llmc policy explain run_cmd --program ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}`;
+
+/** A policy that forbids the file behind a link holds for the link, too. */
+const checkRealName = (state: CallState, { program, realName }: ProgramRequest): void => {
+  if (realName === program) return;
   check(state, {
     action: START_PROGRAM,
-    resource: { type: "Command", id: program, allowlisted, missingPowers },
-    key: ["program", program, path ?? "", ...missingPowers].join("\0"),
-    question: () =>
-      [
-        `The agent wants to run: ${showArgv(argv)}`,
-        ...(path === undefined ? [] : [`${program} is ${path}, which is not among the allowed programs.`]),
-        ...meaning.map((each) => `${each}.`),
-        "Allow it? It runs in the sandbox, like every command.",
-      ].join("\n"),
-    allow: [...(path === undefined ? [] : [path]), ...missingPowers],
-    refuse: (decision) => refusal ?? refuseTool(program, decision),
+    resource: { type: "Command", id: realName, allowlisted: true, missingPowers: [] },
+    key: "",
+    question: () => undefined,
+    refuse: (decision) => refuseTool(program, decision, explainProgram(realName)),
   });
+};
 
-const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcError): string => {
+const checkProgram = (state: CallState, tool: Called, request: ProgramRequest): void => {
+  const { program, needs } = request;
+  checkRealName(state, request);
+  check(state, {
+    action: START_PROGRAM,
+    resource: {
+      type: "Command",
+      id: program,
+      allowlisted: needs?.path === undefined,
+      missingPowers: needs?.powers ?? [],
+    },
+    key: JSON.stringify([
+      "program",
+      program,
+      needs?.path,
+      needs?.realPath,
+      needs?.content,
+      needs?.readPaths,
+      needs?.powers,
+    ]),
+    question: () => {
+      const call = showCall(tool.name, state.args);
+      return call && needs && `${call}\n${describeNeeds(program, needs)}`;
+    },
+    ...(needs && { allow: [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers] }),
+    refuse: (decision) => needs?.refusal ?? refuseTool(program, decision, explainProgram(program)),
+  });
+};
+
+const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcError): void => {
   const action = actionOf(tool);
-  // A file is changed by a new one beside it, so what is granted is the folder.
-  const granted = action.group === "write" ? posix.dirname(path) : path;
   check(state, {
     action,
-    resource: { type: "File", id: granted, inRoot: false, denied: false, isProtected: false },
-    key: `path:${action.group}:${granted}`,
-    question: () =>
-      [
-        `The agent wants to use ${tool.name} on ${showPath(path)}, which is outside the allowed folders.`,
-        granted === path ? "Allow it to read there?" : `Allow it to change files in ${showPath(granted)}?`,
-      ].join("\n"),
+    resource: { type: "File", id: path, inRoot: false, denied: false, isProtected: false },
+    key: `path:${action.group}:${path}`,
+    question: () => {
+      const call = showCall(tool.name, state.args);
+      const where = `${quoteForQuestion(path)} and everything in it, if it is a folder`;
+      return call && `${call}\nThat is outside the allowed folders. Allow it to read ${where}?`;
+    },
     refuse: () => refusal,
   });
-  return granted;
 };
 
 /** A call that may go on. */
 export interface Authorized<R extends Origin> {
   /** The call as the tool gets it. */
   readonly request: R;
-  /** Decides on a path that was refused because it is outside the roots; returns what is allowed instead. */
-  permitPath(path: string, refusal: LlmcError): string;
+  /** Decides on a path that was refused because it is outside the roots: returns if it may be read all the same. */
+  permitPath(path: string, refusal: LlmcError): void;
 }
 
 const decideEndpoint = (parts: AuthorizerParts, name: string, caller: Caller): PolicyDecision => {
@@ -148,12 +194,12 @@ export const createAuthorizer = (parts: AuthorizerParts) => ({
     onDecision: CallState["onDecision"],
   ): Authorized<R> => {
     const call = (): string => parts.digest(JSON.stringify([tool.name, args]));
-    const state: CallState = { parts, origin: request, call, onDecision, resumed: undefined };
+    const state: CallState = { parts, origin: request, args, call, onDecision, resumed: undefined };
     checkTool(state, tool);
     return {
       request: {
         ...request,
-        caller: { ...request.caller, permit: (program) => checkProgram(state, program) },
+        caller: { ...request.caller, permit: (program) => checkProgram(state, tool, program) },
         // Answers to our own question are none of the tool's.
         ...(ticketOf(request) === undefined ? {} : { state: undefined, answers: undefined }),
       },

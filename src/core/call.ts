@@ -113,16 +113,30 @@ const textOf = (result: CallResult): string => {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 };
 
+/** Whether something is there that the rules would let a tool read, if it lay in a root. */
+const isReadable = async (files: Ports["files"], path: string, signal?: AbortSignal): Promise<boolean> => {
+  try {
+    const { type } = await files.stat(path, signal);
+    if (type === "file") await files.readLines(path, [{ firstLine: 1, lastLine: 1 }], signal);
+    return true;
+  } catch (error) {
+    // What is no text, or too large, is still readable in another way.
+    return !["path_denied", "file_not_found", "permission_denied"].includes(toLlmcError(error).code);
+  }
+};
+
 /** More than a tool names in one call. */
 const MAX_OUTSIDE = 16;
 
 /**
- * Runs a tool on files again with each path that policy or the user allow besides the roots. A tool judges its paths before
- * it changes anything, so nothing is done twice.
+ * Runs a tool that reads again with each path that policy or the user allow besides the roots. What is changed outside the
+ * roots is the operator's decision (mcp.tools.allowed_roots): nobody reviews it there.
  */
 const runWithPaths = async <T>(
   { effect }: Tool,
   { permitPath }: Pick<Authorized<Origin>, "permitPath">,
+  /** Throws what refuses a path that nobody may allow; one that does not exist is not asked about either. */
+  probe: (path: string) => Promise<boolean>,
   run: (outside: readonly string[]) => Promise<T>,
 ): Promise<T> => {
   const outside: string[] = [];
@@ -131,11 +145,11 @@ const runWithPaths = async <T>(
       return await run(outside);
     } catch (thrown) {
       const path = thrown instanceof LlmcError ? outsidePath(thrown) : undefined;
-      const isOnFiles = effect === "read" || effect === "write";
-      if (path === undefined || !isOnFiles || outside.length >= MAX_OUTSIDE) throw thrown;
-      const granted = permitPath(path, thrown as LlmcError);
-      if (outside.includes(granted)) throw thrown;
-      outside.push(granted);
+      if (path === undefined || effect !== "read" || outside.includes(path) || outside.length >= MAX_OUTSIDE)
+        throw thrown;
+      if (!(await probe(path))) throw thrown;
+      permitPath(path, thrown as LlmcError);
+      outside.push(path);
     }
   }
 };
@@ -155,7 +169,8 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
           tool.effect,
         ),
       );
-    const output = await runWithPaths(tool, authorized, run);
+    const probe = (path: string) => isReadable(portsOf(tool.name, [path]).files, path, request.signal);
+    const output = await runWithPaths(tool, authorized, probe, run);
     const structured = tool.output === undefined ? undefined : await checkOutput(tool.output, output);
     const asJson = jsonText && structured !== undefined;
     const rendered = asJson ? JSON.stringify(structured) : tool.render(structured ?? output, output);

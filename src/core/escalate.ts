@@ -1,4 +1,4 @@
-import type { LlmcError } from "../base/error.ts";
+import { type LlmcError, withHint } from "../base/error.ts";
 import { isRecord } from "../base/is-record.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest, PolicyResource } from "../policy/cedar/model.ts";
 import { type Caller, principalName, type Question, QuestionsAsked } from "../tools/contract.ts";
@@ -40,8 +40,8 @@ export interface Asked {
   readonly resource: PolicyResource;
   /** What a user grants when they agree: the same key is the same thing to them. */
   readonly key: string;
-  /** The action as the server understood it; no model can phrase it. */
-  readonly question: () => string;
+  /** The action as the server understood it; no model can phrase it. Undefined if it cannot be shown as a whole. */
+  readonly question: () => string | undefined;
   /** What `llmc allow` would grant for good. */
   readonly allow?: readonly string[];
   readonly refuse: (decision: PolicyDecision) => LlmcError;
@@ -53,6 +53,8 @@ export interface CallState {
   readonly origin: Origin;
   /** Records a decision, and throws where it cannot be recorded and must be. */
   readonly onDecision: CallLog["decide"];
+  /** What the tool was called with. */
+  readonly args: unknown;
   /** Tool and arguments, as a digest: an answer counts for the very call that it was asked for. */
   readonly call: () => string;
   /** What was granted to this call alone, and how its last question was answered; read when it is needed. */
@@ -78,7 +80,8 @@ const SCHEMA: Extract<Question, { readonly kind: "form" }>["schema"] = {
     [ANSWER]: {
       type: "string",
       title: "Allow",
-      description: "once: only this call. session: until the session ends. never: do not ask again.",
+      description:
+        "once: only this call. session: until this connection, or over HTTP the server, ends. never: do not ask again.",
       enum: ["once", "session", "never"],
       default: "once",
     },
@@ -151,8 +154,10 @@ const ask = (
   const { asksUsers, maxQuestionsPerMinute } = settings();
   const canAnswer = canConsent ?? canAsk?.("form") === true;
   if (!asksUsers || !canAnswer || grants.isRefused(caller.owner, key)) return;
-  if (!grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
+  // Over HTTP, who answers holds a token, and only the operator's own may widen what the operator gave to it.
+  if (caller.transport === "http" && !caller.may.has("admin")) return;
   const message = question();
+  if (message === undefined || !grants.mayAsk(caller.owner, maxQuestionsPerMinute)) return;
   const ticket = grants.suspend({ owner: caller.owner, call: call(), granted: [...granted], asked: key });
   const form = { kind: "form", message, schema: SCHEMA, ...(allow && { allow }) } as const;
   throw new QuestionsAsked({ [ANSWER]: form }, { [TICKET]: ticket });
@@ -176,7 +181,8 @@ export const check = (state: CallState, asked: Asked): void => {
   };
   const refuse = (decision: PolicyDecision, answer?: Answer): never => {
     record(decision, answer);
-    throw asked.refuse(decision);
+    const refusal = asked.refuse(decision);
+    throw withHint(refusal, answer === undefined ? undefined : "The user was asked and did not agree");
   };
   const decision = policy.decide(requestFor(parts, origin.caller, asked, false));
   if (decision.allowed) {

@@ -1,19 +1,30 @@
 import type { LlmcError } from "../base/error.ts";
 
-/** A program that is about to be started, as the gate understood it. */
+/** A program that is about to be started, as the gate found it. */
 export interface ProgramRequest {
   /** The name it is started under. */
   readonly program: string;
-  readonly argv: readonly string[];
-  /** Its file, where it would have to be allowed first. */
+  /** The name of its file, where links lead to another one: a policy about either decides. */
+  readonly realName: string;
+  /** Undefined if the operator allows it already. */
+  readonly needs: ProgramNeeds | undefined;
+}
+
+/** What somebody has to agree to before a program may be started. */
+export interface ProgramNeeds {
+  /** Its file, where it would have to be allowed first, and where links lead from there. */
   readonly path: string | undefined;
-  readonly allowlisted: boolean;
+  readonly realPath: string | undefined;
+  /** Folders that it could read besides the roots. */
+  readonly readPaths: readonly string[];
   /** Powers that its arguments need and that were not granted, as PROGRAM:POWER. */
-  readonly missingPowers: readonly string[];
+  readonly powers: readonly string[];
   /** What allowing it means, for the person who is asked. */
   readonly meaning: readonly string[];
-  /** How it is refused where nobody lifts that; undefined if the operator allows it already. */
-  readonly refusal: LlmcError | undefined;
+  /** Names its content, where callers can change that. */
+  readonly content: string;
+  /** How it is refused where nobody agrees. */
+  readonly refusal: LlmcError;
 }
 
 /**

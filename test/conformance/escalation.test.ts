@@ -49,7 +49,7 @@ describe.each(PEERS)("REQ-I5: the user of a $library client of $revision", ({ co
     const { shown, results } = await run("date", [grant("once")]);
     expect(results).toEqual([ran, refused]);
     expect(shown).toHaveLength(2);
-    expect(shown[0]).toContain("The agent wants to run: date --version");
+    expect(shown[0]).toContain('command: "date --version"');
   });
 
   test("agrees for the session: they are asked once", async () => {

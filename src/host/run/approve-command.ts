@@ -72,7 +72,7 @@ export const createApproval = (options: ApprovalOptions) => {
 
   /** Finds the program and judges its arguments; the working directory is held open while the work runs. */
   const approve = async <T>(
-    { command: requestedArgv, cwd = ".", env = {} }: CommandCall,
+    { command: requestedArgv, cwd = ".", env = {}, session }: CommandCall,
     signal: AbortSignal | undefined,
     work: (approved: Approved) => Promise<T>,
   ): Promise<T> => {
@@ -112,6 +112,7 @@ export const createApproval = (options: ApprovalOptions) => {
       if (!judged.allowed) return explain(commandDenied(judged));
       const directing = judged.takesVariables ? undefined : directingVariable(env);
       if (directing !== undefined) return explain(commandDenied(refuseVariable(name, directing)));
+      session?.permit?.({ program: name, realName: posix.basename(executable), needs: undefined });
       return work({ judged, name, args, startPath, cwd: realPath, tier, roots });
     });
   };

@@ -52,46 +52,27 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
       // A program that does not exist is refused like one that is not allowed (FAIL-C6).
       throw refusal;
     });
+    const program = posix.basename(command[0]);
     permit({
-      program: posix.basename(command[0]),
-      argv: command,
-      path: plan.path,
-      allowlisted: plan.allowlist.length === 0,
-      missingPowers: plan.powers,
-      meaning: plan.meaning,
-      refusal,
+      program,
+      realName: posix.basename(plan.realPath ?? program),
+      needs: { ...plan, refusal },
     });
     return plan;
   };
 
-  /** Does the work with the gate that has the grants that it takes; the work says when the command is judged. */
+  /** Does the work with the gate that has the grants that it takes. */
   const permitted = async <T>(
     grant: CommandGrant,
     call: CommandCall,
-    work: (gate: CommandGate, onJudged: () => void) => Promise<T>,
+    work: (gate: CommandGate) => Promise<T>,
   ): Promise<T> => {
-    const { command, session } = call;
-    const permit = session?.permit;
+    const permit = call.session?.permit;
     const gate = grant === NO_GRANT ? plain : createCommandGate(withGrant(options, grant));
-    let isJudged = false;
-    const onJudged = (): void => {
-      isJudged = true;
-      if (grant === NO_GRANT)
-        permit?.({
-          program: posix.basename(command[0]),
-          argv: command,
-          path: undefined,
-          allowlisted: true,
-          missingPowers: [],
-          meaning: [],
-          refusal: undefined,
-        });
-    };
     try {
-      return await work(gate, onJudged);
+      return await work(gate);
     } catch (thrown) {
-      if (isJudged || permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined)
-        throw thrown;
+      if (permit === undefined || !(thrown instanceof LlmcError) || thrown.needs === undefined) throw thrown;
       const plan = await askFor(thrown, call, permit);
       if (!isNew(plan, grant)) throw thrown;
       return permitted(joinGrants(grant, plan), call, work);
@@ -100,23 +81,9 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
 
   return {
     ...plain,
-    writerOf: (call, signal) =>
-      permitted(NO_GRANT, call, async (gate, onJudged) => {
-        const writer = await gate.writerOf(call, signal);
-        onJudged();
-        return writer;
-      }),
-    check: (call, signal) =>
-      permitted(NO_GRANT, call, async (gate, onJudged) => {
-        await gate.check(call, signal);
-        onJudged();
-      }),
+    writerOf: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.writerOf(call, signal)),
+    check: (call, signal) => permitted(NO_GRANT, call, (gate) => gate.check(call, signal)),
     pass: (call, turn, signal, work) =>
-      permitted(NO_GRANT, call, (gate, onJudged) =>
-        gate.pass(call, turn, signal, (judged) => {
-          onJudged();
-          return work(judged);
-        }),
-      ),
+      permitted(NO_GRANT, call, (gate) => gate.pass(call, turn, signal, work)),
   };
 };

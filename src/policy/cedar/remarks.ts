@@ -17,6 +17,8 @@ const isAboutCommandsOfTool = ({ action, resource }: PolicyJson): boolean =>
   !JSON.stringify(action).includes('"start_program"') &&
   COMMANDS.test(JSON.stringify(resource));
 
+const FILES = /"(?:entity_)?type":"File"/;
+
 /** What is wrong with a policy that Cedar itself accepts, and what its author should know. */
 export const remarksOn = (
   json: PolicyJson,
@@ -38,6 +40,11 @@ export const remarksOn = (
       : []),
     ...(isAboutCommandsOfTool(json)
       ? ['this never applies: programs are decided on as Action::"start_program", whatever tool starts them']
+      : []),
+    ...(FILES.test(JSON.stringify(json.resource))
+      ? [
+          "only paths outside the roots are decided on by policy: what may be reached inside is up to mcp.tools.allowed_roots and denylist_globs",
+        ]
       : []),
   ],
 });

@@ -44,6 +44,8 @@ describe("REQ-D15: a program of the user's", () => {
     expect(await find("thing")).toEqual({
       name: "thing",
       path: at(path),
+      realPath: at(path),
+      content: location === "the workspace" ? expect.stringMatching(/^[0-9a-f]{64}$/) : "",
       location,
       entry: at(path),
       interpreter: "/bin/sh",

@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { access, open, realpath, stat } from "node:fs/promises";
+import { access, open, readFile, realpath, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
 import { isInside } from "../../../base/paths.ts";
@@ -13,6 +14,9 @@ import { programFolders, SEARCHED, type User } from "./program-folders.ts";
 export interface UserProgram {
   readonly name: string;
   readonly path: string;
+  readonly realPath: string;
+  /** Names the content of a program in the workspace, where it can change; empty elsewhere. */
+  readonly content: string;
   /** As a person would call the folder it was found in. */
   readonly location: string;
   /** For the allowlist: the name where a system folder has it, the path otherwise. */
@@ -56,6 +60,11 @@ const candidatesFor = async (name: string, user: User): Promise<readonly Candida
   return all.filter((_one, at) => usable[at]);
 };
 
+const digestOf = async (path: string): Promise<string> =>
+  createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+
 /** The first line of a script says what starts it; longer ones do not work anywhere. */
 const FIRST_LINE_BYTES = 256;
 
@@ -70,11 +79,13 @@ const firstLine = async (path: string): Promise<string> => {
   }
 };
 
-/** The interpreter as the script names it: a path, or a name that `env` looks up. */
+/** The interpreter as the script names it: a path, or a name that `env` looks up. Other options of `env` are not read. */
 const namedInterpreter = (line: string): string | undefined => {
   const [program, ...args] = /^#!\s*(.+)$/.exec(line)?.[1]?.trim().split(/\s+/) ?? [];
   if (program === undefined || posix.basename(program) !== "env") return program;
-  return args.find((arg) => !arg.startsWith("-") && !arg.includes("="));
+  const rest = args[0] === "-S" ? args.slice(1) : args;
+  const name = rest.find((arg) => !/^\w+=/.test(arg));
+  return name !== undefined && /^[\w.+-]*\w$/.test(name) && !name.startsWith("-") ? name : undefined;
 };
 
 const isSystem = (path: string): boolean => SYSTEM_FOLDERS.some((folder) => isInside(path, folder));
@@ -90,9 +101,28 @@ const findInterpreter = async (path: string, user: User): Promise<string | undef
   return found[0]?.path;
 };
 
-const readPathsFor = async (paths: readonly string[], user: User): Promise<readonly string[]> => {
-  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
-  const chains = [...paths, ...real].map((path) => toolChainOf(path, user.home));
+/** A file of the workspace names and links to what it likes: what it opens must be a program of the user's own. */
+const isUsersProgram = async (path: string, user: User): Promise<boolean> => {
+  if (isSystem(path)) return true;
+  const found = await candidatesFor(posix.basename(path), user);
+  const real = await Promise.all(found.map((one) => realpath(one.path).catch(() => one.path)));
+  return [...found.map((one) => one.path), ...real].some(
+    (one) => one === path && !isInside(one, user.workspace),
+  );
+};
+
+const readPathsFor = async (
+  written: readonly string[],
+  user: User,
+  isOfWorkspace: boolean,
+): Promise<readonly string[]> => {
+  const real = await Promise.all(written.map((path) => realpath(path).catch(() => path)));
+  const all = [...written, ...real];
+  const isTaken = await Promise.all(
+    all.map(async (path) => !isOfWorkspace || (await isUsersProgram(path, user))),
+  );
+  const paths = all.filter((_path, at) => isTaken[at]);
+  const chains = paths.map((path) => toolChainOf(path, user.home));
   const folders = await Promise.all(chains.map((path) => realpath(path).catch(() => path)));
   return [...new Set(folders)].filter(
     (path, _at, all) =>
@@ -133,18 +163,26 @@ export const findUserProgram = async (written: string, user: User): Promise<User
   const { path, location } = found;
   const name = posix.basename(path);
   const interpreter = await findInterpreter(path, user);
+  const realPath = await realpath(path);
+  const isOfWorkspace = isInside(path, user.workspace) || isInside(realPath, user.workspace);
   const isByName = SYSTEM_PATH.includes(posix.dirname(path));
   const otherIn = (where: string): string | undefined =>
     candidates.find((one) => one.location === where && one.path !== path)?.path;
   return {
     name,
     path,
+    realPath,
+    content: isOfWorkspace ? await digestOf(realPath) : "",
     location,
     // Who wrote a path means that one, whatever else has the name.
     entry: isByName && !written.includes("/") ? name : path,
     interpreter,
     readPaths: [
-      ...(await readPathsFor([path, ...(interpreter === undefined ? [] : [interpreter])], user)),
+      ...(await readPathsFor(
+        [path, ...(interpreter === undefined ? [] : [interpreter])],
+        user,
+        isOfWorkspace,
+      )),
       ...(await downloadsOf(name, user)),
     ],
     inSystem: isByName ? undefined : otherIn("the system"),

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { meaningOf, runsAnyCode, usualPowers } from "../../../policy/commands.ts";
 import type { Power } from "../../../policy/powers.ts";
 import type { UserProgram } from "./find-program.ts";
@@ -11,9 +12,12 @@ export interface CommandGrant {
 }
 
 export interface GrantPlan extends CommandGrant {
-  /** The file of a program that is not allowed yet. */
+  /** The file of a program that is not allowed yet, and where links lead from there. */
   readonly path: string | undefined;
+  readonly realPath: string | undefined;
   readonly meaning: readonly string[];
+  /** Names the content of a program in the workspace, which callers may write. */
+  readonly content: string;
 }
 
 export const NO_GRANT: CommandGrant = { allowlist: [], powers: [], readPaths: [] };
@@ -42,15 +46,23 @@ export const planGrant = async (
   if (program === undefined) {
     const [, name = ""] = POWER.exec(powers[0] ?? "") ?? [];
     const wanted = powers.map((power) => power.slice(name.length + 1));
-    return { ...NO_GRANT, powers, path: undefined, meaning: meaningsOf(name, wanted) };
+    const meaning = meaningsOf(name, wanted);
+    return { ...NO_GRANT, powers, path: undefined, realPath: undefined, meaning, content: "" };
   }
-  const { name, entry, path, readPaths } = await find(program);
+  const { name, entry, path, realPath, readPaths, content } = await find(program);
   const usual = usualPowers(name);
+  const realName = posix.basename(realPath);
   return {
     allowlist: [entry],
     powers: usual.map((power) => `${name}:${power}`),
     readPaths,
     path,
-    meaning: meaningsOf(name, usual),
+    realPath,
+    meaning: [
+      ...meaningsOf(name, usual),
+      ...(realName === name ? [] : meaningsOf(realName, usualPowers(realName))),
+      ...(content === "" ? [] : ["It lies in the workspace: whoever may write there decides what it does"]),
+    ],
+    content,
   };
 };
