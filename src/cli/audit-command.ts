@@ -23,8 +23,11 @@ type Row = Readonly<Record<string, unknown>>;
 /** What the commands ask; the wiring provides it. */
 export interface AuditPort {
   verify(): Promise<AuditReport>;
-  /** Visits every record, chain by chain; gives the number of lines that cannot be read. */
-  read(visit: (row: Row, line: string) => void): Promise<number>;
+  /**
+   * Visits every signed record, chain by chain, and says of each whether it is known to belong where it is; gives the number
+   * of lines that are not signed.
+   */
+  read(visit: (row: Row, line: string, isVouched: boolean) => void): Promise<number>;
 }
 
 export interface AuditFilters {
@@ -94,24 +97,32 @@ const filterOf = ({ since, tool, outcome }: AuditFilters, nowMs: number): ((row:
 
 const byTime = (one: Row, other: Row): number => (textAt(one, "time") < textAt(other, "time") ? -1 : 1);
 
+/** Marks a record that is signed, but lies where `verify` finds a problem: it may have been moved or put back. */
+const marked = (row: Row, isVouched: boolean): Row => (isVouched ? row : { ...row, unverified: true });
+
+const noteUnsigned = (io: Io, unsigned: number): void => {
+  if (unsigned > 0)
+    io.err(`note: ${unsigned} lines or files are not signed and left out; llmc audit verify says where.\n`);
+};
+
 const DEFAULT_LIMIT = "50";
 
 /** The last records that pass the filters, in order of time. */
-const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number): Promise<readonly Row[]> => {
+const lastRows = async (audit: AuditPort, filters: AuditFilters, nowMs: number) => {
   const limit = limitOf(filters.limit ?? DEFAULT_LIMIT);
   const passes = filterOf(filters, nowMs);
   let rows: Row[] = [];
   const cut = (): void => {
     rows = rows.sort(byTime).slice(-limit);
   };
-  await audit.read((row) => {
+  const unsigned = await audit.read((row, _line, isVouched) => {
     if (!passes(row)) return;
-    rows.push(row);
+    rows.push(marked(row, isVouched));
     // All records of a year need not be held to show the last of them.
     if (rows.length > limit + 10_000) cut();
   });
   cut();
-  return rows;
+  return { rows: rows as readonly Row[], unsigned };
 };
 
 const decisionOf = (row: Row): { readonly allowed?: unknown; readonly policies?: unknown } =>
@@ -132,7 +143,9 @@ const outcomeOf = (row: Row): string => {
 const COLUMNS = [
   ...["time", "kind", "correlation_id", "principal", "transport", "route", "agent_id", "session_id", "model"],
   ...["tool", "effect", "allowed", "policies", "path", "args_digest", "bytes_in", "bytes_out", "duration_ms"],
-  ...["outcome", "budget_profile", "trace_id", "chain", "seq"],
+  ...["about", "program", "answer", "granted", "scope", "provider", "asked_model", "tokens_in", "tokens_out"],
+  ...["cost_usd", "exit_code", "reason", "address", "token_name", "count"],
+  ...["outcome", "budget_profile", "trace_id", "chain", "seq", "unverified"],
 ] as const;
 
 /** Names come from clients: text that a spreadsheet would run as a formula is escaped. */
@@ -152,7 +165,8 @@ interface ShowOptions extends AuditFilters {
 }
 
 export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOptions): Promise<void> => {
-  const rows = await lastRows(audit, options, options.nowMs);
+  const { rows, unsigned } = await lastRows(audit, options, options.nowMs);
+  noteUnsigned(io, unsigned);
   if (options.json) {
     io.data(`${JSON.stringify(rows, null, 2)}\n`);
     return;
@@ -162,7 +176,7 @@ export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOption
     return;
   }
   const lines = rows.map((row) => [
-    textAt(row, "time"),
+    textAt(row, "time") + (row["unverified"] === true ? " unverified" : ""),
     textAt(row, "kind"),
     textAt(row, "tool"),
     outcomeOf(row),
@@ -181,15 +195,16 @@ interface ExportOptions extends AuditFilters {
   readonly nowMs: number;
 }
 
-/** Writes the records as they lie: JSON lines are the signed ones, byte for byte. */
+/** Writes the records as they lie: JSON lines are the signed ones, byte for byte; one that is not vouched for is wrapped. */
 export const runAuditExport = async (audit: AuditPort, io: Io, options: ExportOptions): Promise<void> => {
   const passes = filterOf(options, options.nowMs);
   const limit = options.limit === undefined ? Number.MAX_SAFE_INTEGER : limitOf(options.limit);
   let count = 0;
   if (options.format === "csv") io.data(`${COLUMNS.join(",")}\n`);
-  const unreadable = await audit.read((row, line) => {
+  const unsigned = await audit.read((row, line, isVouched) => {
     if (!passes(row) || ++count > limit) return;
-    io.data(`${options.format === "csv" ? csvLine(row) : line}\n`);
+    const asJson = isVouched ? line : JSON.stringify({ unverified: line });
+    io.data(`${options.format === "csv" ? csvLine(marked(row, isVouched)) : asJson}\n`);
   });
-  if (unreadable > 0) io.err(`note: ${unreadable} lines cannot be read; llmc audit verify says where.\n`);
+  noteUnsigned(io, unsigned);
 };

@@ -77,8 +77,6 @@ const shortWrite = (): Error =>
 /** Appends whole or not at all. */
 const appendBytes = (state: ChainState, bytes: Buffer): void => {
   const { fd, head } = state;
-  // Cutting off what a failed write left was not possible then, perhaps it is now.
-  if (state.isTorn) ftruncateSync(fd, head.bytes);
   state.isTorn = true;
   try {
     if (writeSync(fd, bytes) !== bytes.length) throw shortWrite();
@@ -136,6 +134,8 @@ export const appendRecord = (
   { now, maxFileBytes, sync, openStore }: AppendOptions,
 ): boolean => {
   if (state.headIsDue) writeHead(state);
+  // Cutting off what a failed write left was not possible then, perhaps it is now.
+  if (state.isTorn) ftruncateSync(state.fd, state.head.bytes);
   const { line, link } = encodeRecord(state.sign, state.head.chain, state.head.last, fields);
   const bytes = Buffer.from(`${line}\n`);
   const isFull =

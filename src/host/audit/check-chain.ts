@@ -25,6 +25,8 @@ export interface CheckedChain {
   /** The first problem; undefined if there is none. */
   readonly problem: AuditProblem | undefined;
   readonly records: number;
+  /** So many of them, the first ones, are where the head says: those of the archive that a seal follows. */
+  readonly vouched: number;
   readonly files: readonly string[];
   readonly last: Link;
   /** The beginning of a record that a killed process left. */
@@ -35,6 +37,7 @@ interface Progress {
   reader: ReturnType<typeof createChainReader> & { end?: () => Problem | undefined };
   found: AuditProblem | undefined;
   records: number;
+  vouched: number;
   readonly files: string[];
   /** The last line that was read, of the last file. */
   line: number;
@@ -66,6 +69,7 @@ const readPart = (store: AuditStore, head: Head, part: number, progress: Progres
     last = number;
     if (flaw === undefined) {
       progress.records++;
+      if (progress.reader.end?.() === undefined) progress.vouched = progress.records;
       return true;
     }
     progress.found = { file: name, line: number, ...flaw };
@@ -77,7 +81,7 @@ const readPart = (store: AuditStore, head: Head, part: number, progress: Progres
   progress.line = last;
   if (progress.found === undefined) progress.torn = rest;
   // After a gap the search goes on for what should have been there.
-  return progress.found === undefined ? rest === "" || part >= head.part : progress.found.what === "removed";
+  return progress.found === undefined ? rest === "" : progress.found.what === "removed";
 };
 
 /** What is wrong with a file that could not be read. */
@@ -123,29 +127,37 @@ const judgeEnd = (store: AuditStore, head: Head, progress: Progress): Problem | 
   if (last.seq === head.last.seq) return undefined;
   const now = readHead(store, chain);
   const known = now === undefined || now === "damaged" ? head : now;
-  return last.seq > known.last.seq + (known.closed ? 0 : 1)
-    ? problem("foreign", `records after ${known.last.seq} of the chain ${chain} were added`)
-    : undefined;
+  const added = last.seq - known.last.seq - (known.closed ? 0 : 1);
+  if (added <= 0) return undefined;
+  progress.vouched = Math.max(0, progress.vouched - added);
+  return problem("foreign", `records after ${known.last.seq} of the chain ${chain} were added`);
 };
+
+type Reader = Progress["reader"];
+
+/** Follows the records of a chain that come after a link. */
+export const readerOf = ({ sign }: AuditStore, { chain }: Head, from: Link): Reader =>
+  chain === ARCHIVE ? createArchiveReader(sign, from) : createChainReader(sign, chain, from);
 
 /** Reads a chain from its beginning to its end, and finds the first place where it is not as it was written. */
 export const checkChain = (store: AuditStore, head: Head): CheckedChain => {
-  const create = head.chain === ARCHIVE ? createArchiveReader : undefined;
   const progress: Progress = {
-    reader: create?.(store.sign, head.first) ?? createChainReader(store.sign, head.chain, head.first),
+    reader: readerOf(store, head, head.first),
     found: undefined,
     records: 0,
+    vouched: 0,
     files: [],
     line: 0,
     torn: "",
     missing: undefined,
   };
   readParts(store, head, progress);
-  const { reader, files, torn, records } = progress;
+  const { reader, files } = progress;
   if (progress.found === undefined) {
     const flaw = judgeEnd(store, head, progress);
     const file = files.at(-1) ?? fileName(store, head.chain, head.part);
     if (flaw !== undefined) progress.found = { file, line: progress.line + 1, ...flaw };
   }
-  return { problem: progress.found, records, files, last: reader.last, torn };
+  const { found, records, vouched, torn } = progress;
+  return { problem: found, records, vouched, files, last: reader.last, torn };
 };

@@ -6,10 +6,10 @@ import {
   ftruncateSync,
   readSync,
   rmSync,
-  statSync,
   writeSync,
 } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
+import { isMissing } from "../../base/system-error.ts";
 import { ARCHIVE, encodeSeal } from "../../observe/audit/archive.ts";
 import { GENESIS, type Link } from "../../observe/audit/chain.ts";
 import { encodeHead, encodeStart, type Head } from "../../observe/audit/head.ts";
@@ -57,13 +57,14 @@ const sealedText = (
   head: Head,
   after: Link,
 ): { readonly text: string; readonly link: Link } | undefined => {
-  if (store.records === undefined || head.firstPart !== 1 || head.part !== 1) return undefined;
+  const isOneFile = head.chain !== ARCHIVE && head.firstPart === 1 && head.part === 1;
+  if (store.records === undefined || !isOneFile) return undefined;
   const { problem, last, files } = checkChain(store, head);
   if (problem !== undefined || files.length > 1) return undefined;
   // Killed before its first record.
   if (last.seq === 0) return { text: "", link: after };
   const lines: string[] = [];
-  readLines(`${store.records.at}/${fileName(store, head.chain, 1)}`, (line) => lines.push(line) > 0);
+  readLines(`${store.records.at}/${fileName(store, head.chain, 1)}`, (line) => lines.push(line) < last.seq);
   const seal = encodeSeal(store.sign, after, { chain: head.chain, last, time: timeOf(lines.at(-1)) });
   return { text: `${[...lines, seal.line].join("\n")}\n`, link: seal.link };
 };
@@ -74,29 +75,49 @@ const removeChain = (store: AuditStore, chain: string): void => {
   rmSync(headPath(store, chain), { force: true });
 };
 
-/** What lies in the archive after its head: a merge that was interrupted, or something that is not ours. */
-export const archiveTail = (store: AuditStore, { part, bytes }: Head): Buffer => {
-  const fd = openRecordFile(`${store.records?.at}/${fileName(store, ARCHIVE, part)}`);
+const PIECE_BYTES = 1024 * 1024;
+
+/** Whether a file goes on with these bytes at an offset. */
+const hasBytesAt = (fd: number, offset: number, bytes: Buffer): boolean => {
+  const piece = Buffer.alloc(Math.min(PIECE_BYTES, bytes.length));
+  for (let done = 0; done < bytes.length; ) {
+    const count = readSync(fd, piece, 0, Math.min(piece.length, bytes.length - done), offset + done);
+    const isSame = piece.subarray(0, count).equals(bytes.subarray(done, done + count));
+    if (count === 0 || !isSame) return false;
+    done += count;
+  }
+  return true;
+};
+
+/** Whether a tail of the archive is the beginning of a merge of one of these chains. */
+const isInterruptedMerge = (
+  store: AuditStore,
+  archive: Head,
+  heads: readonly Head[],
+  tail: { readonly fd: number; readonly length: number },
+): boolean =>
+  heads.some((head) => {
+    const bytes = Buffer.from(sealedText(store, head, archive.last)?.text ?? "");
+    // A longer tail is none of ours, and is not read: it may be of any size.
+    return tail.length <= bytes.length && hasBytesAt(tail.fd, archive.bytes, bytes.subarray(0, tail.length));
+  });
+
+/** Whether the archive's last file ends where its head says, but for a merge that was interrupted. Throws if it cannot be read. */
+export const endsAtHead = (store: AuditStore, archive: Head, heads: readonly Head[]): boolean => {
+  let fd: number;
   try {
-    const tail = Buffer.alloc(Math.max(0, fstatSync(fd).size - bytes));
-    return tail.subarray(0, readSync(fd, tail, 0, tail.length, bytes));
+    fd = openRecordFile(`${store.records?.at}/${fileName(store, ARCHIVE, archive.part)}`);
+  } catch (error) {
+    if (isMissing(error) && archive.bytes === 0) return true;
+    throw error;
+  }
+  try {
+    const length = fstatSync(fd).size - archive.bytes;
+    return length === 0 || (length > 0 && isInterruptedMerge(store, archive, heads, { fd, length }));
   } finally {
     closeSync(fd);
   }
 };
-
-/** Whether a tail of the archive is the beginning of a merge of one of these chains. */
-export const isInterruptedMerge = (
-  store: AuditStore,
-  archive: Head,
-  tail: Buffer,
-  heads: readonly Head[],
-): boolean =>
-  tail.length === 0 ||
-  heads.some((head) => {
-    const sealed = sealedText(store, head, archive.last);
-    return sealed !== undefined && Buffer.from(sealed.text).subarray(0, tail.length).equals(tail);
-  });
 
 const append = (store: AuditStore, archive: Head, text: string): void => {
   const path = `${store.records?.at}/${fileName(store, ARCHIVE, archive.part)}`;
@@ -114,16 +135,12 @@ const append = (store: AuditStore, archive: Head, text: string): void => {
   }
 };
 
-/** Whether the archive's last file is what its head says, but for a merge that was interrupted. */
 const isIntact = (store: AuditStore, archive: Head, ended: readonly Head[]): boolean => {
   try {
-    const path = `${store.records?.at}/${fileName(store, ARCHIVE, archive.part)}`;
-    return (
-      statSync(path).size >= archive.bytes &&
-      isInterruptedMerge(store, archive, archiveTail(store, archive), ended)
-    );
+    return endsAtHead(store, archive, ended);
   } catch {
-    return archive.bytes === 0;
+    // `verify` says why.
+    return false;
   }
 };
 

@@ -1,48 +1,60 @@
 import { isRecord } from "../../base/is-record.ts";
-import { readLines, recordFiles } from "./record-files.ts";
-import { type AuditPaths, auditBusy, openAuditStore, withAuditLock } from "./store.ts";
+import { readRecord } from "../../observe/audit/chain.ts";
+import type { CheckedChain } from "./check-chain.ts";
+import { MAX_LINE_CHARS, readLines } from "./record-files.ts";
+import { type AuditPaths, type AuditStore, openAuditStore, whileNobodyMerges } from "./store.ts";
+import { surveyAudit } from "./survey.ts";
 
 /** A record as it was written. */
 export type AuditRow = Readonly<Record<string, unknown>>;
 
-const WAIT_MS = 10_000;
+/** `isVouched`: a head says that it belongs where it is. Without that it is signed, but may have been moved or put back. */
+type Visit = (row: AuditRow, line: string, isVouched: boolean) => void;
 
-const parse = (line: string): AuditRow | undefined => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+const readStore = (store: AuditStore, visit: Visit): number => {
+  let unsigned = 0;
+  /** Gives whether the line is signed. */
+  const show = (line: string, isVouched: boolean): boolean => {
+    const value: unknown = readRecord(store.sign, line) === undefined ? undefined : JSON.parse(line);
+    if (isRecord(value)) visit(value, line, isVouched);
+    else unsigned++;
+    return isRecord(value);
+  };
+  const read = (file: string, each: (line: string) => boolean): void => {
+    try {
+      readLines(`${store.records?.at}/${file}`, each);
+    } catch {
+      unsigned++;
+    }
+  };
+  const showUnvouched = (line: string): boolean => {
+    show(line, false);
+    // What follows is no file of ours any more, and may be of any size.
+    return line.length < MAX_LINE_CHARS;
+  };
+  const readChain = ({ files, vouched, problem }: CheckedChain): void => {
+    let left = vouched;
+    for (const file of files)
+      read(file, (line) => {
+        if (left === 0) return problem !== undefined && showUnvouched(line);
+        left = show(line, true) ? left - 1 : 0;
+        return true;
+      });
+  };
+  const { chains, unread } = surveyAudit(store);
+  for (const chain of chains) readChain(chain);
+  for (const file of unread) read(file, showUnvouched);
+  return unsigned;
 };
 
 /**
- * Visits all records, chain by chain, each with the line that it was read from. It proves nothing: that is `verifyAudit`'s
- * part. Gives the number of lines and files that cannot be read.
+ * Visits all records, chain by chain, each with the line that it was read from. What is not signed is not visited; gives
+ * the number of such lines, and of files that cannot be read.
  */
-export const readAudit = async (
-  paths: AuditPaths,
-  visit: (row: AuditRow, line: string) => void,
-): Promise<number> => {
+export const readAudit = async (paths: AuditPaths, visit: Visit): Promise<number> => {
   const store = openAuditStore(paths);
   try {
-    const done = await withAuditLock(store, WAIT_MS, () => {
-      let unreadable = 0;
-      for (const { name } of recordFiles(store))
-        try {
-          readLines(`${store.records?.at}/${name}`, (line) => {
-            const row = parse(line);
-            if (row === undefined) unreadable++;
-            else visit(row, line);
-            return true;
-          });
-        } catch {
-          unreadable++;
-        }
-      return unreadable;
-    });
-    if (done === undefined) throw auditBusy();
-    return done.value;
+    return await whileNobodyMerges(store, () => readStore(store, visit));
   } finally {
     store.close();
   }

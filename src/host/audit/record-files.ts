@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import type { AuditStore } from "./store.ts";
 
@@ -32,9 +33,17 @@ export const recordFiles = (store: Pick<AuditStore, "records" | "tag">): readonl
       return one.chain < other.chain ? -1 : 1;
     });
 
+/** Names that hold our tag and are not those of our files, such as a copy. */
+export const strayNames = ({ records, tag }: Pick<AuditStore, "records" | "tag">): readonly string[] => {
+  const own = new Set(recordFiles({ records, tag }).map(({ name }) => name));
+  return (records === undefined ? [] : readdirSync(records.at)).filter(
+    (name) => name.includes(tag) && !own.has(name),
+  );
+};
+
 /** How many files there are of other keys, which say nothing about ours. */
 export const otherFiles = (store: Pick<AuditStore, "records" | "tag">): number =>
-  listed(store).filter(({ tag }) => tag !== store.tag).length;
+  listed(store).filter(({ name }) => !name.includes(store.tag)).length;
 
 /** Not a regular file with one name: nothing that we wrote. */
 export class NotOurFile extends Error {}
@@ -51,6 +60,18 @@ export const openRecordFile = (path: string, flags = READ): number => {
 
 const CHUNK_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
+
+/** No file of ours has a line of so many characters; a longer one is read in pieces of as many bytes. */
+export const MAX_LINE_CHARS = CHUNK_BYTES;
+
+/** Bytes that are not UTF-8 would all be read as one and the same character, and a change of them not be seen. */
+const decode = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
+
+const linesOf = (bytes: Buffer): readonly string[] => {
+  if (isUtf8(bytes)) return bytes.toString("utf8").split("\n").slice(0, -1);
+  const lines = bytes.toString("latin1").split("\n").slice(0, -1);
+  return lines.map((line) => decode(Buffer.from(line, "latin1")));
+};
 
 export interface ReadLines {
   /** What follows the last line feed, as far as it was read. */
@@ -79,13 +100,12 @@ export const readLines = (
       const end = buffer.lastIndexOf(LINE_FEED, length - 1) + 1;
       const whole = length === 0 ? 0 : end;
       const isOversize = whole === 0 && length === CHUNK_BYTES;
-      const text = buffer.toString("utf8", 0, isOversize ? length : whole);
-      const lines = isOversize ? [text] : text.split("\n").slice(0, -1);
+      const lines = isOversize ? [buffer.toString("latin1")] : linesOf(buffer.subarray(0, whole));
       for (const line of lines) if (!visit(line, ++number)) return { rest: "", complete: false };
       const used = isOversize ? length : whole;
       buffer.copyWithin(0, used, length);
       kept = length - used;
-      if (count === 0) return { rest: buffer.toString("utf8", 0, kept), complete: true };
+      if (count === 0) return { rest: decode(buffer.subarray(0, kept)), complete: true };
     }
   } finally {
     closeSync(fd);

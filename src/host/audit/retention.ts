@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, readSync, rmSync, statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
 import { ARCHIVE } from "../../observe/audit/archive.ts";
 import { type Link, readRecord } from "../../observe/audit/chain.ts";
@@ -6,6 +6,7 @@ import type { Head } from "../../observe/audit/head.ts";
 import type { Owners } from "../os/process-owner.ts";
 import { hasChainEnded, saveHead } from "./merge.ts";
 import { fileName, openRecordFile, readLines, recordFiles } from "./record-files.ts";
+import { isBeingRemoved } from "./removed-file.ts";
 import { type AuditStore, chainsOf, headPath, readHead } from "./store.ts";
 
 export interface RetentionLimits {
@@ -110,11 +111,16 @@ interface RetentionParts {
   readonly moveOwnStart: (firstPart: number, first: Link) => void;
 }
 
-const candidates = ({ store, owners, own }: RetentionParts): readonly Candidate[] =>
+const knownHeads = ({ store, own }: Pick<RetentionParts, "store" | "own">): readonly Head[] =>
   chainsOf(store).flatMap((chain) => {
+    const head = chain === own().chain ? own() : readHead(store, chain);
+    return head === undefined || head === "damaged" ? [] : [head];
+  });
+
+const candidates = ({ store, owners, own }: RetentionParts, heads: readonly Head[]): readonly Candidate[] =>
+  heads.flatMap((head) => {
+    const { chain } = head;
     const isOwn = chain === own().chain;
-    const head = isOwn ? own() : readHead(store, chain);
-    if (head === undefined || head === "damaged") return [];
     // Only its own process writes the head of a chain that is alive, and nobody removes what the archive goes on with.
     if ((isOwn || chain === ARCHIVE) && head.firstPart === head.part) return [];
     return candidateOf(store, head, hasChainEnded(head, owners)) ?? [];
@@ -143,22 +149,45 @@ const removeFirst = (
   if (part === head.part) rmSync(headPath(store, head.chain), { force: true });
 };
 
-const totalBytes = (store: AuditStore): number =>
-  recordFiles(store)
-    .map(({ name }) => statSync(`${store.records?.at}/${name}`, { throwIfNoEntry: false })?.size ?? 0)
-    .reduce((sum, size) => sum + size, 0);
+const BLOCK_BYTES = 512;
+
+/** Of the files that heads name, and without holes: what somebody else adds must not make retention destroy evidence. */
+const totalBytes = (store: AuditStore, heads: readonly Head[]): number => {
+  const known = new Map(heads.map((head) => [head.chain, head]));
+  return recordFiles(store).reduce((sum, { name, chain, part }) => {
+    const head = known.get(chain);
+    if (head === undefined || part < head.firstPart || part > head.part) return sum;
+    const stats = statSync(`${store.records?.at}/${name}`, { throwIfNoEntry: false });
+    const stored = Math.min(stats?.size ?? 0, (stats?.blocks ?? 0) * BLOCK_BYTES);
+    return sum + (part === head.part ? Math.min(stored, head.bytes) : stored);
+  }, 0);
+};
+
+/** Ends removals that were interrupted. */
+const removeLeftovers = ({ store, own }: RetentionParts): void => {
+  for (const head of knownHeads({ store, own })) {
+    const file = `${store.records?.at}/${fileName(store, head.chain, head.firstPart - 1)}`;
+    const isLeft = existsSync(file);
+    if (isLeft && !isBeingRemoved(store, head, head.firstPart - 1)) continue;
+    if (isLeft) rmSync(file);
+    if (head.firstPart > head.part) rmSync(headPath(store, head.chain), { force: true });
+  }
+};
 
 /** Removes the oldest files, within the limits. Only under the lock. Gives their number. */
 export const applyRetention = (parts: RetentionParts): number => {
   const { store, limits } = parts;
   const before = limits.before?.toISOString() ?? "";
+  removeLeftovers(parts);
   for (let removed = 0; ; removed++) {
-    const [oldest] = candidates(parts)
+    const heads = knownHeads(parts);
+    const [oldest] = candidates(parts, heads)
       .filter(({ onlyByAge, time }) => !onlyByAge || time < before)
       .toSorted((one, other) => (one.time < other.time ? -1 : 1));
     if (oldest === undefined) return removed;
     const isOld = oldest.time < before;
-    if (!isOld && (limits.maxTotalBytes === 0 || totalBytes(store) <= limits.maxTotalBytes)) return removed;
+    if (!isOld && (limits.maxTotalBytes === 0 || totalBytes(store, heads) <= limits.maxTotalBytes))
+      return removed;
     removeFirst(parts, oldest, isOld ? "age" : "size");
   }
 };

@@ -210,7 +210,14 @@ export const withAuditLock = async <T>(
   }
 };
 
-export const auditBusy = (): LlmcError =>
-  new LlmcError("busy", "Another process is reading or merging the audit trail.", {
+/** How long a reader waits for a process that merges chains, in milliseconds. */
+const READER_WAIT_MS = 10_000;
+
+/** For whoever reads records. */
+export const whileNobodyMerges = async <T>(store: AuditStore, work: () => T): Promise<T> => {
+  const done = await withAuditLock(store, READER_WAIT_MS, work);
+  if (done !== undefined) return done.value;
+  throw new LlmcError("busy", "Another process is reading or merging the audit trail.", {
     hint: "Try again in a moment.",
   });
+};
