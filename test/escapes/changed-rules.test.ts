@@ -37,6 +37,20 @@ if len(sys.argv) > 1: open("llmc.toml", "w").write(open(sys.argv[1]).read())
 while True: time.sleep(1)
 `;
 
+/** Writes over the configuration, or removes it, as soon as it can. */
+const OVER = `
+import os, sys, time
+open("ready", "w").close()
+for _ in range(1000):
+    try:
+        if "unlink" in sys.argv: os.unlink("llmc.toml")
+        else: open("llmc.toml", "w").write("# nothing\\n")
+        break
+    except OSError: time.sleep(0.01)
+open("written", "w").close()
+`;
+
+const NOTHING = "# nothing\n";
 const NARROW = '[mcp.tools]\nallowed_roots = ["d"]\n';
 const SHUT = '[mcp.tools]\ndenylist_globs = ["**"]\n';
 const LESS = '[mcp.tools]\ndenylist_globs = ["less.txt"]\n';
@@ -52,6 +66,7 @@ const open = (config?: string): Promise<TestApp> =>
     files: {
       "plant.py": PLANT,
       "managed.py": MANAGED,
+      "over.py": OVER,
       "narrow.txt": NARROW,
       "shut.txt": SHUT,
       "sub/keep": "",
@@ -65,6 +80,23 @@ const open = (config?: string): Promise<TestApp> =>
 const appears = async (app: TestApp, name: string): Promise<void> => {
   while (!existsSync(join(app.root, name))) await sleep(10);
 };
+
+/** As editors save. */
+const replace = (app: TestApp, text: string): void => {
+  writeFileSync(join(app.root, "new.toml"), text);
+  renameSync(join(app.root, "new.toml"), join(app.root, "llmc.toml"));
+};
+
+const textOf = (app: TestApp): string | undefined => {
+  const file = join(app.root, "llmc.toml");
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+};
+
+/** What the files say that were renamed. */
+const refused = (app: TestApp): readonly string[] =>
+  readdirSync(app.root)
+    .filter((name) => name.startsWith("llmc.toml.refused-"))
+    .map((name) => readFileSync(join(app.root, name), "utf8"));
 
 /** As the tools see it: narrowed to `d`, or not. */
 const isNarrowed = (app: TestApp): boolean => app.config.current().config.mcp.tools.allowed_roots[0] === "d";
@@ -152,16 +184,57 @@ describe("REQ-D22 FAIL-J1 a configuration that changes while a command runs", ()
     expect(readFileSync(join(app.root, "llmc.toml"), "utf8")).toContain('"env:run"');
   });
 
-  test("a file that was replaced beside a process waits until that has ended, and the log says so", async () => {
+  test("what a file says that was replaced beside a process is not read: it is renamed, and the last one comes back", async () => {
     const app = await open("[mcp]\n");
     const id = await startManaged(app);
-    writeFileSync(join(app.root, "new.toml"), NARROW);
-    renameSync(join(app.root, "new.toml"), join(app.root, "llmc.toml"));
+    replace(app, NARROW);
+    await until(() => refused(app).length > 0 && textOf(app) === "[mcp]\n");
+    expect(refused(app)).toEqual([NARROW]);
+    await app.text("linux_proc_stop", { proc_id: id });
     await sleep(NOTICED_MS);
     expect(isNarrowed(app)).toBe(false);
-    expect(await app.logs()).toContain("while a command runs that may have written it");
+    expect(refused(app)).toEqual([NARROW]);
+    expect(await app.logs()).toContain("llmc.toml -> llmc.toml.refused-");
+  });
+
+  test.each(["run_cmd", "linux_proc_start"])(
+    "what a command of %s writes into a file that was replaced meanwhile is not obeyed",
+    async (tool) => {
+      const app = await open(LESS);
+      const running = app.ask(tool, { command: "python3 over.py" });
+      await appears(app, "ready");
+      replace(app, `${LESS}# saved\n`);
+      await appears(app, "written");
+      await running;
+      await until(() => refused(app).includes(NOTHING) && textOf(app) === LESS);
+      await sleep(NOTICED_MS);
+      expect(app.config.current().config.mcp.tools.denylist_globs).toContain("less.txt");
+    },
+  );
+
+  test("a command that removes such a file does not get rid of it, and the answer says so", async () => {
+    const app = await open(LESS);
+    const running = app.ask("run_cmd", { command: "python3 over.py unlink" });
+    await appears(app, "ready");
+    replace(app, `${LESS}# saved\n`);
+    expect(JSON.stringify(await running)).toContain("llmc.toml (put back as it was");
+    expect(textOf(app)).toBe(LESS);
+    await sleep(NOTICED_MS);
+    expect(app.config.current().config.mcp.tools.denylist_globs).toContain("less.txt");
+  });
+
+  test("what llmc allow wrote comes back if a process writes over it", async () => {
+    const app = await open(LESS);
+    const id = await startManaged(app, "shut.txt");
+    await llmc(app, "allow", "env", "--yes");
+    const allowed = textOf(app);
+    expect(allowed).toContain('"env:run"');
+    await sleep(2500);
+    expect(textOf(app)).toBe(allowed);
+    writeFileSync(join(app.root, "go"), "");
+    await until(() => refused(app).includes(SHUT) && textOf(app) === allowed);
     await app.text("linux_proc_stop", { proc_id: id });
-    await until(() => isNarrowed(app));
+    expect(textOf(app)).toBe(allowed);
   });
 
   test("a link to the file comes back if a command takes it away: without it, more would be allowed", async () => {

@@ -113,4 +113,24 @@ open("pre-commit", "w").write("touch fired")
     expect(answer).toContain("hooks.refused-");
     expect(existsSync(join(app.root, "hooks"))).toBe(false);
   });
+
+  test("not what a command changes through a mapping of a file that a tool moves to such a name", async () => {
+    const mapped = `
+import mmap, os, time
+held = mmap.mmap(os.open("d/x", os.O_RDWR), 0)
+held[0:1] = b"m"
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(0.01)
+held[0:9] = b"touch x  "
+`;
+    const files = { "mapped.py": mapped, "d/x": "my own text\n", "sub/k": "" };
+    const app = await openTestApp({ config: CONFIG, files });
+    const answer = await whileItRuns(app, "python3 mapped.py", async () => {
+      expect(await app.ask("linux_fs_move", { source: "d/x", target: "sub/.envrc" })).toMatchObject({
+        kind: "ok",
+      });
+    });
+    expect(answer).toContain("sub/.envrc.refused-");
+    expect(existsSync(join(app.root, "sub/.envrc"))).toBe(false);
+  });
 });

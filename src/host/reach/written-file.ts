@@ -3,13 +3,16 @@ import { lstatSync, readFileSync } from "node:fs";
 import { isMissing } from "../../base/system-error.ts";
 import { systemPath } from "./byte-path.ts";
 
-/** What was put at a path: a folder, a file with this hash, or something that was moved as it was. */
-export type WrittenContent = { readonly sha256: string } | "folder" | "moved";
+/** What is at a path: a file with this hash, a folder, or something that cannot be changed in place, such as a link. */
+type KnownContent = { readonly sha256: string } | "folder" | "other";
+
+/** What was put at a path. What was moved is known by what is there after the move. */
+export type WrittenContent = Exclude<KnownContent, "other"> | "moved";
 
 /** The very file that was written, in the state in which it was left. */
 export interface WrittenFile {
   readonly identity: string;
-  readonly content: WrittenContent;
+  readonly content: KnownContent;
 }
 
 /** Start-up files are short; the content of a longer one is not compared, and it counts as somebody else's. */
@@ -17,13 +20,15 @@ const MAX_COMPARED_BYTES = 16 * 1024 * 1024;
 
 interface Found {
   readonly isFolder: boolean;
+  readonly isFile: boolean;
   readonly size: bigint;
   readonly identity: string;
 }
 
 /**
- * Everything that is done to a file changes its ctime, which no program can set. A folder stays the same when files are
- * put into it, since each of them is judged by itself.
+ * What is done to a file changes its ctime, which no program can set; but a store through a mapping does so only when
+ * its page is written back, so the content is compared as well. A folder stays the same when files are put into it,
+ * since each of them is judged by itself.
  */
 const findAt = (path: string): Found | undefined => {
   try {
@@ -31,7 +36,7 @@ const findAt = (path: string): Found | undefined => {
     const isFolder = stats.isDirectory();
     const state = isFolder ? "folder" : stats.ctimeNs;
     const identity = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${state}`;
-    return { isFolder, size: stats.size, identity };
+    return { isFolder, isFile: stats.isFile(), size: stats.size, identity };
   } catch (thrown) {
     if (isMissing(thrown)) return undefined;
     throw thrown;
@@ -41,17 +46,23 @@ const findAt = (path: string): Found | undefined => {
 export const sha256Of = (content: string | Buffer): string =>
   createHash("sha256").update(content).digest("hex");
 
-const hasContent = (path: string, { isFolder, size }: Found, content: WrittenContent): boolean => {
-  if (content === "moved") return true;
-  if (content === "folder" || isFolder) return content === "folder" && isFolder;
-  if (size > BigInt(MAX_COMPARED_BYTES)) return false;
-  return sha256Of(readFileSync(systemPath(path))) === content.sha256;
+/** Undefined where it is too long to be compared. */
+const contentAt = (path: string, { isFolder, isFile, size }: Found): KnownContent | undefined => {
+  if (isFolder) return "folder";
+  if (!isFile) return "other";
+  if (size > BigInt(MAX_COMPARED_BYTES)) return undefined;
+  return { sha256: sha256Of(readFileSync(systemPath(path))) };
 };
 
-/** What is at a path right after it was written; undefined where nothing is. */
+const isSame = (one: KnownContent, other: KnownContent | undefined): boolean =>
+  typeof one === "object" && typeof other === "object" ? one.sha256 === other.sha256 : one === other;
+
+/** What is at a path right after it was written; undefined where nothing is, or nothing that can be compared. */
 export const writtenAt = (path: string, content: WrittenContent): WrittenFile | undefined => {
   const found = findAt(path);
-  return found === undefined ? undefined : { identity: found.identity, content };
+  if (found === undefined) return undefined;
+  const known = content === "moved" ? contentAt(path, found) : content;
+  return known === undefined ? undefined : { identity: found.identity, content: known };
 };
 
 /** Whether what was written is still there, and nobody has touched it since. */
@@ -60,7 +71,9 @@ export const wasLeftAlone = (path: string, written: WrittenFile | undefined): bo
   try {
     const found = findAt(path);
     return (
-      found !== undefined && found.identity === written.identity && hasContent(path, found, written.content)
+      found !== undefined &&
+      found.identity === written.identity &&
+      isSame(written.content, contentAt(path, found))
     );
   } catch {
     return false;

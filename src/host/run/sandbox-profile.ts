@@ -182,7 +182,8 @@ export const buildProfile = (
     ...new Set([...placed, ...startup, ...elsewhere, ...readOnlyGit(gitDirs, request)]),
   ].filter((path) => inRoots(path) && !insideRoots(path, [...shared.hidden, ...shared.withheld]));
   const replaceable = [
-    ...reach.reachRules.obeyedPaths.config,
+    // A new file in a folder that Landlock has closed is out of the command's reach, unlike one beside a lost mount.
+    ...(request.guardsNames ? [] : reach.reachRules.obeyedPaths.config),
     ...reach.reachRules.obeyedPaths.startup,
     ...startup,
     ...gitDirs,

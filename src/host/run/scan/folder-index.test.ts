@@ -1,14 +1,18 @@
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createWorkspace } from "../../../../test/workspace.ts";
 import { createFolderIndex } from "./folder-index.ts";
 
 /** Finds every folder. */
-const indexOf = (root: string) =>
+const indexOf = (root: string, onRead: (path: string) => void = () => {}) =>
   createFolderIndex<string>({
     roots: [root],
-    classifyFolder: (path) => path.slice(root.length),
+    classifyFolder: (path) => {
+      onRead(path.slice(root.length));
+      return path.slice(root.length);
+    },
     classify: () => ({ found: [], enter: true }),
     closed: (path) => path,
     unknown: (path) => path,
@@ -46,4 +50,30 @@ test("REQ-X10 a folder that was replaced is read again with all that is in it", 
   renameSync(inside("new"), inside("a"));
   await index.update();
   expect([...index.found()].sort()).toEqual(["", "/a", "/a/b", "/a/b/d", "/old", "/old/b", "/old/b/c"]);
+});
+
+/** More than the kernel's clock of files, less than the steps of coarse file systems. */
+const SHORT_MS = 300;
+const LONG_MS = 2300;
+
+test("FAIL-J1 a folder is read again while a later change may bear the same time, on any file system", async () => {
+  await using workspace = await createWorkspace();
+  mkdirSync(join(workspace.root, "old"));
+  await sleep(LONG_MS);
+  const read: string[] = [];
+  const index = indexOf(workspace.root, (path) => read.push(path));
+  const readNow = async (): Promise<readonly string[]> => {
+    read.length = 0;
+    await index.update();
+    return [...read].sort();
+  };
+  expect(await readNow()).toEqual(["", "/old"]);
+  expect(await readNow()).toEqual([]);
+  mkdirSync(join(workspace.root, "old/new"));
+  await sleep(SHORT_MS);
+  expect(await readNow()).toEqual(["/old", "/old/new"]);
+  expect(await readNow()).toEqual(["/old", "/old/new"]);
+  await sleep(LONG_MS);
+  expect(await readNow()).toEqual(["/old", "/old/new"]);
+  expect(await readNow()).toEqual([]);
 });

@@ -10,6 +10,8 @@ export type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory" | "isSymbolic
 interface Folder<T> {
   readonly inode: number;
   readonly changedAt: number;
+  /** When it changed: by its file system if that was before the first scan, otherwise when it was first seen so. */
+  readonly seenAt: number;
   /** It changed so shortly before it was read that a later change may bear the same time. */
   readonly isFresh: boolean;
   readonly found: readonly T[];
@@ -46,8 +48,11 @@ export interface FolderIndex<T> {
   isWhole(): boolean;
 }
 
-/** The kernel's clock of files moves in steps of up to 10 ms. */
-const FRESH_MS = 50;
+/**
+ * Times of files have steps of up to 10 ms on most file systems, of 1 s on ext3, HFS+ and ext4 with small inodes, and
+ * of 2 s on FAT.
+ */
+const FRESH_MS = 2100;
 const READERS = 16;
 /** Folders or entries that are checked before the event loop gets a turn. */
 const CHECKS_AT_ONCE = 500;
@@ -100,6 +105,8 @@ interface State<T> {
   /** All that was found, until something is read again. */
   list: readonly T[] | undefined;
   isWhole: boolean;
+  /** Whether all folders were read once. */
+  isScanned: boolean;
 }
 
 /** Forgets a folder and all that is below it, in a time that grows with what is forgotten, not with what is known. */
@@ -135,10 +142,16 @@ const remember = <T>(
     if (found.length === 0) return;
   }
   linkToParent(state, path);
+  const { ino: inode, ctimeMs: changedAt } = folder;
+  const before = state.known.get(path);
+  const isSame = before?.inode === inode && before.changedAt === changedAt;
+  // The clock of a network file system may be behind ours, so only the first scan has to rely on it.
+  const seenAt = isSame ? before.seenAt : state.isScanned ? lookedAt : changedAt;
   state.known.set(path, {
-    inode: folder.ino,
-    changedAt: folder.ctimeMs,
-    isFresh: folder.ctimeMs > lookedAt - FRESH_MS,
+    inode,
+    changedAt,
+    seenAt,
+    isFresh: seenAt > lookedAt - FRESH_MS,
     found: found.length === 0 ? NOTHING : found,
   });
 };
@@ -200,6 +213,7 @@ const readAll = async <T>(state: State<T>): Promise<void> => {
     });
     await state.reading;
   }
+  state.isScanned = true;
 };
 
 const update = async <T>(state: State<T>): Promise<void> => {
@@ -245,6 +259,7 @@ export const createFolderIndex = <T>(options: FolderIndexOptions<T>): FolderInde
     reading: undefined,
     list: undefined,
     isWhole: true,
+    isScanned: false,
   };
   return {
     update: () => update(state),

@@ -10,7 +10,7 @@ import { isPlainRepository } from "../git/repository.ts";
 import { workTreeOf } from "../git/work-tree-folder.ts";
 import { filterInTurns } from "./filter-in-turns.ts";
 import { findRedirected, type ObeyedName } from "./obeyed-names.ts";
-import { openBelow, quarantine, restoreBelow } from "./protected-names.ts";
+import { openBelow, quarantine, restoreBelow } from "./quarantine.ts";
 import type { Quarantined } from "./quarantined.ts";
 import { type Finding, headsIn, type WorkspaceScan } from "./workspace-scan.ts";
 

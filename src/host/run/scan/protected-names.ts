@@ -1,201 +1,80 @@
-import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import {
-  chmod,
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  rename,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { lstatSync, readlinkSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { isInside } from "../../../base/paths.ts";
 import { insideRoots } from "../../../policy/paths.ts";
+import { readOwnFile } from "../../own-files/read-own-file.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
-import { O_PATH } from "../../reach/o-path.ts";
 import type { Saved } from "../git/own-changes.ts";
 import type { SandboxProfile } from "../tiers/contract.ts";
+import { exists, forceBelow, makeBelow, quarantine } from "./quarantine.ts";
 import type { Quarantined } from "./quarantined.ts";
 
-/** A path that cannot be checked, because a parent folder is not accessible, counts as existing. */
-const exists = async (path: string): Promise<boolean> =>
-  lstat(systemPath(path)).then(
-    () => true,
-    (thrown: NodeJS.ErrnoException) => thrown.code !== "ENOENT" && thrown.code !== "ENOTDIR",
-  );
-
-/** Where a link leads; undefined for anything else. */
-const linkTarget = (path: string): Promise<string | undefined> =>
-  readlink(systemPath(path)).catch(() => undefined);
-
-const MAX_KEPT_NAME = 200;
-
-/** Gives us back our rights to a folder, never through a link: the descriptor is what is changed. */
-const makeListable = async (path: string): Promise<void> => {
-  const handle = await open(systemPath(path), O_PATH | constants.O_NOFOLLOW | constants.O_DIRECTORY);
-  try {
-    await chmod(`/proc/self/fd/${handle.fd}`, 0o700);
-  } finally {
-    await handle.close();
-  }
-};
-
-/**
- * Opens the folder one step below another without following a link: with a plain path, another command could
- * put a link there in the meantime and make us rename something outside.
- */
-const enter = (folder: FileHandle, name: string): Promise<FileHandle> =>
-  open(
-    systemPath(`/proc/self/fd/${folder.fd}/${name}`),
-    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
-  );
-
-/** The same for a folder that a command may have closed, which becomes accessible again. */
-const reopen = (folder: FileHandle, name: string): Promise<FileHandle> =>
-  enter(folder, name).catch(async (thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== "EACCES") throw thrown;
-    await makeListable(`/proc/self/fd/${folder.fd}/${name}`);
-    return enter(folder, name);
-  });
-
-/** Shortens a name so that a suffix fits into 255 bytes, and makes it valid UTF-8. */
-const shortName = (name: string): string => {
-  const text = name.toWellFormed();
-  return Buffer.byteLength(text) <= MAX_KEPT_NAME ? text : text.slice(0, MAX_KEPT_NAME / 4);
-};
-
-/** Renames one name in an open folder; undefined where nothing is there. */
-const renameIn = async (folder: FileHandle, path: string, name: string): Promise<Quarantined | undefined> => {
-  const at = `/proc/self/fd/${folder.fd}`;
-  const refused = `${shortName(name)}.refused-${randomBytes(4).toString("hex")}`;
-  if (!(await exists(join(at, name)))) return undefined;
-  const [from, to] = [systemPath(join(at, name)), join(at, refused)];
-  await rename(from, to).catch(async () => {
-    // A command that took the folder's own rights away does not keep what it planted there.
-    await folder.chmod(0o700);
-    await rename(from, to);
-  });
-  return {
-    kind: "renamed",
-    path: join(path, name).toWellFormed(),
-    movedTo: join(path, refused).toWellFormed(),
-  };
-};
-
-const namesBelow = (root: string, path: string): readonly string[] =>
-  path.slice(root.length).split("/").filter(Boolean);
-
-/** A folder that could not be entered on the way down, in its open parent. */
-interface Obstacle {
-  readonly parent: FileHandle;
-  /** Path of the parent. */
-  readonly above: string;
-  readonly name: string;
-  readonly error: NodeJS.ErrnoException;
-}
-
-/**
- * Opens the folders below a root one after the other, without following links, and does the work in the last one. One
- * descriptor at a time: a path may have thousands of steps.
- */
-const descend = async <T>(
-  root: string,
-  names: readonly string[],
-  openNext: typeof enter,
-  work: (folder: FileHandle) => Promise<T>,
-  onObstacle: (obstacle: Obstacle) => Promise<T> = ({ error }) => Promise.reject(error),
-): Promise<T> => {
-  let at = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    for (const [depth, name] of names.entries()) {
-      const next = await openNext(at, name).catch((thrown: NodeJS.ErrnoException) => thrown);
-      if (next instanceof Error)
-        return await onObstacle({
-          parent: at,
-          above: join(root, ...names.slice(0, depth)),
-          name,
-          error: next,
-        });
-      await at.close();
-      at = next;
-    }
-    return await work(at);
-  } finally {
-    await at.close();
-  }
-};
-
-/** Renames what is at a path below a root. */
-export const quarantine = async (root: string, path: string): Promise<Quarantined | undefined> => {
-  const names = namesBelow(root, path);
-  const last = names.at(-1);
-  if (last === undefined) return undefined;
-  const folders = names.slice(0, -1);
-  return descend(
-    root,
-    folders,
-    reopen,
-    (folder) => renameIn(folder, join(root, ...folders), last),
-    async ({ parent, above, name, error }) => {
-      // It has disappeared, with everything in it.
-      if (error.code === "ENOENT") return undefined;
-      // A command can only close a folder by its mode; any other error is not a command's doing.
-      if (error.code !== "ELOOP" && error.code !== "ENOTDIR") throw error;
-      // A link or a file on the way to a protected name: that itself is what was planted.
-      return renameIn(parent, above, name);
-    },
-  );
-};
-
-/** Makes something anew below a root, where it was. */
-export const restoreBelow = (root: string, path: string, saved: Saved): Promise<void> =>
-  descend(root, namesBelow(root, dirname(path)), enter, async (folder) => {
-    const at = `/proc/self/fd/${folder.fd}/${basename(path)}`;
-    if (saved.kind === "link") await symlink(saved.target, at);
-    else if (saved.kind === "folder") await mkdir(at, { mode: saved.mode });
-    else await writeFile(at, saved.content, { flag: "wx", mode: saved.mode });
-  });
-
-/** Levels of closed folders that are opened at once; each takes a descriptor. */
-const MAX_OPENED_LEVELS = 100;
-
-/** Opens what is closed in a folder, and in what was closed. */
-const openClosed = async (folder: FileHandle, levels: number): Promise<void> => {
-  const entries = await readdir(`/proc/self/fd/${folder.fd}`, { withFileTypes: true });
-  for (const entry of entries.filter((one) => one.isDirectory())) {
-    const isOpen = await enter(folder, entry.name).then(
-      async (inner) => inner.close().then(() => true),
-      () => false,
-    );
-    if (isOpen || levels === 0) continue;
-    const inner = await reopen(folder, entry.name);
-    await openClosed(inner, levels - 1).finally(() => inner.close());
-  }
-};
-
-/** Makes a folder below a root accessible again that a command has closed, and what it has closed inside. */
-export const openBelow = (root: string, path: string): Promise<void> =>
-  descend(root, namesBelow(root, path), reopen, (folder) => openClosed(folder, MAX_OPENED_LEVELS));
-
-/** Creates a folder below a root; by its path, it might be created outside. */
-const makeBelow = (root: string, path: string): Promise<void> =>
-  descend(root, namesBelow(root, dirname(path)), enter, (folder) =>
-    mkdir(`/proc/self/fd/${folder.fd}/${basename(path)}`, { mode: 0o700 }),
-  );
+/** What llmc itself obeys is short; of what is longer, only the place is guarded. */
+const MAX_SAVED_BYTES = 1024 * 1024;
 
 interface Guarded {
   readonly root: string;
   readonly path: string;
   /** Undefined where nothing was there. */
   identity: string | undefined;
-  /** What it led to, if it was a link. */
-  readonly target: string | undefined;
+  /** How it was, if it was a link or a short file. */
+  saved: Saved | undefined;
 }
+
+/** Undefined for what is not a short file, or cannot be read. */
+const saveFile = (path: string): (Saved & { readonly kind: "file"; readonly names: number }) | undefined => {
+  try {
+    const { mode, nlink } = lstatSync(path);
+    const content = readOwnFile(path, { maxBytes: MAX_SAVED_BYTES, noFollow: true });
+    return { kind: "file", content, mode: mode & 0o777, names: nlink };
+  } catch {
+    return undefined;
+  }
+};
+
+const saveLink = (path: string): Saved | undefined => {
+  try {
+    return { kind: "link", target: readlinkSync(systemPath(path)) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether a file has the text that it had, and no other name under which somebody could change that later. */
+const hasText = (path: string, content: Buffer): boolean => {
+  const now = saveFile(path);
+  return now !== undefined && now.names === 1 && now.content.equals(content);
+};
+
+/** Whether it is the very file that was there, out of reach ever since. */
+const isInPlace = ({ path, identity }: Guarded, unguarded: readonly string[]): boolean =>
+  identity !== undefined && identify(path) === identity && !insideRoots(path, unguarded);
+
+const isKnown = (one: Guarded, unguarded: readonly string[]): boolean => {
+  const { path, saved } = one;
+  if (isInPlace(one, unguarded)) return true;
+  if (saved?.kind === "file") return hasText(path, saved.content);
+  return saved === undefined && identify(path) === undefined;
+};
+
+/**
+ * Renames what is there now, and brings back what was there: without the configuration that the operator wrote, or with
+ * that of a command, more would be allowed.
+ */
+const putBack = async (one: Guarded): Promise<readonly Quarantined[]> => {
+  const { root, path, saved } = one;
+  if (!(await exists(root))) return [];
+  const moved = await quarantine(root, path);
+  const renamed = moved === undefined ? [] : [moved];
+  if (saved === undefined) return renamed;
+  const failure = await forceBelow(root, path, saved).catch((thrown: NodeJS.ErrnoException) => thrown);
+  if (saved.kind === "link") one.identity = identify(path);
+  // Somebody has made another one meanwhile: as long as the command runs, the next check sees it.
+  const isBack = failure === undefined || failure.code === "EEXIST";
+  if (!isBack) return [...renamed, { kind: "not put back", path: path.toWellFormed() }];
+  return moved === undefined ? [{ kind: "put back", path: path.toWellFormed() }] : renamed;
+};
 
 /** Creates a hidden folder, so that it can be covered. */
 const makeHidden = async (root: string, path: string): Promise<boolean> =>
@@ -208,9 +87,8 @@ const makeHidden = async (root: string, path: string): Promise<boolean> =>
 /**
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
  * hidden folder is created before the run. A file that must not be written is checked after the run: if it was created,
- * is another one than before, or lost its mount, it is renamed, but never deleted, because the user may have written it;
- * what llmc itself wrote meanwhile stays. A link comes back: without the configuration that it leads to, more would be
- * allowed.
+ * is another one than before, or lost its mount, it is renamed, but never deleted, because the user may have written it,
+ * and the one that was there comes back. What llmc itself wrote meanwhile stays.
  */
 export const watchProtected = async (
   { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
@@ -228,26 +106,21 @@ export const watchProtected = async (
     if (root === undefined || path === root || basename(path) === "") continue;
     const identity = identify(path);
     const isCovered = hidden.includes(path) && (identity !== undefined || (await makeHidden(root, path)));
-    const target = await linkTarget(path);
+    const link = saveLink(path);
     // No mount keeps a command from replacing a link.
-    const mayChange = identity !== undefined && insideRoots(path, replaceable) && target === undefined;
-    if (!isCovered && !mayChange) guarded.push({ root, path, identity, target });
+    const mayChange = identity !== undefined && insideRoots(path, replaceable) && link === undefined;
+    if (!isCovered && !mayChange) guarded.push({ root, path, identity, saved: link ?? saveFile(path) });
   }
-  const putBack = async (one: Guarded): Promise<Quarantined | undefined> => {
-    const { root, path, target } = one;
-    const moved = await quarantine(root, path);
-    if (target === undefined) return moved;
-    await restoreBelow(root, path, { kind: "link", target }).catch(() => {});
-    one.identity = identify(path);
-    return moved;
-  };
   return {
     quarantine: async (unguarded) => {
-      const isKnown = ({ path, identity }: Guarded): boolean =>
-        identify(path) === (insideRoots(path, unguarded) ? undefined : identity);
-      const changed = guarded.filter((one) => !isKnown(one) && !isLlmcWrite(one.path));
-      const moved = await Promise.all(changed.map(putBack));
-      return moved.filter((one) => one !== undefined);
+      const isTrusted = (one: Guarded): boolean => isInPlace(one, unguarded) || isLlmcWrite(one.path);
+      const changed = guarded.filter((one) => !isKnown(one, unguarded) && !isLlmcWrite(one.path));
+      // What the operator has written since then is what comes back, if the command writes over it later.
+      for (const one of guarded.filter((each) => !changed.includes(each) && isTrusted(each))) {
+        const saved = saveLink(one.path) ?? saveFile(one.path);
+        if (isTrusted(one)) one.saved = saved;
+      }
+      return (await Promise.all(changed.map(putBack))).flat();
     },
     isHeld: (path, unguarded) => {
       const holding = [...before].filter(([protectedPath]) => isInside(path, protectedPath));

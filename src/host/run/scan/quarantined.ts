@@ -4,6 +4,9 @@ import { shownPath } from "../../../policy/paths.ts";
 const UNRESOLVED = {
   "not renamed": "still there: it could not be renamed",
   "new start-up file": "still there: a start-up file that appeared while the process ran",
+  "put back": "put back as it was: it was gone when the command had ended",
+  "not put back":
+    "gone, and could not be put back: bring it back by hand, since it may have forbidden something",
   "too many new": "too many repositories and start-up files appeared here while the process ran",
   "too many folders":
     "not checked completely: it has too many folders to scan after every command, so some new start-up files may not have been found",
