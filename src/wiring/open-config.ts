@@ -52,7 +52,7 @@ export const openConfig = async (request: ConfigRequest) => {
     () =>
       log.warn(
         {},
-        "a configuration file appeared or changed while a command runs that may have written it: it is read when the command has ended",
+        "a configuration file appeared or changed while a command runs that may have written it: it is not read unless the check of the command leaves it there",
       ),
   );
   const disk = createCheckedDisk(createDisk(), writers.mayHaveWritten, wait);
