@@ -19,6 +19,8 @@ interface TestAppOptions {
   readonly watch?: boolean;
   /** False: the workspace's file is not trusted. */
   readonly trusted?: boolean;
+  /** The workspace is the user's home, with the user's own folders in it. */
+  readonly isHome?: boolean;
 }
 
 export interface TestApp extends App {
@@ -102,7 +104,7 @@ export const openTestApp = async (
     root,
     overrides: options.overrides ?? {},
     env: {},
-    folders: userFolders(process.env, tmpdir()),
+    folders: options.isHome === true ? userFolders({}, root) : userFolders(process.env, tmpdir()),
   };
   if (options.config !== undefined && options.trusted !== false) await trustFile(where);
   const app = await createApp({

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import { isInside } from "../../../base/paths.ts";
-import { insideRoots } from "../../../policy/paths.ts";
+import { insideRoots, isState } from "../../../policy/paths.ts";
 import { readOwnFile } from "../../own-files/read-own-file.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
@@ -48,12 +48,12 @@ const hasText = (path: string, content: Buffer): boolean => {
 };
 
 /** Whether it is the very file that was there, out of reach ever since. */
-const isInPlace = ({ path, identity }: Guarded, unguarded: readonly string[]): boolean =>
+const isUntouched = ({ path, identity }: Guarded, unguarded: readonly string[]): boolean =>
   identity !== undefined && identify(path) === identity && !insideRoots(path, unguarded);
 
 const isKnown = (one: Guarded, unguarded: readonly string[]): boolean => {
   const { path, saved } = one;
-  if (isInPlace(one, unguarded)) return true;
+  if (isUntouched(one, unguarded)) return true;
   if (saved?.kind === "file") return hasText(path, saved.content);
   return saved === undefined && identify(path) === undefined;
 };
@@ -76,13 +76,15 @@ const putBack = async (one: Guarded): Promise<readonly Quarantined[]> => {
   return moved === undefined ? [{ kind: "put back", path: path.toWellFormed() }] : renamed;
 };
 
-/** Creates a hidden folder, so that it can be covered. */
-const makeHidden = async (root: string, path: string): Promise<boolean> =>
-  (await exists(dirname(path))) &&
-  (await makeBelow(root, path).then(
+/**
+ * Creates a hidden folder and those above it, so that it can be covered: a command could make them otherwise. Where we
+ * may not create them, neither may the command.
+ */
+const makeHidden = (root: string, path: string): Promise<boolean> =>
+  makeBelow(root, path).then(
     () => true,
     () => false,
-  ));
+  );
 
 /**
  * A mount or a rule needs an existing target, and an empty placeholder would show up in `ls` and `git status`. So a
@@ -100,20 +102,26 @@ export const watchProtected = async (
   isHeld(path: string, unguarded: readonly string[]): boolean;
 }> => {
   const guarded: Guarded[] = [];
-  const before = new Map(protectedInside.map((path) => [path, identify(path)]));
+  const held = new Map(protectedInside.map((path) => [path, identify(path)]));
   for (const path of new Set([...hidden, ...protectedInside])) {
     const root = writable.find((folder) => isInside(path, folder));
     if (root === undefined || path === root || basename(path) === "") continue;
-    const identity = identify(path);
-    const isCovered = hidden.includes(path) && (identity !== undefined || (await makeHidden(root, path)));
     const link = saveLink(path);
-    // No mount keeps a command from replacing a link.
+    // Nothing can be mounted on a link, and no mount keeps a command from replacing it.
+    const isCovered =
+      hidden.includes(path) &&
+      link === undefined &&
+      (identify(path) !== undefined || (await makeHidden(root, path)));
+    const identity = identify(path);
+    if (isCovered) held.set(path, identity);
     const mayChange = identity !== undefined && insideRoots(path, replaceable) && link === undefined;
-    if (!isCovered && !mayChange) guarded.push({ root, path, identity, saved: link ?? saveFile(path) });
+    // State that appears in a workspace is judged with all else that is new; the user's own folders only here.
+    const isJudgedElsewhere = mayChange || (isCovered && isState(path));
+    if (!isJudgedElsewhere) guarded.push({ root, path, identity, saved: link ?? saveFile(path) });
   }
   return {
     quarantine: async (unguarded) => {
-      const isTrusted = (one: Guarded): boolean => isInPlace(one, unguarded) || isLlmcWrite(one.path);
+      const isTrusted = (one: Guarded): boolean => isUntouched(one, unguarded) || isLlmcWrite(one.path);
       const changed = guarded.filter((one) => !isKnown(one, unguarded) && !isLlmcWrite(one.path));
       // What the operator has written since then is what comes back, if the command writes over it later.
       for (const one of guarded.filter((each) => !changed.includes(each) && isTrusted(each))) {
@@ -123,13 +131,10 @@ export const watchProtected = async (
       return (await Promise.all(changed.map(putBack))).flat();
     },
     isHeld: (path, unguarded) => {
-      const holding = [...before].filter(([protectedPath]) => isInside(path, protectedPath));
-      return (
-        insideRoots(path, hidden) ||
-        holding.some(
-          ([name, identity]) =>
-            identity !== undefined && identify(name) === identity && !insideRoots(name, unguarded),
-        )
+      const holding = [...held].filter(([protectedPath]) => isInside(path, protectedPath));
+      return holding.some(
+        ([name, identity]) =>
+          identity !== undefined && identify(name) === identity && !insideRoots(name, unguarded),
       );
     },
   };

@@ -144,12 +144,14 @@ export const quarantine = async (root: string, path: string): Promise<Quarantine
 };
 
 /** The same for a folder that may be missing, which is made. */
-const reopenOrMake = (folder: FileHandle, name: string): Promise<FileHandle> =>
-  reopen(folder, name).catch(async (thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== "ENOENT") throw thrown;
-    await mkdir(`/proc/self/fd/${folder.fd}/${name}`);
-    return enter(folder, name);
-  });
+const orMake =
+  (openNext: typeof enter): typeof enter =>
+  (folder, name) =>
+    openNext(folder, name).catch(async (thrown: NodeJS.ErrnoException) => {
+      if (thrown.code !== "ENOENT") throw thrown;
+      await mkdir(`/proc/self/fd/${folder.fd}/${name}`, { mode: 0o700 });
+      return enter(folder, name);
+    });
 
 const makeAnew = async (at: string, saved: Saved): Promise<void> => {
   if (saved.kind === "link") await symlink(saved.target, at);
@@ -165,7 +167,7 @@ export const restoreBelow = (root: string, path: string, saved: Saved): Promise<
 
 /** The same whatever a command did to the folders on the way. */
 export const forceBelow = (root: string, path: string, saved: Saved): Promise<void> =>
-  descend(root, namesBelow(root, dirname(path)), reopenOrMake, async (folder) => {
+  descend(root, namesBelow(root, dirname(path)), orMake(reopen), async (folder) => {
     const at = `/proc/self/fd/${folder.fd}/${basename(path)}`;
     await makeAnew(at, saved).catch(async (thrown: NodeJS.ErrnoException) => {
       if (thrown.code !== "EACCES") throw thrown;
@@ -195,8 +197,8 @@ const openClosed = async (folder: FileHandle, levels: number): Promise<void> => 
 export const openBelow = (root: string, path: string): Promise<void> =>
   descend(root, namesBelow(root, path), reopen, (folder) => openClosed(folder, MAX_OPENED_LEVELS));
 
-/** Creates a folder below a root; by its path, it might be created outside. */
+/** Creates a folder below a root, and those above it; by its path, it might be created outside. */
 export const makeBelow = (root: string, path: string): Promise<void> =>
-  descend(root, namesBelow(root, dirname(path)), enter, (folder) =>
+  descend(root, namesBelow(root, dirname(path)), orMake(enter), (folder) =>
     mkdir(`/proc/self/fd/${folder.fd}/${basename(path)}`, { mode: 0o700 }),
   );
