@@ -71,6 +71,8 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     ["cancelled", { action: "cancel" }],
     ["not an answer", "yes"],
     ["an answer that was not offered", accept("always")],
+    ["content of another form", { action: "accept", content: "never" }],
+    ["a list", { action: "accept", content: ["never"] }],
     ["nothing", undefined],
   ])("%s: refused this time, with the command that the user can run instead", async (_what, answer) => {
     const app = await openTestApp();
@@ -255,6 +257,23 @@ describe("REQ-I5: what is granted is what runs", () => {
     await askAnswering(app, "run_cmd", { command: "./lint" }, [accept("session")]);
     writeFileSync(join(app.root, "lint"), "#!/bin/sh\necho other\n");
     expect((await app.ask("run_cmd", { command: "./lint" }, { canAsk })).kind).toBe("questions");
+  });
+
+  it.each([
+    ["run_cmd", { command: "ls" }],
+    ["run_cmd", { command: "true && cat a.txt | ls" }],
+    ["te_run", { command: "ls" }],
+    ["linux_proc_start", { command: "ls" }],
+  ])("a policy that forbids an allowed program holds for %s: %j", async (tool, args) => {
+    const app = await openTestApp({
+      files: { "p/a.cedar": 'forbid(principal, action, resource == Command::"ls");', "a.txt": "a" },
+      config:
+        '[mcp]\nmode = "classic"\n[mcp.security]\npolicy_files = ["p/*.cedar"]\n[mcp.tools]\nrun_cmd_allowlist = ["ls", "cat", "true"]\n',
+    });
+    expect(await app.ask(tool, args)).toMatchObject({
+      kind: "error",
+      error: { code: "forbidden", message: "The policy p/a.cedar#1 does not allow ls." },
+    });
   });
 
   it("a policy that forbids a program holds for links to it", async () => {

@@ -161,7 +161,7 @@ export const createCall = ({ catalogue, settings, portsOf, guard, authorizer, di
     const authorized = authorizer.authorize(tool, request, args, log.decide);
     const { timeoutMs, maxOutputBytes, jsonText } = settings();
     const run = (outside: readonly string[]) =>
-      dispatcher.run(tool, request.signal, () =>
+      dispatcher.run(tool, request, () =>
         guard.run(
           authorized.request,
           tool.timeoutMs ?? timeoutMs,

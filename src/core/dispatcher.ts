@@ -7,6 +7,7 @@ import {
 } from "../base/circuit-breaker.ts";
 import { LlmcError } from "../base/error.ts";
 import type { Effect } from "../tools/tool.ts";
+import type { Origin } from "./origin.ts";
 
 export interface DispatchSettings {
   /** `mcp.max_concurrent_requests`. */
@@ -27,6 +28,8 @@ export interface Dispatched {
   readonly effect: Effect;
   /** What it depends on and what may fail by itself; left out, there is no circuit breaker. */
   readonly backend?: string | undefined;
+  /** False: not tried again, although it only reads. */
+  readonly isSafe?: boolean;
 }
 
 /**
@@ -34,6 +37,9 @@ export interface Dispatched {
  * commands or changes pile up can still read. Ten calls to other machines are the connections of the design documents.
  */
 const SHARE: Readonly<Record<Effect, number>> = { read: 1, write: 0.5, execute: 0.5, egress: 0.1 };
+
+/** Of tokens that come and go. */
+const MAX_BREAKERS = 1000;
 
 /** Of reads that failed for a moment; anything else might be done twice. */
 const MAX_RETRIES = 2;
@@ -74,37 +80,54 @@ export const createDispatcher = ({ settings, now, onBreaker }: DispatcherParts) 
     execute: queueFor("execute"),
     egress: queueFor("egress"),
   };
-  const breakers = new Map<string, CircuitBreaker>();
-  const breakerOf = (backend: string): CircuitBreaker => {
-    const known =
-      breakers.get(backend) ??
-      createCircuitBreaker({
+  /** By backend and principal: what one caller's files or requests break is not closed to the others. */
+  const breakers = new Map<string, CircuitBreaker & { readonly backend: string }>();
+  const breakerOf = (backend: string, principal: string): CircuitBreaker => {
+    const key = JSON.stringify([backend, principal]);
+    const known = breakers.get(key) ?? {
+      backend,
+      ...createCircuitBreaker({
         backend,
         threshold: () => settings().breakerThreshold,
         now,
         onState: (state) => onBreaker(backend, state),
-      });
-    breakers.set(backend, known);
+      }),
+    };
+    // The one that was used last is the last to be forgotten.
+    breakers.delete(key);
+    breakers.set(key, known);
+    const [oldest] = breakers.keys();
+    if (breakers.size > MAX_BREAKERS && oldest !== undefined) breakers.delete(oldest);
     return known;
   };
-  const attempt = <T>({ backend }: Dispatched, work: () => Promise<T>): Promise<T> =>
-    backend === undefined ? work() : breakerOf(backend).run(work);
+  const attempt = <T>({ backend }: Dispatched, principal: string, work: () => Promise<T>): Promise<T> =>
+    backend === undefined ? work() : breakerOf(backend, principal).run(work);
 
   return {
     /** The slots that a call needs besides one of all. */
     slotsOf: (effect: Effect): BoundedQueue => queues[effect],
-    run: <T>(call: Dispatched, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> => {
+    run: <T>(
+      call: Dispatched,
+      { signal, caller: { principal } }: Pick<Origin, "signal" | "caller">,
+      work: () => Promise<T>,
+    ): Promise<T> => {
       const tryAgain = async (thrown: unknown, retry: number): Promise<T> => {
-        const mayRetry = call.effect === "read" && retry < MAX_RETRIES && isWorthRetrying(thrown);
+        const mayRetry = retry < MAX_RETRIES && isWorthRetrying(thrown);
         if (!mayRetry || signal?.aborted === true) throw thrown;
         await pause(delayMs(retry), signal);
-        return attempt(call, work).catch((again: unknown) => tryAgain(again, retry + 1));
+        return attempt(call, principal, work).catch((again: unknown) => tryAgain(again, retry + 1));
       };
-      const first = attempt(call, work);
-      return call.effect === "read" ? first.catch((thrown: unknown) => tryAgain(thrown, 0)) : first;
+      const first = attempt(call, principal, work);
+      return call.effect === "read" && call.isSafe !== false
+        ? first.catch((thrown: unknown) => tryAgain(thrown, 0))
+        : first;
     },
-    /** Backends that have been used, and whether their breakers let work through. */
-    breakers: (): Readonly<Record<string, BreakerState>> =>
-      Object.fromEntries([...breakers].map(([backend, breaker]) => [backend, breaker.state()])),
+    /** Backends that have been used, and whether their breakers let the work of everybody through. */
+    breakers: (): Readonly<Record<string, BreakerState>> => {
+      const states: Record<string, BreakerState> = {};
+      for (const { backend, state } of breakers.values())
+        if (states[backend] === undefined || states[backend] === "closed") states[backend] = state();
+      return states;
+    },
   };
 };

@@ -93,9 +93,11 @@ const readAnswer = (answers: Origin["answers"]): Answer => {
   const given = answers?.[ANSWER];
   if (typeof given !== "object" || given === null || !("action" in given) || given.action !== "accept")
     return "declined";
-  const content = "content" in given && typeof given.content === "object" ? given.content : undefined;
-  if (content === undefined || content === null || !(ANSWER in content)) return "once";
-  const value = (content as Readonly<Record<string, unknown>>)[ANSWER];
+  const content = "content" in given ? given.content : undefined;
+  if (content === undefined || content === null) return "once";
+  if (!isRecord(content)) return "declined";
+  const { [ANSWER]: value } = content;
+  if (value === undefined) return "once";
   return value === "once" || value === "session" || value === "never" ? value : "declined";
 };
 

@@ -1,5 +1,5 @@
 import type { BoundedQueue } from "../base/bounded-queue.ts";
-import { toLlmcError } from "../base/error.ts";
+import { LlmcError, toLlmcError } from "../base/error.ts";
 import { type CallContext, QuestionsAsked } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -25,6 +25,14 @@ interface GuardParts extends LogParts {
   readonly dispatcher: Dispatcher;
   readonly authorizer: Authorizer;
 }
+
+/** Nothing that the call needs has failed: others were served before it. */
+const explainWaiting = (thrown: unknown): never => {
+  if (toLlmcError(thrown).code !== "timeout") throw thrown;
+  throw new LlmcError("busy", "The call waited for its turn until its deadline.", {
+    hint: "Wait for some of your calls to finish, then try again.",
+  });
+};
 
 const anywhere: NonNullable<Origin["hold"]> = (work) => work();
 const silently = async (): Promise<void> => {};
@@ -66,7 +74,8 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
       const held: BoundedQueue[] = [];
       try {
         for (const each of slots) {
-          if (!each.tryEnter(caller.principal)) await each.wait(deadline.signal, caller.principal);
+          if (!each.tryEnter(caller.principal))
+            await each.wait(deadline.signal, caller.principal).catch(explainWaiting);
           held.push(each);
         }
         return await deadline.race(work(contextOf(origin, deadline.signal)));
@@ -89,7 +98,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
       log.decide({ ...decision, about: "call", name: kind, effect }),
     );
     // Not tried again: what it costs or does is not known here.
-    const value = await dispatcher.run({ effect: "egress", backend }, origin.signal, () =>
+    const value = await dispatcher.run({ effect: "egress", backend }, origin, () =>
       run(origin, timeoutMs, work, effect),
     );
     log.close(undefined, { truncated: false, output: () => text(value) });

@@ -5,8 +5,8 @@ import type { HealthCheck, HealthReport } from "../tools/tool.ts";
 /** A check of something that the server depends on; the wiring provides those of the machine. */
 export interface HealthProbe {
   readonly name: string;
-  /** Throws if it is unwell; returns a detail for people. */
-  check(): Promise<string>;
+  /** Throws if it is unwell; returns a detail for people, and whether it works worse than it should. */
+  check(): Promise<string | { readonly degraded: string }>;
 }
 
 interface HealthParts {
@@ -27,7 +27,10 @@ const probe = async ({ name, check }: HealthProbe): Promise<HealthCheck> => {
     timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_MS} ms`)), PROBE_MS);
   });
   try {
-    return { name, status: "ok", detail: await Promise.race([check(), late]) };
+    const found = await Promise.race([check(), late]);
+    return typeof found === "string"
+      ? { name, status: "ok", detail: found }
+      : { name, status: "degraded", detail: found.degraded };
   } catch (thrown) {
     const { code, message } = toLlmcError(thrown);
     const detail = code === "internal_error" && thrown instanceof Error ? thrown.message : message;

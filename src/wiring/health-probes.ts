@@ -49,8 +49,11 @@ export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly
       check: async () => {
         const { policies, problems } = policy.report();
         const [first] = problems;
-        if (first !== undefined)
-          throw new LlmcError("unavailable", `${first.file}:${first.line}: ${first.message}`);
+        if (first !== undefined) {
+          const where = `${first.file}:${first.line}: ${first.message}`;
+          if (policy.isBroken()) throw new LlmcError("unavailable", where);
+          return { degraded: `the last good ones are in force: ${where}` };
+        }
         return policies.length === 0 ? "defaults" : `${policies.length} besides the defaults`;
       },
     },

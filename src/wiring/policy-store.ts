@@ -39,6 +39,8 @@ export interface PolicyStore extends Policy {
   /** Reads the policy files anew. On an error the last good policies stay; before the first, everything is denied. */
   reload(actions: () => Promise<readonly PolicyAction[]>): Promise<PolicyReport>;
   report(): PolicyReport;
+  /** Whether everything is denied, because no policies could be loaded. */
+  isBroken(): boolean;
   /** The errors of the files, and what waits for trust, in words for callers. */
   problems(): readonly string[];
   waiting(): readonly string[];
@@ -75,7 +77,9 @@ export const compileFiles = async (
   defaultDeny: boolean,
 ): Promise<Compilation> => {
   const { compilePolicies } = await import("../policy/cedar/engine.ts");
-  return compilePolicies(loadCedar() as Cedar, { slot, actions, files, defaultDeny });
+  // The operator's files first: an id that stands twice is then the workspace's fault.
+  const inOrder = files.toSorted((a, b) => Number(b.mayPermit) - Number(a.mayPermit));
+  return compilePolicies(loadCedar() as Cedar, { slot, actions, files: inOrder, defaultDeny });
 };
 
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
@@ -93,6 +97,18 @@ const logLoaded = (log: Log, { policies, warnings, waiting }: PolicyReport): voi
   if (policies.length > 0) log.info({ policies: policies.length }, "policies are in force");
 };
 
+/** An untrusted file with an error keeps its last good content, so that it does not hold off what the operator writes. */
+const withLastGood = (
+  files: readonly PolicyFile[],
+  problems: readonly PolicyProblem[],
+  lastGood: ReadonlyMap<string, string>,
+): readonly PolicyFile[] =>
+  files.map((file) => {
+    const isWrong = problems.some((problem) => problem.file === file.name);
+    const text = isWrong && !file.mayPermit ? lastGood.get(file.name) : undefined;
+    return text === undefined ? file : { ...file, text };
+  });
+
 const NOTHING: PolicyReport = { policies: [], problems: [], warnings: [], waiting: [] };
 
 /** The policies of the operator and of the workspace, together with the defaults. */
@@ -102,6 +118,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let report = NOTHING;
   let version = 0;
   let readBefore = "";
+  let lastGood: ReadonlyMap<string, string> = new Map();
   const decideCompiled = ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
     parts.decisions.get(JSON.stringify(request), () => decide(request));
   const reader = createPolicyReader(parts.writers);
@@ -115,14 +132,19 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   };
 
   const apply = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]): Promise<void> => {
-    const result = await compileFiles(parts.slot, files, actions, !isOpen());
-    if (!result.ok) return fail(result.problems);
+    const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
+    let result = await compile(files);
+    const problems = result.ok ? [] : result.problems;
+    if (!result.ok) result = await compile(withLastGood(files, problems, lastGood));
+    if (!result.ok) return fail(problems);
+    if (problems.length > 0) logProblems(log, problems, false);
+    else lastGood = new Map(files.map(({ name, text }) => [name, text]));
     const { compiled } = result;
     parts.decisions.clear();
     inForce = { kind: "compiled", compiled };
     const { policies, warnings } = compiled;
     const waiting = [...new Set(policies.filter(({ waits }) => waits).map(({ file }) => file))];
-    report = { policies, problems: [], warnings, waiting };
+    report = { policies, problems, warnings, waiting };
     logLoaded(log, report);
   };
 
@@ -143,6 +165,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
           DEFAULT_PROMPTS[policy])
         : DEFAULT_PROMPTS[policy],
     report: () => report,
+    isBroken: () => inForce.kind === "broken",
     problems: () =>
       report.problems.map((problem) => `an error in the policy file ${publicPositionOf(problem)}`),
     waiting: () => report.waiting.map((file) => `the policies of ${file}`),
@@ -153,15 +176,20 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       // A reload of the configuration comes here, too; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
-      // What the server starts with is not a change.
-      if (readBefore !== "") version++;
-      readBefore = read;
       if (problems.length > 0) fail(problems);
       else if (files.length > 0) await apply(files, actions);
       else {
+        if (inForce.kind === "compiled")
+          log.warn(
+            { policies: report.policies.length },
+            "the policy files are gone; only the defaults are in force",
+          );
         inForce = { kind: "default" };
         report = NOTHING;
       }
+      // What the server starts with is not a change.
+      if (readBefore !== "") version++;
+      readBefore = read;
       return report;
     },
     watch: (changed) => {

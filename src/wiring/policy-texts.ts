@@ -77,6 +77,11 @@ export interface PolicyTexts {
   readonly problems: readonly PolicyProblem[];
 }
 
+/** Validating a policy takes some 10 ms of the server's thread, and a repository may bring any number. */
+const MAX_UNTRUSTED_CHARS = 8 * 1024;
+
+const TOO_LARGE = "a workspace's own policies take up to 8 KiB until it is trusted with them (llmc trust)";
+
 const nameOf = (path: string, root: string): string => (isInside(path, root) ? relative(root, path) : path);
 
 /** The policy files in force, or others in their place. */
@@ -98,11 +103,11 @@ export const readPolicyTexts = (
     ofWorkspace: judged.flatMap(({ file, own }) =>
       own !== undefined && mayHoldPermits(file.text) ? own : [],
     ),
-    problems: unreadable.map(({ path, reason }) => ({
-      file: nameOf(path, where.root),
-      line: 0,
-      column: 0,
-      message: reason,
-    })),
+    problems: [
+      ...unreadable,
+      ...judged
+        .filter(({ file, own }) => own?.isGranted === false && file.text.length > MAX_UNTRUSTED_CHARS)
+        .map(({ file: { path } }) => ({ path, reason: TOO_LARGE })),
+    ].map(({ path, reason }) => ({ file: nameOf(path, where.root), line: 0, column: 0, message: reason })),
   };
 };

@@ -42,7 +42,7 @@ describe("REQ-I4: llmc policy check", () => {
     expect(code).toBe(0);
     expect(out).toMatch(new RegExp(`^no-npm +forbid +${folder}/a.cedar:2$`, "m"));
     expect(out).toMatch(/^ops +permit +policies\/w.cedar:1 {2}waits for trust \(llmc trust\)$/m);
-    expect(out).toContain(`${folder}/b.cedar:1:1: warning: Agent and Session are labels`);
+    expect(out).toContain(`${folder}/b.cedar:1:1: warning: Agent, Session and context.profile are labels`);
     expect(out).toContain("3 files, 3 policies: no errors.");
     const json = JSON.parse((await llmc("policy", "check", "--json")).out);
     expect(json).toMatchObject({ ok: true, problems: [], warnings: [{ line: 1, column: 1 }] });

@@ -237,6 +237,13 @@ describe("an operator's policies", () => {
       1,
       "allowlisted",
     ],
+    ["an id without a text", "@id\nforbid(principal, action, resource is Flow);", 1, "an id is a text"],
+    [
+      "an id with a line break",
+      '@id("a\\nb")\nforbid(principal, action, resource is Flow);',
+      1,
+      "an id is a text",
+    ],
     ["a template", "forbid(principal == ?principal, action, resource);", 0, "templates"],
     ["a reserved id", '@id("llmc.denied")\nforbid(principal, action, resource is Flow);', 1, "reserved"],
     [

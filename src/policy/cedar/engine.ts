@@ -91,6 +91,11 @@ interface Parsed {
   readonly warnings: readonly PolicyProblem[];
 }
 
+/** Ids stand in refusals, logs and the audit. */
+const POLICY_ID = /^[\w.:/#@+-]{1,100}$/;
+
+const BAD_ID = "an id is a text of up to 100 letters, digits and the signs _ . : / # @ + -";
+
 const parseOne = (
   cedar: Cedar,
   file: PolicyFile,
@@ -109,7 +114,10 @@ const parseOne = (
   if (answer.type === "failure") return { problems: answer.errors.map(problemIn(file)), warnings: [] };
   const { json } = answer;
   const annotations = json.annotations ?? {};
-  const { id = `${file.name}#${number}` } = annotations;
+  // An annotation may have no value.
+  const { id = `${file.name}#${number}` } = annotations as Readonly<Record<string, string | null>>;
+  if (id === null || ("id" in annotations && !POLICY_ID.test(id)))
+    return { problems: [{ ...at, message: BAD_ID }], warnings: [] };
   const { problems, warnings } = remarksOn(json, id);
   const waits = json.effect === "permit" && !file.mayPermit;
   return {

@@ -7,7 +7,8 @@ const isUnconditional = ({ effect, principal, action, resource, conditions }: Po
   [principal, action, resource].every(({ op }) => op === "All") &&
   conditions.every(({ kind, body }) => "Value" in body && body.Value === (kind === "when"));
 
-const LABELS = /"(?:Agent|Session)"/;
+/** What clients say of themselves. */
+const LABELS = /"(?:Agent|Session)"|"attr":"profile"/;
 
 const COMMANDS = /"(?:entity_)?type":"Command"/;
 
@@ -36,7 +37,9 @@ export const remarksOn = (
   ],
   warnings: [
     ...(json.effect === "permit" && LABELS.test(JSON.stringify(json))
-      ? ["Agent and Session are labels that clients choose: whoever claims one gets what this permits"]
+      ? [
+          "Agent, Session and context.profile are labels that clients choose: whoever claims one gets what this permits",
+        ]
       : []),
     ...(isAboutCommandsOfTool(json)
       ? ['this never applies: programs are decided on as Action::"start_program", whatever tool starts them']
