@@ -1,7 +1,8 @@
 import { insideRoots } from "../../policy/paths.ts";
 import { gitDirOf } from "../git/git-dir.ts";
-import { createLocations } from "../reach/identity.ts";
+import { createLocations, identify } from "../reach/identity.ts";
 import type { CallerReach } from "../reach/reach.ts";
+import { sha256Of } from "../reach/written-file.ts";
 import type { JudgedCommand } from "./contract.ts";
 import { createOwnUndo } from "./git/own-run.ts";
 import type { GitRepository } from "./git/repository.ts";
@@ -50,7 +51,7 @@ interface WrittenRoots {
   readonly managed: ManagedWriters;
 }
 
-export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "noteManaged">;
+export type AfterRun = Pick<JudgedCommand, "quarantineNew" | "isLlmcWrite" | "restoring" | "noteManaged">;
 
 /** What is checked, renamed and restored when a command that may write has run; taken note of before it runs. */
 export const planAfterRun = ({
@@ -82,6 +83,10 @@ export const planAfterRun = ({
   const isKnown = managed.readKnown();
   const isBeside = (finding: Finding): boolean => finding.kind === "git" && !isKnown(finding);
   const repositories = found.filter((finding) => finding.kind === "git" && isKnown(finding));
+  const knownFiles = () =>
+    profile.protectedInside
+      .map((path) => ({ path, identity: identify(path) ?? "" }))
+      .filter((file) => file.identity !== "" && isKnown(file));
   const locationOf = createLocations(roots);
   const located = found.map((finding) => ({ ...finding, location: locationOf(finding.path) }));
   const gitDirs = repositories.filter(({ isLink }) => !isLink).map(({ path }) => path);
@@ -93,7 +98,11 @@ export const planAfterRun = ({
     located.filter(({ path }) => !insideRoots(path, unguarded));
   return {
     isLlmcWrite: (path) => allWrittenByLlmc(path, isLlmcWrite),
-    noteManaged: () => managed.add(roots, repositories),
+    restoring: {
+      isAllowed: (path) => isKnown({ path, identity: identify(path) ?? "" }) || isLlmcWrite(path),
+      note: (path, content) => source.ownWrites?.note(path, { sha256: sha256Of(content) }),
+    },
+    noteManaged: () => managed.add(roots, [...repositories, ...knownFiles()]),
     quarantineNew: (phase, unguarded) =>
       runEach([
         async () => (phase === "running" ? [] : ((await undoGit?.(unguarded)) ?? [])),

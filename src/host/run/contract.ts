@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import type { ReachedLimit } from "../../base/limit-notes.ts";
 import type { PermitProgram } from "../../policy/permit.ts";
 import type { RunPhase } from "./scan/new-findings.ts";
+import type { Restoring } from "./scan/protected-names.ts";
 import type { Quarantined } from "./scan/quarantined.ts";
 import type { CommandRequest, SandboxProfile, Tier } from "./tiers/contract.ts";
 
@@ -61,6 +62,8 @@ export interface JudgedCommand {
     | undefined;
   /** Whether llmc itself wrote what is at a path now, rather than the command or the user. */
   readonly isLlmcWrite?: ((path: string) => boolean) | undefined;
+  /** How obeyed files come back that were replaced while it ran. */
+  readonly restoring?: Restoring | undefined;
   /**
    * Records that it runs on while others take their turns; the returned function is called when what it left was
    * checked. Left out where it can write nothing.

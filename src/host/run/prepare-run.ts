@@ -120,7 +120,7 @@ const movedRoots = ({ writable }: SandboxProfile, unguarded: readonly string[]):
 export const prepareRun = async (
   resources: RunResources,
   tier: Tier,
-  { request, profile: wanted, quarantineNew, isLlmcWrite = () => false }: JudgedCommand,
+  { request, profile: wanted, quarantineNew, isLlmcWrite = () => false, restoring }: JudgedCommand,
   bounds: RunBounds,
 ): Promise<PreparedRun> => {
   const { group, watch } = bounds;
@@ -131,7 +131,7 @@ export const prepareRun = async (
   const [files, prefix, watched] = await Promise.all([
     store.open(needsFolders, request.git !== undefined),
     deathSignalPrefix(),
-    watchProtected(profile, isLlmcWrite),
+    watchProtected(profile, isLlmcWrite, restoring),
   ]);
   let mounts: Launch["mounts"];
   return {

@@ -13,6 +13,13 @@ import type { Quarantined } from "./quarantined.ts";
 /** What llmc itself obeys is short; of what is longer, only the place is guarded. */
 const MAX_SAVED_BYTES = 1024 * 1024;
 
+export interface Restoring {
+  /** Not of what may be the work of a process that runs beside it. */
+  isAllowed(path: string): boolean;
+  /** Notes that llmc wrote it. */
+  note(path: string, content: Buffer): void;
+}
+
 interface Guarded {
   readonly root: string;
   readonly path: string;
@@ -62,7 +69,7 @@ const isKnown = (one: Guarded, unguarded: readonly string[]): boolean => {
  * Renames what is there now, and brings back what was there: without the configuration that the operator wrote, or with
  * that of a command, more would be allowed.
  */
-const putBack = async (one: Guarded): Promise<readonly Quarantined[]> => {
+const putBack = async (one: Guarded, restoring: Restoring | undefined): Promise<readonly Quarantined[]> => {
   const { root, path, saved } = one;
   if (!(await exists(root))) return [];
   const moved = await quarantine(root, path);
@@ -70,6 +77,7 @@ const putBack = async (one: Guarded): Promise<readonly Quarantined[]> => {
   if (saved === undefined) return renamed;
   const failure = await forceBelow(root, path, saved).catch((thrown: NodeJS.ErrnoException) => thrown);
   if (saved.kind === "link") one.identity = identify(path);
+  if (saved.kind === "file") restoring?.note(path, saved.content);
   // Somebody has made another one meanwhile: as long as the command runs, the next check sees it.
   const isBack = failure === undefined || failure.code === "EEXIST";
   if (!isBack) return [...renamed, { kind: "not put back", path: path.toWellFormed() }];
@@ -95,6 +103,7 @@ const makeHidden = (root: string, path: string): Promise<boolean> =>
 export const watchProtected = async (
   { hidden, protectedInside, replaceable = [], writable }: SandboxProfile,
   isLlmcWrite: (path: string) => boolean,
+  restoring?: Restoring,
 ): Promise<{
   /** Renames those that are new. */
   quarantine(unguarded: readonly string[]): Promise<readonly Quarantined[]>;
@@ -102,6 +111,8 @@ export const watchProtected = async (
   isHeld(path: string, unguarded: readonly string[]): boolean;
 }> => {
   const guarded: Guarded[] = [];
+  const saveKnown = (path: string): Saved | undefined =>
+    restoring?.isAllowed(path) === true ? saveFile(path) : undefined;
   const held = new Map(protectedInside.map((path) => [path, identify(path)]));
   for (const path of new Set([...hidden, ...protectedInside])) {
     const root = writable.find((folder) => isInside(path, folder));
@@ -117,7 +128,7 @@ export const watchProtected = async (
     const mayChange = identity !== undefined && insideRoots(path, replaceable) && link === undefined;
     // State that appears in a workspace is judged with all else that is new; the user's own folders only here.
     const isJudgedElsewhere = mayChange || (isCovered && isState(path));
-    if (!isJudgedElsewhere) guarded.push({ root, path, identity, saved: link ?? saveFile(path) });
+    if (!isJudgedElsewhere) guarded.push({ root, path, identity, saved: link ?? saveKnown(path) });
   }
   return {
     quarantine: async (unguarded) => {
@@ -125,10 +136,10 @@ export const watchProtected = async (
       const changed = guarded.filter((one) => !isKnown(one, unguarded) && !isLlmcWrite(one.path));
       // What the operator has written since then is what comes back, if the command writes over it later.
       for (const one of guarded.filter((each) => !changed.includes(each) && isTrusted(each))) {
-        const saved = saveLink(one.path) ?? saveFile(one.path);
+        const saved = saveLink(one.path) ?? saveKnown(one.path);
         if (isTrusted(one)) one.saved = saved;
       }
-      return (await Promise.all(changed.map(putBack))).flat();
+      return (await Promise.all(changed.map((one) => putBack(one, restoring)))).flat();
     },
     isHeld: (path, unguarded) => {
       const holding = [...held].filter(([protectedPath]) => isInside(path, protectedPath));

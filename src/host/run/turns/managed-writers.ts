@@ -11,19 +11,23 @@ import type { Finding } from "../scan/workspace-scan.ts";
 /** What a process that runs on found when it started. */
 interface ManagedRecord {
   readonly roots: readonly string[];
-  /** The repositories of its roots that were out of its reach from the beginning. */
-  readonly repositories: readonly string[];
+  /** What is obeyed in its roots and was out of its reach from the beginning. */
+  readonly known: readonly string[];
 }
 
+/** Something that is obeyed, as it is now. */
+type Obeyed = Pick<Finding, "path" | "identity">;
+
 /**
- * Processes that are started to run on hold no turn while they live. So each leaves a record of the repositories that
- * were there before it, for the commands that run beside it, of whatever server: any other may be its own work.
+ * Processes that are started to run on hold no turn while they live. So each leaves a record of the repositories and
+ * the obeyed files that were there before it, for the commands that run beside it, of whatever server: any other may be
+ * its own work.
  */
 export interface ManagedWriters {
   /** To be called in its turn; the returned function is called when what it left was checked. */
-  add(roots: readonly string[], repositories: readonly Finding[]): () => void;
-  /** Whether a repository was there before every process that lives now and could write it. */
-  readKnown(): (repository: Finding) => boolean;
+  add(roots: readonly string[], obeyed: readonly Obeyed[]): () => void;
+  /** Whether something was there before every process that lives now and could write it. */
+  readKnown(): (obeyed: Obeyed) => boolean;
 }
 
 const FOLDER = "managed";
@@ -31,7 +35,7 @@ const ENDING = ".json";
 /** Far more than the repositories of a large workspace. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-const keyOf = ({ path, identity }: Finding): string => `${identity} ${path}`;
+const keyOf = ({ path, identity }: Obeyed): string => `${identity} ${path}`;
 
 const openFolder = (userState: string): OwnFolder => {
   openUserState(userState).close();
@@ -59,7 +63,7 @@ const readLiving = (folder: OwnFolder, name: string): ManagedRecord | undefined 
 };
 
 export const createManagedWriters = (userState: string): ManagedWriters => ({
-  add: (roots, repositories) => {
+  add: (roots, obeyed) => {
     const folder = openFolder(userState);
     const name = randomBytes(8).toString("hex");
     // It gets the ending that others look for when it is locked and complete.
@@ -67,7 +71,7 @@ export const createManagedWriters = (userState: string): ManagedWriters => ({
     const path = posix.join(userState, FOLDER, `${name}${ENDING}`);
     try {
       tryLock(descriptor, "exclusive");
-      const record: ManagedRecord = { roots, repositories: repositories.map(keyOf) };
+      const record: ManagedRecord = { roots, known: obeyed.map(keyOf) };
       writeSync(descriptor, JSON.stringify(record));
       renameSync(`${folder.at}/${name}`, `${folder.at}/${name}${ENDING}`);
     } catch (thrown) {
@@ -88,9 +92,9 @@ export const createManagedWriters = (userState: string): ManagedWriters => ({
       const living = readdirSync(folder.at)
         .filter((name) => name.endsWith(ENDING))
         .flatMap((name) => readLiving(folder, name) ?? [])
-        .map(({ roots, repositories }) => ({ roots, known: new Set(repositories) }));
-      return (finding) =>
-        living.every(({ roots, known }) => !insideRoots(finding.path, roots) || known.has(keyOf(finding)));
+        .map(({ roots, known }) => ({ roots, known: new Set(known) }));
+      return (obeyed) =>
+        living.every(({ roots, known }) => !insideRoots(obeyed.path, roots) || known.has(keyOf(obeyed)));
     } finally {
       folder.close();
     }
