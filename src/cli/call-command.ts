@@ -33,7 +33,7 @@ const readInput = (io: Io, signal: AbortSignal): Promise<string> =>
   ]);
 
 /** A person's own calls are not those of a client. */
-const CLI_AGENT = "llmc-cli";
+export const CLI_AGENT = "llmc-cli";
 
 const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promise<unknown> => {
   const text = json === "-" ? await readInput(io, signal) : json;

@@ -53,7 +53,8 @@ export interface LogParts {
   readonly now: () => number;
 }
 
-const whoOf = ({ caller, correlationId }: Origin) => ({
+/** Who did something, as all records say it. */
+export const whoOf = ({ caller, correlationId }: Pick<Origin, "caller" | "correlationId">) => ({
   correlation_id: correlationId,
   principal: caller.principal,
   transport: caller.transport,

@@ -6,6 +6,7 @@ import type { AgentPort } from "../http/routes/agent.ts";
 import type { AgentAnswer } from "../llm/agent.ts";
 import type { ModelSettings } from "../llm/models.ts";
 import type { App, AppRequest } from "./app.ts";
+import type { Asker } from "./recorded-models.ts";
 
 type Config = ReturnType<App["config"]["current"]>["config"]["mcp"];
 
@@ -56,28 +57,31 @@ const bodyOf = ({ text, model, finish, usage, costUsd, sources }: AgentAnswer) =
 export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => {
   const config = () => app.config.current().config.mcp;
   const load = async () => {
-    const [{ createAgent }, { createModels }] = await Promise.all([
+    const [{ createAgent }, { createModels }, { recordedModels }] = await Promise.all([
       import("../llm/agent.ts"),
       import("../llm/models.ts"),
+      import("./recorded-models.ts"),
     ]);
-    return createAgent({
-      models: createModels({
-        settings: () => modelSettingsOf(config()),
-        secret: (variable) => env[variable],
-      }),
-      settings: () => agentSettingsOf(config()),
-      search: async (query, budgetTokens, signal) => {
-        const { retrieval } = await app.engines();
-        const { value } = await retrieval.find({ query, budgetTokens }, signal);
-        return value.map(({ path, startLine, endLine, text }) => ({
-          src: `${path}#L${startLine}-L${endLine}`,
-          text,
-        }));
-      },
-      countTokens: tokenCounter,
-      newCode: () => randomBytes(9).toString("base64url"),
-      onGenerated: (model, { usage, costUsd }) => app.metrics.recordModel(model, usage, costUsd),
+    const models = createModels({
+      settings: () => modelSettingsOf(config()),
+      secret: (variable) => env[variable],
     });
+    return (asker: Asker) =>
+      createAgent({
+        models: recordedModels(models, app, asker),
+        settings: () => agentSettingsOf(config()),
+        search: async (query, budgetTokens, signal) => {
+          const { retrieval } = await app.engines();
+          const { value } = await retrieval.find({ query, budgetTokens }, signal);
+          return value.map(({ path, startLine, endLine, text }) => ({
+            src: `${path}#L${startLine}-L${endLine}`,
+            text,
+          }));
+        },
+        countTokens: tokenCounter,
+        newCode: () => randomBytes(9).toString("base64url"),
+        onGenerated: (model, { usage, costUsd }) => app.metrics.recordModel(model, usage, costUsd),
+      });
   };
   let loading: ReturnType<typeof load> | undefined;
 
@@ -87,10 +91,10 @@ export const createAgentPort = (app: App, env: AppRequest["env"]): AgentPort => 
       const { llm, request_timeout_seconds: timeout } = config();
       return llm.agent_model === "" ? undefined : (llm.timeout_seconds + timeout) * 1000;
     },
-    ask: async ({ correlationId, ...question }) => {
+    ask: async ({ caller, correlationId, ...question }) => {
       const startedAt = app.now();
       loading ??= load();
-      const agent = await loading;
+      const agent = (await loading)({ caller, correlationId });
       const answer = await agent.ask(question).catch((thrown: unknown) => {
         const { code } = toLlmcError(thrown);
         if (OPERATORS_CODES.has(code)) {

@@ -4,6 +4,7 @@ import { isInside } from "../base/paths.ts";
 import type { AllowedProgram, AllowPlan } from "../cli/allow-command.ts";
 import { type Addition, addToLists } from "../config/add-to-list.ts";
 import { type Loaded, USER_FILE_NAME } from "../config/load.ts";
+import { auditSettings } from "../host/audit/settings.ts";
 import type { Disk } from "../host/own-files/disk.ts";
 import { findUserProgram, type UserProgram } from "../host/run/user-programs/find-program.ts";
 import { createOperatorDisk } from "../host/trust/operator-writes.ts";
@@ -11,6 +12,7 @@ import { meaningOf, runsAnyCode, usualPowers } from "../policy/commands.ts";
 import { POWERS, type Power } from "../policy/powers.ts";
 import type { AppRequest } from "./app.ts";
 import { loadFor } from "./load.ts";
+import { recordGrants } from "./record-grants.ts";
 import { trustAdded, trustWritten } from "./trust.ts";
 
 type Request = Pick<AppRequest, "root" | "folders" | "env" | "overrides" | "configPath">;
@@ -185,6 +187,14 @@ const planFor = async (
         throw new LlmcError("busy", `${file} has changed in the meantime; nothing was written.`, {
           hint: "Run the command again.",
         });
+      await recordGrants(
+        {
+          root: request.root,
+          userState: request.folders.state,
+          settings: auditSettings(loaded.config.mcp.audit),
+        },
+        additions.flatMap(({ name, items }) => items.map((item) => `${name} ${item}`)),
+      );
       const real = await disk.resolveFile(file);
       await disk.writeText(real?.path ?? file, after, real?.mode);
       await trust(before, after, additions);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
+import type { Caller } from "../../core/contract.ts";
 import { validateArguments } from "../../core/validate.ts";
 import { type AgentAnswer, agentBody } from "./bodies.ts";
 import { asCall, type RouteContext } from "./context.ts";
@@ -11,6 +12,7 @@ interface AgentQuestion {
   readonly role: AgentBody["role"];
   readonly userMsg: string;
   readonly injectContext: string;
+  readonly caller: Caller;
   readonly correlationId: string;
   readonly signal: AbortSignal;
   /** If given, it receives the answer in pieces as they arrive. */
@@ -39,12 +41,13 @@ const askModel = (
     context.core.serve(
       "invoke_agent",
       origin,
-      async ({ signal, correlationId }) => {
+      async ({ signal, caller, correlationId }) => {
         const onText = onStart?.();
         return agent.ask({
           role: body.role,
           userMsg: body.user_msg,
           injectContext: body.inject_context,
+          caller,
           correlationId,
           signal,
           ...(onText === undefined ? {} : { onText }),

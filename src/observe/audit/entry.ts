@@ -78,6 +78,7 @@ type QuestionEntry = Action &
 /** The operator has allowed something for good, or no longer allows it. */
 type GrantEntry = Who & {
   readonly kind: "grant";
+  /** The option of the configuration, and what was added to it: `command_powers git:write`. */
   readonly granted: string;
   readonly scope: "always" | "revoked";
 };
@@ -88,9 +89,11 @@ type ModelCallEntry = Who & {
   readonly tool: string;
   readonly provider: string;
   readonly asked_model: string;
+  /** Whether the text could leave: what the egress policy said. */
   readonly decision: AuditDecision;
-  readonly tokens_in: number;
-  readonly tokens_out: number;
+  /** Null where the provider did not say. */
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
   readonly cost_usd?: number;
   readonly duration_ms: number;
   readonly outcome: Outcome;

@@ -1,0 +1,70 @@
+import { toLlmcError } from "../base/error.ts";
+import { whoOf } from "../core/call-log.ts";
+import type { Caller } from "../core/contract.ts";
+import type { Generation, Models } from "../llm/contract.ts";
+import { parseModelName } from "../llm/model-name.ts";
+import type { AuditEntry } from "../observe/audit/entry.ts";
+import type { App } from "./app.ts";
+
+/** Who asks a model. */
+export interface Asker {
+  readonly caller: Caller;
+  readonly correlationId: string;
+}
+
+type Outcome = Extract<AuditEntry, { readonly kind: "model_call" }>["outcome"];
+
+/** The option that decides which models text may go to. */
+const EGRESS_OPTION = "mcp.rlm.profile";
+
+/** Models whose use is recorded in the audit trail: each time that one is asked, and each time that it may not be. */
+export const recordedModels = (
+  models: Models,
+  { audit, now }: Pick<App, "audit" | "now">,
+  asker: Asker,
+): Models => {
+  const note = (name: string, startedAt: number, outcome: Outcome, generation?: Generation): void => {
+    const { usage, costUsd } = generation ?? {};
+    try {
+      audit.record({
+        kind: "model_call",
+        ...whoOf(asker),
+        tool: "invoke_agent",
+        provider: parseModelName(name).provider,
+        asked_model: name,
+        decision: { allowed: outcome !== "egress_denied", policies: [EGRESS_OPTION] },
+        tokens_in: usage?.inputTokens ?? null,
+        tokens_out: usage?.outputTokens ?? null,
+        ...(costUsd === undefined ? {} : { cost_usd: costUsd }),
+        duration_ms: Math.round(now() - startedAt),
+        outcome,
+      });
+    } catch {
+      // The decision was recorded before, and the answer is paid for: its caller gets it. The log says what is missing.
+    }
+  };
+  return {
+    open: async (name) => {
+      const openedAt = now();
+      const model = await models.open(name).catch((thrown: unknown) => {
+        const { code } = toLlmcError(thrown);
+        if (code === "egress_denied") note(name, openedAt, code);
+        throw thrown;
+      });
+      return {
+        name: model.name,
+        generate: async (request) => {
+          const startedAt = now();
+          try {
+            const generation = await model.generate(request);
+            note(name, startedAt, "ok", generation);
+            return generation;
+          } catch (thrown) {
+            note(name, startedAt, toLlmcError(thrown).code);
+            throw thrown;
+          }
+        },
+      };
+    },
+  };
+};
