@@ -1,4 +1,5 @@
 import { LlmcError } from "../base/error.ts";
+import { showControls } from "../base/text.ts";
 import { bold, green, type Io, red, table } from "./io.ts";
 
 interface AuditProblem {
@@ -148,9 +149,10 @@ const COLUMNS = [
   ...["outcome", "budget_profile", "trace_id", "chain", "seq", "unverified"],
 ] as const;
 
-/** Names come from clients: text that a spreadsheet would run as a formula is escaped. */
+/** Names come from clients: text that a spreadsheet would run as a formula, or a terminal obey, is made harmless. */
 const csvCell = (value: string): string => {
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const shown = showControls(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${shown}` : shown;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
@@ -158,6 +160,9 @@ const csvLine = (row: Row): string => {
   const derived: Row = { allowed: decisionOf(row).allowed, policies: policiesOf(row) };
   return COLUMNS.map((key) => csvCell(textAt(key in derived ? derived : row, key))).join(",");
 };
+
+/** What a record is about, by the first of these that it has. */
+const WHERE = ["path", "program", "granted", "asked_model", "args_digest"] as const;
 
 interface ShowOptions extends AuditFilters {
   readonly json: boolean;
@@ -175,16 +180,18 @@ export const runAuditShow = async (audit: AuditPort, io: Io, options: ShowOption
     io.out("No records.\n");
     return;
   }
-  const lines = rows.map((row) => [
-    textAt(row, "time") + (row["unverified"] === true ? " unverified" : ""),
-    textAt(row, "kind"),
-    textAt(row, "tool"),
-    outcomeOf(row),
-    textAt(row, "principal"),
-    textAt(row, "agent_id"),
-    textAt(row, "duration_ms"),
-    textAt(row, "path") || textAt(row, "args_digest"),
-  ]);
+  const lines = rows.map((row) =>
+    [
+      textAt(row, "time") + (row["unverified"] === true ? " unverified" : ""),
+      textAt(row, "kind"),
+      textAt(row, "tool"),
+      outcomeOf(row),
+      textAt(row, "principal"),
+      textAt(row, "agent_id"),
+      textAt(row, "duration_ms"),
+      WHERE.map((key) => textAt(row, key)).find((text) => text !== "") ?? "",
+    ].map((text) => text.replaceAll("\n", "␊")),
+  );
   const head = ["TIME", "KIND", "TOOL", "OUTCOME", "PRINCIPAL", "AGENT", "MS", "WHERE"];
   const [first = "", ...rest] = table([head, ...lines]).split("\n");
   io.out([bold(first, io.hasColours), ...rest, ""].join("\n"));

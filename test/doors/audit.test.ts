@@ -66,7 +66,6 @@ describe("REQ-O5 what is recorded", () => {
       ["decision", undefined],
       ["call", "ok"],
       ["decision", undefined],
-      ["decision", "path"],
       ["call", "path_denied"],
     ]);
     expect(rows[0]?.["correlation_id"]).toBe(rows[1]?.["correlation_id"]);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type AuditStand, auditStand } from "../../../test/audit.ts";
 import { auditEntry } from "../../../test/audit-entry.ts";
+import { MAX_RECORD_BYTES } from "../../observe/audit/bounded.ts";
 
 const kinds = (stand: AuditStand): readonly unknown[] =>
   stand
@@ -70,6 +71,29 @@ describe("REQ-O5 records on the disk", () => {
     for (const agent_id of names) trail.record(auditEntry(1, { agent_id }));
     await trail.close();
     expect(await stand.verify()).toMatchObject({ ok: true, records: names.length + 2 });
+  });
+
+  it("are cut where names are longer than readers hold, and say so", async () => {
+    const stand = auditStand();
+    const trail = stand.open();
+    const long = "\u0001".repeat(900_000);
+    const policies = Array.from({ length: 1000 }, () => long);
+    const texts = Object.fromEntries(Object.keys(auditEntry(1)).map((key) => [key, long]));
+    trail.record(auditEntry(1, { ...texts, kind: "call", decision: { allowed: false, policies } }));
+    trail.record(auditEntry(2, { agent_id: "\u0001".repeat(9_500) }));
+    trail.record(auditEntry(3, { decision: { allowed: false, policies: policies.slice(0, 2) } }));
+    await trail.close();
+    expect(await stand.verify()).toMatchObject({ ok: true, records: 5 });
+    const [name = ""] = stand.files();
+    const lines = readFileSync(join(stand.records, name), "utf8").trimEnd().split("\n");
+    for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(MAX_RECORD_BYTES);
+    expect(lines.map((line) => (JSON.parse(line) as { readonly cut?: true }).cut)).toEqual([
+      undefined,
+      true,
+      undefined,
+      true,
+      undefined,
+    ]);
   });
 
   it("are in files that only their owner can read", async () => {

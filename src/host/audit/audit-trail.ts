@@ -1,5 +1,6 @@
 import { LlmcError } from "../../base/error.ts";
 import { systemErrorCode } from "../../base/system-error.ts";
+import { encodeFields } from "../../observe/audit/bounded.ts";
 import type { AuditEntry } from "../../observe/audit/entry.ts";
 import { createOwners } from "../os/process-owner.ts";
 import { appendRecord, type ChainState, closeChain, isChainThere, openChain } from "./chain-writer.ts";
@@ -64,7 +65,7 @@ type OwnEntry = { readonly kind: "open" | "close" | "gap" | "retention" } & Read
 
 const append = (trail: Trail, chain: ChainState, entry: AuditEntry | OwnEntry, now: Date): void => {
   const { maxFileBytes, sync } = trail.parts.settings();
-  const fields = JSON.stringify({ time: now.toISOString(), ...entry });
+  const fields = encodeFields({ time: now.toISOString(), ...entry });
   const isNewFile = appendRecord(chain, fields, {
     now,
     maxFileBytes,

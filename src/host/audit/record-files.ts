@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { MAX_RECORD_BYTES } from "../../observe/audit/bounded.ts";
 import type { AuditStore } from "./store.ts";
 
 /** A chain's records lie in files that are numbered from 1. */
@@ -58,7 +59,8 @@ export const openRecordFile = (path: string, flags = READ): number => {
   throw new NotOurFile("it is not a regular file of its own");
 };
 
-const CHUNK_BYTES = 1024 * 1024;
+/** Holds several records. */
+const CHUNK_BYTES = 16 * MAX_RECORD_BYTES;
 const LINE_FEED = 10;
 
 /** No file of ours has a line of so many characters; a longer one is read in pieces of as many bytes. */

@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, readSync, rmSync, statSync } from "node:fs";
 import { isRecord } from "../../base/is-record.ts";
 import { ARCHIVE } from "../../observe/audit/archive.ts";
+import { MAX_RECORD_BYTES } from "../../observe/audit/bounded.ts";
 import { type Link, readRecord } from "../../observe/audit/chain.ts";
 import type { Head } from "../../observe/audit/head.ts";
 import type { Owners } from "../os/process-owner.ts";
@@ -42,14 +43,11 @@ export interface Removal {
   readonly reason: "age" | "size";
 }
 
-/** No record is longer. */
-const TAIL_BYTES = 65_536;
-
 const readEnd = (path: string): { readonly text: string; readonly size: number } => {
   const fd = openRecordFile(path);
   try {
     const { size } = fstatSync(fd);
-    const buffer = Buffer.alloc(Math.min(TAIL_BYTES, size));
+    const buffer = Buffer.alloc(Math.min(MAX_RECORD_BYTES, size));
     const length = readSync(fd, buffer, 0, buffer.length, size - buffer.length);
     return { text: buffer.toString("utf8", 0, length), size };
   } finally {
