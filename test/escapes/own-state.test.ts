@@ -352,20 +352,17 @@ describe("FAIL-J2 REQ-D22: a workspace that brings databases of its own", () => 
     expect(warnings).toEqual([]);
   });
 
-  test("keeps the folders of few other keys, those used last", () => {
-    const ages = ["oldest", "old", "young", "youngest"];
-    const names = ages.map((age, i) => {
-      const other = { workspace, key: openSecretKey(join(base, age)) };
-      makeStateFolder(other).close();
-      const path = stateFolderPath(other);
-      writeFileSync(join(path, "state.db"), "");
-      for (const each of [join(path, "state.db"), path]) utimesSync(each, i + 1, i + 1);
-      return path;
-    });
+  test("keeps the folder of every other key, whatever times a workspace gives to folders of such names", () => {
+    const theirs = { workspace, key: openSecretKey(join(base, "theirs")) };
+    makeStateFolder(theirs).close();
+    const planted = ["a", "b", "c", "d"].map((digit) => at(digit.repeat(32)));
+    for (const path of planted) {
+      mkdirSync(path, { mode: 0o700 });
+      utimesSync(path, 4e9, 4e9);
+    }
+    utimesSync(stateFolderPath(theirs), 1, 1);
     expect(handles(openState())).toEqual([]);
-    expect(names.map((path) => existsSync(path))).toEqual([false, true, true, true]);
-    expect(handles(openState())).toEqual([]);
-    expect(readdirSync(at())).toHaveLength(5);
+    expect([stateFolderPath(theirs), ...planted].filter((path) => !existsSync(path))).toEqual([]);
   });
 });
 

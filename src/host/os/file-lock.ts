@@ -8,10 +8,14 @@ const LOCK_NB = 4;
 
 export type LockMode = "exclusive" | "shared";
 
-/**
- * Locks an open file; the kernel gives the lock back when the descriptor is closed, or with the end of this process. False
- * where somebody else holds it. A file system without locks grants every one.
- */
-export const tryLock = (descriptor: number, mode: LockMode): boolean =>
-  flock(descriptor, (mode === "exclusive" ? LOCK_EX : LOCK_SH) | LOCK_NB) === 0 ||
-  koffi.errno() !== osConstants.errno.EWOULDBLOCK;
+/** Whether the lock is ours now, or somebody else's, or nothing can be said, since the file system has no locks. */
+type LockOutcome = "locked" | "held" | "unknown";
+
+/** Locks an open file; the kernel gives the lock back when the descriptor is closed, or with the end of this process. */
+export const lockFile = (descriptor: number, mode: LockMode): LockOutcome => {
+  if (flock(descriptor, (mode === "exclusive" ? LOCK_EX : LOCK_SH) | LOCK_NB) === 0) return "locked";
+  return koffi.errno() === osConstants.errno.EWOULDBLOCK ? "held" : "unknown";
+};
+
+/** For locks that only keep an order: without any, everybody goes on. */
+export const tryLock = (descriptor: number, mode: LockMode): boolean => lockFile(descriptor, mode) !== "held";

@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { LlmcError } from "../../base/error.ts";
 import { STATE_DIR } from "../../policy/paths.ts";
@@ -51,7 +51,8 @@ const addIgnoreFile = (at: string): void => {
 /**
  * A workspace may come from anywhere, and whoever makes one can put any file into its `.llmc`, beside those that are
  * ours: a log that SQLite would merge into a database, a journal. So ours lie in a folder there whose name follows from
- * a key that no workspace has. Each key has a folder of its own: two of them do not get in each other's way.
+ * a key that no workspace has. Each key has a folder of its own: two of them do not get in each other's way, and none
+ * removes another's, since neither names nor times there prove whose it is or when it was used.
  */
 const folderName = ({ workspace, key }: StateLocation): string =>
   key.sign("state folder", workspace).toString("hex", 0, 16);
@@ -70,32 +71,6 @@ export const hasOtherState = (location: StateLocation): boolean => {
     );
   } catch {
     return false;
-  }
-};
-
-const lastUseMs = (path: string): number => {
-  try {
-    const inside = readdirSync(path).map((name) => `${path}/${name}`);
-    return Math.max(...[path, ...inside].map((each) => lstatSync(each).mtimeMs));
-  } catch {
-    return 0;
-  }
-};
-
-const MAX_OTHERS = 3;
-
-/** A container whose home is new at every start has a new key each time: only the folders used last are kept. */
-const removeUnused = (at: string, ownName: string): void => {
-  const others = readdirSync(at)
-    .filter((name) => FOLDER_NAME.test(name) && name !== ownName)
-    .map((name) => ({ path: `${at}/${name}`, usedMs: lastUseMs(`${at}/${name}`) }))
-    .sort((one, other) => other.usedMs - one.usedMs);
-  for (const { path } of others.slice(MAX_OTHERS)) {
-    try {
-      rmSync(path, { recursive: true });
-    } catch {
-      // Not ours to remove, or somebody else was faster: it is only left over.
-    }
   }
 };
 
@@ -141,11 +116,7 @@ export const openStateFolder = (location: StateLocation): OwnFolder => {
 /** The same, made where it is missing. */
 export const makeStateFolder = (location: StateLocation): OwnFolder => {
   const outer = makeOuterStateFolder(location.workspace);
-  return openWithin(outer, location, (path) => {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined)
-      removeUnused(outer.at, folderName(location));
-    return makeOwnFolder(path);
-  });
+  return openWithin(outer, location, makeOwnFolder);
 };
 
 export const withStateFolder = <T>(location: StateLocation, work: (folder: OwnFolder) => T): T => {

@@ -1,7 +1,8 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createWorkspace } from "../../../../test/workspace.ts";
+import { lockFile } from "../../os/file-lock.ts";
 import { findingOf } from "../scan/workspace-scan.ts";
 import { createManagedWriters } from "./managed-writers.ts";
 
@@ -41,4 +42,25 @@ test("REQ-D24 the record of a process whose server was killed counts for nothing
   writeFileSync(left, JSON.stringify({ roots: [workspace.root], repositories: [] }));
   expect(managed.readKnown()(repository)).toBe(true);
   expect(readdirSync(join(userState, "managed"))).toEqual([]);
+});
+
+test("REQ-D24 FAIL-J3 on a file system without locks the record of a living process stays and counts", async () => {
+  await using workspace = await createWorkspace({ "a/.git/HEAD": "" });
+  const userState = join(workspace.root, "state");
+  const repository = findingOf("git", join(workspace.root, "a/.git"));
+  // Stands for such a file system: the kernel refuses to lock a descriptor that only names a file.
+  const O_PATH = 0o10000000;
+  const lockNone: typeof lockFile = (_descriptor, mode) => {
+    const named = openSync(workspace.root, O_PATH);
+    try {
+      return lockFile(named, mode);
+    } finally {
+      closeSync(named);
+    }
+  };
+  const managed = createManagedWriters(userState, lockNone);
+  const forget = managed.add([workspace.root], []);
+  for (let time = 0; time < 2; time++) expect(managed.readKnown()(repository)).toBe(false);
+  forget();
+  expect(managed.readKnown()(repository)).toBe(true);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, writeSync } from "node:fs";
 import { posix } from "node:path";
 import { insideRoots } from "../../../policy/paths.ts";
-import { tryLock } from "../../os/file-lock.ts";
+import { lockFile } from "../../os/file-lock.ts";
 import { makeOwnFolder, type OwnFolder } from "../../own-files/own-folder.ts";
 import { readDescriptor } from "../../own-files/read-own-file.ts";
 import { openUserState } from "../../own-files/secret-key.ts";
@@ -42,8 +42,8 @@ const openFolder = (userState: string): OwnFolder => {
   return makeOwnFolder(posix.join(userState, FOLDER));
 };
 
-/** Undefined where its process is gone: then the record goes, too. */
-const readLiving = (folder: OwnFolder, name: string): ManagedRecord | undefined => {
+/** Undefined where its process is known to be gone: then the record goes, too. */
+const readLiving = (folder: OwnFolder, name: string, lock: typeof lockFile): ManagedRecord | undefined => {
   const path = `${folder.at}/${name}`;
   let descriptor: number;
   try {
@@ -53,7 +53,7 @@ const readLiving = (folder: OwnFolder, name: string): ManagedRecord | undefined 
     return undefined;
   }
   try {
-    if (!tryLock(descriptor, "shared"))
+    if (lock(descriptor, "shared") !== "locked")
       return JSON.parse(readDescriptor(descriptor, name, { maxBytes: MAX_RECORD_BYTES }).toString());
     rmSync(path, { force: true });
     return undefined;
@@ -62,7 +62,7 @@ const readLiving = (folder: OwnFolder, name: string): ManagedRecord | undefined 
   }
 };
 
-export const createManagedWriters = (userState: string): ManagedWriters => ({
+export const createManagedWriters = (userState: string, lock = lockFile): ManagedWriters => ({
   add: (roots, obeyed) => {
     const folder = openFolder(userState);
     const name = randomBytes(8).toString("hex");
@@ -70,7 +70,7 @@ export const createManagedWriters = (userState: string): ManagedWriters => ({
     const descriptor = openSync(`${folder.at}/${name}`, "wx", 0o600);
     const path = posix.join(userState, FOLDER, `${name}${ENDING}`);
     try {
-      tryLock(descriptor, "exclusive");
+      lock(descriptor, "exclusive");
       const record: ManagedRecord = { roots, known: obeyed.map(keyOf) };
       writeSync(descriptor, JSON.stringify(record));
       renameSync(`${folder.at}/${name}`, `${folder.at}/${name}${ENDING}`);
@@ -91,7 +91,7 @@ export const createManagedWriters = (userState: string): ManagedWriters => ({
     try {
       const living = readdirSync(folder.at)
         .filter((name) => name.endsWith(ENDING))
-        .flatMap((name) => readLiving(folder, name) ?? [])
+        .flatMap((name) => readLiving(folder, name, lock) ?? [])
         .map(({ roots, known }) => ({ roots, known: new Set(known) }));
       return (obeyed) =>
         living.every(({ roots, known }) => !insideRoots(obeyed.path, roots) || known.has(keyOf(obeyed)));

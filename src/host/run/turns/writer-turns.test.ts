@@ -166,4 +166,28 @@ describe("REQ-D24 REQ-F10 the writer's turn", () => {
     await expect(one.hold(request("a"), async () => {})).rejects.toThrow("turns");
     expect(readdirSync(userState)).toEqual(["turns"]);
   });
+
+  test("a disk that takes no byte more refuses no command, and the turn is given back", async () => {
+    const { workspace, userState, request, one } = await open();
+    await using _ = workspace;
+    await one.hold(request("a"), async () => {});
+    const code = `
+      import { createWriterTurns } from ${JSON.stringify(new URL("./writer-turns.ts", import.meta.url).href)};
+      const turns = createWriterTurns(${JSON.stringify(userState)});
+      const request = ${JSON.stringify(request("a"))};
+      for (const time of ["first", "second"]) await turns.hold(request, async () => console.log(time));
+      process.stdin.on("data", () => {});`;
+    const child = spawn("bash", ["-c", 'ulimit -f 0; exec "$0" "$@"', process.execPath, "-e", code], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    let shown = "";
+    for await (const data of child.stdout) {
+      shown += data;
+      if (shown === "first\nsecond\n") break;
+    }
+    expect(shown).toBe("first\nsecond\n");
+    // The child still lives: what it had locked is free.
+    expect(await one.hold(request("a", { waitMs: 2000 }), async () => "its turn")).toBe("its turn");
+    child.stdin.end();
+  });
 });

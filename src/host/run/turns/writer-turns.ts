@@ -118,12 +118,16 @@ const readProgram = (descriptor: number): string => {
   return bytes.toString("utf8", 0, readSync(descriptor, bytes, 0, MAX_NAME_BYTES, 0));
 };
 
+/** Only those who wait read it: a full disk stops no command. */
 const writeProgram = (locks: readonly HeldLock[], program: string): void => {
-  for (const { descriptor, mode } of locks)
-    if (mode === "exclusive") {
+  try {
+    for (const { descriptor } of locks.filter(({ mode }) => mode === "exclusive")) {
       ftruncateSync(descriptor);
       writeSync(descriptor, Buffer.from(program).subarray(0, MAX_NAME_BYTES), 0, undefined, 0);
     }
+  } catch {
+    // They wait for a command without a name.
+  }
 };
 
 /** Waits for every lock in turn; the returned function gives all of them back. */
