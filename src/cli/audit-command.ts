@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { showControls } from "../base/text.ts";
+import { plural, showControls } from "../base/text.ts";
 import { bold, green, type Io, red, table } from "./io.ts";
 
 interface AuditProblem {
@@ -103,7 +103,9 @@ const marked = (row: Row, isVouched: boolean): Row => (isVouched ? row : { ...ro
 
 const noteUnsigned = (io: Io, unsigned: number): void => {
   if (unsigned > 0)
-    io.err(`note: ${unsigned} lines or files are not signed and left out; llmc audit verify says where.\n`);
+    io.err(
+      `note: left out, because not signed: ${plural(unsigned, "line or file", "lines or files")}; llmc audit verify says where.\n`,
+    );
 };
 
 const DEFAULT_LIMIT = "50";

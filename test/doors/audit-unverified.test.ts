@@ -41,6 +41,6 @@ it("REQ-O5 llmc audit show and export mark what verify does not vouch for, and l
   ]);
   for (const { out, err } of [table, json, lines, csv]) {
     expect(out).not.toContain("payroll.db");
-    expect(err).toContain("1 lines or files are not signed and left out");
+    expect(err).toContain("left out, because not signed: 1 line or file;");
   }
 });
