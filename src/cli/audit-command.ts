@@ -139,16 +139,17 @@ const policiesOf = (row: Row): string => {
 const outcomeOf = (row: Row): string => {
   const { allowed } = decisionOf(row);
   if (row["outcome"] !== undefined) return textAt(row, "outcome");
+  if (row["answer"] !== undefined) return textAt(row, "answer");
   return allowed === undefined ? "" : allowed === true ? "allowed" : "denied";
 };
 
-/** Every field that a record of any kind may have, in the order of a table; the chain's own come last. */
+/** What records of calls, decisions and people have, in the order of a table; what the trail notes of its files is left to JSON. */
 const COLUMNS = [
   ...["time", "kind", "correlation_id", "principal", "transport", "route", "agent_id", "session_id", "model"],
   ...["tool", "effect", "allowed", "policies", "path", "args_digest", "bytes_in", "bytes_out", "duration_ms"],
   ...["about", "program", "answer", "granted", "scope", "provider", "asked_model", "tokens_in", "tokens_out"],
-  ...["cost_usd", "exit_code", "reason", "address", "token_name", "count"],
-  ...["outcome", "budget_profile", "trace_id", "chain", "seq", "unverified"],
+  ...["cost_usd", "exit_code", "reason", "address", "token_name", "count", "missed"],
+  ...["outcome", "budget_profile", "trace_id", "cut", "chain", "seq", "unverified"],
 ] as const;
 
 /** Names come from clients: text that a spreadsheet would run as a formula, or a terminal obey, is made harmless. */
@@ -164,7 +165,7 @@ const csvLine = (row: Row): string => {
 };
 
 /** What a record is about, by the first of these that it has. */
-const WHERE = ["path", "program", "granted", "asked_model", "args_digest"] as const;
+const WHERE = ["path", "program", "granted", "asked_model", "reason", "args_digest"] as const;
 
 interface ShowOptions extends AuditFilters {
   readonly json: boolean;

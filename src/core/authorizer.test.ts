@@ -110,8 +110,11 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
 
   it("linux_proc_start and te_run ask, too", async () => {
     const app = await openTestApp({ config: '[mcp]\nmode = "classic"\n' });
-    for (const tool of ["linux_proc_start", "te_run"])
-      expect((await askAnswering(app, tool, { command: "date" }, [accept()])).result.kind, tool).toBe("ok");
+    for (const tool of ["linux_proc_start", "te_run"]) {
+      const { result, questions } = await askAnswering(app, tool, { command: "date" }, [accept()]);
+      expect(questions, tool).toEqual([expect.stringContaining(`The agent wants to use ${tool}:`)]);
+      expect(result.kind, tool).toBe("ok");
+    }
   });
 
   it("a program that does not exist is refused like one that is not allowed", async () => {
@@ -123,13 +126,14 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
 
 describe("REQ-I5: an answer counts for the one call it was given to", () => {
   it("not for other arguments, another owner, another tool, nor twice", async () => {
-    const app = await openTestApp();
+    const app = await openTestApp({ config: '[mcp]\nmode = "classic"\n' });
     const first = await app.ask("run_cmd", DATE, { canAsk });
     if (first.kind !== "questions") throw new Error("no question");
     const answered = { canAsk, answers: { grant: accept("once") }, state: first.state };
     expect((await app.ask("run_cmd", { command: "date -s 1" }, answered)).kind).toBe("questions");
     const other = { ...TEST_CALLER, owner: "other" };
     expect((await app.ask("run_cmd", DATE, { ...answered, caller: other })).kind).toBe("questions");
+    expect((await app.ask("te_run", DATE, answered)).kind).toBe("questions");
     expect((await app.ask("run_cmd", DATE, answered)).kind).toBe("ok");
     expect((await app.ask("run_cmd", DATE, answered)).kind).toBe("questions");
   });
@@ -153,12 +157,13 @@ describe("REQ-I5: an answer counts for the one call it was given to", () => {
 
 describe("REQ-I5 REQ-D16: what nobody may grant is not asked for", () => {
   it.each([
-    ["git config core.pager x", "configuration"],
-    ["cat .env", "withheld"],
-    ["cat llmc.toml > .git/config", "."],
-  ])("%s", async (command) => {
+    ["git config core.pager x", "forbidden"],
+    ["cat .env", "path_denied"],
+    ["cat llmc.toml > .git/config", "path_denied"],
+  ])("%s", async (command, code) => {
     const app = await openTestApp({ files: { ".env": "A=1", "llmc.toml": "" } });
-    expect((await app.ask("run_cmd", { command }, { canAsk })).kind).toBe("error");
+    const result = await app.ask("run_cmd", { command }, { canAsk });
+    expect(result).toMatchObject({ kind: "error", error: { code } });
   });
 
   it("over HTTP a token does not answer its own questions, unless it is the operator's", async () => {

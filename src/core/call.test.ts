@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { openTestApp, TEST_CALLER, tempWorkspace } from "../../test/app.ts";
 import { ERROR_TABLE } from "../base/error-table.ts";
 
@@ -20,6 +20,8 @@ export const register = (kit) => {
   kit.tool({ name: "liar", description: "Breaks its own schema.", effect: "read", input: z.strictObject({}),
     output: z.object({ n: z.number() }), run: async () => ({ n: "many" }), render: () => "" });
   kit.tool({ name: "writer", description: "Would write.", effect: "write", input: z.strictObject({}), run: async () => ({}), render: () => "wrote" });
+  kit.tool({ name: "slow_writer", description: "Writes until it is told to end.", effect: "write", input: z.strictObject({}),
+    run: () => new Promise((resolve) => { (globalThis.__writers ??= []).push(() => resolve({})); }), render: () => "wrote" });
   kit.tool({ name: "flood", description: "Says much.", effect: "read", input: z.strictObject({}), run: async () => ({}), render: () => "0123456789\\n".repeat(5000) });
   kit.tool({ name: "linux_refuser", description: "Refuses.", effect: "read", input: z.strictObject({ n: z.int().min(1) }), run: async () => ({}), render: () => "" });
 };`;
@@ -136,6 +138,23 @@ describe("the pipe", () => {
       body: { meta: { retryable: true } },
     });
     expect(await app.text("sleeper", { ms: 1 })).toContain("false");
+  });
+
+  test("REQ-I7: changes take half of the slots, and those that wait for one keep no read from starting", async () => {
+    const app = await open({ "mcp.max_concurrent_requests": "4" });
+    const started: (() => void)[] = [];
+    Object.assign(globalThis, { __writers: started });
+    const writes = Array.from({ length: 5 }, () => app.ask("slow_writer"));
+    await vi.waitFor(() => expect(started).toHaveLength(2));
+    expect(await app.text("sleeper", { ms: 1 })).toContain("false");
+    expect(started).toHaveLength(2);
+    let ended = 0;
+    const all = Promise.all(writes);
+    await vi.waitFor(() => {
+      while (ended < started.length) started[ended++]?.();
+      expect(ended).toBe(5);
+    });
+    expect((await all).map(({ kind }) => kind)).toEqual(Array(5).fill("ok"));
   });
 
   test("REQ-D25 FAIL-J9: principals take turns, and none of them fills the queue of another", async () => {

@@ -98,7 +98,7 @@ export const createGuard = ({ queue, dispatcher, authorizer, ...logParts }: Guar
       log.decide({ ...decision, about: "call", name: kind, effect }),
     );
     // Not tried again: what it costs or does is not known here.
-    const value = await dispatcher.run({ effect: "egress", backend }, origin, () =>
+    const value = await dispatcher.run({ effect, isSafe: false, backend }, origin, () =>
       run(origin, timeoutMs, work, effect),
     );
     log.close(undefined, { truncated: false, output: () => text(value) });
