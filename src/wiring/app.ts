@@ -188,8 +188,11 @@ export const createApp = async (request: AppRequest): Promise<App> => {
   let source: ReturnType<typeof createModuleSource> | undefined;
   const modules = lazyPort<ReturnType<typeof createModuleSource>>(async () => {
     const room = await import("../host/trust/module-source.ts");
-    source ??= room.createModuleSource(() => moduleDigests(store.current()));
+    source ??= room.createModuleSource(() => moduleDigests(store.current()), writers.mayHaveWritten);
     return source;
+  });
+  writers.onChecked(() => {
+    if (source?.wasWaiting() === true) void store.reload();
   });
   const caches = createCaches({
     maxBytes: () => config().mcp.performance.cache_size_mb * 1024 * 1024,

@@ -4,6 +4,7 @@ import { type ResolveHookSync, registerHooks } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { systemErrorCode } from "../../base/system-error.ts";
+import { realOrFuture } from "../own-files/real-or-future.ts";
 import type { Digests } from "../trust/trusted-modules.ts";
 
 const MODULE_EXTENSIONS = new Set([".ts", ".mts", ".js", ".mjs"]);
@@ -52,24 +53,38 @@ const importChanged = (path: string, state: string): Promise<unknown> => {
 
 /**
  * Finds and loads custom modules. They are code of this process: the operator's own are loaded as they are, those that
- * a workspace brings (`digests`) only with the content that was granted.
+ * a workspace brings (`digests`) only with the content that was granted. What a running command may have written
+ * (`mayHaveWritten`) waits until that was checked, and the modules that were loaded before stay.
  */
-export const createModuleSource = (digests: () => Digests | undefined) => {
-  /** The state of the folder when it was last listed. */
+export const createModuleSource = (
+  digests: () => Digests | undefined,
+  mayHaveWritten: (path: string) => boolean = () => false,
+) => {
+  /** The state of the folder when it was last listed, and the modules in it. */
   let listed: string | undefined;
+  let files: readonly string[] = [];
+  const loaded = new Map<string, unknown>();
+  let isWaiting = false;
+  const isUnchecked = (path: string): boolean => {
+    const isOpen = digests() === undefined && [path, realOrFuture(path)].some(mayHaveWritten);
+    isWaiting ||= isOpen;
+    return isOpen;
+  };
   const list = async (folder: string): Promise<readonly string[]> => {
+    if (isUnchecked(folder)) return files;
     try {
       const names = await readdir(folder);
       listed = await stateOf(folder);
-      return names
+      files = names
         .filter((name) => MODULE_EXTENSIONS.has(extname(name)) && !/\.(test|d)\.m?ts$/.test(name))
         .toSorted()
         .map((name) => join(folder, name));
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
       listed = undefined;
-      return [];
+      files = [];
     }
+    return files;
   };
   const load = async (path: string): Promise<unknown> => {
     const granted = digests();
@@ -77,15 +92,29 @@ export const createModuleSource = (digests: () => Digests | undefined) => {
       const { importTrusted } = await import("../trust/trusted-modules.ts");
       return importTrusted(dirname(path), path, granted);
     }
+    // Judged and loaded by its real path, because a command can replace links on the way in between.
+    const real = realOrFuture(path);
+    if (isUnchecked(path) || isUnchecked(real)) {
+      if (loaded.has(path)) return loaded.get(path);
+      throw new Error("a command that is running may have written it");
+    }
     // A FIFO in its place would block forever.
-    if (!(await stat(path)).isFile()) throw new Error("it is not a regular file");
-    return importChanged(path, await stateOf(dirname(path)));
+    if (!(await stat(real)).isFile()) throw new Error("it is not a regular file");
+    const module = await importChanged(real, await stateOf(dirname(real)));
+    loaded.set(path, module);
+    return module;
   };
   return {
     list,
     load,
     /** Whether files in the folder have changed since it was listed. */
     hasChanged: async (folder: string): Promise<boolean> =>
-      (await stateOf(folder).catch(() => undefined)) !== listed,
+      !isUnchecked(folder) && (await stateOf(folder).catch(() => undefined)) !== listed,
+    /** Whether something was left out since this was last asked, because a command may have written it. */
+    wasWaiting: (): boolean => {
+      const was = isWaiting;
+      isWaiting = false;
+      return was;
+    },
   };
 };
