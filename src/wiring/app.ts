@@ -164,6 +164,22 @@ const createEngineLoader = (
   };
 };
 
+/** Custom modules; those that a command may have written are looked at again when that was checked. */
+const openModules = (
+  store: ConfigStore,
+  { mayHaveWritten, onChecked }: Pick<LiveWriters, "mayHaveWritten" | "onChecked">,
+) => {
+  let source: ReturnType<typeof createModuleSource> | undefined;
+  onChecked(() => {
+    if (source?.wasWaiting() === true) void store.reload();
+  });
+  return lazyPort<ReturnType<typeof createModuleSource>>(async () => {
+    const room = await import("../host/trust/module-source.ts");
+    source ??= room.createModuleSource(() => moduleDigests(store.current()), mayHaveWritten);
+    return source;
+  });
+};
+
 export const createApp = async (request: AppRequest): Promise<App> => {
   const { root, stderr } = request;
   const disk = createDisk();
@@ -185,15 +201,7 @@ export const createApp = async (request: AppRequest): Promise<App> => {
     log,
   });
   const engines = createEngineLoader(request, store, log, metrics, writers);
-  let source: ReturnType<typeof createModuleSource> | undefined;
-  const modules = lazyPort<ReturnType<typeof createModuleSource>>(async () => {
-    const room = await import("../host/trust/module-source.ts");
-    source ??= room.createModuleSource(() => moduleDigests(store.current()), writers.mayHaveWritten);
-    return source;
-  });
-  writers.onChecked(() => {
-    if (source?.wasWaiting() === true) void store.reload();
-  });
+  const modules = openModules(store, writers);
   const caches = createCaches({
     maxBytes: () => config().mcp.performance.cache_size_mb * 1024 * 1024,
     now,

@@ -1,8 +1,8 @@
 import { lstatSync, type Stats } from "node:fs";
 import { posix } from "node:path";
 import { CONFIG_FILE } from "../../base/paths.ts";
-import { compileDenylist, leadingFolders } from "../../policy/denylist.ts";
-import { insideRoots, type PathRules } from "../../policy/paths.ts";
+import { compileDenylist, type Denylist, leadingFolders } from "../../policy/denylist.ts";
+import { insideRoots, nameBeforeRefusal, type PathRules } from "../../policy/paths.ts";
 import { NO_OBEYED_PATHS, type ObeyedId, type ObeyedPaths, type ReachRules } from "../../policy/reach.ts";
 import { obeyedElsewhere, upFrom } from "../git/obeyed-elsewhere.ts";
 import { namesLeadingInto, namesLeadingTo } from "../own-files/names-leading-to.ts";
@@ -142,15 +142,19 @@ export const createReach = (options: ReachOptions): CallerReach => {
     const isStartupName = currentStartup();
     const isAboveStartup = currentAbove();
     const bases = [rules.workspace, ...rules.roots];
+    const isNamed = (list: Denylist, realPath: string): boolean => {
+      const before = nameBeforeRefusal(realPath);
+      return list(realPath, bases) || (before !== realPath && list(before, bases));
+    };
     let obeyedPaths: ObeyedPaths | undefined;
     const isWithheld: Reach["isWithheld"] = (realPath, file) =>
-      denies(realPath, bases) || (file !== undefined && options.withheldFiles?.has(file) === true);
+      isNamed(denies, realPath) || (file !== undefined && options.withheldFiles?.has(file) === true);
     return {
       rules,
       locate,
       isWithheld,
       isObeyedFile: (file) => options.obeyedFiles?.has(file) === true,
-      isSecret: (realPath) => isNamedSecret(realPath, bases),
+      isSecret: (realPath) => isNamed(isNamedSecret, realPath),
       isAboveStartup: (path) => isAboveStartup(path, bases),
       reachRules: {
         workspace: rules.workspace,

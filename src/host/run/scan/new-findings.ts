@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
-import { insideRoots } from "../../../policy/paths.ts";
+import { insideRoots, nameBeforeRefusal } from "../../../policy/paths.ts";
 import { GIT_NAME } from "../../../policy/reach.ts";
 import { realOf } from "../../git/files.ts";
 import { gitPointer } from "../../git/git-dir.ts";
@@ -137,6 +137,12 @@ const isNewOfGit = (finding: Finding, options: Judging): boolean => {
   return isAddedWorkTree(finding, options);
 };
 
+/** It has the name that we gave it, or one like it: it is closed, and nothing obeys it. */
+const isRefused = (path: string): boolean => {
+  const name = posix.basename(path);
+  return nameBeforeRefusal(name) !== name;
+};
+
 /** Whether a new finding would be obeyed, and the command may have created it. */
 const isPlanted = (finding: Finding, options: Judging): boolean => {
   const { stateFolders, writesTracked, phase } = options;
@@ -145,7 +151,7 @@ const isPlanted = (finding: Finding, options: Judging): boolean => {
       return !writesTracked && phase === "short run ended" && !isNotOfCommand(finding.path, options);
     case "state":
       // Only an llmc server creates a state folder, and this server created its own before the command started.
-      return phase !== "running" && !stateFolders.includes(finding.path);
+      return phase !== "running" && !stateFolders.includes(finding.path) && !isRefused(finding.path);
     case "git":
       return !isNewOfGit(finding, options);
     default:

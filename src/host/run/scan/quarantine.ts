@@ -12,6 +12,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { refusedName } from "../../../policy/paths.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { O_PATH } from "../../reach/o-path.ts";
 import type { Saved } from "../git/own-changes.ts";
@@ -63,7 +64,7 @@ const shortName = (name: string): string => {
 /** Renames one name in an open folder; undefined where nothing is there. */
 const renameIn = async (folder: FileHandle, path: string, name: string): Promise<Quarantined | undefined> => {
   const at = `/proc/self/fd/${folder.fd}`;
-  const refused = `${shortName(name)}.refused-${randomBytes(4).toString("hex")}`;
+  const refused = refusedName(shortName(name), randomBytes(4).toString("hex"));
   if (!(await exists(join(at, name)))) return undefined;
   const [from, to] = [systemPath(join(at, name)), join(at, refused)];
   await rename(from, to).catch(async () => {

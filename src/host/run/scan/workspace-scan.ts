@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LlmcError } from "../../../base/error.ts";
-import { isState } from "../../../policy/paths.ts";
+import { isState, nameBeforeRefusal } from "../../../policy/paths.ts";
 import { GIT_NAME, isHeadName, looksLikeGitDirectory } from "../../../policy/reach.ts";
 import { systemPath } from "../../reach/byte-path.ts";
 import { identify } from "../../reach/identity.ts";
@@ -102,7 +102,12 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
     classify: (path, entry: Entry) => {
       const isLink = entry.isSymbolicLink();
       if (GIT_NAME.test(entry.name)) return { found: [findingOf("git", path, isLink)], enter: false };
-      if (isState(entry.name)) return { found: [findingOf("state", path, isLink)], enter: false };
+      // Of state that was renamed, or is called so, nobody knows who wrote what is in it.
+      if (isState(entry.name))
+        return {
+          found: [findingOf("state", path, isLink)],
+          enter: nameBeforeRefusal(entry.name) !== entry.name,
+        };
       const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
       // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
       // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
