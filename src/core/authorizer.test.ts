@@ -117,6 +117,21 @@ describe("REQ-I5: a program that only lacks consent is a question to the user", 
     }
   });
 
+  it("a listed program that only the user's shell finds is asked for", async () => {
+    const app = await openTestApp({
+      config: '[mcp.tools]\nrun_cmd_allowlist = ["greet", "absent"]\n',
+      files: { ".venv/pyvenv.cfg": "", ".venv/bin/greet": "#!/bin/sh\necho hello\n" },
+    });
+    chmodSync(join(app.root, ".venv/bin/greet"), 0o755);
+    const { result, questions } = await askAnswering(app, "run_cmd", { command: "greet" }, [accept()]);
+    expect(questions).toEqual([expect.stringContaining(join(app.root, ".venv/bin/greet"))]);
+    expect(result).toMatchObject({ kind: "ok", structured: { data: { stdout: "hello\n" } } });
+    expect(await app.ask("run_cmd", { command: "absent" }, { canAsk })).toMatchObject({
+      kind: "error",
+      error: { code: "file_not_found", hint: expect.stringContaining("llmc allow absent") },
+    });
+  });
+
   it("a program that does not exist is refused like one that is not allowed", async () => {
     const app = await openTestApp();
     const result = await app.ask("run_cmd", { command: "no-such-program-at-all" }, { canAsk });
@@ -164,6 +179,17 @@ describe("REQ-I5 REQ-D16: what nobody may grant is not asked for", () => {
     const app = await openTestApp({ files: { ".env": "A=1", "llmc.toml": "" } });
     const result = await app.ask("run_cmd", { command }, { canAsk });
     expect(result).toMatchObject({ kind: "error", error: { code } });
+  });
+
+  it("what needs a network that commands do not have, with the way to open it", async () => {
+    const command = "git push origin main";
+    const closed = await openTestApp();
+    expect(await closed.ask("run_cmd", { command }, { canAsk })).toMatchObject({
+      kind: "error",
+      error: { code: "forbidden", hint: expect.stringContaining("allow_outbound_network = true") },
+    });
+    const open = await openTestApp({ overrides: { "mcp.tools.allow_outbound_network": "true" } });
+    expect((await open.ask("run_cmd", { command }, { canAsk })).kind).toBe("questions");
   });
 
   it("over HTTP a token does not answer its own questions, unless it is the operator's", async () => {

@@ -153,7 +153,7 @@ const examinePrograms = (loaded: Loaded | undefined): Finding[] => {
   // What has no program of the system by its name may be allowed by its path as well.
   const absent = allowed.filter((entry) => !present.has(basename(entry)));
   const count = present.size;
-  const note = absent.length === 0 ? "" : `; not on this machine: ${absent.join(", ")}`;
+  const note = absent.length === 0 ? "" : `; not in the system's folders: ${absent.join(", ")}`;
   const missing = leftOut(loaded, ALLOWLIST_KEY);
   if (missing.length === 0) return [good("programs", `${count} may be run (llmc allow adds others)${note}`)];
   const from = showOrigin(loaded.origins.get(ALLOWLIST_KEY) ?? { source: "default", detail: "" });

@@ -85,7 +85,7 @@ const compare = async (file: string): Promise<readonly Told[]> => {
 
 /** A refusal shows a way out: who can allow it, or what to write instead. */
 const hasWayOut = ({ detail }: Told): boolean =>
-  /llmc allow |There is no shell here, and .* needs one|no program .* on this machine|allowed roots|cannot be set for a command|only git itself/.test(
+  /llmc allow |There is no shell here, and .* needs one|no program .* in the system's folders|allowed roots|cannot be set for a command|only git itself/.test(
     detail,
   );
 

@@ -200,7 +200,8 @@ describe("REQ-D15 REQ-X1: llmc allow", () => {
   test("doctor counts a program that was allowed by its path, whatever the system has by its name", async () => {
     const { llmc, addProgram } = openHome();
     addProgram(".pyenv/versions/3.11.7/bin/pytest", SAYS);
-    const absent = async () => /not on this machine: (.*)/.exec((await llmc(["doctor"])).out)?.[1] ?? "";
+    const absent = async () =>
+      /not in the system's folders: (.*)/.exec((await llmc(["doctor"])).out)?.[1] ?? "";
     expect(await absent()).toMatch(/\bpytest\b/);
     expect((await llmc(["allow", "pytest", "--yes"])).code).toBe(0);
     expect(await absent()).not.toMatch(/\bpytest\b/);

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { LlmcError } from "../../base/error.ts";
+import { LlmcError, withHint } from "../../base/error.ts";
 import type { PermitProgram } from "../../policy/permit.ts";
 import { type CommandGate, createCommandGate, type GateOptions } from "./commands.ts";
 import type { CommandCall } from "./contract.ts";
@@ -34,6 +34,10 @@ const isNew = (plan: GrantPlan, grant: CommandGrant): boolean =>
   plan.allowlist.some((entry) => !grant.allowlist.includes(entry)) ||
   plan.powers.some((power) => !grant.powers.includes(power));
 
+/** Nobody is asked for what would fail all the same. */
+const NO_NETWORK =
+  "Commands have no network unless the operator opens it: mcp.tools.allow_outbound_network = true";
+
 /**
  * The gate, with policy in front of it: what the allowlist and the powers refuse can be granted by a policy or by the user
  * who is asked, and what they allow can be forbidden by a policy. A refusal that nobody may lift names no needs, and passes
@@ -41,6 +45,10 @@ const isNew = (plan: GrantPlan, grant: CommandGrant): boolean =>
  */
 export const createPermittedGate = (options: PermittedGateOptions): CommandGate => {
   const plain = createCommandGate(options);
+
+  /** Without a sandbox nothing keeps commands from it. */
+  const hasNetwork = async (): Promise<boolean> =>
+    options.settings().network || (await options.runner.tier()) === "plain";
 
   const askFor = async (
     refusal: LlmcError,
@@ -52,6 +60,8 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
       // A program that does not exist is refused like one that is not allowed (FAIL-C6).
       throw refusal;
     });
+    if (plan.powers.some((power) => power.endsWith(":network")) && !(await hasNetwork()))
+      throw refusal.hint?.includes("network") ? refusal : withHint(refusal, NO_NETWORK);
     const program = posix.basename(command[0]);
     permit({
       program,

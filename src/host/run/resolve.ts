@@ -82,9 +82,14 @@ const findListed = async (name: string, search: ProgramSearch): Promise<readonly
 };
 
 const notFound = (program: string): LlmcError =>
-  new LlmcError("file_not_found", `There is no program ${quoteForMessage(program)} on this machine.`, {
-    hint: `By name, only programs in the system's own folders are found; the operator can allow others: llmc allow ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}.`,
-  });
+  new LlmcError(
+    "file_not_found",
+    `There is no program ${quoteForMessage(program)} in the system's folders.`,
+    {
+      hint: `By name, only programs in the system's own folders are found; the operator can allow others: llmc allow ${/^[\w.+-]+$/.test(program) ? program : "PROGRAM"}.`,
+      needs: [program],
+    },
+  );
 
 /** `llmc allow` reads relative paths from the workspace, not from where the command would have run. */
 const asOperatorWrites = (program: string, { cwd, writableRoots }: ProgramSearch): string => {
