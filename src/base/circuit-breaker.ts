@@ -21,7 +21,9 @@ const PROBE_AFTER_MS = 2_000;
 /** Failures of the backend itself; anything else is the caller's mistake, or a refusal. */
 const FAILURES: ReadonlySet<string> = new Set(["unavailable", "internal_error", "timeout"]);
 
-const isFailure = (thrown: unknown): boolean => !(thrown instanceof LlmcError) || FAILURES.has(thrown.code);
+/** What names a field, or a file of the workspace, is about that, and not about the backend. */
+const isFailure = (thrown: unknown): boolean =>
+  !(thrown instanceof LlmcError) || (FAILURES.has(thrown.code) && thrown.details["field"] === undefined);
 
 /** Neither a success nor a failure: the caller went away before the backend could show either. */
 const isUndecided = (thrown: unknown): boolean => thrown instanceof LlmcError && thrown.code === "cancelled";

@@ -135,6 +135,7 @@ const createEngineLoader = (
   writers: LiveWriters,
 ) => {
   let loading: Promise<Engines> | undefined;
+  let ready: Engines | undefined;
   return {
     load: (): Promise<Engines> => {
       loading ??= import("./engines.ts").then(({ createEngines }) =>
@@ -156,10 +157,16 @@ const createEngineLoader = (
           onCommand: metrics.recordEnvelope,
         }),
       );
+      void loading.then(
+        (engines) => {
+          ready = engines;
+        },
+        () => {},
+      );
       return loading;
     },
-    /** Undefined as long as nobody needed them. */
-    loaded: (): Promise<Engines> | undefined => loading,
+    /** Undefined as long as nobody needed them, or they are being loaded. */
+    loaded: (): Engines | undefined => ready,
     close: async (): Promise<void> => (await loading)?.close(),
   };
 };

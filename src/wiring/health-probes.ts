@@ -8,7 +8,7 @@ import type { PolicyStore } from "./policy-store.ts";
 
 interface ProbeParts {
   /** Undefined as long as nobody needed them: asking how they are must not load them. */
-  readonly engines: () => Promise<Engines> | undefined;
+  readonly engines: () => Engines | undefined;
   readonly metrics: Metrics;
   readonly policy: PolicyStore;
 }
@@ -38,7 +38,7 @@ export const healthProbes = ({ engines, metrics, policy }: ProbeParts): readonly
     {
       name: "state_database",
       check: async () => {
-        const loaded = await engines();
+        const loaded = engines();
         if (loaded === undefined) return "not opened yet";
         loaded.checkState();
         return "";

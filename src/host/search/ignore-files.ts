@@ -64,7 +64,7 @@ const refused = (where: string): LlmcError =>
   new LlmcError(
     "unavailable",
     `The search cannot obey the ignore file ${where}: it is not a regular file, or over 4 MiB.`,
-    { hint: "Remove it, or search without ignore files.", retryable: false },
+    { hint: "Remove it, or search without ignore files.", retryable: false, details: { field: where } },
   );
 
 /** Throws for such a file in the search root (a real path) or above it, where ripgrep looks too. */
