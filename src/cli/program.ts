@@ -253,7 +253,7 @@ export const runProgram = async (program: Command, argv: readonly string[]): Pro
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode === 0 || thrown.code === "commander.help") return;
     throw new LlmcError("invalid_args", thrown.message.replace(/^error: /, ""), {
-      hint: "llmc --help shows the commands.",
+      hint: "llmc --help shows the commands, llmc COMMAND --help its options.",
     });
   }
 };

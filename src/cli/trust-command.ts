@@ -170,14 +170,17 @@ export const validateRepo = async (
   loaded: Loaded,
   trust: Trust,
   io: Io,
-  options: { readonly json?: true },
+  { json, problems }: { readonly json: boolean; readonly problems: readonly string[] },
 ): Promise<void> => {
   const plan = await trust.plan();
-  if (options.json) {
-    io.data(`${JSON.stringify({ ...jsonOf(plan), warnings: loaded.warnings }, null, 2)}\n`);
+  if (json) {
+    const found = { warnings: loaded.warnings, policy_problems: problems };
+    io.data(`${JSON.stringify({ ...jsonOf(plan), ...found }, null, 2)}\n`);
     return;
   }
   for (const warning of loaded.warnings) io.err(`note: ${warning}\n`);
+  for (const problem of problems)
+    io.err(`error: ${problem}\nEverything is refused until this policy is mended: llmc policy check.\n`);
   if (loaded.file === undefined) {
     io.out(`${plan.workspace} has no llmc.toml: the defaults apply.\n`);
     return;

@@ -24,7 +24,7 @@ import type { ActionsOf, Invocation } from "./invocation.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { describeOtherState } from "./other-state.ts";
-import { policyActions } from "./policy-commands.ts";
+import { policyActions, policyProblems } from "./policy-commands.ts";
 import { requestOf } from "./request.ts";
 import { setupActions } from "./setup-commands.ts";
 import { createTrust } from "./trust.ts";
@@ -114,7 +114,10 @@ const trustActions: ActionsOf<
   },
   validateRepo: async (options) => {
     const request = await requestOf(run, options);
-    await validateRepo(await loadFor(request), createTrust(request), run.io, options);
+    const loaded = await loadFor(request);
+    const problems = await policyProblems(run, options);
+    await validateRepo(loaded, createTrust(request), run.io, { json: options.json ?? false, problems });
+    if (problems.length > 0) run.setExitCode(ERROR_TABLE.config_invalid.exit);
   },
   showConfig: async (options) => {
     showConfig(await loadWith(run, options), run.io, {

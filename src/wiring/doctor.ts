@@ -131,7 +131,7 @@ const examinePolicies = async (request: AppRequest, loaded: Loaded | undefined):
     return [
       bad(
         "policies",
-        `${problems.map(describeProblem).join("; ")}: everything is refused`,
+        `${problems.map(describeProblem).join("; ")}: a server that starts now refuses everything; one that runs keeps the last good ones`,
         "llmc policy check",
       ),
     ];

@@ -25,7 +25,7 @@ import type {
 import { type Judgement, judge } from "../policy/cedar/outcome.ts";
 import { type App, type AppRequest, createApp } from "./app.ts";
 import type { ActionsOf, Invocation } from "./invocation.ts";
-import { compileFiles } from "./policy-store.ts";
+import { compileFiles, describeProblem } from "./policy-store.ts";
 import { readPolicyTexts } from "./policy-texts.ts";
 import { requestOf } from "./request.ts";
 
@@ -44,6 +44,10 @@ const withApp = async <T>(
     await app.close();
   }
 };
+
+/** What is wrong with the policies that a server would start with now. */
+export const policyProblems = (run: Invocation, options: CommonOptions): Promise<readonly string[]> =>
+  withApp(run, options, async ({ policy }) => policy.report().problems.map(describeProblem));
 
 /** Checks the files in force, or others. Those that nobody named in the configuration are checked as the operator's. */
 const checkPolicies = async (

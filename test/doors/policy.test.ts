@@ -81,7 +81,12 @@ describe("REQ-I4: llmc policy check", () => {
         detail: expect.stringContaining("a.cedar:2:8"),
       }),
     );
+    const validated = await llmc("repo", "validate");
+    expect(validated.code).toBe(3);
+    expect(validated.err).toContain(`error: ${folder}/a.cedar:2:8: unexpected token`);
+    expect(JSON.parse((await llmc("repo", "validate", "--json")).out).policy_problems).toHaveLength(1);
     write("a.cedar", NO_NPM);
+    expect(await llmc("repo", "validate")).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse((await llmc("doctor", "--json")).out).findings).toContainEqual(
       expect.objectContaining({ name: "policies", state: "good", detail: "1 besides the defaults" }),
     );
