@@ -12,10 +12,10 @@ interface BreakerOptions {
   readonly onState?: (state: BreakerState) => void;
 }
 
-/** The window of the design documents. */
+/** Failures that are older say nothing about now. */
 const WINDOW_MS = 60_000;
 
-/** A backend that is well again is found at most this much later, by one probe; the documents ask for less than 5 s. */
+/** A backend that is well again is found at most this much later, by one probe. */
 const PROBE_AFTER_MS = 2_000;
 
 /** Failures of the backend itself; anything else is the caller's mistake, or a refusal. */

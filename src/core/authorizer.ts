@@ -18,7 +18,7 @@ const groupOf = ({ name, effect }: Called): ActionGroup => {
   return name === "kb_compose_flow" ? "flow" : effect;
 };
 
-/** Tools of two families are decided on as families (doc3's matrix); all others by what they do. */
+/** Administration and flows are decided on as families; all other tools by what they do. */
 export const actionOf = (tool: Called): PolicyAction => ({ name: tool.name, group: groupOf(tool) });
 
 /** What ports decide on while a tool runs. */

@@ -34,7 +34,7 @@ export interface Dispatched {
 
 /**
  * The share of all slots that calls of one effect may take, so that none keeps the others from starting: a client whose
- * commands or changes pile up can still read. Ten calls to other machines are the connections of the design documents.
+ * commands or changes pile up can still read. Of 100 slots (the default), ten are for calls to other machines.
  */
 const SHARE: Readonly<Record<Effect, number>> = { read: 1, write: 0.5, execute: 0.5, egress: 0.1 };
 

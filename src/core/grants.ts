@@ -48,7 +48,7 @@ export const createGrants = (now: () => number, newId: () => string): Grants => 
 
   const answersOf = (owner: string): Answers => {
     const known = byOwner.get(owner) ?? { session: new Set(), never: new Set(), asked: [] };
-    // The one that was used last is the last to be forgotten.
+    // The one that was asked last is the last to be forgotten.
     byOwner.delete(owner);
     byOwner.set(owner, known);
     const [oldest] = byOwner.keys();

@@ -15,7 +15,7 @@ interface HealthParts {
   readonly now: () => number;
 }
 
-/** The documents ask for an answer within 100 ms; a probe that hangs is unwell. */
+/** An answer takes at most 100 ms; a probe that hangs is unwell. */
 const PROBE_MS = 80;
 
 /** Everybody may ask for `/health`: a flood of questions is answered from the last report. */

@@ -11,7 +11,6 @@ const histogram = z.object({
 
 const MINUTES = { "15m": 15, "1h": 60, "24h": 24 * 60 } as const;
 
-/** doc3's `admin.get_metrics`. */
 export const adminGetMetrics = defineTool({
   name: "admin_get_metrics",
   description: "Metrics of the server over time; asks the user.",

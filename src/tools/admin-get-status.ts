@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "./tool.ts";
 
-/** doc3's `admin.get_status`. */
 export const adminGetStatus = defineTool({
   name: "admin_get_status",
   description: "Status and health checks of the server; asks the user.",

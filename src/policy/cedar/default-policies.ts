@@ -1,5 +1,5 @@
 /**
- * The policies that are always in force. `permit` grants what the permission matrix of the design allows; `forbid` states
+ * The policies that are always in force. `permit` says what may be done, some of it with consent; `forbid` states
  * limits that no policy of an operator lifts. `@prompt` is what the user is asked where only their consent is missing.
  * `default-decision.ts` says the same without Cedar; a test compares the two.
  */

@@ -245,7 +245,7 @@ interface CompileOptions {
   readonly defaultDeny: boolean;
 }
 
-/** Validates the files and puts them in force together with the default policies; on any error nothing changes. */
+/** Validates the files and puts them in force together with the default policies; on an error in one of them nothing changes. */
 export const compilePolicies = (
   cedar: Cedar,
   { slot, actions, files, defaultDeny }: CompileOptions,

@@ -18,7 +18,7 @@ export interface PolicyAction {
   readonly group: ActionGroup;
 }
 
-/** The four effects of tools, the two families that the permission matrix of the design treats apart, and the metrics. */
+/** The four effects of tools, two families that are decided on apart, and the metrics. */
 export const ACTION_GROUPS = ["read", "write", "execute", "egress", "flow", "admin", "metrics"] as const;
 export type ActionGroup = (typeof ACTION_GROUPS)[number];
 
