@@ -73,14 +73,14 @@ export const resolveRequestedPath = (requestedPath: string, workspace: string): 
 export const TEMP_NAME = /^\.llmc-tmp-[0-9a-f]{24}$/i;
 
 const REFUSED = ".refused-";
-const REFUSED_ENDING = new RegExp(`(?:\\${REFUSED}[0-9a-f]{8})+(?=/|$)`, "gi");
+const REFUSED_ENDING = new RegExp(`(?:\\${REFUSED}[0-9a-f]{8})+(?=/|$)`, "g");
 
 /** What a file is called that a command may have planted. */
 export const refusedName = (name: string, mark: string): string => `${name}${REFUSED}${mark}`;
 
 /** The path with the names that were there before anything was renamed: what was closed under them stays closed. */
 export const nameBeforeRefusal = (path: string): string =>
-  path.toLowerCase().includes(REFUSED) ? path.replace(REFUSED_ENDING, "") : path;
+  path.includes(REFUSED) ? path.replace(REFUSED_ENDING, "") : path;
 
 /** Any workspace's state, not only this one's: wide roots may reach other projects. */
 export const isState = (path: string): boolean =>

