@@ -60,7 +60,9 @@ export const runAuditVerify = async (
   );
   if (torn > 0) io.out(`The last record of ${torn} killed processes was not written to its end.\n`);
   if (others > 0)
-    io.out(`${others} files were signed with another key (another state folder) and were not checked.\n`);
+    io.out(
+      `${others} files were signed with another key (another state folder, or the workspace was moved or copied) and were not checked.\n`,
+    );
   return ok;
 };
 

@@ -24,6 +24,9 @@ export interface CheckedPolicies {
 const describe = ({ file, line, column, message }: Remark, kind: string): string =>
   `${file}${line === 0 ? "" : `:${line}:${column}`}: ${kind}: ${message}\n`;
 
+const counted = ({ length }: readonly unknown[], one: string, several: string): string =>
+  `${length} ${length === 1 ? one : several}`;
+
 /** `llmc policy check`; false if a file has an error. */
 export const showChecked = (
   checked: CheckedPolicies,
@@ -47,7 +50,8 @@ export const showChecked = (
     io.out(`${table(rows)}\n`);
   }
   if (files.length === 0) io.out("There are no policy files: the defaults alone are in force.\n");
-  else if (ok) io.out(`${files.length} files, ${policies.length} policies: no errors.\n`);
+  else if (ok)
+    io.out(`${counted(files, "file", "files")}, ${counted(policies, "policy", "policies")}: no errors.\n`);
   return ok;
 };
 

@@ -198,7 +198,7 @@ const addIndexCommands: AddCommands = (program, actions) => {
     program.command("search").description("find code and documents by meaning or name").argument("<query>"),
   )
     .addOption(new Option("--scope <scope>", "which files to search").choices(["repo", "docs", "both"]))
-    .option("--k <number>", "maximum number of snippets (at most mcp.rag.top_k)")
+    .option("-k, --k <number>", "maximum number of snippets (at most mcp.rag.top_k)")
     .option("--budget <tokens>", "maximum number of tokens (at most mcp.rag.token_budget)")
     .option("--path <glob>", "only files that match")
     .option("--language <name>", "only this language")

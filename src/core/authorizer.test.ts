@@ -307,6 +307,14 @@ describe("REQ-I5: what is granted is what runs", () => {
     });
   });
 
+  it("a refusal does not name the folder of the operator's policies", async () => {
+    const outside = tempWorkspace({ "mine.cedar": 'forbid(principal, action, resource == Command::"ls");' });
+    const app = await openTestApp({ overrides: { "mcp.security.policy_files": `${outside}/*.cedar` } });
+    const result = await app.ask("run_cmd", { command: "ls" });
+    expect(result).toMatchObject({ error: { message: "The policy mine.cedar#1 does not allow ls." } });
+    expect(JSON.stringify(result)).not.toContain(outside);
+  });
+
   it("a policy that forbids a program holds for links to it", async () => {
     const app = await openTestApp({
       files: { "p/a.cedar": 'forbid(principal, action, resource == Command::"date");' },

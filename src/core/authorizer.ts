@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { LlmcError } from "../base/error.ts";
 import type { ActionGroup, PolicyAction, PolicyDecision, PolicyResource } from "../policy/cedar/model.ts";
 import type { ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
@@ -44,6 +45,9 @@ const endpointOf = (name: string): PolicyAction => {
 
 const SCOPE_POLICY = /^llmc\.scope\.(\w+)$/;
 
+/** A policy without a name of its own has that of its file, whose folder callers need not know. */
+const publicNameOf = (policy: string): string => (posix.isAbsolute(policy) ? posix.basename(policy) : policy);
+
 const refuseTool = (
   name: string,
   { policies, brokenAt }: PolicyDecision,
@@ -61,7 +65,9 @@ const refuseTool = (
   const [policy] = policies;
   return new LlmcError(
     "forbidden",
-    policy === undefined ? `No policy permits ${name}.` : `The policy ${policy} does not allow ${name}.`,
+    policy === undefined
+      ? `No policy permits ${name}.`
+      : `The policy ${publicNameOf(policy)} does not allow ${name}.`,
     { hint: `The operator decides in mcp.security.policy_files: ${explain} shows why.` },
   );
 };

@@ -69,7 +69,10 @@ describe("REQ-I4: llmc policy check", () => {
       problems: [{ file: "draft.cedar", line: 1, column: 1 }],
     });
     writeFileSync(join(root, "draft.cedar"), ADMIN);
-    expect((await llmc("policy", "check", "draft.cedar")).code).toBe(0);
+    expect(await llmc("policy", "check", "draft.cedar")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("1 file, 1 policy: no errors."),
+    });
     expect((await llmc("policy", "check", "gone.cedar")).out).toContain(
       "gone.cedar: error: there is no such file",
     );
