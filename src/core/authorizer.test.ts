@@ -307,6 +307,18 @@ describe("REQ-I5: what is granted is what runs", () => {
     });
   });
 
+  it("session: for that file and those powers, not for another file of the name, nor for a further power", async () => {
+    const app = await openTestApp({ files: { date: "#!/bin/sh\necho other\n", "in.txt": "a\n" } });
+    chmodSync(join(app.root, "date"), 0o755);
+    await askAnswering(app, "run_cmd", DATE, [accept("session")]);
+    expect((await app.ask("run_cmd", DATE)).kind).toBe("ok");
+    expect((await app.ask("run_cmd", { command: "./date" }, { canAsk })).kind).toBe("questions");
+    await askAnswering(app, "run_cmd", SORT, [accept("session")]);
+    expect((await app.ask("run_cmd", SORT)).kind).toBe("ok");
+    const compressing = { command: "sort --compress-program=gzip in.txt" };
+    expect((await app.ask("run_cmd", compressing, { canAsk })).kind).toBe("questions");
+  });
+
   it("a refusal does not name the folder of the operator's policies", async () => {
     const outside = tempWorkspace({ "mine.cedar": 'forbid(principal, action, resource == Command::"ls");' });
     const app = await openTestApp({ overrides: { "mcp.security.policy_files": `${outside}/*.cedar` } });
