@@ -19,7 +19,7 @@ import { checkChain } from "./check-chain.ts";
 import { fileName, openRecordFile, readLines, recordFiles } from "./record-files.ts";
 import { type AuditStore, chainsOf, headPath, readHead, writeHeadOnce } from "./store.ts";
 
-/** Files of that name which came with the workspace are left alone. */
+/** An empty archive; files of that name which came with the workspace are left alone. */
 const newArchive = (store: AuditStore): Head => {
   const foreign = recordFiles(store).filter(({ chain }) => chain === ARCHIVE);
   const part = 1 + Math.max(0, ...foreign.map((file) => file.part));
@@ -164,9 +164,9 @@ export const mergeEnded = (
   { maxFileBytes, now }: { readonly maxFileBytes: number; readonly now: Date },
 ): number => {
   if (store.records === undefined) return 0;
-  const found = readHead(store, ARCHIVE) ?? newArchive(store);
+  const found = readHead(store, ARCHIVE);
   if (found === "damaged") return 0;
-  let archive = found;
+  let archive = found ?? newArchive(store);
   if (archive.sealed !== "") removeChain(store, archive.sealed);
   const ended = chainsOf(store).flatMap((chain) => {
     const head = readHead(store, chain);
@@ -177,11 +177,11 @@ export const mergeEnded = (
   for (const head of ended) {
     const sealed = sealedText(store, head, archive.last);
     if (sealed === undefined) continue;
-    if (archive.bytes >= maxFileBytes || (archive.bytes > 0 && isAged(store, archive, now))) {
+    if (archive.bytes >= maxFileBytes || (archive.bytes > 0 && isAged(store, archive, now)))
       archive = { ...archive, part: archive.part + 1, bytes: 0 };
-      saveHead(store, archive);
-    }
     if (sealed.text !== "") {
+      // The head knows of every file before the file exists.
+      if (archive.bytes === 0) saveHead(store, archive);
       append(store, archive, sealed.text);
       const bytes = archive.bytes + Buffer.byteLength(sealed.text);
       archive = { ...archive, bytes, last: sealed.link, sealed: head.chain };
