@@ -83,6 +83,7 @@ export const createPathPorts = (parts: PathParts, rootsKey: string, roots: () =>
   const gate = createPermittedGate({
     reach,
     runner,
+    locks,
     findProgram: (name) =>
       findUserProgram(name, { home: parts.folders.home, workspace: root, env: parts.env }),
     turns: parts.turns,

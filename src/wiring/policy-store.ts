@@ -97,17 +97,36 @@ const logLoaded = (log: Log, { policies, warnings, waiting }: PolicyReport): voi
   if (policies.length > 0) log.info({ policies: policies.length }, "policies are in force");
 };
 
-/** An untrusted file with an error keeps its last good content, so that it does not hold off what the operator writes. */
-const withLastGood = (
+/**
+ * What stands in for untrusted files that cannot be used: what was last good of each, or nothing. So a workspace never holds
+ * off what the operator writes.
+ */
+const withoutFlaws = (
   files: readonly PolicyFile[],
   problems: readonly PolicyProblem[],
   lastGood: ReadonlyMap<string, string>,
 ): readonly PolicyFile[] =>
-  files.map((file) => {
-    const isWrong = problems.some((problem) => problem.file === file.name);
-    const text = isWrong && !file.mayPermit ? lastGood.get(file.name) : undefined;
-    return text === undefined ? file : { ...file, text };
+  files.flatMap((file) => {
+    if (!problems.some((problem) => problem.file === file.name)) return file;
+    const text = lastGood.get(file.name);
+    return text === undefined || text === file.text ? [] : { ...file, text };
   });
+
+/** The same for what cannot even be read. */
+const withLastGood = (
+  files: readonly PolicyFile[],
+  problems: readonly PolicyProblem[],
+  lastGood: ReadonlyMap<string, string>,
+): readonly PolicyFile[] => {
+  const unread = problems.filter(({ file }) => !files.some(({ name }) => name === file));
+  return [
+    ...withoutFlaws(files, problems, lastGood),
+    ...unread.flatMap(({ file }) => {
+      const text = lastGood.get(file);
+      return text === undefined ? [] : { name: file, text, mayPermit: false };
+    }),
+  ];
+};
 
 const NOTHING: PolicyReport = { policies: [], problems: [], warnings: [], waiting: [] };
 
@@ -131,14 +150,34 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     logProblems(log, problems, isBroken);
   };
 
-  const apply = async (files: readonly PolicyFile[], actions: readonly PolicyAction[]): Promise<void> => {
-    const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
-    let result = await compile(files);
-    const problems = result.ok ? [] : result.problems;
-    if (!result.ok) result = await compile(withLastGood(files, problems, lastGood));
+  /** Compiles again without the flaws of untrusted files, until there are none; an error of any other file ends it. */
+  const compile = async (
+    files: readonly PolicyFile[],
+    actions: readonly PolicyAction[],
+    found: readonly PolicyProblem[],
+  ): Promise<{ readonly result: Compilation; readonly problems: readonly PolicyProblem[] }> => {
+    const result = await compileFiles(parts.slot, files, actions, !isOpen());
+    if (result.ok) return { result, problems: found };
+    const problems = [...found, ...result.problems];
+    const isUntrusted = ({ file }: PolicyProblem): boolean =>
+      files.some(({ name, mayPermit }) => name === file && !mayPermit);
+    if (inForce.kind === "broken" || !result.problems.every(isUntrusted)) return { result, problems };
+    return compile(withoutFlaws(files, result.problems, lastGood), actions, problems);
+  };
+
+  const apply = async (
+    files: readonly PolicyFile[],
+    actions: readonly PolicyAction[],
+    found: readonly PolicyProblem[],
+  ): Promise<void> => {
+    const { result, problems } = await compile(files, actions, found);
     if (!result.ok) return fail(problems);
     if (problems.length > 0) logProblems(log, problems, false);
-    else lastGood = new Map(files.map(({ name, text }) => [name, text]));
+    const isWrong = (name: string): boolean => problems.some(({ file }) => file === name);
+    lastGood = new Map([
+      ...[...lastGood].filter(([name]) => isWrong(name)),
+      ...files.flatMap(({ name, text }) => (isWrong(name) ? [] : [[name, text] as const])),
+    ]);
     const { compiled } = result;
     parts.decisions.clear();
     inForce = { kind: "compiled", compiled };
@@ -176,8 +215,10 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
       // A reload of the configuration comes here, too; clients are told only of what is new.
       const read = JSON.stringify([files, problems, actions, isOpen()]);
       if (read === readBefore) return report;
-      if (problems.length > 0) fail(problems);
-      else if (files.length > 0) await apply(files, actions);
+      const isHeld = inForce.kind === "broken" ? problems.length > 0 : problems.some((one) => one.mayPermit);
+      if (isHeld) fail(problems);
+      else if (files.length + problems.length > 0)
+        await apply(withLastGood(files, problems, lastGood), actions, problems);
       else {
         if (inForce.kind === "compiled")
           log.warn(
