@@ -341,6 +341,21 @@ describe("REQ-I5: what is granted is what runs", () => {
     expect((await app.ask("run_cmd", run, { canAsk })).kind).toBe("questions");
   });
 
+  it("so it is for a program in another root", async () => {
+    const other = tempWorkspace({ p: "#!/bin/sh\necho A\n" });
+    chmodSync(join(other, "p"), 0o755);
+    const app = await openTestApp({
+      overrides: { "mcp.tools.allowed_roots": `.,${other}`, "mcp.mode": "classic" },
+    });
+    const run = { command: join(other, "p") };
+    const { result, questions } = await askAnswering(app, "run_cmd", run, [accept("session")]);
+    expect(questions[0]).toContain("whoever may write there decides what it does");
+    expect(result.kind).toBe("ok");
+    const content = "#!/bin/sh\necho B\n";
+    await app.text("linux_fs_write", { path: join(other, "p"), content, mode: "rewrite" });
+    expect((await app.ask("run_cmd", run, { canAsk })).kind).toBe("questions");
+  });
+
   it("in the middle of a line nobody is asked: a program that the line has changed is refused", async () => {
     const app = await openTestApp({
       files: { p: "#!/bin/sh\necho A\n", other: "#!/bin/sh\necho B\n" },

@@ -3,21 +3,15 @@ import type { Cache } from "../base/caches.ts";
 import type { Loaded } from "../config/load.ts";
 import type { Core } from "../core/core.ts";
 import type { Policy } from "../core/escalate.ts";
-import { loadCedar } from "../host/os/bundled-files.ts";
 import { watchPolicyFiles } from "../host/own-files/policy-files.ts";
 import type { LiveWriters } from "../host/run/live-writers.ts";
 import type { Log } from "../observe/log.ts";
 import { decideByDefault } from "../policy/cedar/default-decision.ts";
 import { DEFAULT_PROMPTS } from "../policy/cedar/default-policies.ts";
-import type {
-  Cedar,
-  Compilation,
-  CompiledPolicies,
-  PolicyFile,
-  PolicyProblem,
-} from "../policy/cedar/engine.ts";
+import type { CompiledPolicies, PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
 import type { PolicyAction, PolicyDecision, PolicyRequest } from "../policy/cedar/model.ts";
 import { createPolicyReader } from "./checked-policies.ts";
+import { compileFiles, compileUsable, goodTexts, withLastGood } from "./compile-policies.ts";
 import { type PolicyFolders, policyPatterns, readPolicyTexts } from "./policy-texts.ts";
 
 interface StoreParts extends PolicyFolders {
@@ -69,19 +63,6 @@ export const describeProblem = (problem: PolicyProblem): string =>
 const publicPositionOf = (problem: PolicyProblem): string =>
   positionOf(problem, isAbsolute(problem.file) ? basename(problem.file) : problem.file);
 
-/** Loads Cedar, which servers without policy files never need. */
-export const compileFiles = async (
-  slot: string,
-  files: readonly PolicyFile[],
-  actions: readonly PolicyAction[],
-  defaultDeny: boolean,
-): Promise<Compilation> => {
-  const { compilePolicies } = await import("../policy/cedar/engine.ts");
-  // The operator's files first: an id that stands twice is then the workspace's fault.
-  const inOrder = files.toSorted((a, b) => Number(b.mayPermit) - Number(a.mayPermit));
-  return compilePolicies(loadCedar() as Cedar, { slot, actions, files: inOrder, defaultDeny });
-};
-
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
   log.error(
     { problems: problems.map(describeProblem) },
@@ -95,37 +76,6 @@ const logLoaded = (log: Log, { policies, warnings, waiting }: PolicyReport): voi
   if (waiting.length > 0)
     log.warn({ waiting }, "what these policy files permit has no effect until llmc trust grants it");
   if (policies.length > 0) log.info({ policies: policies.length }, "policies are in force");
-};
-
-/**
- * What stands in for untrusted files that cannot be used: what was last good of each, or nothing. So a workspace never holds
- * off what the operator writes.
- */
-const withoutFlaws = (
-  files: readonly PolicyFile[],
-  problems: readonly PolicyProblem[],
-  lastGood: ReadonlyMap<string, string>,
-): readonly PolicyFile[] =>
-  files.flatMap((file) => {
-    if (!problems.some((problem) => problem.file === file.name)) return file;
-    const text = lastGood.get(file.name);
-    return text === undefined || text === file.text ? [] : { ...file, text };
-  });
-
-/** The same for what cannot even be read. */
-const withLastGood = (
-  files: readonly PolicyFile[],
-  problems: readonly PolicyProblem[],
-  lastGood: ReadonlyMap<string, string>,
-): readonly PolicyFile[] => {
-  const unread = problems.filter(({ file }) => !files.some(({ name }) => name === file));
-  return [
-    ...withoutFlaws(files, problems, lastGood),
-    ...unread.flatMap(({ file }) => {
-      const text = lastGood.get(file);
-      return text === undefined ? [] : { name: file, text, mayPermit: false };
-    }),
-  ];
 };
 
 const NOTHING: PolicyReport = { policies: [], problems: [], warnings: [], waiting: [] };
@@ -150,34 +100,19 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
     logProblems(log, problems, isBroken);
   };
 
-  /** Compiles again without the flaws of untrusted files, until there are none; an error of any other file ends it. */
-  const compile = async (
-    files: readonly PolicyFile[],
-    actions: readonly PolicyAction[],
-    found: readonly PolicyProblem[],
-  ): Promise<{ readonly result: Compilation; readonly problems: readonly PolicyProblem[] }> => {
-    const result = await compileFiles(parts.slot, files, actions, !isOpen());
-    if (result.ok) return { result, problems: found };
-    const problems = [...found, ...result.problems];
-    const isUntrusted = ({ file }: PolicyProblem): boolean =>
-      files.some(({ name, mayPermit }) => name === file && !mayPermit);
-    if (inForce.kind === "broken" || !result.problems.every(isUntrusted)) return { result, problems };
-    return compile(withoutFlaws(files, result.problems, lastGood), actions, problems);
-  };
-
   const apply = async (
     files: readonly PolicyFile[],
     actions: readonly PolicyAction[],
     found: readonly PolicyProblem[],
   ): Promise<void> => {
-    const { result, problems } = await compile(files, actions, found);
+    const compile = (all: readonly PolicyFile[]) => compileFiles(parts.slot, all, actions, !isOpen());
+    const isFirst = inForce.kind === "broken";
+    const { result, problems } = isFirst
+      ? await compile(files).then((first) => ({ result: first, problems: first.ok ? [] : first.problems }))
+      : await compileUsable(files, lastGood, compile, found);
     if (!result.ok) return fail(problems);
     if (problems.length > 0) logProblems(log, problems, false);
-    const isWrong = (name: string): boolean => problems.some(({ file }) => file === name);
-    lastGood = new Map([
-      ...[...lastGood].filter(([name]) => isWrong(name)),
-      ...files.flatMap(({ name, text }) => (isWrong(name) ? [] : [[name, text] as const])),
-    ]);
+    lastGood = goodTexts(files, problems, lastGood);
     const { compiled } = result;
     parts.decisions.clear();
     inForce = { kind: "compiled", compiled };
