@@ -25,16 +25,16 @@ const MAX_LINKS = 40;
  * What may be read to find out what git obeys, of all repositories that are asked about at once: some tenths of a second of
  * the server's thread. What is beyond it could not be protected, so nothing is changed there.
  */
-const MOST = { entries: 100_000, named: 1000, files: 1000, bytes: 1024 * 1024 };
+const LIMITS = { entries: 100_000, named: 1000, files: 1000, bytes: 1024 * 1024 };
 
 /** To follow a link takes as long as to read so many entries. */
 const ENTRIES_PER_LINK = 20;
 
 /** Counts what is read; throws where it is too much. */
-export type ObeyedBudget = (what: keyof typeof MOST, count: number, path: string) => void;
+export type ObeyedBudget = (what: keyof typeof LIMITS, count: number, path: string) => void;
 
 export const createObeyedBudget = (): ObeyedBudget => {
-  const left = { ...MOST };
+  const left = { ...LIMITS };
   return (what, count, path) => {
     left[what] -= count;
     if (left[what] >= 0) return;
