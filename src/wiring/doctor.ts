@@ -11,6 +11,7 @@ import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
 import { isOnMachine } from "../host/os/system-programs.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
+import { openUserState } from "../host/own-files/secret-key.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
@@ -88,6 +89,12 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 
 /** Where trust and keys are looked for, and whether another environment looks elsewhere. */
 const examineState = async (request: AppRequest): Promise<Finding> => {
+  try {
+    openUserState(request.folders.state).close();
+  } catch (error) {
+    const { message, hint } = toLlmcError(error);
+    return bad("state folder", `${message} Calls will be refused`, hint);
+  }
   const other = await describeOtherState(request);
   return other === undefined
     ? good("state folder", request.folders.state)
