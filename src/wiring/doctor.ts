@@ -11,7 +11,6 @@ import { isInstalled } from "../host/os/bundled-files.ts";
 import { descriptorsHavePaths, isWritable, versionOf, watchLimit } from "../host/os/probe.ts";
 import { isOnMachine } from "../host/os/system-programs.ts";
 import { tokenCounter } from "../host/os/token-counter.ts";
-import { openUserState } from "../host/own-files/secret-key.ts";
 import { createCommandRunner } from "../host/run/runner.ts";
 import type { Tier } from "../host/run/tiers/contract.ts";
 import { createCommandGroups } from "../host/run/tree/cgroup.ts";
@@ -21,7 +20,7 @@ import { type AppRequest, createApp } from "./app.ts";
 import { examineAbove } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
-import { describeOtherState } from "./other-state.ts";
+import { examineState } from "./other-state.ts";
 import { describeProblem } from "./policy-store.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
@@ -85,24 +84,6 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
     findings.push(weak("roots", "the whole file system is allowed", 'allowed_roots = ["."]'));
   }
   return findings;
-};
-
-/** Where trust and keys are looked for, and whether another environment looks elsewhere. */
-const examineState = async (request: AppRequest): Promise<Finding> => {
-  try {
-    openUserState(request.folders.state).close();
-  } catch (error) {
-    const { message, hint } = toLlmcError(error);
-    return bad("state folder", `${message} Calls will be refused`, hint);
-  }
-  const other = await describeOtherState(request);
-  return other === undefined
-    ? good("state folder", request.folders.state)
-    : weak(
-        "state folder",
-        other,
-        "give clients the same XDG_STATE_HOME as your shell (llmc connect writes it into their settings)",
-      );
 };
 
 /** What the workspace's file asks for and does not get. */
