@@ -1,8 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { bubblewrapArgs } from "./bubblewrap-arguments.ts";
@@ -10,6 +7,7 @@ import type { ConfinedProgram } from "./contract.ts";
 import { type LaunchPlan, launchCalls, READY } from "./launcher.ts";
 import type { ResolvedProgram } from "./node-arguments.ts";
 import type { NodeFiles } from "./node-files.ts";
+import { inProgramFile } from "./program-file.ts";
 import { buildProgram, readFailure, type SystemCall } from "./system-call-program.ts";
 
 export interface Launched {
@@ -27,27 +25,14 @@ type Stdio = NonNullable<ConfinedProgram["stdio"]>;
 
 export interface LaunchRequest {
   readonly stdio: Stdio;
-  /** Descriptors of control groups to enter. */
-  readonly groups: readonly number[];
-  readonly plan: Omit<LaunchPlan, "groups" | "reportDescriptor">;
+  readonly plan: Omit<LaunchPlan, "reportDescriptor">;
 }
 
-interface Placed {
-  readonly stdio: Stdio;
-  readonly groups: readonly number[];
-  /** The first free number. */
-  readonly next: number;
-}
-
-/** The program's own descriptors first, at least the standard streams, then the groups that its launcher enters and closes. */
-const placeDescriptors = ({ stdio, groups }: LaunchRequest): Placed => {
+/** The program's own descriptors, at least the standard streams; those of the launch come after them. */
+const ownDescriptors = ({ stdio }: LaunchRequest): Stdio => {
   const own: Stdio = [...stdio];
   while (own.length < 3) own.push("ignore");
-  return {
-    stdio: [...own, ...groups],
-    groups: groups.map((_, index) => own.length + index),
-    next: own.length + groups.length,
-  };
+  return own;
 };
 
 const streamAt = (child: ChildProcess, index: number): Readable => child.stdio[index] as Readable;
@@ -96,9 +81,9 @@ export const launchInBubblewrap = (
   resolved: ResolvedProgram,
   request: LaunchRequest,
 ): Promise<Launched> => {
-  const { stdio, groups, next } = placeDescriptors(request);
-  const [report, launcher, info] = [next, next + 1, next + 2];
-  const calls = launchCalls({ ...request.plan, groups, reportDescriptor: report });
+  const stdio = ownDescriptors(request);
+  const [report, launcher, info] = [stdio.length, stdio.length + 1, stdio.length + 2];
+  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
   const child = spawn(bwrap, bubblewrapArgs(files, resolved, { launcher, info }), {
     stdio: [...stdio, "pipe", "pipe", "pipe"],
     env: {},
@@ -117,18 +102,13 @@ export const launchInBubblewrap = (
   return endAfterFailure(child, started());
 };
 
-/** As a program that lies in a folder of its own until it runs: Node can start nothing that has no name. */
-export const launchByItself = async (request: LaunchRequest): Promise<Launched> => {
-  const { stdio, groups, next: report } = placeDescriptors(request);
-  const calls = launchCalls({ ...request.plan, groups, reportDescriptor: report });
-  const folder = mkdtempSync(join(tmpdir(), "llmc-confine-"));
-  try {
-    const file = join(folder, "launch");
-    writeFileSync(file, buildProgram(calls, report), { mode: 0o500 });
-    const child = spawn(file, [], { stdio: [...stdio, "pipe"], env: {}, cwd: "/", detached: true });
+export const launchByItself = (request: LaunchRequest): Promise<Launched> => {
+  const stdio = ownDescriptors(request);
+  const report = stdio.length;
+  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
+  return inProgramFile(buildProgram(calls, report), async (file) => {
+    const child = spawn(file, { stdio: [...stdio, "pipe"], env: {}, cwd: "/", detached: true });
     await endAfterFailure(child, waitForReport(child, streamAt(child, report), calls));
     return { child, pid: child.pid ?? 0 };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 };

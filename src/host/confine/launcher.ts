@@ -16,8 +16,6 @@ export interface LaunchPlan {
   readonly env: Readonly<Record<string, string>>;
   readonly connects: boolean;
   readonly descriptors: number;
-  /** Open for writing: control groups to enter. */
-  readonly groups: readonly number[];
   readonly dataBytes: number | undefined;
   /** Left out in namespaces, where nothing else can be seen. */
   readonly landlock?: { readonly abi: number; readonly rules: readonly LandlockRule[] };
@@ -88,7 +86,6 @@ const dropCapabilities = (call: Call): readonly SystemCall[] => {
 /** All rights on files that this kernel can take away. */
 const handledRights = (abi: number): number => 2 ** (abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13) - 1;
 
-/** Two calls: what was made is given to the second by the kernel's number of it. */
 const makeRuleset = (
   call: Call,
   { abi, rules }: NonNullable<LaunchPlan["landlock"]>,
@@ -141,10 +138,6 @@ export const launchCalls = (plan: LaunchPlan, arch: string = process.arch): read
   const ruleset = descriptors + 1;
   const env = Object.entries(plan.env).map(([name, value]) => `${name}=${value}`);
   return [
-    ...plan.groups.flatMap((group) => [
-      call("control group", "write", [group, text("0"), 1]),
-      call("control group", "close", [group]),
-    ]),
     call("close on exec", "fcntl", [report, F_SETFD, FD_CLOEXEC]),
     call("parent's death", "prctl", [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]),
     call("report", "write", [report, text(READY), READY.length]),

@@ -1,14 +1,15 @@
 import {
-  closeSync,
+  accessSync,
+  constants,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmdirSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -106,12 +107,12 @@ const removeFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** Control groups that a process enters by writing 0 to each descriptor. */
 export interface ResourceGroups {
-  readonly entrances: readonly number[];
   /** The version of the control groups that hold it; undefined where this machine lets us make none. */
   readonly memory: 1 | 2 | undefined;
   readonly cpu: 1 | 2 | undefined;
+  /** Takes a few milliseconds, in which the kernel waits for all CPUs; the process runs on meanwhile. */
+  enter(pid: number): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -142,29 +143,27 @@ const removeStale = (parent: string): void => {
   }
 };
 
-interface MadeGroup extends GroupParent {
-  readonly entrance: number;
-}
-
 const makeGroup = (
   { version, folder: parent }: GroupParent,
   controller: Controller,
   name: string,
   value: number,
-): MadeGroup => {
+): GroupParent => {
   const folder = posix.join(parent, name);
+  // A process enters from a group below the same parent, which takes the right to write there, too.
+  if (version === 2) accessSync(posix.join(parent, "cgroup.procs"), constants.W_OK);
   mkdirSync(folder);
   try {
     removeStale(parent);
     applyLimit(folder, controller, version, value);
-    return { version, folder, entrance: openSync(posix.join(folder, "cgroup.procs"), "w") };
+    return { version, folder };
   } catch (thrown) {
     rmdirSync(folder);
     throw thrown;
   }
 };
 
-const tryParents = (controller: Controller, name: string, value: number): MadeGroup | undefined => {
+const tryParents = (controller: Controller, name: string, value: number): GroupParent | undefined => {
   const lists = [read("/proc/self/mounts"), read("/proc/self/cgroup")] as const;
   for (const parent of groupParents(controller, ...lists, read, process.getuid?.() === 0)) {
     try {
@@ -177,7 +176,7 @@ const tryParents = (controller: Controller, name: string, value: number): MadeGr
 };
 
 /** In version 2, a process is in one group for everything. */
-const addCpu = (memory: MadeGroup | undefined, name: string, share: number): MadeGroup | undefined => {
+const addCpu = (memory: GroupParent | undefined, name: string, share: number): GroupParent | undefined => {
   if (memory?.version !== 2) return tryParents("cpu", name, share);
   try {
     applyLimit(memory.folder, "cpu", 2, share);
@@ -195,11 +194,12 @@ export const openGroups = (memoryMb: number, cpuShare: number): ResourceGroups =
   const cpu = addCpu(memory, name, cpuShare);
   const made = [...new Set([memory, cpu])].filter((group) => group !== undefined);
   return {
-    entrances: made.map(({ entrance }) => entrance),
     memory: memory?.version,
     cpu: cpu?.version,
+    enter: async (pid) => {
+      for (const { folder } of made) await writeFile(posix.join(folder, "cgroup.procs"), String(pid));
+    },
     remove: async () => {
-      for (const { entrance } of made) closeSync(entrance);
       await Promise.all(made.map(({ folder }) => removeFolder(folder)));
     },
   };

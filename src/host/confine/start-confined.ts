@@ -1,15 +1,33 @@
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LlmcError } from "../../base/error.ts";
 import { findSystemProgram } from "../os/system-programs.ts";
 import type { Confined, ConfinedProgram, ConfinementTier, Held } from "./contract.ts";
-import { type Launched, LaunchRefusal, launchInBubblewrap } from "./launch.ts";
-import { type NodePlan, nodePlan, resolveProgram } from "./node-arguments.ts";
-import { nodeFiles } from "./node-files.ts";
+import { heldIn, missingHolds, refuseUnheld } from "./holds.ts";
+import { EMPTY_FILE, landlockAbi, landlockRules } from "./landlock-rules.ts";
+import {
+  type Launched,
+  LaunchRefusal,
+  type LaunchRequest,
+  launchByItself,
+  launchInBubblewrap,
+} from "./launch.ts";
+import { type NodePlan, nodePlan, type ResolvedProgram, resolveProgram } from "./node-arguments.ts";
+import { type NodeFiles, nodeFiles } from "./node-files.ts";
+import { holdCpuShare } from "./pause-loop.ts";
 import { openGroups, type ResourceGroups } from "./resource-groups.ts";
+import { SANDBOX_EXEC, seatbeltProfile } from "./seatbelt.ts";
+
+export interface ConfinementOptions {
+  /** Tiers to try, best first; by default all that this system has. */
+  readonly tiers?: readonly ConfinementTier[];
+  /** Refuse to start unless the kernel holds files, network, processes and memory. */
+  readonly isRequired?: boolean;
+  /** Whether control groups are used where they can be made, which is the default. */
+  readonly usesGroups?: boolean;
+}
 
 const DESCRIPTORS = 4096;
 const GRACE_MS = 2000;
@@ -20,52 +38,70 @@ const descriptorLimit = (wanted = DESCRIPTORS): number => {
   return Math.min(wanted, Number(hard ?? 1024) - 2);
 };
 
-interface Attempt {
-  readonly launched: Launched;
-  readonly tier: ConfinementTier;
-  readonly held: Held;
+interface Preparation {
+  readonly wanted: ConfinedProgram;
+  readonly files: NodeFiles;
+  readonly resolved: ResolvedProgram;
+  readonly node: NodePlan;
 }
 
-const holdsOf = (plan: NodePlan, groups: ResourceGroups): Pick<Held, "memory" | "cpu"> => ({
-  memory:
-    groups.memory !== undefined
-      ? { byKernel: true, mechanism: `control group v${groups.memory}` }
-      : {
-          byKernel: plan.isExact,
-          mechanism: plan.isExact
-            ? `RLIMIT_DATA of ${plan.dataMb} MiB, Node without its compiler`
-            : `RLIMIT_DATA of ${plan.dataMb} MiB: TypeScript sources need Node's compiler, which reserves 512 of them`,
-        },
-  cpu:
-    groups.cpu !== undefined
-      ? { byKernel: true, mechanism: `control group v${groups.cpu}` }
-      : { byKernel: false, mechanism: "not held" },
+/** An IPC channel of Node's is found by these names inside. */
+const channelOf = ({ stdio = [] }: ConfinedProgram): Record<string, string> => {
+  const index = stdio.indexOf("ipc");
+  return index < 0 ? {} : { NODE_CHANNEL_FD: String(index), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
+};
+
+const launchRequest = ({ wanted, files, resolved, node }: Preparation): LaunchRequest => ({
+  stdio: wanted.stdio ?? [],
+  plan: {
+    file: files.node,
+    argv: node.argv,
+    env: { LD_LIBRARY_PATH: files.libraryFolders.join(":"), ...channelOf(wanted), ...wanted.env },
+    connects: resolved.sockets.length > 0,
+    descriptors: descriptorLimit(wanted.limits.descriptors),
+    dataBytes: node.dataMb === undefined ? undefined : node.dataMb * 1024 * 1024,
+  },
 });
 
-const inBubblewrap = async (wanted: ConfinedProgram, groups: ResourceGroups): Promise<Attempt> => {
-  const bwrap = findSystemProgram("bwrap");
-  if (bwrap === undefined) throw new LaunchRefusal("bubblewrap is not installed.");
-  const files = nodeFiles();
-  const resolved = resolveProgram(wanted);
-  const plan = nodePlan(files.node, wanted, resolved, groups.memory === undefined);
-  const launched = await launchInBubblewrap(bwrap, files, resolved, {
+const launchPlainly = async (
+  { wanted, node }: Preparation,
+  [file, ...args]: readonly [string, ...string[]],
+): Promise<Launched> => {
+  const child = spawn(file, [...args, ...node.argv.slice(1)], {
     stdio: wanted.stdio ?? [],
-    groups: groups.entrances,
-    plan: {
-      file: files.node,
-      argv: plan.argv,
-      env: { LD_LIBRARY_PATH: files.libraryFolders.join(":"), ...wanted.env },
-      connects: resolved.sockets.length > 0,
-      descriptors: descriptorLimit(wanted.limits.descriptors),
-      dataBytes: plan.dataMb === undefined ? undefined : plan.dataMb * 1024 * 1024,
-    },
+    env: { ...wanted.env },
+    cwd: "/",
+    detached: true,
   });
-  const namespaces = { byKernel: true, mechanism: "namespaces (bubblewrap) and a seccomp filter" };
-  return {
-    launched,
-    tier: "bubblewrap",
-    held: { files: namespaces, network: namespaces, processes: namespaces, ...holdsOf(plan, groups) },
-  };
+  await once(child, "spawn");
+  return { child, pid: child.pid ?? 0 };
+};
+
+const LAUNCHERS: Readonly<Record<ConfinementTier, (preparation: Preparation) => Promise<Launched>>> = {
+  bubblewrap: (preparation) => {
+    const bwrap = findSystemProgram("bwrap");
+    if (bwrap === undefined) throw new LaunchRefusal("bubblewrap is not installed.");
+    return launchInBubblewrap(bwrap, preparation.files, preparation.resolved, launchRequest(preparation));
+  },
+  landlock: (preparation) => {
+    const abi = landlockAbi();
+    if (abi < 1) throw new LaunchRefusal("This kernel has no Landlock.");
+    const { plan, ...request } = launchRequest(preparation);
+    const landlock = { abi, rules: landlockRules(preparation.files, preparation.resolved) };
+    const env = { OPENSSL_CONF: EMPTY_FILE, ...plan.env };
+    return launchByItself({ ...request, plan: { ...plan, env, landlock } });
+  },
+  seatbelt: (preparation) => {
+    if (!existsSync(SANDBOX_EXEC)) throw new LaunchRefusal("There is no sandbox-exec.");
+    const profile = seatbeltProfile(preparation.files.node, preparation.resolved);
+    return launchPlainly(preparation, [SANDBOX_EXEC, "-p", profile, preparation.files.node]);
+  },
+  permission: (preparation) => launchPlainly(preparation, [preparation.files.node]),
+};
+
+const tiersOf = (platform: NodeJS.Platform): readonly ConfinementTier[] => {
+  if (platform === "linux") return ["bubblewrap", "landlock", "permission"];
+  return platform === "darwin" ? ["seatbelt", "permission"] : ["permission"];
 };
 
 type Exit = Awaited<Confined["gone"]>;
@@ -77,20 +113,10 @@ const exitOf = (tier: ConfinementTier, code: number | null, signal: NodeJS.Signa
   return entry === undefined ? { code, signal } : { code: null, signal: entry[0] as NodeJS.Signals };
 };
 
-const whenGone = async (
-  child: ChildProcess,
-  tier: ConfinementTier,
-  clean: () => Promise<void>,
-): Promise<Exit> => {
-  const [code, signal] =
-    child.exitCode === null && child.signalCode === null
-      ? ((await once(child, "exit")) as [number | null, NodeJS.Signals | null])
-      : [child.exitCode, child.signalCode];
-  await clean();
-  return exitOf(tier, code, signal);
-};
+const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode === null && signalCode === null;
 
-const signal = (pid: number, name: NodeJS.Signals): void => {
+const sendSignal = (pid: number, name: NodeJS.Signals): void => {
   try {
     process.kill(pid, name);
   } catch {
@@ -98,11 +124,20 @@ const signal = (pid: number, name: NodeJS.Signals): void => {
   }
 };
 
-const control = ({ launched: { child, pid }, tier, held }: Attempt, clean: () => Promise<void>): Confined => {
-  const gone = whenGone(child, tier, clean);
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+const control = (
+  { child, pid }: Launched,
+  tier: ConfinementTier,
+  held: Held,
+  clean: () => Promise<void>,
+): Confined => {
+  const whenGone = async (): Promise<Exit> => {
+    if (isRunning(child)) await once(child, "exit");
+    await clean();
+    return exitOf(tier, child.exitCode, child.signalCode);
+  };
+  const gone = whenGone();
   const kill = (): void => {
-    if (isRunning()) signal(pid, "SIGKILL");
+    if (isRunning(child)) sendSignal(pid, "SIGKILL");
   };
   return {
     child,
@@ -112,7 +147,7 @@ const control = ({ launched: { child, pid }, tier, held }: Attempt, clean: () =>
     gone,
     kill,
     stop: async (graceMs = GRACE_MS) => {
-      if (isRunning()) signal(pid, "SIGTERM");
+      if (isRunning(child)) sendSignal(pid, "SIGTERM");
       await Promise.race([gone, sleep(graceMs, undefined, { ref: false })]);
       kill();
       await gone;
@@ -120,17 +155,66 @@ const control = ({ launched: { child, pid }, tier, held }: Attempt, clean: () =>
   };
 };
 
-/** Starts a program of ours in the best confinement that this machine has. */
-export const startConfined = async (wanted: ConfinedProgram): Promise<Confined> => {
-  const groups = openGroups(wanted.limits.memoryMb, wanted.limits.cpuShare);
+const noGroups: ResourceGroups = {
+  memory: undefined,
+  cpu: undefined,
+  enter: async () => {},
+  remove: async () => {},
+};
+
+const startIn = async (
+  tier: ConfinementTier,
+  wanted: ConfinedProgram,
+  groups: ResourceGroups,
+  isRequired: boolean,
+  refusals: readonly string[],
+): Promise<Confined> => {
+  const files = nodeFiles();
+  const resolved = resolveProgram(wanted);
+  const isLaunched = tier === "bubblewrap" || tier === "landlock";
+  const node = nodePlan(files.node, wanted, resolved, isLaunched && groups.memory === undefined);
+  const held = heldIn(tier, wanted, groups, node);
+  if (isRequired && missingHolds(held).length > 0) throw refuseUnheld(held, refusals);
+  const launched = await LAUNCHERS[tier]({ wanted, files, resolved, node });
   try {
-    return control(await inBubblewrap(wanted, groups), groups.remove);
+    await groups.enter(launched.pid);
   } catch (thrown) {
-    await groups.remove();
-    if (!(thrown instanceof LaunchRefusal)) throw thrown;
-    throw new LlmcError("unavailable", "A program of the server could not be confined.", {
-      hint: "Install bubblewrap, or run `llmc doctor --sandbox` to see what this machine can hold.",
-      cause: thrown,
-    });
+    launched.child.kill("SIGKILL");
+    throw new LaunchRefusal("The program could not enter its control groups.", { cause: thrown });
   }
+  const pauses = groups.cpu === undefined && process.platform === "linux";
+  const loop = pauses ? holdCpuShare(launched.pid, wanted.limits.cpuShare) : undefined;
+  return control(launched, tier, held, async () => {
+    loop?.stop();
+    await groups.remove();
+  });
+};
+
+/**
+ * Starts a program of ours in the best confinement that works here. When this returns, all of its bounds are in force: it
+ * is to get nothing of a client's before.
+ */
+export const startConfined = async (
+  wanted: ConfinedProgram,
+  { tiers = tiersOf(process.platform), isRequired = false, usesGroups = true }: ConfinementOptions = {},
+): Promise<Confined> => {
+  const refusals: string[] = [];
+  const { memoryMb, cpuShare } = wanted.limits;
+  const attempts = tiers.flatMap((tier) =>
+    (usesGroups && process.platform === "linux" ? [true, false] : [false]).map((inGroups) => ({
+      tier,
+      inGroups,
+    })),
+  );
+  for (const { tier, inGroups } of attempts) {
+    const groups = inGroups ? openGroups(memoryMb, cpuShare) : noGroups;
+    try {
+      return await startIn(tier, wanted, groups, isRequired, refusals);
+    } catch (thrown) {
+      await groups.remove();
+      if (!(thrown instanceof LaunchRefusal)) throw thrown;
+      refusals.push(`${tier}: ${thrown.message}`);
+    }
+  }
+  throw new LaunchRefusal(refusals.join("\n"));
 };
