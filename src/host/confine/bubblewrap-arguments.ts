@@ -1,5 +1,5 @@
 import type { ResolvedProgram } from "./node-arguments.ts";
-import type { NodeFiles } from "./node-files.ts";
+import type { ExecutableFiles } from "./node-files.ts";
 
 /** Inside; nothing else is in that folder. */
 export const LAUNCHER_PATH = "/.confined/launch";
@@ -15,11 +15,11 @@ const depthOf = (path: string): number => path.split("/").length;
 
 /** Mounts are made in this order: what lies deeper comes later. */
 const mountArgs = (
-  { node, libraries }: NodeFiles,
+  { file, libraries }: ExecutableFiles,
   { readable, sockets }: ResolvedProgram,
 ): readonly string[] =>
   [
-    { path: node, real: node },
+    { path: file, real: file },
     ...libraries,
     ...[...readable, ...sockets].map((path) => ({ path, real: path })),
   ]
@@ -32,7 +32,7 @@ const mountArgs = (
  * the launcher takes care.
  */
 export const bubblewrapArgs = (
-  files: NodeFiles,
+  files: ExecutableFiles,
   resolved: ResolvedProgram,
   { launcher, info }: Descriptors,
 ): readonly string[] => [

@@ -1,16 +1,20 @@
 import { LlmcError } from "../../base/error.ts";
 import type { ConfinedProgram, ConfinementTier, Held, Hold, Resource } from "./contract.ts";
-import type { NodePlan } from "./node-arguments.ts";
+import type { ProgramPlan } from "./node-arguments.ts";
 import type { ResourceGroups } from "./resource-groups.ts";
 
 const kernel = (mechanism: string): Hold => ({ byKernel: true, mechanism });
 const notKernel = (mechanism: string): Hold => ({ byKernel: false, mechanism });
 
-const memoryHold = (tier: ConfinementTier, groups: ResourceGroups, { dataMb, isExact }: NodePlan): Hold => {
+const memoryHold = (
+  tier: ConfinementTier,
+  groups: ResourceGroups,
+  { dataMb, isExact }: ProgramPlan,
+): Hold => {
   if (groups.memory !== undefined) return kernel(`control group v${groups.memory}`);
   if (tier !== "bubblewrap" && tier !== "landlock") return notKernel("not held: no control group");
   return isExact
-    ? kernel(`RLIMIT_DATA of ${dataMb} MiB, Node without its compiler`)
+    ? kernel(`RLIMIT_DATA of ${dataMb} MiB`)
     : notKernel(`RLIMIT_DATA of ${dataMb} MiB: TypeScript sources need Node's compiler, which reserves 512`);
 };
 
@@ -49,7 +53,7 @@ export const heldIn = (
   tier: ConfinementTier,
   { sockets = [] }: Pick<ConfinedProgram, "sockets">,
   groups: ResourceGroups,
-  plan: NodePlan,
+  plan: ProgramPlan,
 ): Held => ({
   ...TIER_HOLDS[tier],
   ...(tier === "landlock" && sockets.length > 0
@@ -66,7 +70,7 @@ export const missingHolds = (held: Held): readonly Resource[] =>
   REQUIRED.filter((resource) => !held[resource].byKernel);
 
 /** What an operator can do so that the kernel holds everything. */
-export const installHint = (refusals: readonly string[]): string => {
+const installHint = (refusals: readonly string[]): string => {
   if (process.platform !== "linux")
     return process.platform === "win32"
       ? "Run the server in WSL, which is a Linux."
@@ -75,6 +79,13 @@ export const installHint = (refusals: readonly string[]): string => {
     ? "Install bubblewrap (the package is called bubblewrap everywhere), or use a kernel with Landlock (5.13 or later)."
     : "Let bubblewrap make user namespaces (kernel.unprivileged_userns_clone=1, or a profile for it under AppArmor), or use a kernel with Landlock (5.13 or later); memory needs a control group or the built package.";
 };
+
+/** Only where tiers were left out: Node's permission model works everywhere. */
+export const refuseEverywhere = (refusals: readonly string[]): LlmcError =>
+  new LlmcError("unavailable", "A program of the server could not be started in its sandbox.", {
+    hint: installHint(refusals),
+    cause: refusals.join("\n"),
+  });
 
 export const refuseUnheld = (held: Held, refusals: readonly string[]): LlmcError => {
   const missing = missingHolds(held);

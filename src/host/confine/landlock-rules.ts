@@ -3,7 +3,7 @@ import { MACHINES } from "../os/bpf.ts";
 import { CALL_NUMBERS } from "./filter-calls.ts";
 import type { LandlockRule } from "./launcher.ts";
 import { isFolder, type ResolvedProgram } from "./node-arguments.ts";
-import type { NodeFiles } from "./node-files.ts";
+import type { ExecutableFiles } from "./node-files.ts";
 import { inProgramFile } from "./program-file.ts";
 import { argumentAt, buildProgram, hasMachineCode, type SystemCall } from "./system-call-program.ts";
 
@@ -17,12 +17,12 @@ export const EMPTY_FILE = "/dev/null";
 
 /** Everything that the program may open; without a rule, a file cannot be opened at all. */
 export const landlockRules = (
-  { node, libraries }: NodeFiles,
+  { file, libraries }: ExecutableFiles,
   { readable }: ResolvedProgram,
 ): readonly LandlockRule[] => [
-  { path: node, rights: READ_FILE | EXECUTE },
+  { path: file, rights: READ_FILE | EXECUTE },
   { path: EMPTY_FILE, rights: READ_FILE },
-  // The dynamic linker is among them, which the kernel starts on behalf of Node.
+  // The dynamic linker is among them, which the kernel starts first.
   ...[...new Set(libraries.map(({ real }) => real))].map((path) => ({ path, rights: READ_FILE | EXECUTE })),
   ...readable.map((path) => ({ path, rights: isFolder(path) ? READ_FILE | READ_DIR : READ_FILE })),
 ];

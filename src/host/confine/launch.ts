@@ -6,7 +6,7 @@ import { bubblewrapArgs } from "./bubblewrap-arguments.ts";
 import type { ConfinedProgram } from "./contract.ts";
 import { type LaunchPlan, launchCalls, READY } from "./launcher.ts";
 import type { ResolvedProgram } from "./node-arguments.ts";
-import type { NodeFiles } from "./node-files.ts";
+import type { ExecutableFiles } from "./node-files.ts";
 import { inProgramFile } from "./program-file.ts";
 import { buildProgram, readFailure, type SystemCall } from "./system-call-program.ts";
 
@@ -77,7 +77,7 @@ const pidFrom = (info: string): number => {
 
 export const launchInBubblewrap = (
   bwrap: string,
-  files: NodeFiles,
+  files: ExecutableFiles,
   resolved: ResolvedProgram,
   request: LaunchRequest,
 ): Promise<Launched> => {

@@ -34,7 +34,8 @@ const COMPILER_MB = 512;
 /** Without a compiler there is no WebAssembly, by which Node reads TypeScript: a checkout cannot do without. */
 const needsCompiler = (program: string): boolean => extname(program) === ".ts";
 
-export interface NodePlan {
+/** How a program is called. */
+export interface ProgramPlan {
   readonly argv: readonly string[];
   /** RLIMIT_DATA, where that is to hold the memory. */
   readonly dataMb: number | undefined;
@@ -48,7 +49,7 @@ export const nodePlan = (
   wanted: ConfinedProgram,
   { program, readable }: ResolvedProgram,
   boundByData: boolean,
-): NodePlan => {
+): ProgramPlan => {
   const { limits, nodeFlags = [], args = [] } = wanted;
   const keepsCompiler = needsCompiler(program);
   const allowed = readable.map((path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`);

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync, realpathSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { closeSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** A file, and a name under which the dynamic linker looks for it. */
 interface LinkedFile {
@@ -7,9 +7,10 @@ interface LinkedFile {
   readonly real: string;
 }
 
-export interface NodeFiles {
-  readonly node: string;
-  /** The dynamic linker and the shared libraries that Node needs, under each of their names. */
+/** What it takes to start a program. */
+export interface ExecutableFiles {
+  readonly file: string;
+  /** The dynamic linker and the shared libraries that it needs, under each of their names. */
   readonly libraries: readonly LinkedFile[];
   /** Folders in which the linker is to look. */
   readonly libraryFolders: readonly string[];
@@ -60,32 +61,27 @@ const leadsTo = (path: string, real: string): boolean => {
   }
 };
 
-/** The files themselves and the links to them in their folders: programs ask for `libstdc++.so.6`, not for `libstdc++.so.6.0.30`. */
-const withNames = (libraries: readonly string[]): readonly LinkedFile[] =>
-  [...new Set(libraries.map((path) => dirname(path)))].flatMap((folder) => {
-    const entries = readdirSync(folder);
-    return libraries
-      .filter((real) => dirname(real) === folder)
-      .flatMap((real) => {
-        const stem = basename(real).replace(/\.so.*$/, ".so");
-        return entries
-          .filter((name) => name.startsWith(stem))
-          .map((name) => ({ path: join(folder, name), real }))
-          .filter(({ path }) => leadsTo(path, real));
-      });
-  });
+/**
+ * The files themselves and the shorter names that lead to them in their folders: programs ask for `libstdc++.so.6`, not for
+ * `libstdc++.so.6.0.30`.
+ */
+const withNames = (real: string): readonly LinkedFile[] => {
+  const names = [real];
+  for (let path = real; /\.so\.[\d.]*$/.test(path); names.push(path)) path = path.replace(/\.\d*$/, "");
+  return names.filter((path) => leadsTo(path, real)).map((path) => ({ path, real }));
+};
 
-let found: NodeFiles | undefined;
+let found: ExecutableFiles | undefined;
 
 /** What it takes to start the Node that runs this; a process has only one. */
-export const nodeFiles = (): NodeFiles => {
+export const nodeFiles = (): ExecutableFiles => {
   if (found !== undefined) return found;
-  const node = realpathSync.native(process.execPath);
-  const interpreter = interpreterOf(node);
-  const libraries = [...withNames(mappedLibraries())];
+  const file = realpathSync.native(process.execPath);
+  const interpreter = interpreterOf(file);
+  const libraries = mappedLibraries().flatMap(withNames);
   const libraryFolders = [...new Set(libraries.map(({ path }) => dirname(path)))];
   if (interpreter !== undefined)
     libraries.push({ path: interpreter, real: realpathSync.native(interpreter) });
-  found = { node, libraries, libraryFolders };
+  found = { file, libraries, libraryFolders };
   return found;
 };

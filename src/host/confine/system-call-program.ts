@@ -38,9 +38,8 @@ const INDEX_SHIFT = 1;
 
 /**
  * The same loop for each machine, made with an assembler. In words: load the number and six arguments from the record;
- * call; where the result is negative and the call not optional, put it into the record, write the record to the
- * descriptor for reports and exit with 126; where the record has an address for the result, store it; go on with the
- * next record. The two numbers at the end are the address of the first record and the descriptor for reports.
+ * call; where the record has an address for the result, store it; where the result is negative and the call not optional,
+ * put it into the record, write the record to the descriptor for reports and exit with 126; go on with the next record. The two numbers at the end are the address of the first record and the descriptor for reports.
  */
 const MACHINE_CODE: Readonly<Record<string, { readonly elfMachine: number; readonly code: string }>> = {
   x64: {
@@ -50,8 +49,8 @@ const MACHINE_CODE: Readonly<Record<string, { readonly elfMachine: number; reado
       488b03 488b7b08 488b7310 488b5318                  next: mov rax, [rbx]; mov rdi, rsi, rdx, [rbx + 8 …]
       4c8b5320 4c8b4328 4c8b4b30                         mov r10, r8, r9, [rbx + 32 …]
       0f05                                               syscall
-      4885c0 780f                                        test rax, rax; js failed
-      8b4b38 85c9 7402 8901                              mov ecx, [rbx + 56]; test; jz done; mov [rcx], eax
+      8b4b38 85c9 7402 8901                              mov ecx, [rbx + 56]; test; jz kept; mov [rcx], eax
+      4885c0 7806                                        kept: test rax, rax; js failed
       4883c340 ebcf                                      done: add rbx, 64; jmp next
       f7433c01000000 75f1                                failed: test [rbx + 60], 1; jnz done
       48894308                                           mov [rbx + 8], rax
@@ -65,8 +64,8 @@ const MACHINE_CODE: Readonly<Record<string, { readonly elfMachine: number; reado
       13030058                                           ldr x19, table
       680240a9 610a41a9 631242a9 651a40f9                next: ldp x8, x0, [x19]; ldp x1, x2; ldp x3, x4; ldr x5
       010000d4                                           svc 0
-      c000f8b7                                           tbnz x0, 63, failed
-      693a40b9 49000034 200100b9                         ldr w9, [x19, 56]; cbz w9, done; str w0, [x9]
+      693a40b9 49000034 200100b9                         ldr w9, [x19, 56]; cbz w9, kept; str w0, [x9]
+      6000f8b7                                           kept: tbnz x0, 63, failed
       73020191 f6ffff17                                  done: add x19, x19, 64; b next
       693e40b9 a9ff0737                                  failed: ldr w9, [x19, 60]; tbnz w9, 0, done
       600600f9                                           str x0, [x19, 8]
