@@ -40,10 +40,9 @@ const askKernel = (): number => {
     args: [0, 0, VERSION_FLAG],
     result: { into: exit, at: argumentAt(0) },
   };
-  return inProgramFile(buildProgram([ask, exit], 2), (file) => {
-    const { status } = spawnSync(file, { stdio: "ignore" });
-    return status === null || status === LAUNCHER_FAILED ? 0 : status;
-  });
+  const build = (): Buffer => buildProgram([ask, exit], 2);
+  const { status } = inProgramFile(build, (file) => spawnSync(file, { stdio: "ignore" }));
+  return status === null || status === LAUNCHER_FAILED ? 0 : status;
 };
 
 let known: number | undefined;

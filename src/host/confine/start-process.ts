@@ -49,6 +49,7 @@ export interface Executable {
 
 interface Preparation extends Omit<Executable, "plan"> {
   readonly plan: ProgramPlan;
+  readonly bound: LaunchRequest["bound"];
 }
 
 /** An IPC channel of Node's is found by these names inside. */
@@ -57,7 +58,8 @@ const channelOf = ({ stdio = [] }: Executable["wanted"]): Record<string, string>
   return index < 0 ? {} : { NODE_CHANNEL_FD: String(index), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
 };
 
-const launchRequest = ({ wanted, files, resolved, plan }: Preparation): LaunchRequest => ({
+const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): LaunchRequest => ({
+  bound,
   stdio: wanted.stdio ?? [],
   plan: {
     file: files.file,
@@ -74,7 +76,7 @@ const launchRequest = ({ wanted, files, resolved, plan }: Preparation): LaunchRe
 });
 
 const launchPlainly = async (
-  { wanted, plan }: Preparation,
+  { wanted, plan, bound }: Preparation,
   [file, ...args]: readonly [string, ...string[]],
 ): Promise<Launched> => {
   const child = spawn(file, [...args, ...plan.argv.slice(1)], {
@@ -84,7 +86,9 @@ const launchPlainly = async (
     detached: true,
   });
   await once(child, "spawn");
-  return { child, pid: child.pid ?? 0 };
+  // It runs already; one that has ended needs no bounds.
+  await bound(child.pid ?? 0).catch(() => undefined);
+  return { child, pid: child.pid ?? 0, release: () => undefined };
 };
 
 const LAUNCHERS: Readonly<Record<ConfinementTier, (preparation: Preparation) => Promise<Launched>>> = {
@@ -184,15 +188,10 @@ const startIn = async (
   const plan = executable.plan(isLaunched && groups.memory === undefined);
   const held = heldIn(tier, wanted, groups, plan);
   if (isRequired && missingHolds(held).length > 0) throw refuseUnheld(held, refusals);
-  const launched = await LAUNCHERS[tier]({ wanted, files, resolved, plan });
-  try {
-    await groups.enter(launched.pid);
-  } catch (thrown) {
-    launched.child.kill("SIGKILL");
-    throw new LaunchRefusal("The program could not enter its control groups.", { cause: thrown });
-  }
+  const launched = await LAUNCHERS[tier]({ wanted, files, resolved, plan, bound: groups.enter });
   const pauses = groups.cpu === undefined && process.platform === "linux";
   const loop = pauses ? holdCpuShare(launched.pid, wanted.limits.cpuShare) : undefined;
+  launched.release();
   return control(launched, tier, held, async () => {
     loop?.stop();
     await groups.remove();
