@@ -77,10 +77,13 @@ const ORDINARY_ONLY = ["test/doors/no-permission.test.ts"];
 
 const readTest = (file: string): string => readFileSync(join(import.meta.dirname, file), "utf8");
 
-/** What an attack on this program found (FAILURES J), or a hostile front tries (H), must not work for an ordinary user either. */
+/**
+ * What an attack on this program found (FAILURES J), what a hostile front tries (H) and what an air gap holds must be the
+ * same for an ordinary user.
+ */
 const attacks = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
   .filter((file) => isLong || !SAME_FOR_ALL.some((pattern) => pattern.test(file)))
-  .filter((file) => /FAIL-[HJ]/.test(readTest(file)));
+  .filter((file) => /FAIL-[HJ]|REQ-I10/.test(readTest(file)));
 
 /** Tests that measure their own process, or leave something in it until their file ends. */
 const OWN_PROCESS = [
