@@ -55,7 +55,7 @@ const rootArgs: readonly string[] = [
   ...KEPT_CAPABILITIES.flatMap((name) => ["--cap-add", name]),
 ];
 
-export const airGapArgs = (
+const airGapArgs = (
   { argv, cwd, visible = [] }: AirGapProgram,
   infoDescriptor: number,
   isRoot: boolean,

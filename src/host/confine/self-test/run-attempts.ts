@@ -44,7 +44,7 @@ const judge = (attempt: Attempt, result: number): AttemptResult => {
 };
 
 /** A program that makes each call, whatever the kernel answers, and writes all answers to its standard output. */
-export const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
+const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
   const column = MACHINES[process.arch]?.column ?? 0;
   const answers: Datum = { bytes: Buffer.alloc(4 * attempts.length) };
   const calls: SystemCall[] = attempts.map(({ name, call, args }, index) => ({
@@ -64,7 +64,7 @@ export const attemptProgram = (attempts: readonly Attempt[]): Buffer => {
   );
 };
 
-export const readAnswers = (attempts: readonly Attempt[], bytes: Buffer): readonly AttemptResult[] => {
+const readAnswers = (attempts: readonly Attempt[], bytes: Buffer): readonly AttemptResult[] => {
   // A fork that succeeded would write twice; the last answers are those of the first process, which has them all.
   if (bytes.length < 4 * attempts.length) throw new Error("The attempts ended early.");
   return attempts.map((attempt, index) => judge(attempt, bytes.readInt32LE(4 * index)));
