@@ -127,12 +127,12 @@ export const launchInBubblewrap = (
   return followLaunch(child, ready, streamAt(child, report), calls, request);
 };
 
-export const launchByItself = (request: LaunchRequest): Promise<Launched> => {
+export const launchByItself = (folder: string, request: LaunchRequest): Promise<Launched> => {
   const stdio = ownDescriptors(request);
   const report = stdio.length;
   const calls = launchCalls({ ...request.plan, reportDescriptor: report });
   const build = (): Buffer => buildProgram(calls, report);
-  return inProgramFile(build, async (file) => {
+  return inProgramFile(folder, build, async (file) => {
     const child = spawn(file, { stdio: [...stdio, "pipe"], env: {}, cwd: "/", detached: true });
     return await followLaunch(child, async () => child.pid ?? 0, streamAt(child, report), calls, request);
   });

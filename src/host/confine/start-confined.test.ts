@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { confinement } from "./confinement.ts";
 import type { Confined, ConfinedProgram, ConfinementTier } from "./contract.ts";
 import { startConfined } from "./start-confined.ts";
-import type { ConfinementOptions } from "./start-process.ts";
+import { type ConfinementOptions, startProcess } from "./start-process.ts";
 
 const LIMITS = { memoryMb: 512, cpuShare: 0.5 };
 const KERNEL_TIERS: readonly ConfinementTier[] = ["bubblewrap", "landlock"];
@@ -242,6 +242,22 @@ describe("REQ-I2 what is held", () => {
       code: "unavailable",
       message: expect.stringMatching(/does not hold: files .*network .*processes .*memory/),
       hint: expect.stringMatching(/bubblewrap/),
+    });
+  });
+
+  it("FAIL-H4 a tier that worked once is never left for a weaker one", async () => {
+    expect((await (await start("")).gone).code).toBe(0);
+    const file = "/bin/true";
+    const missing = { path: "/not-there/lib.so", real: "/not-there/lib.so" };
+    const started = startProcess({
+      wanted: { limits: LIMITS },
+      files: { file, libraries: [missing], libraryFolders: [] },
+      resolved: { program: file, readable: [], sockets: [] },
+      plan: () => ({ argv: [file], dataMb: undefined, isExact: true }),
+    });
+    await expect(started).rejects.toMatchObject({
+      code: "unavailable",
+      cause: expect.not.stringContaining("landlock"),
     });
   });
 

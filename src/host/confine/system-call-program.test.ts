@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
 import { CALL_NUMBERS } from "./filter-calls.ts";
 import { inProgramFile } from "./program-file.ts";
@@ -30,6 +31,7 @@ const run = (
   input = "",
 ): { status: number | null; stdout: Buffer; stderr: Buffer } =>
   inProgramFile(
+    tmpdir(),
     () => buildProgram(calls, 2),
     (file) => spawnSync(file, ["argument"], { input, env: {} }),
   );

@@ -5,6 +5,7 @@ import { MACHINES } from "../../os/bpf.ts";
 import { readProcStat } from "../../os/proc-stat.ts";
 import type { ConfinedLimits } from "../contract.ts";
 import { CALL_NUMBERS } from "../filter-calls.ts";
+import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
 import { type ConfinementOptions, startProcess } from "../start-process.ts";
 import { buildProgram, type Datum, readFailure, type SystemCall } from "../system-call-program.ts";
@@ -38,6 +39,7 @@ export const exceedMemory = (
   };
   const calls = [take, exit()];
   return inProgramFile(
+    programFolder(),
     () => buildProgram(calls, REPORT),
     async (file) => {
       const confined = await startProcess(
@@ -74,7 +76,7 @@ const MS_PER_TICK = 10;
 
 /** Computes all the time, and measures the share that it gets. */
 export const exceedCpu = (limits: ConfinedLimits, options: ConfinementOptions = {}): Promise<LimitResult> =>
-  inProgramFile(busyProgram, async (file) => {
+  inProgramFile(programFolder(), busyProgram, async (file) => {
     const confined = await startProcess(
       callsExecutable(file, limits, ["ignore", "ignore", "ignore"]),
       options,

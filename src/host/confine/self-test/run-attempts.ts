@@ -9,6 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { MACHINES } from "../../os/bpf.ts";
 import type { Confined, ConfinedLimits } from "../contract.ts";
 import { CALL_NUMBERS } from "../filter-calls.ts";
+import { programFolder } from "../landlock-rules.ts";
 import { inProgramFile } from "../program-file.ts";
 import { type ConfinementOptions, type Executable, startProcess } from "../start-process.ts";
 import { buildProgram, type Datum, type SystemCall } from "../system-call-program.ts";
@@ -141,6 +142,7 @@ export const runAttempts = async (
   try {
     const attemptsIn = (file: string): readonly Attempt[] => attemptsOn(scene.targets(file)).filter(selects);
     return await inProgramFile(
+      programFolder(),
       (file) => attemptProgram(attemptsIn(file)),
       async (file) => {
         const stdio: NonNullable<Executable["wanted"]["stdio"]> = [
