@@ -113,12 +113,13 @@ export const launchInBubblewrap = (
 ): Promise<Launched> => {
   const stdio = ownDescriptors(request);
   const [report, launcher, info] = [stdio.length, stdio.length + 1, stdio.length + 2];
-  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
   const child = spawn(bwrap, bubblewrapArgs(files, resolved, { launcher, info }), {
     stdio: [...stdio, "pipe", "pipe", "pipe"],
     env: {},
     cwd: "/",
   });
+  // Made while bubblewrap is at work: it takes a few milliseconds the first time.
+  const calls = launchCalls({ ...request.plan, reportDescriptor: report });
   const input = streamAt(child, launcher);
   // bubblewrap may end before it has read everything; its report says why.
   input.on("error", doNothing);
