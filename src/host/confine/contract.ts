@@ -26,6 +26,8 @@ export interface ConfinedLimits {
   readonly memoryMb: number;
   /** Of one CPU: 0.5 is half of one. */
   readonly cpuShare: number;
+  /** Threads at once: Node itself has about ten. Exact in a control group; else so many beyond those of the machine. */
+  readonly threads?: number;
   /** Descriptors at once, those of connections included. */
   readonly descriptors?: number;
 }
