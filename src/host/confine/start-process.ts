@@ -67,6 +67,8 @@ const launchRequest = ({ wanted, files, resolved, plan, bound }: Preparation): L
     file: files.file,
     argv: plan.argv,
     env: {
+      // There is no list of users inside, in which Node would look.
+      HOME: "/",
       ...(files.libraryFolders.length === 0 ? {} : { LD_LIBRARY_PATH: files.libraryFolders.join(":") }),
       ...channelOf(wanted),
       ...wanted.env,
