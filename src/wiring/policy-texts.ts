@@ -9,8 +9,9 @@ import {
   readPolicyFiles,
   type UnreadablePolicy,
 } from "../host/own-files/policy-files.ts";
-import { mayHoldPermits } from "../policy/cedar/cedar-text.ts";
-import type { PolicyFile, PolicyProblem } from "../policy/cedar/engine.ts";
+import { needsTrust } from "../policy/cedar/cedar-text.ts";
+import type { PolicyFile } from "../policy/cedar/policy-file.ts";
+import type { PolicyProblem } from "../policy/cedar/positions.ts";
 import { POLICIES_KEY } from "./load.ts";
 
 export interface PolicyFolders {
@@ -77,7 +78,7 @@ const judge = (
 
 export interface PolicyTexts {
   readonly files: readonly PolicyFile[];
-  /** Those of the files that need trust: what only forbids needs none. */
+  /** Those of the files that need trust: what only forbids, in words of ours, needs none. */
   readonly ofWorkspace: readonly WorkspacePolicy[];
   /** Of files that cannot be used as they are. */
   readonly problems: readonly (PolicyProblem & { readonly mayPermit: boolean })[];
@@ -116,7 +117,7 @@ export const readPolicyTexts = (
       mayPermit: own?.isGranted ?? true,
     })),
     ofWorkspace: judged.flatMap(({ file, own }) =>
-      own !== undefined && mayHoldPermits(file.text) ? own : [],
+      own !== undefined && needsTrust(file.text) ? own : [],
     ),
     problems: [
       ...unreadable,

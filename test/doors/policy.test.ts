@@ -100,7 +100,7 @@ describe("REQ-I4: llmc policy check", () => {
       "a.cedar": 'forbid(principal, action == Action::"run_cmd", resource == Command::"npm");',
     });
     expect((await llmc("policy", "check")).out).toContain(
-      'warning: this never applies: programs are decided on as Action::"start_program"',
+      "warning: this never applies: no request has this pair of action and resource; a Command is decided on by start_program",
     );
   });
 
@@ -184,13 +184,10 @@ const CASES = [
   { principal: "ci", action: "start_program", resource: 'Command::"git"', expect: "allow" },
   { action: "start_program", resource: { type: "Command", id: "x", allowlisted: false }, expect: "ask" },
   { principal: { id: "ro", scopes: ["read"] }, action: "linux_fs_write", expect: "deny" },
-  { action: "read_file", resource: { type: "File", id: "/x", in_root: false }, expect: "ask" },
-  {
-    action: "read_file",
-    resource: { type: "File", id: "/x", denied: true },
-    context: { granted: true },
-    expect: "deny",
-  },
+  { action: "read_file", resource: { type: "File", id: "/x" }, expect: "ask" },
+  { action: "read_file", resource: 'File::"/x"', context: { granted: true }, expect: "allow" },
+  { action: "ask_model", resource: 'Host::"api.example.com"', expect: "allow" },
+  { action: "ask_model", resource: { type: "Host", id: "x", listed: false }, expect: "deny" },
 ];
 
 describe("REQ-I4: llmc policy test", () => {
@@ -199,7 +196,7 @@ describe("REQ-I4: llmc policy test", () => {
     writeFileSync(join(root, "t.json"), JSON.stringify(CASES));
     expect(await llmc("policy", "test", "t.json")).toMatchObject({
       code: 0,
-      out: "6 cases, all as expected.\n",
+      out: "8 cases, all as expected.\n",
     });
     writeFileSync(
       join(root, "t.toml"),
@@ -223,8 +220,14 @@ describe("REQ-I4: llmc policy test", () => {
     [
       "programs by a tool's name",
       [{ action: "run_cmd", resource: 'Command::"x"', expect: "deny" }],
-      "start_program",
+      "never decided on with a Command",
     ],
+    [
+      "an attribute of another type",
+      [{ action: "ask_model", resource: { type: "Host", id: "x", allowlisted: true }, expect: "deny" }],
+      "no field allowlisted",
+    ],
+    ["an unknown type", [{ action: "stat", resource: 'Flow::"x"', expect: "deny" }], "no type Flow"],
     ["an unknown outcome", [{ action: "stat", expect: "maybe" }], "allow, deny or ask"],
   ])("%s is an error, not a test that passes", async (_what, cases, message) => {
     const { llmc, root } = createUser({});
