@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
 import { runLlmc, startLlmc } from "../command-line.ts";
@@ -263,4 +263,108 @@ it("REQ-I4: the samples of the guide are valid, and its tests come out as they s
   expect(checked).toMatchObject({ ok: true, warnings: [] });
   writeFileSync(join(root, "cases.json"), samples("json")[0] ?? "");
   expect(await llmc("policy", "test", "cases.json")).toMatchObject({ code: 0, err: "" });
+});
+
+describe("REQ-I4: what explain says is what the server does", () => {
+  const agree = async (policy: string, program: string, outcome: string, config = "") => {
+    const user = createUser({ "a.cedar": policy }, { "llmc.toml": config });
+    if (config !== "") await user.llmc("trust", "--yes");
+    const explained = JSON.parse(
+      (await user.llmc("policy", "explain", "run_cmd", "--program", program, "--json")).out,
+    ).decisions.at(-1);
+    expect(explained.outcome).toBe(outcome);
+    const args = JSON.stringify({ command: `${program} --version` });
+    const called = await user.llmc("call", "run_cmd", "--args", args);
+    expect(called.code === 0, called.err).toBe(outcome === "allow");
+    return { explained, called, user };
+  };
+
+  it("a policy about the file behind a link", async () => {
+    const real = realpathSync("/usr/bin/diff");
+    const link = join(tempWorkspace(), "compare");
+    symlinkSync(real, link);
+    const { explained, called } = await agree(
+      `@id("no-real") forbid(principal, action, resource == Command::"${basename(real)}");`,
+      link,
+      "deny",
+      `[mcp.tools]\nrun_cmd_allowlist = ["${link}"]\n`,
+    );
+    expect(explained.policies).toMatchObject([{ id: "no-real" }]);
+    expect(called.err).toContain("The policy no-real does not allow compare");
+  });
+
+  it("a program by its path", async () => {
+    await agree(NO_NPM, "/usr/bin/diff", "allow");
+  });
+
+  it("a listed program that a policy asks about", async () => {
+    const { explained, user } = await agree(
+      '@prompt("Really?") forbid(principal, action, resource == Command::"diff") unless { context.granted };',
+      "diff",
+      "ask",
+    );
+    expect(explained.meaning).toBe('The user is asked: "Really?" A client that cannot ask gets a refusal.');
+    const granted = await user.llmc(
+      "policy",
+      "explain",
+      "run_cmd",
+      "--program",
+      "diff",
+      "--granted",
+      "--json",
+    );
+    expect(JSON.parse(granted.out).decisions.at(-1).outcome).toBe("allow");
+  });
+
+  it("a program that does not exist is refused without a question", async () => {
+    const { explained } = await agree(NO_NPM, "no-such-program-at-all", "deny");
+    expect(explained.meaning).toContain("not among the programs that may be run");
+  });
+
+  it("whoever needs no token has the effects of tools, and no scope of tokens", async () => {
+    const user = createUser({
+      "a.cedar":
+        'permit(principal, action in Action::"admin", resource) when { principal.scopes.contains("admin") };',
+    });
+    const explained = JSON.parse((await user.llmc("policy", "explain", "admin_get_status", "--json")).out);
+    expect(explained.decisions[0].outcome).toBe("ask");
+    expect((await user.llmc("call", "admin_get_status")).err).toContain("No policy permits admin_get_status");
+  });
+
+  it("a token without the scope admin is not asked, and where it is the same with escalation_prompts", async () => {
+    const user = createUser({}, { "llmc.toml": `[mcp.auth]\ntokens = ["ci read,execute env:CI_TOKEN"]\n` });
+    await user.llmc("trust", "--yes");
+    const explain = async (...more: string[]) =>
+      JSON.parse((await user.llmc("policy", "explain", "admin_get_status", ...more, "--json")).out)
+        .decisions[0];
+    expect(await explain("--principal", "ci")).toMatchObject({
+      outcome: "deny",
+      meaning: expect.stringContaining('only a token with the scope "admin" is asked'),
+    });
+    expect(await explain("--set", "mcp.security.escalation_prompts=false")).toMatchObject({
+      outcome: "deny",
+      meaning: expect.stringContaining("escalation_prompts is false"),
+    });
+  });
+
+  it("hosts and paths", async () => {
+    const user = createUser({
+      "a.cedar": '@id("no-cloud") forbid(principal, action, resource == Host::"api.example.com");',
+    });
+    const explain = async (...args: string[]) =>
+      JSON.parse((await user.llmc("policy", "explain", ...args, "--json")).out).decisions[1];
+    expect(await explain("ask_model", "--host", "api.example.com")).toMatchObject({
+      outcome: "deny",
+      policies: [{ id: "no-cloud" }],
+    });
+    expect(await explain("ask_model", "--host", "127.0.0.1")).toMatchObject({ outcome: "allow" });
+    expect(await explain("ask_model", "--host", "elsewhere.example.com")).toMatchObject({
+      outcome: "deny",
+      policies: [],
+    });
+    expect(await explain("read_file", "--path", "/etc/hostname")).toMatchObject({ outcome: "ask" });
+    expect((await user.llmc("policy", "explain", "start_program")).err).toContain(
+      "decided on with a Command",
+    );
+  });
 });
