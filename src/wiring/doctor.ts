@@ -88,8 +88,9 @@ const examineRoots = async (request: AppRequest, loaded: Loaded | undefined): Pr
 
 /** What the workspace's file asks for and does not get. */
 const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Promise<Finding[]> => {
-  if (loaded?.workspaceFile === undefined) return [];
+  if (loaded === undefined) return [];
   const { values, modules, policies } = await createTrust(request).plan();
+  if (loaded.workspaceFile === undefined && policies.length === 0) return [];
   const waiting = [
     ...values.filter(({ isGranted }) => !isGranted).map(({ key }) => key),
     ...modules.filter(({ isGranted }) => !isGranted).map(({ file }) => `the module ${quoteForMessage(file)}`),
@@ -99,12 +100,8 @@ const examineTrust = async (request: AppRequest, loaded: Loaded | undefined): Pr
   ];
   return [
     waiting.length === 0
-      ? good("trust", "all that the workspace's file says is in force")
-      : weak(
-          "trust",
-          `the workspace's file is not trusted with ${waiting.join(", ")}`,
-          trustCommand(request),
-        ),
+      ? good("trust", "all that the workspace asks for is in force")
+      : weak("trust", `the workspace is not trusted with ${waiting.join(", ")}`, trustCommand(request)),
   ];
 };
 

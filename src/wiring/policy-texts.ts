@@ -67,13 +67,13 @@ export interface WorkspacePolicy {
 const judge = (
   { path, text }: PolicyText,
   operators: readonly string[],
-  { workspaceFile }: Loaded,
+  { digests }: Loaded,
   { root }: PolicyFolders,
 ): WorkspacePolicy | undefined => {
   if (operators.some((pattern) => isPolicyPattern(pattern, path))) return undefined;
   const file = relative(root, path);
   const digest = sha256(text);
-  return { file, digest, isGranted: workspaceFile?.digests[POLICIES_KEY]?.[file] === digest };
+  return { file, digest, isGranted: digests[POLICIES_KEY]?.[file] === digest };
 };
 
 export interface PolicyTexts {
@@ -116,9 +116,7 @@ export const readPolicyTexts = (
       text: file.text,
       mayPermit: own?.isGranted ?? true,
     })),
-    ofWorkspace: judged.flatMap(({ file, own }) =>
-      own !== undefined && needsTrust(file.text) ? own : [],
-    ),
+    ofWorkspace: judged.flatMap(({ file, own }) => (own !== undefined && needsTrust(file.text) ? own : [])),
     problems: [
       ...unreadable,
       ...beyondLimit(judged.flatMap(({ file, own }) => (own?.isGranted === false ? file : []))),

@@ -20,6 +20,7 @@ const createUser = (
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   };
+  mkdirSync(folder, { recursive: true });
   for (const [name, text] of Object.entries(policies)) write(name, text);
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, ".config"), XDG_STATE_HOME: join(home, ".state") };
   return { root, folder, write, llmc: (...args: string[]) => runLlmc(root, args, { env }), env };
@@ -367,4 +368,24 @@ describe("REQ-I4: what explain says is what the server does", () => {
       "decided on with a Command",
     );
   });
+});
+
+it("REQ-D22: policies that the user's own file takes from workspaces are trusted without a file of the workspace", async () => {
+  const user = createUser({}, { "pol/a.cedar": ADMIN });
+  writeFileSync(join(user.folder, "../config.toml"), '[mcp.security]\npolicy_files = ["pol/*.cedar"]\n');
+  expect((await user.llmc("policy", "check")).out).toContain("waits for trust");
+  expect((await user.llmc("repo", "validate")).out).toContain("pol/a.cedar (not granted)");
+  const doctor = JSON.parse((await user.llmc("doctor", "--json")).out);
+  expect(doctor.findings).toContainEqual(
+    expect.objectContaining({
+      name: "trust",
+      detail: expect.stringContaining('the policies of "pol/a.cedar"'),
+    }),
+  );
+  expect((await user.llmc("trust", "--yes")).out).toMatch(/[0-9a-f]{12} {2}pol\/a\.cedar \(not granted\)/);
+  expect((await user.llmc("policy", "check")).out).not.toContain("waits");
+  expect((await user.llmc("trust", "--list")).out).toMatch(/\n {2}1 file by content\n/);
+  expect((await user.llmc("trust")).out).toContain("there is nothing to trust");
+  expect((await user.llmc("trust", "--revoke")).code).toBe(0);
+  expect((await user.llmc("policy", "check")).out).toContain("waits for trust");
 });
