@@ -1,6 +1,6 @@
 import { type LlmcError, withHint } from "../base/error.ts";
 import type { PolicyContext, PolicyDecision } from "../policy/cedar/model.ts";
-import type { PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
+import type { PermitFiles, PermitHost, ProgramNeeds, ProgramRequest } from "../policy/permit.ts";
 import { quoteForQuestion } from "../policy/show-call.ts";
 import type { Caller } from "../tools/contract.ts";
 import type { Effect } from "../tools/tool.ts";
@@ -21,6 +21,7 @@ import {
   type Called,
   endpointSubject,
   hostSubject,
+  lineSubject,
   pathSubject,
   programSubject,
   type Subject,
@@ -89,8 +90,9 @@ const checkProgram = (state: CallState, request: ProgramRequest): void => {
       needs?.readPaths,
       needs?.powers,
     ]),
+    ...(needs?.realPath === undefined ? {} : { neverKey: `program:${needs.realPath}` }),
     facts: () => (isMidway ? undefined : describeNeeds(program, needs)),
-    note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments.`,
+    note: `It runs in the sandbox. "once" is this call alone, "session" is ${quoteForQuestion(program)} with any arguments that need no other power.`,
     ...(needs && { allow: [...(needs.path === undefined ? [] : [needs.path]), ...needs.powers] }),
     refuse: (decision) => refuseProgram(request, decision),
   });
@@ -107,6 +109,26 @@ const checkPath = (state: CallState, tool: Called, path: string, refusal: LlmcEr
     refuse: () => refusal,
   });
 };
+
+const checkFiles =
+  (state: CallState): PermitFiles =>
+  (effect) => {
+    const subject = lineSubject(effect, state.parts.workspace);
+    const { name } = subject.action;
+    check(state, {
+      ...subject,
+      key: name,
+      facts: () => [`The line ${effect}s files by itself, without a program.`],
+      refuse: (decision) =>
+        refuseByPolicy(
+          {
+            name: `${effect === "read" ? "reading" : "writing"} files in a command line`,
+            explain: explainTool(name),
+          },
+          decision,
+        ),
+    });
+  };
 
 const checkHost =
   (state: CallState): PermitHost =>
@@ -153,6 +175,7 @@ export const createAuthorizer = (parts: AuthorizerParts) => {
     caller: {
       ...request.caller,
       permit: (program) => checkProgram(state, program),
+      permitFiles: checkFiles(state),
       permitHost: checkHost(state),
     } satisfies Caller,
   });

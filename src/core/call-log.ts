@@ -11,9 +11,12 @@ interface Opened {
   readonly input: () => string;
 }
 
-/** What policy said, and about what: the call as a whole, a program, a path outside the roots, or a host. */
+/**
+ * What policy said, and about what: the call as a whole, a program, a path outside the roots, a host, or
+ * files that a command line uses by itself.
+ */
 export interface Decided extends AuditDecision {
-  readonly about: "call" | "program" | "path" | "host";
+  readonly about: "call" | "program" | "path" | "host" | "files";
   /** The tool, or the endpoint that is none. */
   readonly tool: string;
   /** Of what is decided on while it runs: the action of policy. */
@@ -98,10 +101,13 @@ interface Ended {
   readonly where: () => Where;
 }
 
-/** What every record of a decision says. Of what was denied, a program's name may be anything that a client sent. */
+/** Other names may hold anything. Those of programs that policy decides on are files on this machine. */
+const PLAIN_NAME = /^[\w.+-]{1,64}$/;
+
+/** What every record of a decision says. */
 const decisionFields = (origin: Origin, decided: Decided, digest: (text: string) => string) => {
-  const { about, tool, action, effect, group, resource = "", allowed, policies } = decided;
-  const isShown = about === "host" || (about === "program" && allowed);
+  const { about, tool, action, effect, group, resource, allowed, policies } = decided;
+  const isShown = about === "host" || (about === "program" && PLAIN_NAME.test(resource ?? ""));
   return {
     ...whoOf(origin),
     tool,
@@ -109,7 +115,11 @@ const decisionFields = (origin: Origin, decided: Decided, digest: (text: string)
     effect,
     ...(group === undefined ? {} : { action_group: group }),
     decision: { allowed, policies },
-    ...(about === "call" ? {} : isShown ? { [about]: resource } : { resource_digest: digest(resource) }),
+    ...(resource === undefined
+      ? {}
+      : isShown
+        ? { [about]: resource }
+        : { resource_digest: digest(resource) }),
   };
 };
 
@@ -181,10 +191,10 @@ export const createCallLogs =
     };
 
     /** A command line is judged as a whole first, and each program again when its turn comes. */
-    const isRepeated = ({ about, allowed, resource }: Decided): boolean => {
+    const isRepeated = ({ about, action, allowed, resource }: Decided): boolean => {
       decisions ??= new Set();
       const before = decisions.size;
-      return decisions.add(`${about} ${allowed} ${resource}`).size === before;
+      return decisions.add(`${about} ${action} ${allowed} ${resource}`).size === before;
     };
 
     /** Of a call, the arguments say what it was about. */
@@ -205,7 +215,7 @@ export const createCallLogs =
           own = decided;
           // The call's own record says it all.
           if (!allowed || isReadOnly) return;
-        } else if (isRepeated(decided)) return;
+        } else if ((about === "files" && allowed && isReadOnly) || isRepeated(decided)) return;
         audit.record({ kind: "decision", ...fieldsOf(decided), ...(about === "call" ? {} : { about }) });
         hasBegun ||= about === "call";
       },

@@ -42,6 +42,8 @@ export interface AuthorizerParts {
 export interface Asked extends Subject {
   /** What a user grants when they agree: the same key is the same thing to them. */
   readonly key: string;
+  /** What a user refuses for good, where that is more than the key: a program under any name, whatever it holds by then. */
+  readonly neverKey?: string;
   /** What the user has to know besides the call; no model can phrase it. Undefined where nobody is to be asked. */
   readonly facts: () => readonly string[] | undefined;
   /** What follows the question. */
@@ -171,13 +173,14 @@ export const resume = (state: Omit<CallState, "resumed">): Resumed => {
   if (ticket === undefined) return NOTHING_RESUMED;
   const kept = parts.grants.resume(ticket, caller.owner, callDigest(state));
   if (kept === undefined) return NOTHING_RESUMED;
-  const { asked, decided } = kept;
+  const { asked, never, decided } = kept;
   const answer = readAnswer(answers);
   // The token may have lost its scope since it was asked.
   const isYes = (answer === "once" || answer === "session") && countsConsent(parts, caller);
   parts.onAnswer(answer);
   log.answered({ ...decided, allowed: isYes, answer });
-  if (answer === "never" || (answer === "session" && isYes)) parts.grants.record(caller.owner, asked, answer);
+  if (answer === "never") parts.grants.record(caller.owner, never, answer);
+  if (answer === "session" && isYes) parts.grants.record(caller.owner, asked, answer);
   return { granted: new Set([...kept.granted, ...(isYes ? [asked] : [])]), answered: asked };
 };
 
@@ -188,7 +191,7 @@ const decidedOn = (
 ): Decided => {
   const [{ type, id }] = resources;
   const [effect = "", family] = action.groups;
-  const about = SUBJECTS[type] ?? "call";
+  const about = SUBJECTS[type] ?? (action.name === called ? "call" : "files");
   return {
     allowed,
     policies,
@@ -197,7 +200,8 @@ const decidedOn = (
     effect,
     isReadOnly: effect === "read" && family === undefined,
     ...(family === undefined ? {} : { group: family }),
-    ...(about === "call" ? {} : { action: action.name, resource: id }),
+    ...(about === "call" ? {} : { action: action.name }),
+    ...(about === "call" || about === "files" ? {} : { resource: id }),
   };
 };
 
@@ -211,7 +215,7 @@ const ask = (
   const { grants, settings, policy } = parts;
   const { caller, canAsk, canConsent } = origin;
   const canAnswer = canConsent ?? canAsk?.("form") === true;
-  if (!canAnswer || grants.isRefused(caller.owner, asked.key)) return;
+  if (!canAnswer || grants.isRefused(caller.owner, asked.neverKey ?? asked.key)) return;
   const facts = asked.facts();
   const call = facts && showCall(state.called, state.args);
   if (facts === undefined || call === undefined) return;
@@ -221,6 +225,7 @@ const ask = (
     call: callDigest(state),
     granted: [...resumed.granted],
     asked: asked.key,
+    never: asked.neverKey ?? asked.key,
     decided: decidedOn(state, asked, judged.agreed),
   });
   const { note, allow } = asked;

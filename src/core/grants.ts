@@ -22,6 +22,8 @@ interface SuspendedCall {
   readonly granted: readonly string[];
   /** What the user is being asked about, and as the record of their answer says it. */
   readonly asked: string;
+  /** What they refuse if they never want to be asked again. */
+  readonly never: string;
   readonly decided: Decided;
 }
 

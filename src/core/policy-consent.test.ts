@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openTestApp, TEST_CALLER, type TestApp, tempWorkspace } from "../../test/app.ts";
@@ -87,6 +87,16 @@ describe("REQ-I5: a policy that asks for consent, and its question, work alike f
     expect(after.kind).toBe("ok");
   });
 
+  it("files that a command line uses by itself", async () => {
+    const app = await openWith(
+      '@prompt("Redirect?") forbid(principal, action in Action::"write", resource) unless { context.granted };',
+    );
+    const { message, after } = await askOnce(app, "run_cmd", { command: "echo hi > a.txt" });
+    expect(message).toMatch(/\nThe line writes files by itself, without a program\.\nRedirect\?$/);
+    expect(after.kind).toBe("ok");
+    expect(await app.text("read_file", { path: "a.txt" })).toContain("hi");
+  });
+
   it("a host, unless the configuration refuses it: no answer lifts that", async () => {
     const app = await openWith(
       '@prompt("Send it?") forbid(principal, action, resource == Host::"models.example") unless { context.granted };',
@@ -134,6 +144,45 @@ describe("REQ-I5: a policy that asks for consent, and its question, work alike f
     await expect(send(true, new Set(["read"]))).rejects.toMatchObject({
       message: 'This caller may not use invoke_agent: it lacks the scope "egress".',
     });
+  });
+});
+
+describe("REQ-I4: a policy that forbids writing or reading", () => {
+  it.each([
+    ["run_cmd", "echo over > a.txt", "write"],
+    ["te_run", "echo over >> a.txt", "write"],
+    ["run_cmd", "cat < a.txt", "read"],
+    ["run_cmd", "echo *.txt", "read"],
+    ["run_cmd", "test -f a.txt", "read"],
+  ])("holds for what the line of %s does by itself: %s", async (tool, command, group) => {
+    const app = await openWith(
+      `@id("not") forbid(principal, action in Action::"${group}", resource);`,
+      '[mcp.tools]\nrun_cmd_allowlist = ["cat", "echo", "test"]\n',
+      { "a.txt": "first" },
+    );
+    expect(await app.ask(tool, { command })).toMatchObject({
+      kind: "error",
+      error: {
+        message: expect.stringMatching(/^The policy not does not allow (reading|writing) files in a/),
+      },
+    });
+    expect(readFileSync(join(app.root, "a.txt"), "utf8")).toBe("first");
+  });
+});
+
+describe("REQ-I5: never", () => {
+  it("is for the program, whatever it holds by then and under other names", async () => {
+    const app = await openTestApp({ files: { p: "#!/bin/sh\necho A\n" } });
+    chmodSync(join(app.root, "p"), 0o755);
+    const asked = await app.ask("run_cmd", { command: "./p" }, { canAsk });
+    if (asked.kind !== "questions") throw new Error("no question");
+    const answers = { grant: { action: "accept", content: { grant: "never" } } };
+    await app.ask("run_cmd", { command: "./p" }, { canAsk, state: asked.state, answers });
+    writeFileSync(join(app.root, "p"), "#!/bin/sh\necho B\n");
+    symlinkSync(join(app.root, "p"), join(app.root, "q"));
+    for (const command of ["./p", "./q", "./p x"])
+      expect((await app.ask("run_cmd", { command }, { canAsk })).kind, command).toBe("error");
+    expect((await app.ask("run_cmd", { command: "date" }, { canAsk })).kind).toBe("questions");
   });
 });
 

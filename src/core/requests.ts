@@ -27,6 +27,12 @@ export const actionOf = (tool: Called): PolicyAction => ({
 /** What ports decide on while a tool runs. */
 const START_PROGRAM: PolicyAction = { name: "start_program", groups: ["execute"], about: ["Command"] };
 
+/** What a command line does to files by itself: redirections, patterns, built-in commands. */
+const IN_LINE = {
+  read: { name: "read_in_line", groups: ["read"], about: ["Workspace"] },
+  write: { name: "write_in_line", groups: ["write"], about: ["Workspace"] },
+} as const satisfies Record<string, PolicyAction>;
+
 /** The text goes to a model, which may be remote and cost money: once as a whole, and then to its host. */
 const ASK_MODEL: PolicyAction = { name: "ask_model", groups: ["egress"], about: ["Workspace", "Host"] };
 
@@ -35,6 +41,8 @@ const reading = (name: string): PolicyAction => ({ name, groups: ["read"], about
 /** Everything that policies decide on and that is not a tool. */
 export const OTHER_ACTIONS: readonly PolicyAction[] = [
   START_PROGRAM,
+  IN_LINE.read,
+  IN_LINE.write,
   reading("resources/read"),
   reading("prompts/get"),
   reading("completion/complete"),
@@ -77,6 +85,9 @@ export const programSubject = ({ program, realName, needs }: ProgramRequest): Su
     resources: realName === program ? [command(program)] : [command(program), command(realName)],
   };
 };
+
+export const lineSubject = (effect: keyof typeof IN_LINE, workspace: string): Subject =>
+  wholeSubject(IN_LINE[effect], workspace);
 
 /** A path outside the roots. */
 export const pathSubject = (action: PolicyAction, path: string): Subject => ({

@@ -35,6 +35,12 @@ export interface ProgramNeeds {
  */
 export type PermitProgram = (request: ProgramRequest) => void;
 
+/**
+ * Decides whether a command line may read or write files by itself: redirections, patterns and built-in commands. Returns if
+ * so, throws otherwise.
+ */
+export type PermitFiles = (effect: "read" | "write") => void;
+
 /** Text that is about to be sent to a model. */
 export interface HostRequest {
   readonly host: string;

@@ -60,6 +60,8 @@ export interface Caller {
   readonly may: ReadonlySet<string>;
   /** What policy and the user say to a program that a port is about to start; set by the pipe for each call. */
   readonly permit?: CommandSession["permit"];
+  /** The same to files that a command line reads or writes by itself. */
+  readonly permitFiles?: CommandSession["permitFiles"];
   /**
    * The same to a host that text is about to be sent to: returns if it may be, throws otherwise. `refusal` is how the
    * configuration refuses it, if it does.

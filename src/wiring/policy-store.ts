@@ -104,7 +104,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
 
   const fail = (problems: readonly PolicyProblem[]): void => {
     const isBroken = inForce.kind === "broken";
-    if (isBroken) inForce = { kind: "broken", at: problems.map(positionForCallers).join(", ") };
+    if (isBroken) inForce = { kind: "broken", at: [...new Set(problems.map(positionForCallers))].join(", ") };
     report = { ...report, problems };
     logProblems(log, problems, isBroken);
   };

@@ -104,12 +104,12 @@ describe("REQ-O5 what is recorded", () => {
     const programs = (await rowsOf(app.root)).filter(({ about }) => about === "program");
     expect(programs.map(({ kind, program, answer }) => [kind, program, answer])).toEqual([
       ["decision", "ls", undefined],
-      ["question", undefined, "never"],
-      ["decision", undefined, undefined],
+      ["question", "wc", "never"],
+      ["decision", "wc", undefined],
     ]);
     for (const { tool, action, effect } of programs)
       expect([tool, action, effect]).toEqual(["run_cmd", "start_program", "execute"]);
-    expect(programs[1]).toMatchObject({ decision: { allowed: false }, resource_digest: expect.any(String) });
+    expect(programs[1]).toMatchObject({ decision: { allowed: false } });
     expect(programs[2]?.["decision"]).toMatchObject({ allowed: false });
   });
 
@@ -138,7 +138,7 @@ describe("REQ-O5 what is recorded", () => {
       ["question", "date"],
       ["decision", "date"],
       ["question", "date"],
-      ["decision", undefined],
+      ["decision", "date"],
     ]);
     expect(about[1]?.["decision"]).toEqual({ allowed: true, policies: ["llmc.commands"] });
     expect(app.metrics.over(1, "llmc_questions").counters).toEqual({

@@ -30,14 +30,14 @@ interface Action extends Who {
 }
 
 /** What is decided on while a tool runs. */
-type About = "program" | "path" | "host";
+type About = "program" | "path" | "host" | "files";
 
 interface Decided {
   /** The action of policy, where it is not the tool itself. */
   readonly action?: string;
   readonly program?: string;
   readonly host?: string;
-  /** Of a path, and of a program that was not started. */
+  /** Of a path, and of a program whose name is not a plain one. */
   readonly resource_digest?: string;
 }
 
