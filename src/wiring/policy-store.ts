@@ -57,14 +57,20 @@ const BROKEN = "llmc.broken";
 /** Requests hold what clients chose: a failure that names it has as many messages as they like. */
 const MAX_FAILURES = 100;
 
-/** Says once of each failure that policy could not decide, which is refused. */
-const createFailureLog = (log: Log) => {
+/** Decides with what is compiled, and keeps decisions. Says once of each failure that policy could not decide. */
+const createDecider = ({ decisions, log }: Pick<StoreParts, "decisions" | "log">) => {
   const known = new Set<string>();
-  return ({ failure, policies }: PolicyDecision): void => {
+  const note = ({ failure, policies }: PolicyDecision): void => {
     if (failure === undefined || known.has(failure) || known.size >= MAX_FAILURES) return;
     known.add(failure);
     log.error({ failure, policies }, "policy could not decide, which refuses");
   };
+  return ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
+    decisions.get(JSON.stringify(request), () => {
+      const decision = decide(request);
+      note(decision);
+      return decision;
+    });
 };
 
 const logProblems = (log: Log, problems: readonly PolicyProblem[], isBroken: boolean): void =>
@@ -92,13 +98,7 @@ export const createPolicyStore = (parts: StoreParts): PolicyStore => {
   let version = 0;
   let readBefore = "";
   let lastGood: ReadonlyMap<string, string> = new Map();
-  const noteFailure = createFailureLog(log);
-  const decideCompiled = ({ decide }: CompiledPolicies, request: PolicyRequest): PolicyDecision =>
-    parts.decisions.get(JSON.stringify(request), () => {
-      const decision = decide(request);
-      noteFailure(decision);
-      return decision;
-    });
+  const decideCompiled = createDecider(parts);
   const reader = createPolicyReader(parts.writers);
   const isOpen = (): boolean => !parts.loaded().config.mcp.security.default_deny;
 

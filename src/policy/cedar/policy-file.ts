@@ -127,7 +127,7 @@ const parseOne = (
 };
 
 /** Cedar says twice of a policy that nothing fits that it cannot apply; ours says why. */
-const SAID_TWICE = "unable to find an applicable action";
+const DUPLICATE = "unable to find an applicable action";
 const IMPOSSIBLE = /policy is impossible: .*/;
 const NEVER_APPLIES = "this never applies: no request can fulfil it";
 
@@ -137,7 +137,7 @@ const warningsOf = (found: Warnings, file: PolicyFile, parsed: readonly ParsedOn
   found
     // Cedar numbers the policies of a text in their order.
     .filter(({ policyId }) => parsed[Number(policyId.replace("policy", ""))]?.isNeverAsked !== true)
-    .filter(({ error }) => !error.message.includes(SAID_TWICE))
+    .filter(({ error }) => !error.message.includes(DUPLICATE))
     .map(({ error }) =>
       problemIn(file)({ ...error, message: error.message.replace(IMPOSSIBLE, NEVER_APPLIES) }),
     );
