@@ -1,5 +1,5 @@
 import { LlmcError } from "../base/error.ts";
-import { plural, quoteForMessage, showControls } from "../base/text.ts";
+import { csvCell, plural, quoteForMessage, showControls } from "../base/text.ts";
 import { bold, green, type Io, red, table } from "./io.ts";
 
 interface AuditProblem {
@@ -184,13 +184,6 @@ const COLUMNS = [
   ...["cost_usd", "exit_code", "reason", "address", "token_name", "count", "missed"],
   ...["outcome", "budget_profile", "trace_id", "cut", "chain", "seq", "unverified"],
 ] as const;
-
-/** Names come from clients: text that a spreadsheet would run as a formula, or a terminal obey, is made harmless. */
-const csvCell = (value: string): string => {
-  const shown = showControls(value);
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${shown}` : shown;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-};
 
 const csvLine = (row: Row): string => {
   const derived: Row = { allowed: decisionOf(row).allowed, policies: policiesOf(row) };
