@@ -167,6 +167,19 @@ const hasHead = (dir: string, entryKind: EntryKind): boolean => {
 export const looksLikeGitDirectory = (dir: string, entryKind: EntryKind): boolean =>
   hasHead(dir, entryKind) && BESIDE_HEAD.some((name) => entryKind(posix.join(dir, name)) !== undefined);
 
+/** A git directory may keep all but its HEAD elsewhere, in a directory that has these two. */
+const OF_COMMON_DIRECTORY: readonly string[] = ["objects", "refs"];
+
+const isCommonDirectory = (dir: string, entryKind: EntryKind): boolean =>
+  OF_COMMON_DIRECTORY.every((name) => entryKind(posix.join(dir, name)) !== undefined);
+
+/** Whether an entry of this name would complete such a directory. */
+const completesCommonDirectory = (folder: string, name: string, entryKind: EntryKind): boolean =>
+  OF_COMMON_DIRECTORY.includes(name.toLowerCase()) &&
+  OF_COMMON_DIRECTORY.some(
+    (other) => other !== name.toLowerCase() && entryKind(posix.join(folder, other)) !== undefined,
+  );
+
 /**
  * Whether a path is in a git directory, or would make its folder one. A file called HEAD is what every git directory
  * needs, so nobody but git makes one: then no sequence of writes, however interleaved, ends in a new repository.
@@ -177,8 +190,9 @@ const isInGitDirectory = (path: string, entryKind: EntryKind): boolean => {
   if (isHeadName(name) && entryKind(path) !== "directory") return true;
   const folder = posix.dirname(path);
   if (BESIDE_HEAD.some((beside) => beside === name.toLowerCase()) && hasHead(folder, entryKind)) return true;
+  if (completesCommonDirectory(folder, name, entryKind)) return true;
   for (let dir = folder; dir !== "/"; dir = posix.dirname(dir))
-    if (looksLikeGitDirectory(dir, entryKind)) return true;
+    if (looksLikeGitDirectory(dir, entryKind) || isCommonDirectory(dir, entryKind)) return true;
   return false;
 };
 

@@ -164,7 +164,7 @@ describe("REQ-P2: the published package", () => {
     expect(stdout).toContain('"sandbox"');
     const names = readdirSync(join(program, "dist/host"), { recursive: true, encoding: "utf8" });
     expect(names).toEqual(
-      expect.arrayContaining(["run/tiers/landlock-launch.js", "processes/orphan-guard-main.js"]),
+      expect.arrayContaining(["run/tiers/landlock-launch.js", "run/tree/orphan-guard-main.js"]),
     );
   });
 });

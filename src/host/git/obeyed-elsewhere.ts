@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync, readlinkSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, readlinkSync, type Stats } from "node:fs";
 import { homedir } from "node:os";
 import { posix } from "node:path";
 import { LlmcError } from "../../base/error.ts";
@@ -51,22 +51,40 @@ export const createObeyedBudget = (): ObeyedBudget => {
 /** These folders hold data that git stores and never obeys. */
 const DATA: ReadonlySet<string> = new Set(["objects", "refs", "logs", "lfs"]);
 
-const linkAt = (path: string): string | undefined => {
+const entryAt = (path: string): Stats | undefined => {
   try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
+    // Closed to us, or too long: what is there cannot be known.
     return undefined;
   }
 };
 
-/** Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. */
-export const resolveTarget = (path: string, linksLeft = MAX_LINKS): string => {
+/**
+ * Where a path leads, or would lead once something is there: links that lead to nothing are followed as well. One walk from
+ * the top, which ends at the first part that is missing.
+ */
+export const resolveTarget = (path: string): string => {
   const real = realOf(path);
-  if (real !== undefined || path === "/" || linksLeft === 0) return real ?? path;
-  const folder = resolveTarget(posix.dirname(path), linksLeft);
-  const here = posix.join(folder, posix.basename(path));
-  const target = linkAt(here);
-  return target === undefined ? here : resolveTarget(posix.resolve(folder, target), linksLeft - 1);
+  if (real !== undefined) return real;
+  let links = 0;
+  let here = "/";
+  const parts = path.split("/").reverse();
+  while (parts.length > 0) {
+    const part = parts.pop() as string;
+    if (part === "" || part === ".") continue;
+    const next = posix.join(here, part);
+    const found = entryAt(next);
+    if (found === undefined) return posix.join(next, ...parts.reverse());
+    if (!found.isSymbolicLink()) here = next;
+    else if (++links > MAX_LINKS) return posix.join(next, ...parts.reverse());
+    else {
+      const target = readlinkSync(next);
+      if (target.startsWith("/")) here = "/";
+      parts.push(...target.split("/").reverse());
+    }
+  }
+  return here;
 };
 
 const list = (folder: string): readonly Dirent[] => {
@@ -77,13 +95,7 @@ const list = (folder: string): readonly Dirent[] => {
   }
 };
 
-const isFolder = (path: string): boolean => {
-  try {
-    return lstatSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-};
+const isFolder = (path: string): boolean => entryAt(path)?.isDirectory() === true;
 
 /** One search through a git directory and everything that it leads to. */
 interface Search {
@@ -141,12 +153,8 @@ const settingsWithIncluded = (file: string, search: Search): readonly GitSetting
 };
 
 const sizeOf = (path: string): number => {
-  try {
-    const found = lstatSync(path);
-    return found.isFile() ? found.size : 0;
-  } catch {
-    return 0;
-  }
+  const found = entryAt(path);
+  return found?.isFile() === true ? found.size : 0;
 };
 
 const directoriesOf = (gitDir: string): readonly string[] => {
@@ -189,6 +197,9 @@ export const obeyedElsewhere = (
     // Hooks count inside as well: git writes there, and must not write those.
     if (kind === "hooks" || !insideRoots(real, dirs)) found.set(`${kind} ${name}`, { kind, name, real });
   };
+  // It needs no HEAD of its own, so nothing else would tell that git obeys it.
+  for (const dir of dirs)
+    if (dir !== gitDir) found.set(`config ${dir}`, { kind: "config", name: dir, real: resolveTarget(dir) });
   const search: Search = { add, spend, seen: new Set() };
   const files = dirs.flatMap((dir) => ["config", "config.worktree"].map((name) => posix.join(dir, name)));
   const settings = files.flatMap((file) => settingsWithIncluded(file, search));

@@ -11,7 +11,6 @@ import type { Channel, ProcessCall, Processes, ProcessOwner } from "./contract.t
 import { inputActions } from "./input.ts";
 import { killPid } from "./kill-pid.ts";
 import { ManagedProcess } from "./managed-process.ts";
-import { createOrphanGuard } from "./orphan-guard.ts";
 import { openPipeChannel } from "./pipe-channel.ts";
 import {
   findProcess,
@@ -49,7 +48,6 @@ const newProcessId = (): string => randomId("p_", 8);
 
 interface State extends ProcessesOptions {
   readonly registry: ProcessRegistry;
-  readonly guard: ReturnType<typeof createOrphanGuard>;
   timer: NodeJS.Timeout | undefined;
   isClosed: boolean;
 }
@@ -79,7 +77,7 @@ const turnWaitMs = (signal: AbortSignal | undefined): number =>
   Math.min(MAX_TURN_WAIT_MS, deadlineOf(signal) - performance.timeOrigin - performance.now() - ANSWER_MS);
 
 const launchJudged = async (
-  { root, runner, guard, now }: State,
+  { root, runner, now }: State,
   { command, pty }: ProcessCall,
   { owner }: ProcessOwner,
   judged: JudgedCommand,
@@ -93,8 +91,6 @@ const launchJudged = async (
     started = await runner.start(onTerminal, () => channel.childStdio());
     const parts = { root, id: newProcessId(), ownerId: owner, command, pty, channel, now };
     const made = new ManagedProcess(parts, started);
-    guard.watch(made.tree);
-    void made.gone.then(() => guard.forget(made.tree));
     return made;
   } catch (thrown) {
     // Otherwise the process would keep running without an owner.
@@ -204,7 +200,6 @@ export const createProcesses = (options: ProcessesOptions): Processes & AsyncDis
   const state: State = {
     ...options,
     registry,
-    guard: createOrphanGuard(),
     timer: undefined,
     isClosed: false,
   };
@@ -268,7 +263,6 @@ export const createProcesses = (options: ProcessesOptions): Processes & AsyncDis
       await Promise.all(
         runningProcesses(registry).map((one) => one.endTree("the server ended", CLOSE_GRACE_MS)),
       );
-      state.guard.close();
     },
   };
 };

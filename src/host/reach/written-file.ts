@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
 import { isMissing } from "../../base/system-error.ts";
 import { systemPath } from "./byte-path.ts";
 
@@ -14,6 +14,8 @@ export interface WrittenFile {
   readonly identity: string;
   readonly content: KnownContent;
 }
+
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | constants.O_NOFOLLOW;
 
 /** Start-up files are short; the content of a longer one is not compared, and it counts as somebody else's. */
 const MAX_COMPARED_BYTES = 16 * 1024 * 1024;
@@ -46,12 +48,22 @@ const findAt = (path: string): Found | undefined => {
 export const sha256Of = (content: string | Buffer): string =>
   createHash("sha256").update(content).digest("hex");
 
+/** By its descriptor and without waiting: the folder may have been exchanged for one with a FIFO of this name. */
+const readRegular = (path: string): Buffer => {
+  const fd = openSync(systemPath(path), READ);
+  try {
+    return fstatSync(fd).isFile() ? readFileSync(fd) : Buffer.alloc(0);
+  } finally {
+    closeSync(fd);
+  }
+};
+
 /** Undefined where it is too long to be compared. */
 const contentAt = (path: string, { isFolder, isFile, size }: Found): KnownContent | undefined => {
   if (isFolder) return "folder";
   if (!isFile) return "other";
   if (size > BigInt(MAX_COMPARED_BYTES)) return undefined;
-  return { sha256: sha256Of(readFileSync(systemPath(path))) };
+  return { sha256: sha256Of(readRegular(path)) };
 };
 
 const isSame = (one: KnownContent, other: KnownContent | undefined): boolean =>

@@ -1,4 +1,5 @@
 import { LlmcError } from "../../base/error.ts";
+import { createOrphanGuard } from "./tree/orphan-guard.ts";
 import type { ProcessTree } from "./tree/process-tree.ts";
 
 /** Between SIGTERM and SIGKILL, when the server ends. */
@@ -28,6 +29,7 @@ export interface LiveTrees {
 
 export const createLiveTrees = (): LiveTrees => {
   const live = new Set<LiveTree>();
+  const guard = createOrphanGuard();
   let isEnding = false;
   return {
     refuseWhenEnding: () => {
@@ -37,8 +39,10 @@ export const createLiveTrees = (): LiveTrees => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const one = { tree, isAwaited, finished: promise };
       live.add(one);
+      guard.watch(tree);
       return () => {
         live.delete(one);
+        guard.forget(tree);
         resolve();
       };
     },
@@ -54,6 +58,7 @@ export const createLiveTrees = (): LiveTrees => {
       const timer = setTimeout(late.resolve, MAX_END_MS);
       await Promise.race([Promise.all(finished), late.promise]);
       clearTimeout(timer);
+      guard.close();
     },
   };
 };

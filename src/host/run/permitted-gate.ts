@@ -57,6 +57,14 @@ const asGranted = (call: CommandCall, granted: readonly ProgramNeeds[]): Command
 const withFoldersAbove = (path: string): readonly string[] =>
   path === "/" ? [] : [path, ...withFoldersAbove(posix.dirname(path))];
 
+/** It could exchange the program after its content was compared: it takes no turn and no locks. */
+const refuseBeside = (): LlmcError =>
+  new LlmcError(
+    "forbidden",
+    "A long-running process that may write there could exchange the program that was agreed to.",
+    { hint: "End that process first, or let the operator allow the program: llmc allow PATH." },
+  );
+
 /** Nobody is asked for what would fail all the same. */
 const NO_NETWORK =
   "Commands have no network unless the operator opens it: mcp.tools.allow_outbound_network = true";
@@ -100,6 +108,8 @@ export const createPermittedGate = (options: PermittedGateOptions): CommandGate 
     work: () => Promise<T>,
   ): Promise<T> => {
     if (programs.length === 0) return work();
+    const isOutOfReach = options.managed.readKnown();
+    if (programs.some(({ realPath: path }) => !isOutOfReach({ path, identity: "" }))) throw refuseBeside();
     const held = (turn && heldIn.get(turn)) ?? new Set<string>();
     if (turn !== undefined) heldIn.set(turn, held);
     const all = programs.flatMap(({ path, realPath }) => [path, realPath]).flatMap(withFoldersAbove);

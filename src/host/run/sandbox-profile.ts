@@ -129,10 +129,15 @@ const elsewherePaths = (
 ): readonly string[] => {
   if (git === undefined) return obeyedNames.map(({ real }) => real);
   const { gitDir, commonDir } = git.repository ?? {};
-  const own = guardsNames ? [] : [gitDir, commonDir].filter((path) => path !== undefined);
-  return obeyedNames
-    .filter(({ kind, real }) => !(kind === "startup" && git.writesTracked) && !insideRoots(real, own))
-    .map(({ real }) => real);
+  const directories = [gitDir, commonDir].filter((path) => path !== undefined);
+  const own = guardsNames ? [] : directories;
+  return (
+    obeyedNames
+      .filter(({ kind }) => !(kind === "startup" && git.writesTracked))
+      // What it obeys in its own directories is guarded part by part.
+      .filter(({ real }) => !insideRoots(real, own) && !directories.includes(real))
+      .map(({ real }) => real)
+  );
 };
 
 /**

@@ -82,11 +82,10 @@ const confineFiles = (spec: LandlockSpec, abi: number): number => {
 const launch = (spec: LandlockSpec): never => {
   const abi = Math.min(landlockAbi(), spec.maxAbi ?? Number.POSITIVE_INFINITY);
   if (abi < 1) throw new KernelRefusal("landlock", 0);
-  const isRoot = process.getuid?.() === 0;
   const { network, noFork = false, limits } = spec.profile;
   const filter = seccompProgram({
     noFork,
-    landlock: { pid: process.pid, isRoot, abi, network },
+    landlock: { pid: process.pid, abi, network },
   });
   if (filter === undefined) throw new KernelRefusal("seccomp", 0);
   const ruleset = confineFiles(spec, abi);

@@ -33,7 +33,6 @@ export interface FilterOptions {
 interface LandlockGaps {
   /** The command's own process, which may always signal itself. */
   readonly pid: number;
-  readonly isRoot: boolean;
   /** Kernel rules on truncating (ABI 3) and on signals (ABI 6) came after the first Landlock. */
   readonly abi: number;
   /** Whether it may use the machine's network. */
@@ -141,11 +140,11 @@ const truncatesReadOnly = (flagsIndex: number): Instruction[] => [
   ...when(JUMP_EQUAL, O_TRUNC, [give(EPERM)]),
 ];
 
-const landlockRules = ({ pid, isRoot, abi, network }: LandlockGaps, noFork: boolean): Rules => {
+const landlockRules = ({ pid, abi, network }: LandlockGaps, noFork: boolean): Rules => {
   const rules = commonRules(noFork);
   for (const name of BEYOND_LANDLOCK) rules.set(name, [give(EPERM)]);
-  // Root owns the system's files, and a descriptor opened for reading is enough to change their mode.
-  if (isRoot) rules.set("fchmod", [give(EPERM)]);
+  // A descriptor opened for reading is enough to change the mode: of a hook, of what llmc obeys, of any file of the user.
+  rules.set("fchmod", [give(EPERM)]);
   // With a path of NULL it is about an open descriptor; else it reaches any file of the user.
   rules.set("utimensat", refusePointer(1));
   if (!network) rules.set("socket", [give(EACCES)]);

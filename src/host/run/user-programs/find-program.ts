@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { access, open, readFile, realpath, stat } from "node:fs/promises";
+import { access, open, realpath, stat } from "node:fs/promises";
 import { posix } from "node:path";
 import { LlmcError } from "../../../base/error.ts";
 import { isInside } from "../../../base/paths.ts";
@@ -60,18 +60,42 @@ const candidatesFor = async (name: string, user: User): Promise<readonly Candida
   return all.filter((_one, at) => usable[at]);
 };
 
-const digestOf = async (path: string): Promise<string> =>
-  createHash("sha256")
-    .update(await readFile(path))
-    .digest("hex");
+/** Whoever may write a folder may put a FIFO into the place of a file that was looked at: it is opened without waiting. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/** Larger programs are known by the file, its size and its last change of state, which nobody can set back. */
+const MAX_DIGEST_BYTES = 16 * 1024 * 1024;
+
+/** Names the content of a program. */
+const digestOf = async (path: string): Promise<string> => {
+  const file = await open(path, READ);
+  try {
+    const stats = await file.stat({ bigint: true });
+    if (!stats.isFile()) throw notFound(posix.basename(path));
+    const hash = createHash("sha256");
+    if (stats.size > BigInt(MAX_DIGEST_BYTES))
+      return `${stats.dev}:${stats.ino}:${stats.size}:${stats.ctimeNs}`;
+    const piece = Buffer.alloc(256 * 1024);
+    for (let at = 0; at <= MAX_DIGEST_BYTES; ) {
+      const { bytesRead } = await file.read(piece, 0, piece.length, at);
+      if (bytesRead === 0) break;
+      hash.update(piece.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    return hash.digest("hex");
+  } finally {
+    await file.close();
+  }
+};
 
 /** The first line of a script says what starts it; longer ones do not work anywhere. */
 const FIRST_LINE_BYTES = 256;
 
 const firstLine = async (path: string): Promise<string> => {
-  const file = await open(path, "r").catch(() => undefined);
+  const file = await open(path, READ).catch(() => undefined);
   if (file === undefined) return "";
   try {
+    if (!(await file.stat()).isFile()) return "";
     const { buffer, bytesRead } = await file.read(Buffer.alloc(FIRST_LINE_BYTES), 0, FIRST_LINE_BYTES, 0);
     return buffer.subarray(0, bytesRead).toString().split("\n")[0] ?? "";
   } finally {

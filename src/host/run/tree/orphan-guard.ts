@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { extname, join } from "node:path";
-import { compileCacheFolder } from "../os/compile-cache.ts";
-import { identify } from "../run/tree/process-scan.ts";
-import type { ProcessTree } from "../run/tree/process-tree.ts";
+import { compileCacheFolder } from "../../os/compile-cache.ts";
+import { identify } from "./process-scan.ts";
+import type { ProcessTree } from "./process-tree.ts";
 
 /** Beside this file, and built like it. */
 const PROGRAM = join(import.meta.dirname, `orphan-guard-main${extname(import.meta.filename)}`);
+
+/** It takes some 40 MB and as many milliseconds to start: it waits a while for the next command. */
+const IDLE_MS = 30_000;
 
 /** One line to the guard. */
 export interface GuardOrder {
@@ -21,6 +24,7 @@ export interface GuardOrder {
  */
 export const createOrphanGuard = () => {
   let child: ChildProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
   const watched = new Map<ProcessTree, GuardOrder>();
 
   const open = (): ChildProcess => {
@@ -44,6 +48,8 @@ export const createOrphanGuard = () => {
   };
 
   const close = (): void => {
+    clearTimeout(idle);
+    if (watched.size > 0) return;
     child?.stdin?.end();
     child = undefined;
   };
@@ -63,7 +69,8 @@ export const createOrphanGuard = () => {
       if (order === undefined) return;
       watched.delete(tree);
       send({ pid: order.pid, startedAt: order.startedAt });
-      if (watched.size === 0) close();
+      clearTimeout(idle);
+      if (watched.size === 0) idle = setTimeout(close, IDLE_MS).unref();
     },
     close,
   };

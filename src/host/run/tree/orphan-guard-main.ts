@@ -1,7 +1,7 @@
 /** Run as a program of its own: holds the list of the server's trees, and ends them when the server is gone. */
 import { createInterface } from "node:readline";
-import { findTree, isAlive, killUntilGone } from "../run/tree/process-scan.ts";
 import type { GuardOrder } from "./orphan-guard.ts";
+import { findTree, isAlive, killUntilGone } from "./process-scan.ts";
 
 const trees = new Map<number, GuardOrder>();
 
