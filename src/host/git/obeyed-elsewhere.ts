@@ -20,12 +20,14 @@ export interface ObeyedElsewhere {
 }
 
 const MAX_LINKS = 40;
+/** Longer than any path that a system call takes. */
+const MAX_TARGET_CHARS = 4096;
 
 /**
  * What may be read to find out what git obeys, of all repositories that are asked about at once: some tenths of a second of
  * the server's thread. What is beyond it could not be protected, so nothing is changed there.
  */
-const LIMITS = { entries: 100_000, named: 1000, files: 1000, bytes: 1024 * 1024 };
+const LIMITS = { entries: 100_000, named: 250, files: 1000, bytes: 1024 * 1024 };
 
 /** To follow a link takes as long as to read so many entries. */
 const ENTRIES_PER_LINK = 20;
@@ -75,9 +77,12 @@ export const resolveTarget = (path: string): string => {
     if (part === "" || part === ".") continue;
     const next = posix.join(here, part);
     const found = entryAt(next);
-    if (found === undefined) return posix.join(next, ...parts.reverse());
+    if (found === undefined || (found.isSymbolicLink() && ++links > MAX_LINKS)) {
+      const whole = posix.join(next, ...parts.reverse());
+      // Whoever wants to make it has to make its first missing part.
+      return whole.length > MAX_TARGET_CHARS ? next : whole;
+    }
     if (!found.isSymbolicLink()) here = next;
-    else if (++links > MAX_LINKS) return posix.join(next, ...parts.reverse());
     else {
       const target = readlinkSync(next);
       if (target.startsWith("/")) here = "/";
