@@ -360,6 +360,30 @@ describe("run_cmd", () => {
       expect(await app.text("run_cmd", { command }), command).not.toContain(note);
   });
 
+  test("REQ-D16: what a command could not write is named with the reason that is its own", async () => {
+    const build = 'require("fs").writeFileSync(".env", "A=1"); console.log("built")';
+    const app = await openTestApp({
+      files: {
+        "packages/app/build.js": build,
+        "toml.js": build.replace(".env", "llmc.toml"),
+        "llmc.toml": "",
+      },
+      overrides: { "mcp.tools.run_cmd_allowlist": "node" },
+    });
+    const command = "cd packages/app && node build.js";
+    expect(await app.text("run_cmd", { command })).toContain("built");
+    const again = await app.text("run_cmd", { command });
+    expect(again).toContain('".env" is on the denylist (mcp.tools.denylist_globs)');
+    expect(again).not.toContain("git rm");
+    const { structured } = (await app.ask("run_cmd", { command: "node toml.js" })) as {
+      structured: { meta: { tier: string } };
+    };
+    if (structured.meta.tier === "plain") return;
+    expect(await app.text("run_cmd", { command: "node toml.js" })).toContain(
+      '"llmc.toml" is llmc\'s own configuration',
+    );
+  });
+
   test("REQ-X3: raw gives the output as it is, to both", async () => {
     const text = Array.from({ length: 300 }, (_, i) => `line ${i} zebra`).join("\n");
     const app = await openTestApp({ files: { "a.txt": text } });

@@ -17,6 +17,7 @@ import { createUsage } from "../host/state/usage/usage.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
+import { judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
@@ -217,6 +218,11 @@ export const createEngines = async (parts: EngineParts) => {
     handles,
     usage,
     log,
+    closedAt: (path) => {
+      const { reachRules } = writing.reach.current();
+      const isThere = reachRules.entryKind(path) !== undefined;
+      return judgeWrite(path, "commands", reachRules, isThere ? "change" : "create");
+    },
     onCommand: parts.onCommand,
   });
   const { retrieval, close: closeIndex } = createRetrieval({

@@ -52,6 +52,8 @@ export interface LineOutcome {
   readonly quarantined: readonly Quarantined[];
   /** Arguments of which programs see something else than the user, if they are paths. */
   readonly unseen?: readonly UnseenPath[];
+  /** Where programs ran; names in their messages begin there. */
+  readonly folders?: readonly string[];
   /** What programs leave out here that they do in the user's terminal. */
   readonly notes?: readonly string[];
   /** Every program that ran, in the order of the line. */

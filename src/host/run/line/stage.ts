@@ -36,6 +36,7 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
   readonly unseen: UnseenPath[];
+  readonly folders: Set<string>;
   readonly notes: Set<string>;
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];
