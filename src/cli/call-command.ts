@@ -66,7 +66,7 @@ const askUntilClear = async (
   tries = MAX_TRIES,
 ): Promise<"yes" | "always" | "no"> => {
   const given = (await io.ask(offersAlways ? "[y]es, this time; [a]lways; [N]o?" : "[y]es, [N]o?")).trim();
-  const answer = ANSWERS.find(([words]) => words.test(given))?.[1];
+  const answer = ANSWERS.find(([pattern]) => pattern.test(given))?.[1];
   if (answer !== undefined && (answer !== "always" || offersAlways)) return answer;
   return tries <= 1 ? "no" : askUntilClear(io, offersAlways, tries - 1);
 };

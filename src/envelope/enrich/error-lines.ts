@@ -7,7 +7,7 @@ const FAILED =
   /^\s*(?:[✖✗✘×✕❌] ?\S|not ok\b|FAIL(?:ED)?\b|--- FAIL\b|E {3}\S)|\.\.\. FAILED$|\bFAILED(?: +\[ *\d{1,3}%\])?$|\b[A-Z]\w{0,100}(?:Error|Exception)(?: \[\w{1,100}\])?(?::|$)|\b(?:error(?:\[\w{1,40}\])?|fatal|panic): |^\s*(?:Error:|Traceback|panicked)/;
 
 /** A total that says that there were none. */
-const NONE = /\b(?:0|no) (?:errors?|failures?|failed)\b/gi;
+const ZERO_TOTAL = /\b(?:0|no) (?:errors?|failures?|failed)\b/gi;
 
 /** Words of trouble anywhere in a line. */
 const MENTIONS =
@@ -24,5 +24,5 @@ export const rankErrorLine = (line: string): 0 | 1 | 2 => {
   const text = line.length < READ_CHARS ? line : line.slice(0, READ_CHARS);
   if (PASSED.test(text)) return 0;
   if (FAILED.test(text)) return 2;
-  return MENTIONS.test(text.replace(NONE, "")) ? 1 : 0;
+  return MENTIONS.test(text.replace(ZERO_TOTAL, "")) ? 1 : 0;
 };

@@ -178,9 +178,9 @@ const isOneRun = (lines: readonly string[]): boolean => {
   if (at < 0) return false;
   const block = lines.slice(at, at + 8).map((line) => TOTAL.exec(line)?.[1]);
   const end = block.indexOf(undefined);
-  const words = end < 0 ? block : block.slice(0, end);
-  const isWhole = words.includes("pass") && words.includes("fail");
-  return isWhole && !lines.slice(at + words.length).some((line) => TOTAL.test(line));
+  const named = end < 0 ? block : block.slice(0, end);
+  const isWhole = named.includes("pass") && named.includes("fail");
+  return isWhole && !lines.slice(at + named.length).some((line) => TOTAL.test(line));
 };
 
 /** The same for programs that are not known to run tests (borp, make, a script of one's own). */
