@@ -85,6 +85,13 @@ const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }
   };
 };
 
+/** What keeps commands from changing or making something at a path. */
+const closedToCommands = (reach: PathPorts["writing"]["reach"]) => (path: string) => {
+  const { reachRules } = reach.current();
+  const isThere = reachRules.entryKind(path) !== undefined;
+  return judgeWrite(path, "commands", reachRules, isThere ? "change" : "create");
+};
+
 /** Path ports within the roots of all tools, and within those of the linux_* tools where they have their own. */
 const createBothPathPorts = (parts: PathParts) => {
   const { config } = parts;
@@ -218,11 +225,7 @@ export const createEngines = async (parts: EngineParts) => {
     handles,
     usage,
     log,
-    closedAt: (path) => {
-      const { reachRules } = writing.reach.current();
-      const isThere = reachRules.entryKind(path) !== undefined;
-      return judgeWrite(path, "commands", reachRules, isThere ? "change" : "create");
-    },
+    closedAt: closedToCommands(writing.reach),
     onCommand: parts.onCommand,
   });
   const { retrieval, close: closeIndex } = createRetrieval({
