@@ -47,6 +47,30 @@ const parseArguments = async (json: string, io: Io, signal: AbortSignal): Promis
   }
 };
 
+/** Answers that are none of those that were offered, before it counts as no. */
+const MAX_TRIES = 3;
+
+/**
+ * The words of the question count as well as the letters: this program makes one call, which is all of a session that
+ * there is.
+ */
+const ANSWERS: readonly (readonly [RegExp, "yes" | "always" | "no"])[] = [
+  [/^(?:y|yes|once|session)$/i, "yes"],
+  [/^(?:a|always)$/i, "always"],
+  [/^(?:n|no|never|)$/i, "no"],
+];
+
+const askUntilClear = async (
+  io: Io,
+  offersAlways: boolean,
+  tries = MAX_TRIES,
+): Promise<"yes" | "always" | "no"> => {
+  const given = (await io.ask(offersAlways ? "[y]es, this time; [a]lways; [N]o?" : "[y]es, [N]o?")).trim();
+  const answer = ANSWERS.find(([pattern]) => pattern.test(given))?.[1];
+  if (answer !== undefined && (answer !== "always" || offersAlways)) return answer;
+  return tries <= 1 ? "no" : askUntilClear(io, offersAlways, tries - 1);
+};
+
 /** The person's answer to a question for consent, in the form that clients give it. */
 const askPerson = async (
   { message, allow = [] }: Extract<Question, { readonly kind: "form" }>,
@@ -54,10 +78,9 @@ const askPerson = async (
   allowForGood: CallOptions["allow"],
 ): Promise<unknown> => {
   io.err(`${message}\n`);
-  const answer = await io.ask(allow.length === 0 ? "[y]es, [N]o?" : "[y]es, this time; [a]lways; [N]o?");
-  const isAlways = allow.length > 0 && /^a(lways)?$/i.test(answer);
-  if (!isAlways && !/^y(es)?$/i.test(answer)) return { action: "decline" };
-  if (isAlways) await allowForGood(allow);
+  const answer = await askUntilClear(io, allow.length > 0);
+  if (answer === "no") return { action: "decline" };
+  if (answer === "always") await allowForGood(allow);
   return { action: "accept", content: { grant: "once" } };
 };
 

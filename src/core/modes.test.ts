@@ -36,8 +36,32 @@ describe("modes", () => {
       const result = await app.ask("run_cmd", { command: "jq . a" });
       expect(result).toMatchObject({
         kind: "error",
-        error: { hint: expect.stringMatching(/^Allowed programs: ls stat\. The operator can allow it: /) },
+        error: {
+          hint: expect.stringMatching(
+            /^Allowed programs: ls stat\. If it is installed, the operator can allow it: /,
+          ),
+        },
       });
+    }
+  });
+
+  test("REQ-M3: who may not run rm, mv, cp or mkdir is told the tool, or the key that offers it", async () => {
+    const tools = {
+      rm: "linux_fs_delete",
+      mv: "linux_fs_move",
+      cp: "linux_fs_copy",
+      mkdir: "linux_fs_mkdirs",
+    };
+    for (const mode of ["hybrid", "classic"]) {
+      const app = await openTestApp({ overrides: { "mcp.mode": mode } });
+      for (const [program, tool] of Object.entries(tools)) {
+        const result = await app.ask("run_cmd", { command: `${program} a b` });
+        const hint = result.kind === "error" ? (result.error.hint ?? "") : "";
+        expect(hint, `${program} in ${mode}`).toContain(
+          mode === "classic" ? `with ${tool}.` : `offer ${tool} for that: mcp.hybrid.promoted_tools.`,
+        );
+        expect(hint.includes("promoted_tools"), `${program} in ${mode}`).toBe(mode === "hybrid");
+      }
     }
   });
 

@@ -64,9 +64,9 @@ export const coreSections = [
   }),
   section("mcp.session", "Who is calling, if the client does not say.", {
     default_agent_id: text(
-      "claude-desktop-mcp",
+      "unknown",
       "any",
-      "Agent recorded for a call when neither the transport nor the call names one.",
+      "Agent recorded for a call when neither the transport nor the call names one; the te of a terminal is recorded as te unless this is set.",
     ),
     default_model: text(
       "unknown",

@@ -12,12 +12,20 @@ const WITHHELD = /^error: open\("([^"\n]{1,300})"\): Permission denied$/m;
 const NOT_REPLACED =
   /unable to unlink (?:old )?'([^'\n]{1,300})': (?:Device or resource busy|Read-only file system)/;
 
-/** Git says in the system's words what is kept from it: withheld files, its configuration, and the `.git` of work trees. */
+/** The stand-in that ends an interactive rebase, which nobody could edit. */
+const NO_TODO_EDITOR = /problem with the editor 'false'/;
+
+/**
+ * Git says in the system's words what is kept from it: withheld files, its configuration, the `.git` of work trees, and an
+ * editor.
+ */
 export const configNote = ({ programs }: Launched, output: Output): string | undefined => {
   if (!programs.some(({ name }) => name === "git")) return undefined;
   const errors = output.stderr().slice(-READ_CHARS);
   if (NOT_WRITTEN.test(errors))
     return "the upstream branch was not set or removed: commands do not write git's configuration; the user can do that in a terminal";
+  if (NO_TODO_EDITOR.test(errors))
+    return "the list of an interactive rebase cannot be edited here, and nothing was changed: GIT_SEQUENCE_EDITOR=true git rebase -i … takes it as it is, also with --autosquash after git commit --fixup=COMMIT; git reset --soft and git commit join the last commits";
   const withheld = WITHHELD.exec(errors)?.[1];
   if (withheld !== undefined)
     return `${withheld} is withheld from commands, and git does not ignore it: put it into .gitignore, or leave it out: git add -A -- . ':(exclude)${withheld}'`;

@@ -13,7 +13,7 @@ import { networkNote } from "./network-note.ts";
 import { createOutput, type Output } from "./output.ts";
 import { packagesNote } from "./packages-note.ts";
 import type { Envelope, EnvelopeCall, EnvelopeResult } from "./port.ts";
-import { readOnlyNote } from "./read-only-note.ts";
+import { type ClosedAt, readOnlyNote } from "./read-only-note.ts";
 import { type RealOutput, realOutput } from "./real-output.ts";
 import { budgetOf, type EnvelopeSettings } from "./settings.ts";
 import { PLAIN_TOKENS, plainPage, type Shown, summarize } from "./shown.ts";
@@ -33,6 +33,8 @@ export interface EnvelopeParts {
   readonly root?: string | undefined;
   /** The folder of packages above the workspace, if there is one. */
   readonly packagesAbove?: (() => string | undefined) | undefined;
+  /** What keeps commands from changing a path. */
+  readonly closedAt?: ClosedAt | undefined;
 }
 
 /** Size of an answer while the envelope is switched off and nothing is summarized. */
@@ -85,14 +87,14 @@ const explain = (
   launched: Launched,
   output: Output,
   command: EnvelopeCall["command"],
-  { settings, packagesAbove }: Pick<EnvelopeParts, "settings" | "packagesAbove">,
+  { settings, packagesAbove, closedAt }: Pick<EnvelopeParts, "settings" | "packagesAbove" | "closedAt">,
 ): string | undefined => {
   const { hasNetwork } = settings();
   const failure =
     unseenNote(launched, output) ??
     packagesNote(launched, output, packagesAbove) ??
     configNote(launched, output) ??
-    readOnlyNote(launched, output) ??
+    readOnlyNote(launched, output, closedAt) ??
     (hasNetwork ? undefined : networkNote(launched, output, commandText(command)));
   const notes = [...(launched.notes ?? []), ...(failure === undefined ? [] : [failure])];
   return notes.length === 0 ? undefined : notes.join("; ");

@@ -8,11 +8,12 @@ export const envelopeSections = [
       "Send commands through the envelope; false runs them directly: no summaries, no telemetry, no budget.",
     ),
     timeout: whole(
-      30,
-      1,
+      0,
+      0,
       86_400,
       "more",
-      "Timeout in seconds of an enveloped command that sets none; mcp.tools.exec_timeout applies where it is smaller.",
+      "A shorter timeout in seconds than mcp.tools.exec_timeout for commands whose output is summarized, which are all unless enabled is false; 0 means exec_timeout.",
+      { unlimited: 0 },
     ),
     passthrough_on_failure: flag(
       true,

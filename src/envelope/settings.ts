@@ -47,7 +47,7 @@ export const envelopeSettings = (
 ): EnvelopeSettings => ({
   ...gate,
   enabled: te.enabled,
-  ...(te.enabled && te.timeout <= gate.timeoutSeconds
+  ...(te.enabled && te.timeout > 0 && te.timeout <= gate.timeoutSeconds
     ? { timeoutSeconds: te.timeout, timeoutKey: "mcp.te.timeout" }
     : { timeoutKey: "mcp.tools.exec_timeout" }),
   passthroughOnFailure: te.passthrough_on_failure,

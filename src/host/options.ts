@@ -156,7 +156,7 @@ export const hostSections = [
         .trim()
         .split(/\s+/),
       "removals",
-      "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* do not apply to source code and prose (tokenizer.ts, tokens.md).",
+      "Files whose content no tool returns, whatever the roots; matched on the real name, ignoring case. Patterns of the form *word* do not apply to source code and prose (tokenizer.ts, tokens.md). A folder is withheld by a pattern that ends in / or /** (secrets/), with everything in it; other patterns are about files, wherever they lie.",
       { shape: SIMPLE_GLOB },
     ),
     startup_globs: list(

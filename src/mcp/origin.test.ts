@@ -21,8 +21,8 @@ const agentOf = async (envelope: Record<string, unknown> | undefined, ofSession:
 test.each([
   ["a request of 2026-07-28 says it itself", { [CLIENT_INFO]: { name: "cursor" } }, undefined, "cursor"],
   ["a session of 2025-11-25 said it at its start", undefined, "zed", "zed"],
-  ["nobody said it", undefined, undefined, "claude-desktop-mcp"],
-  ["it is no name", { [CLIENT_INFO]: { name: 7 } }, undefined, "claude-desktop-mcp"],
+  ["nobody said it", undefined, undefined, "unknown"],
+  ["it is no name", { [CLIENT_INFO]: { name: 7 } }, undefined, "unknown"],
   ["it holds what a log must not", { [CLIENT_INFO]: { name: "a\nb" } }, undefined, "a?b"],
 ])("REQ-D10 the agent of a call, where %s", async (_where, envelope, ofSession, agent) => {
   expect(await agentOf(envelope, ofSession)).toBe(agent);

@@ -618,7 +618,7 @@ describe("FAIL-C6 every refusal of an unlisted program is the same", () => {
       code: "forbidden",
       message: '"gerp" is not among the programs that may be run.',
       hint: expect.stringMatching(
-        /^Allowed programs: ls .*\. The operator can allow it: llmc allow gerp \(mcp.tools.run_cmd_allowlist\)\.$/,
+        /^Allowed programs: ls .*\. If it is installed, the operator can allow it: llmc allow gerp \(mcp.tools.run_cmd_allowlist\)\.$/,
       ),
     });
   });

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { ALLOWED_PROGRAMS, LlmcError } from "../base/error.ts";
+import { ALLOWED_PROGRAMS, LlmcError, PROMOTED_TOOLS } from "../base/error.ts";
 import { quoteForMessage } from "../base/text.ts";
 import { configures, findGitNeeds, gitProtocols, hardenGit, startsPrograms } from "./command-git.ts";
 import { findNeeds, type IsInside, type Need, staysBelow } from "./command-powers.ts";
@@ -54,6 +54,10 @@ const ALLOWLIST_KEY = "mcp.tools.run_cmd_allowlist";
 export const isListed = (name: string, allowlist: readonly string[]): boolean =>
   allowlist.some((entry) => entry === name || (posix.isAbsolute(entry) && posix.basename(entry) === name));
 
+/** For a mode that lists the tool, and for one that does not: of the two sentences, a caller gets one. */
+const withTool = (does: string, tool: string): string =>
+  `${does} with ${tool}. The operator can offer ${tool} for that: ${PROMOTED_TOOLS}.`;
+
 /** What does the same as a program that people reach for, without it. One sentence for each tool. */
 const INSTEAD: Readonly<Record<string, string>> = {
   sed: "Read lines of a file with read_file (offset, limit). Change text with linux_fs_edit.",
@@ -62,10 +66,12 @@ const INSTEAD: Readonly<Record<string, string>> = {
   curl: "Commands have no network unless the operator opens it.",
   wget: "Commands have no network unless the operator opens it.",
   tee: "Write with > file.",
-  mkdir: "Make folders with linux_fs_mkdirs.",
-  cp: "Copy with linux_fs_copy.",
-  mv: "Move with linux_fs_move.",
-  rm: "Delete with linux_fs_delete.",
+  mkdir: `Writing a file with linux_fs_write makes the folders above it. ${withTool("Make empty ones", "linux_fs_mkdirs")}`,
+  cp: withTool("Copy", "linux_fs_copy"),
+  mv: withTool("Move", "linux_fs_move"),
+  rm: withTool("Delete", "linux_fs_delete"),
+  rmdir: withTool("Delete", "linux_fs_delete"),
+  unlink: withTool("Delete", "linux_fs_delete"),
   touch: "Make a file with > file, or linux_fs_write.",
 };
 
@@ -84,7 +90,7 @@ export const notListed = (arg: string, allowlist: readonly string[], path = arg)
   return {
     allowed: false,
     reason: `${quoteForMessage(arg)}${NOT_AMONG}`,
-    hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} The operator can allow it: ${allowCommand(path)}.`,
+    hint: `${Object.hasOwn(INSTEAD, arg) ? `${INSTEAD[arg]} ` : ""}${allowed} If it is installed, the operator can allow it: ${allowCommand(path)}.`,
     needs: [path],
   };
 };

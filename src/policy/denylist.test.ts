@@ -156,6 +156,23 @@ describe("an operator's globs", () => {
     expect(compileDenylist([glob])(`/w/app/${path}`, bases)).toBe(denied);
   });
 
+  it.each<[glob: string, folder: string, denied: boolean]>([
+    ["notes", "notes", false],
+    ["**/.env", ".env", false],
+    ["**/*secret*", "secrets", false],
+    ["config/*", "config/a", false],
+    ["private/", "deep/private", true],
+    ["private/", "deep/private/in/it", true],
+    ["**/.aws/**", "home/.aws", true],
+    ["/w/app/data/**", "data", true],
+    ["**", "anything", true],
+  ])("REQ-F8 %j withholds the folder %j only with everything in it: %s", (glob, folder, denied) => {
+    const list = compileDenylist([glob]);
+    expect(list(`/w/app/${folder}`, bases, true)).toBe(denied);
+    // What is said of the folder holds for every file in it.
+    expect(list(`/w/app/${folder}/a/plain.yaml`, bases)).toBe(denied);
+  });
+
   it("withholds nothing when the list is empty", () => {
     expect(compileDenylist([])("/w/app/.env", bases)).toBe(false);
   });

@@ -2,8 +2,13 @@ import { posix } from "node:path";
 import { expandBraces, parseName, parsePath } from "./globs.ts";
 import { insideRoots } from "./paths.ts";
 
-/** Whether the content of a real path is withheld. `bases` are the directories that relative globs may start from. */
-export type Denylist = (realPath: string, bases: readonly string[]) => boolean;
+/**
+ * Whether the content of a real path is withheld. `bases` are the directories that relative globs may start from. A glob
+ * that ends in a name is about files: a folder of that name is a folder like any other, and what lies in it is judged by
+ * names of its own (`node_modules/js-tokens/package.json` is no secret). `secrets/` and `secrets/**` are about a folder, and
+ * withhold it with everything in it.
+ */
+export type Denylist = (realPath: string, bases: readonly string[], isFolder?: boolean) => boolean;
 
 // Word patterns (`*token*`) catch names by topic, and code and prose about a topic hold no secrets as a rule. Formats
 // that do hold them (.sh .txt .json .yaml .toml .ini .env and whatever is not named here) stay withheld.
@@ -24,6 +29,8 @@ interface Rule {
   readonly globs: readonly string[];
   /** The glob is matched against the final name only, at any depth. */
   readonly byName: boolean;
+  /** It means a folder and everything in it. */
+  readonly whole: boolean;
   /** The last part is a name with wildcards, so what it catches may be an accident. */
   readonly loose: boolean;
   readonly word: boolean;
@@ -52,6 +59,7 @@ const parseGlob = (written: string): Rule => {
   return {
     globs: expand(byName ? lastPart : glob),
     byName,
+    whole: lastPart === "**",
     loose: lastPart !== "**" && /[*?[{(]/.test(lastPart),
     word: /^\*\p{Letter}+\*$/u.test(lastPart),
   };
@@ -87,10 +95,12 @@ const compileRules = (rules: readonly Rule[]): Denylist => {
 /** Compiles once; matching ignores case and includes dotfiles. */
 export const compileDenylist = (globs: readonly string[]): Denylist => {
   const rules = globs.filter((glob) => glob !== "").map(parseGlob);
+  const whole = compileRules(rules.filter((rule) => rule.whole));
   const strict = compileRules(rules.filter((rule) => !rule.loose));
   const loose = compileRules(rules.filter((rule) => rule.loose && !rule.word));
   const matchesNamePart = compileRules(rules.filter((rule) => rule.word));
-  return (realPath, bases) => {
+  return (realPath, bases, isFolder = false) => {
+    if (isFolder) return whole(realPath, bases);
     if (strict(realPath, bases)) return true;
     const name = posix.basename(realPath).toLowerCase();
     if (ENV_TEMPLATES.has(name)) return false;

@@ -43,9 +43,13 @@ const commitWithout = (rest: readonly string[], { names, isChanged }: WithheldPa
   return operands.length === 0 ? rest : [...rest, ...names.flatMap(pathspecsWithout)];
 };
 
-const addWithout = (rest: readonly string[], names: readonly string[]): readonly string[] => {
+const operandsOf = (rest: readonly string[]): readonly string[] => {
   const end = rest.indexOf("--");
-  const hasPaths = rest.some((arg, at) => !arg.startsWith("-") || (end >= 0 && at > end));
+  return rest.filter((arg, at) => !arg.startsWith("-") || (end >= 0 && at > end));
+};
+
+const addWithout = (rest: readonly string[], names: readonly string[]): readonly string[] => {
+  const hasPaths = operandsOf(rest).length > 0;
   const takesAll = rest.some((arg) => /^(-[a-zA-Z]*[Au]|--a|--no-ignore-r|--up)/.test(arg));
   if (!hasPaths && !takesAll) return rest;
   return [...rest, ...(hasPaths ? [] : [":(top)"]), ...names.flatMap(pathspecsWithout)];
@@ -71,13 +75,30 @@ export const withoutCollected = (args: readonly string[], find: () => WithheldPa
     : args;
 };
 
+const EXCLUDES = /^:(?:[!^]|\(exclude\b)/;
+
+/** Patterns, and what git alone knows how to read. */
+const NOT_PLAIN = /[*?[\\:]/;
+
 /**
  * The arguments of a git that adds whatever there is, without the names that are found: nobody asked for those. One that is
- * named outright is added.
+ * named outright is added, and one that lies in no folder that is named is not at risk.
  */
-export const withoutUnasked = (args: readonly string[], find: () => readonly string[]): readonly string[] => {
+export const withoutUnasked = (
+  args: readonly string[],
+  find: () => readonly string[],
+  /** Whether a plain path, as an argument names it, is a folder around a name. */
+  isAround: (path: string, name: string) => boolean,
+): readonly string[] => {
   const { globals, subcommand = "", rest } = splitGit(args);
   if (subcommand !== "add" && subcommand !== "stage") return args;
-  const names = find().filter((name) => !rest.some((arg) => arg === name || arg.endsWith(`/${name}`)));
+  // It takes only what git knows, and these are names that it does not.
+  if (rest.some((arg) => /^(?:-[a-zA-Z]*u|--up)/.test(arg))) return args;
+  const paths = operandsOf(rest).filter((path) => !EXCLUDES.test(path));
+  const isCollected = (name: string): boolean =>
+    paths.length === 0 || paths.some((path) => NOT_PLAIN.test(path) || isAround(path, name));
+  const names = find()
+    .filter((name) => !rest.some((arg) => arg === name || arg.endsWith(`/${name}`)))
+    .filter(isCollected);
   return names.length === 0 ? args : [...globals, subcommand, ...addWithout(rest, names)];
 };

@@ -121,7 +121,7 @@ const REFUSALS: Record<PathRefusal, readonly [message: string, hint: string]> = 
   private: [`belongs to llmc's own state (${STATE_DIR}), which no tool reads.`, "Use another path."],
   denylist: [
     "is on the denylist (mcp.tools.denylist_globs): its content is not returned.",
-    "stat still returns its name, size and time.",
+    "Its name can be listed; what is in it has to come from the user.",
   ],
   kind: [
     "is neither a regular file nor a directory.",

@@ -69,7 +69,7 @@ export const REACH: Readonly<Record<ReachId, ReachEntry>> = {
     read: EVERYBODY,
     write: [],
     message: "belongs to the llmc that is running, which no tool changes.",
-    hint: "Install llmc outside the workspace, or let the operator edit it by hand.",
+    hint: "Install llmc outside the workspace (npm install -g llmc-mcp), or let the operator edit it by hand.",
   },
   config: {
     what: "configuration and policy files",

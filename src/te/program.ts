@@ -12,12 +12,19 @@ import type { RunContext, RunRequest } from "./run-context.ts";
 /** As timeout(1) and env(1): the failure is ours, not the command's. */
 const OWN_FAILURE = 125;
 
+/** What a person's own commands are recorded as, where nobody says more: no client had a part in them. */
+const TE_AGENT = "te";
+/** The default of `mcp.session.default_agent_id`. */
+const NOBODY = "unknown";
+
 /** Flags come first, then the environment, then the configuration. A session without a name has no budget. */
 const sessionOf = (who: TeWho, { session }: TeConfig, { env, principal }: TeParts): Session => {
   const { TE_AGENT_ID, TE_SESSION_ID, TE_MODEL } = env;
+  const { default_agent_id: configured } = session;
+  const usual = configured === NOBODY ? TE_AGENT : configured;
   const sessionId = cleanName(who.session ?? TE_SESSION_ID ?? "");
   return {
-    agentId: cleanName(who.agent ?? (TE_AGENT_ID || session.default_agent_id)),
+    agentId: cleanName(who.agent ?? (TE_AGENT_ID || usual)),
     sessionId,
     model: cleanName(who.model ?? (TE_MODEL || session.default_model)),
     budgetProfile: session.default_budget_profile,

@@ -331,6 +331,59 @@ describe("run_cmd", () => {
     expect(await app.text("run_cmd", { command: "cat nope.txt" })).not.toContain("outside");
   });
 
+  test("REQ-D16: a folder above a root is told to be one, because only the way to the root is in it", async () => {
+    const app = await openTestApp({
+      files: { "a.txt": "x/y", "sub/b.txt": "" },
+      overrides: { "mcp.tools.run_cmd_allowlist": "ls,find,stat,cut,cat" },
+    });
+    for (const command of ["ls ..", "ls ../..", "find .. -maxdepth 1", "stat sub/../.."])
+      expect(await app.text("run_cmd", { command }), command).toContain("lies above the roots");
+    for (const command of ["cat sub/../a.txt", "cut -d / -f 1 a.txt", `ls ${app.root}`, "ls sub/.."])
+      expect(await app.text("run_cmd", { command }), command).not.toContain("above");
+  });
+
+  test("REQ-X10: who writes to /tmp, or looks for what another program wrote there, is told whose it is", async () => {
+    const app = await openTestApp({
+      files: { "a.txt": "x" },
+      overrides: { "mcp.tools.run_cmd_allowlist": "node,cat,ls,grep" },
+    });
+    const { structured } = (await app.ask("run_cmd", { command: "ls" })) as {
+      structured: { meta: { tier: string } };
+    };
+    // Elsewhere /tmp is the machine's, and closed to commands or not.
+    if (structured.meta.tier !== "bubblewrap") return;
+    const note = "each program has a /tmp of its own, which is gone when it ends";
+    const write = `node -e 'require("fs").writeFileSync("/tmp/llmc-a", "x")'`;
+    for (const command of [write, `${write} && cat /tmp/llmc-a`, "cat /tmp/llmc-a"])
+      expect(await app.text("run_cmd", { command }), command).toContain(note);
+    for (const command of ["grep /tmp/x a.txt", "ls", "node -p 1", `cat ${app.root}/a.txt`])
+      expect(await app.text("run_cmd", { command }), command).not.toContain(note);
+  });
+
+  test("REQ-D16: what a command could not write is named with the reason that is its own", async () => {
+    const build = 'require("fs").writeFileSync(".env", "A=1"); console.log("built")';
+    const app = await openTestApp({
+      files: {
+        "packages/app/build.js": build,
+        "toml.js": build.replace(".env", "llmc.toml"),
+        "llmc.toml": "",
+      },
+      overrides: { "mcp.tools.run_cmd_allowlist": "node" },
+    });
+    const command = "cd packages/app && node build.js";
+    expect(await app.text("run_cmd", { command })).toContain("built");
+    const again = await app.text("run_cmd", { command });
+    expect(again).toContain('".env" is on the denylist (mcp.tools.denylist_globs)');
+    expect(again).not.toContain("git rm");
+    const { structured } = (await app.ask("run_cmd", { command: "node toml.js" })) as {
+      structured: { meta: { tier: string } };
+    };
+    if (structured.meta.tier === "plain") return;
+    expect(await app.text("run_cmd", { command: "node toml.js" })).toContain(
+      '"llmc.toml" is llmc\'s own configuration',
+    );
+  });
+
   test("REQ-X3: raw gives the output as it is, to both", async () => {
     const text = Array.from({ length: 300 }, (_, i) => `line ${i} zebra`).join("\n");
     const app = await openTestApp({ files: { "a.txt": text } });

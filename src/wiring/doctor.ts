@@ -22,6 +22,7 @@ import { examineAbove } from "./doctor-above.ts";
 import { loadFor } from "./load.ts";
 import { describeUnnamedMode, isModeUnnamed } from "./mode-prices.ts";
 import { examineState } from "./other-state.ts";
+import { examineInside } from "./runs-inside.ts";
 import { createTrust } from "./trust.ts";
 import { trustCommand } from "./trust-command-line.ts";
 import { describeUnknownTools, unknownTools } from "./unknown-tools.ts";
@@ -263,6 +264,7 @@ export const examine = async (request: AppRequest): Promise<readonly Finding[]> 
     await examineState(request),
     ...(await examineRoots(request, loaded)),
     ...examineAbove(request.root, loaded),
+    ...examineInside(request),
     ...examinePrograms(loaded),
     await examineFiles(),
     examineHttp(request, loaded),

@@ -17,6 +17,7 @@ import { createUsage } from "../host/state/usage/usage.ts";
 import { readOperatorWrite } from "../host/trust/operator-writes.ts";
 import { recoverWrites } from "../host/write/file-writes.ts";
 import type { Log } from "../observe/log.ts";
+import { judgeWrite } from "../policy/reach.ts";
 import type { EnginePorts } from "../tools/tool.ts";
 import { createCommandEnvelope } from "./envelope-wiring.ts";
 import { currentPort } from "./lazy-port.ts";
@@ -82,6 +83,13 @@ const obeyedPaths = ({ root, config, configFiles, folders, env, waitingModules }
     models: rag.embedder === "onnx" && isFolderName(rag.embedder_model) ? [rag.embedder_model] : [],
     startup: resources.sidecars,
   };
+};
+
+/** What keeps commands from changing or making something at a path. */
+const closedToCommands = (reach: PathPorts["writing"]["reach"]) => (path: string) => {
+  const { reachRules } = reach.current();
+  const isThere = reachRules.entryKind(path) !== undefined;
+  return judgeWrite(path, "commands", reachRules, isThere ? "change" : "create");
 };
 
 /** Path ports within the roots of all tools, and within those of the linux_* tools where they have their own. */
@@ -217,6 +225,7 @@ export const createEngines = async (parts: EngineParts) => {
     handles,
     usage,
     log,
+    closedAt: closedToCommands(writing.reach),
     onCommand: parts.onCommand,
   });
   const { retrieval, close: closeIndex } = createRetrieval({

@@ -1,6 +1,6 @@
 import { toLlmcError } from "../base/error.ts";
 import type { Loaded } from "../config/load.ts";
-import { createEnvelope } from "../envelope/envelope.ts";
+import { createEnvelope, type EnvelopeParts } from "../envelope/envelope.ts";
 import type { Launch } from "../envelope/launch.ts";
 import type { Envelope } from "../envelope/port.ts";
 import { envelopeSettings } from "../envelope/settings.ts";
@@ -20,6 +20,8 @@ interface EnvelopeWiring {
   readonly handles: Handles;
   readonly usage: Usage;
   readonly log: Log;
+  /** What keeps commands from changing a path. */
+  readonly closedAt: EnvelopeParts["closedAt"];
   readonly onCommand: ((mode: string, latencyMs: number) => void) | undefined;
 }
 
@@ -57,6 +59,7 @@ export const createCommandEnvelope = (parts: EnvelopeWiring): Envelope => {
     onDone: parts.onCommand,
     root: parts.root,
     packagesAbove: () => packagesAbove(parts.root),
+    closedAt: parts.closedAt,
   });
   return serveTeCommand({
     envelope,

@@ -12,6 +12,7 @@ import { loadFor } from "./load.ts";
 import { describeOtherState } from "./other-state.ts";
 import { LAUNCHER, programLaunch } from "./program-launch.ts";
 import { requestOf } from "./request.ts";
+import { describeRunsInside, INSTALL_OUTSIDE } from "./runs-inside.ts";
 import { serveStdio } from "./serve.ts";
 import { serveHttp } from "./serve-http.ts";
 import { tokenOf } from "./token-file.ts";
@@ -93,7 +94,11 @@ export const setupActions: ActionsOf<"serve" | "init" | "allow" | "connect" | "t
         remove: options.remove ?? false,
         print: options.print ?? false,
         yes: options.yes ?? false,
-        describePrograms: () => describePrograms(app),
+        describePrograms: async () => {
+          const inside = describeRunsInside(app);
+          const note = inside === undefined ? "" : `note: ${inside}: ${INSTALL_OUTSIDE}.\n`;
+          return `${await describePrograms(app)}${note}`;
+        },
       },
       createOperatorDisk(app.folders.state, root),
       run.io,

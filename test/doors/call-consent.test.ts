@@ -36,6 +36,27 @@ describe("REQ-I5: llmc call asks the person at the terminal", () => {
     expect(existsSync(join(root, "llmc.toml"))).toBe(false);
   });
 
+  test("the words of the question are answers, too, and what is none of them is asked again", async () => {
+    const root = tempWorkspace();
+    for (const keys of ["once\n", "session\n"])
+      expect(await answer(root, keys), keys).toMatchObject({ after: expect.stringMatching(RAN), code: 0 });
+    let typed = 0;
+    const { shown, code } = await atTerminal([launcher, ...CALL], {
+      cwd: root,
+      env: { XDG_STATE_HOME: join(root, ".state"), XDG_CONFIG_HOME: join(root, ".config") },
+      type: (text) => {
+        const asked = text.split(QUESTION).length - 1;
+        if (asked <= typed) return undefined;
+        typed = asked;
+        return asked === 1 ? "sure\n" : "yes\n";
+      },
+    });
+    expect(shown.split(QUESTION)).toHaveLength(3);
+    expect([shown, code]).toEqual([expect.stringMatching(RAN), 0]);
+    expect((await answer(root, "never\n")).code).not.toBe(0);
+    expect(existsSync(join(root, "llmc.toml"))).toBe(false);
+  });
+
   test("always is what llmc allow writes: the next call asks nobody", async () => {
     const root = tempWorkspace();
     expect(await answer(root, "a\n")).toMatchObject({ after: expect.stringMatching(RAN), code: 0 });

@@ -164,6 +164,29 @@ describe("REQ-P3: where and how", () => {
     expect((await run(own, home, ["connect", "claude-code", "--print", "--root", "."])).code).toBe(0);
   });
 
+  test("REQ-D16 who connects the folder that llmc runs from is told what commands cannot change there", async () => {
+    const home = tempWorkspace();
+    const own = dirname(dirname(launcher));
+    const connect = ["connect", "claude-desktop", "--yes", "--root"];
+    const inside = await run(own, home, [...connect, own]);
+    expect(inside.out).toMatch(
+      /note: llmc runs from this workspace, so no command can change .*node_modules/,
+    );
+    expect(inside.out).toContain("npm install -g llmc-mcp");
+    const outside = await run(own, tempWorkspace(), [...connect, tempWorkspace()]);
+    expect(outside.out).not.toContain("runs from this workspace");
+    const doctor = await run(own, home, ["doctor", "--root", own]);
+    expect(doctor.out).toMatch(/own files +llmc runs from this workspace/);
+    const mkdir = 'node -e \'require("fs").mkdirSync("node_modules/.any-cache", { recursive: true })\'';
+    const allow = ["--set", "mcp.tools.run_cmd_allowlist=node"];
+    const call = ["call", "run_cmd", "--root", own, ...allow, "--args", JSON.stringify({ command: mkdir })];
+    const failed = await run(own, home, call);
+    if (doctor.out.includes("bubblewrap"))
+      expect(`${failed.out}${failed.err}`).toContain(
+        'node_modules/.any-cache" belongs to the llmc that is running',
+      );
+  });
+
   test("the file that a client already has is used, whatever its name", async () => {
     const home = tempWorkspace();
     const project = tempWorkspace({ "opencode.jsonc": "{\n  // mine\n}\n" });

@@ -169,7 +169,7 @@ describe("the endpoints of the HTTP door", () => {
       id: "from-a-proxy-1",
     });
     const plain = JSON.parse((await ask({ session_id: "s" }, { "x-correlation-id": "no good; id" })).data);
-    expect(plain).toMatchObject({ agentId: "claude-desktop-mcp", model: "unknown" });
+    expect(plain).toMatchObject({ agentId: "unknown", model: "unknown" });
     expect(plain.id).toMatch(/^[0-9a-f-]{36}$/);
     const reader = JSON.parse((await ask({ session_id: "s" }, { "x-llmc-token": READER })).data);
     expect(reader).toMatchObject({ agentId: "reader", may: ["read"] });

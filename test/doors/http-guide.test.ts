@@ -30,7 +30,7 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
 describe("REQ-H1: the examples of the HTTP guide and of the README", () => {
   let door: HttpDoor;
   beforeAll(async () => {
-    door = await openHttpDoor({ files: { "README.md": "# Demo\n\nStart the server with npm start.\n" } });
+    door = await openHttpDoor({ files: { "README.md": "# Demo\n\nInstall it, and connect a client.\n" } });
     // The README's examples are for the folder that is served, which is a clone of this repository there.
     symlinkSync(fileURLToPath(new URL("../../bin", import.meta.url)), join(door.root, "bin"));
   });

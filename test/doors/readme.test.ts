@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { readFileSync, symlinkSync } from "node:fs";
+import { cpSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { tempWorkspace } from "../app.ts";
+import { runLlmc } from "../command-line.ts";
 import { cleanEnv } from "../workspace.ts";
 
 const run = promisify(execFile);
@@ -48,6 +49,16 @@ describe("REQ-P1: blocks of the README paste as they are", () => {
       "first",
     ].entries())
       expect(answers[at]).toContain(text);
+  });
+
+  test("Over HTTP: the question of the example is answered by the page that it is about", async () => {
+    const folder = tempWorkspace();
+    for (const part of ["README.md", "docs/guides", "src"])
+      cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+    const question = /"q": "([^"]+)"/.exec(readme)?.[1] ?? "";
+    const { out } = await runLlmc(folder, ["search", "-k", "3", question], { env: { HOME: folder } });
+    const [first = ""] = out.split("\n").filter((line) => /^\S+#L\d+/.test(line));
+    expect(first).toMatch(/^docs\/guides\/connect\.md#L\d+-L\d+$/);
   });
 
   test("Two commands: the scripts exist", () => {

@@ -210,6 +210,8 @@ describe("te", () => {
     const flags = ["--agent", "fl\u001bag", "--session=s2"];
     expect((await te([...flags, ...print], { cwd, env })).text).toBe("fl?ag|s2|m1|\n");
     expect((await documentOf(["true"], { cwd, env })).telemetry.agent_id).toBe("env");
+    // Without any of them it is the person's own command, and no client's.
+    expect((await documentOf(["true"], { cwd: tempWorkspace() })).telemetry.agent_id).toBe("te");
   });
 
   test("REQ-X5: --stats tells what was spent, and nothing where nothing was", async () => {

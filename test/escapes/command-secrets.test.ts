@@ -51,6 +51,28 @@ describe.each(tiers)("FAIL-A10 REQ-X10 secrets by name in $name", (setting) => {
     });
   });
 
+  test("REQ-F8 a folder is withheld with all that is in it, or not at all, by every way to name it", async () => {
+    await using workspace = await createWorkspace({
+      "my.key/a.yaml": "planted in an open folder",
+      "my.key/deep/.env": SECRET,
+      ".aws/b.yaml": SECRET,
+      "lib/index.ts": "",
+    });
+    await symlink("my.key", join(workspace.root, "other.key"));
+    await using tools = toolsFor(setting, workspace);
+    for (const line of ["my.key", "my.key/", "./my.key/a.yaml", "other.key/", "."]) {
+      const seen = await tools.use("run_cmd", `grep -r planted ${line}`);
+      expect(seen, line).toContain("in an open folder");
+      expect(seen, line).not.toContain(SECRET);
+    }
+    expect(await tools.use("run_cmd", "ls my.key other.key")).toContain("a.yaml");
+    expect(await tools.use("run_cmd", "ls other.key")).toContain("a.yaml");
+    for (const line of [".aws", ".aws/", "lib/../.aws", ".aws/b.yaml"])
+      await expect(tools.use("run_cmd", `grep -r planted ${line}`), line).rejects.toMatchObject({
+        code: "path_denied",
+      });
+  });
+
   test("also one that came into being a moment ago: made, renamed, moved in with its folder", async () => {
     await using workspace = await createWorkspace({ "deep/er/plain.txt": SECRET, "other/x/.keep": "" });
     await using outside = await createWorkspace({ "moved/in/.env": SECRET });

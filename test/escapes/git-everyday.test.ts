@@ -126,6 +126,14 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))(
       await run("commit -m other");
       await run("rebase main");
       await run("cherry-pick --allow-empty --keep-redundant-commits main~1 -m 1".replace(" -m 1", ""));
+      const rebase = await commands.use("run_cmd", "git -C repo rebase -i HEAD~1");
+      expect(rebase).toContain("GIT_SEQUENCE_EDITOR=true git rebase -i");
+      writeFileSync(join(repo, "c.txt"), "fixed\n");
+      await run("commit -qa --fixup=HEAD");
+      // The way out that it names.
+      const squash = "GIT_SEQUENCE_EDITOR=true git -C repo rebase -i --autosquash HEAD~2";
+      expect(await commands.use("run_cmd", squash)).toContain('"exit_code":0');
+      expect(git(repo, "log", "--format=%s", "-3")).not.toContain("fixup!");
       await run("worktree add linked -b tree");
       await run("tag v1");
       await run("gc --quiet");

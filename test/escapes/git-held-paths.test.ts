@@ -189,7 +189,22 @@ describe.each(settings.filter(({ tier }) => tier !== "landlock"))("FAIL-J4 REQ-D
       expect(git(root, "ls-files")).toBe("sub/a\n");
       git(root, "rm", "-q", "-r", "--cached", ".");
     }
-    expect(await commands.use("run_cmd", "git add sub/a")).toContain('"exit_code":0');
+    // What was not asked for is not left out.
+    for (const [line, cwd] of [
+      ["git add sub/a"],
+      ["git add sub"],
+      ["git -C sub add -v ."],
+      ["git add .", join(root, "sub")],
+      ["git add -u"],
+    ] as const) {
+      const added = await commands.use("run_cmd", line, cwd);
+      expect(added, line).toContain('"exit_code":0');
+      expect(added, line).not.toContain(note);
+      expect(git(root, "ls-files"), line).toBe("sub/a\n");
+    }
+    for (const line of ["git add sub/..", "git add '*'", "git add -v ':/'"])
+      expect(await commands.use("run_cmd", line), line).toContain(note);
+    expect(git(root, "ls-files")).toBe("sub/a\n");
     writeFileSync(join(root, ".gitignore"), "/llmc.toml\n");
     expect(await commands.use("run_cmd", "git add -A")).not.toContain(note);
     rmSync(join(root, ".gitignore"));

@@ -31,6 +31,9 @@ const REFUSED: readonly (readonly [string, Readonly<Record<string, unknown>>])[]
     "cp a b",
     "mv a b",
     "rm a",
+    "rmdir a",
+    "timeout 5 ls",
+    "history",
     "touch a",
     "tee a",
     "curl x",
@@ -67,7 +70,10 @@ describe("REQ-M3: a refusal names no tool that the mode does not list", () => {
       // Programs that may be run can be called like a tool (stat), and the operator may offer one more.
       const text = (result.kind === "error" ? result.body.error : "")
         .replace(/Allowed programs: [^.]*\./, "")
-        .replace(/Or the operator offers \w+ for that: mcp\.hybrid\.promoted_tools\./, "");
+        .replace(
+          /(?:Or the operator offers|The operator can offer) \w+ for that: mcp\.hybrid\.promoted_tools\./,
+          "",
+        );
       // The caller named the tool of the call itself.
       for (const [word] of text.matchAll(/\w+/g))
         if (NAMES.has(word) && word !== tool && !listed.has(word)) wrong.push(`${word} in: ${text}`);

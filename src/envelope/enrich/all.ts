@@ -7,7 +7,7 @@ import { git } from "./git.ts";
 import { grep } from "./grep.ts";
 import { ls } from "./ls.ts";
 import { settle } from "./settle.ts";
-import { tests } from "./tests.ts";
+import { summarizeUnknownTests, tests } from "./tests.ts";
 import { tree } from "./tree.ts";
 
 /** Every program whose output can be summarized. */
@@ -34,5 +34,7 @@ export const enrich = (ran: Ran, limits: EnrichLimits): Enriched | undefined => 
     }
   };
   const enricher = enricherFor(ran.argv);
-  return (enricher === undefined ? undefined : attempt(enricher.enrich)) ?? attempt(summarizeAnyProgram);
+  return (
+    attempt(enricher === undefined ? summarizeUnknownTests : enricher.enrich) ?? attempt(summarizeAnyProgram)
+  );
 };

@@ -3,10 +3,6 @@ import { fits } from "./budget.ts";
 import type { Enriched, EnrichLimits, Ran } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
 
-/** Lines that must not be missed in a long text. */
-export const MATTERS =
-  /\b(?:error|errors|fatal|panic|panicked|failed|failure|exception|traceback|undefined reference)\b/i;
-
 /** Share of the budget that stderr may take from stdout. */
 const STDERR_SHARE = 0.4;
 
@@ -17,7 +13,7 @@ export const summarizeLongText = (
   if (looksBinary(text)) {
     return { text: `[binary, about ${text.length} bytes, not shown]`, truncated: true };
   }
-  return headAndTail(splitLines(plainText(text)), limits, { head: 0.5, matters: MATTERS });
+  return headAndTail(splitLines(plainText(text)), limits, { head: 0.5, errors: true });
 };
 
 /** A shorter stderr if it is too long; undefined if it can stay. */

@@ -3,6 +3,7 @@ import { shorten } from "../text/lines.ts";
 import { countFitting } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
 import { readDiff } from "./git-diff.ts";
+import { headAndTail } from "./head-and-tail.ts";
 
 export interface Commit {
   readonly hash: string;
@@ -57,6 +58,24 @@ export const renderCommit = ({ hash, date, author, message }: Commit, isOneAutho
 
 const STAT_LINE = /^ (.*?\S) +\| +(?:(\d+)|Bin)/;
 
+/** A line of `--stat` without the blanks and bars that only align it; undefined for any other. */
+const withoutBar = (line: string): string | undefined => {
+  const stat = line.length < 1000 ? STAT_LINE.exec(line) : null;
+  return stat === null ? undefined : ` ${stat[1]} ${stat[2] ?? "binary"}`;
+};
+
+/** The lines of `--stat`, each file with its number of changed lines; undefined for what is none. */
+export const summarizeStat = (
+  lines: readonly string[],
+  limits: EnrichLimits,
+): { readonly text: string; readonly truncated: boolean; readonly keepsAll: boolean } | undefined => {
+  const files = lines.map(withoutBar);
+  if (files.every((file) => file === undefined)) return undefined;
+  const short = lines.map((line, at) => files[at] ?? line);
+  const { text, truncated } = headAndTail(short, limits, { head: 0.7 });
+  return { text, truncated: true, keepsAll: !truncated };
+};
+
 /** The files of a commit, briefly, from a patch or from `--stat`, `--name-only` and the like. */
 const renderRest = (rest: readonly string[]): string[] => {
   if (rest.length === 0) return [];
@@ -64,10 +83,7 @@ const renderRest = (rest: readonly string[]): string[] => {
   if (files.length > 0) return files.map(({ path, added, removed }) => ` ${path} +${added} -${removed}`);
   return rest
     .filter((line) => line !== "")
-    .map((line) => {
-      const stat = line.length < 1000 ? STAT_LINE.exec(line) : null;
-      return stat === null ? ` ${shorten(line.trim(), 160)}` : ` ${stat[1]} ${stat[2] ?? "binary"}`;
-    });
+    .map((line) => withoutBar(line) ?? ` ${shorten(line.trim(), 160)}`);
 };
 
 /** Lines of a commit's files that are shown. */

@@ -43,6 +43,27 @@ describe("git", () => {
     expect(real("blame", "a.txt")?.text).toContain("13 line 12");
   });
 
+  test("REQ-X4: --stat of one commit costs a name and a number for each file, as that of many does", () => {
+    const root = repository();
+    for (let i = 0; i < 40; i++) writeFileSync(join(root, `a-longer-name-${i}.txt`), "x\n".repeat(50 + i));
+    execFileSync("git", ["-C", root, "add", "-A"]);
+    const identity = ["-c", "user.name=Ann", "-c", "user.email=a@b"];
+    execFileSync("git", ["-C", root, ...identity, "commit", "-qm", "many"]);
+    const shows = [
+      ["show", "--stat", "HEAD"],
+      ["log", "--stat", "-1"],
+      ["diff", "--stat", "HEAD~1"],
+    ] as const;
+    for (const args of shows) {
+      const { raw = "", summary } = summarizeReal(["git", ...args], root) ?? {};
+      expect(summary?.text, args.join(" ")).toMatch(/^ a-longer-name-7\.txt 57$/m);
+      expect(summary?.text, args.join(" ")).toMatch(/ 46 files changed, \d+ insertions/);
+      expect(summary?.text, args.join(" ")).not.toMatch(/\||\+\+/);
+      expect(summary?.text.length, args.join(" ")).toBeLessThan(raw.length * 0.6);
+      expect(summary?.keepsAll, args.join(" ")).toBe(true);
+    }
+  });
+
   test("a patch: what changed where first, then the hunks; a long one keeps no other away", () => {
     const big = `diff --git a/gen.txt b/gen.txt\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/gen.txt\n@@ -0,0 +1,5000 @@\n${"+generated\n".repeat(5000)}`;
     const small =

@@ -6,7 +6,7 @@ import { cat } from "./cat.ts";
 import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { summarizeBlame } from "./git-blame.ts";
 import { summarizeDiff } from "./git-diff.ts";
-import { readLog, renderCommit, summarizeLog } from "./git-log.ts";
+import { readLog, renderCommit, summarizeLog, summarizeStat } from "./git-log.ts";
 import { summarizeShortStatus, summarizeStatus } from "./git-status.ts";
 import { summarizeSearch } from "./grep.ts";
 import { headAndTail } from "./head-and-tail.ts";
@@ -39,6 +39,10 @@ const diff = (
     const { text, files, truncated } = summarizeDiff(lines, limits);
     return { text, matchCount: files, truncated };
   }
+  if (args.some((arg) => /^--stat(?:=|$)/.test(arg))) {
+    const summary = summarizeStat(lines, limits);
+    return summary === undefined ? undefined : { ...summary, matchCount: null };
+  }
   return args.includes("--name-only")
     ? { ...summarizePaths(lines, limits, plural(lines.length, "file")), matchCount: lines.length }
     : undefined;
@@ -54,8 +58,9 @@ const show = (lines: readonly string[], limits: EnrichLimits): Enriched | undefi
   const head = [renderCommit(commit, false), ...(body === "" ? [] : [body])].join("\n");
   const room = { ...limits, maxTokens: limits.maxTokens - estimateTokens(shorten(head, 4000)) };
   if (!isPatch(commit.rest[0])) {
-    const { text, truncated } = headAndTail(commit.rest, room, { head: 0.7 });
-    return { text: `${head}\n${text}`, matchCount: null, truncated };
+    const { text, ...rest } =
+      summarizeStat(commit.rest, room) ?? headAndTail(commit.rest, room, { head: 0.7 });
+    return { text: `${head}\n${text}`, matchCount: null, ...rest };
   }
   const summary = summarizeDiff(commit.rest, room);
   return { text: `${head}\n${summary.text}`, matchCount: summary.files, truncated: summary.truncated };

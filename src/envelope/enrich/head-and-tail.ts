@@ -1,12 +1,13 @@
 import { type Folded, foldRepeats, shorten } from "../text/lines.ts";
 import { countFitting, fits } from "./budget.ts";
 import type { EnrichLimits } from "./contract.ts";
+import { rankErrorLine } from "./error-lines.ts";
 
 interface Shares {
   /** Part of the budget for the beginning; the end gets the rest. */
   readonly head: number;
-  /** Lines in between that must not be missed. */
-  readonly matters?: RegExp;
+  /** Lines in between that report errors are shown, too. */
+  readonly errors?: boolean;
 }
 
 interface HeadAndTail {
@@ -27,32 +28,32 @@ const unfold = ({ text, count }: Folded): string[] =>
 
 const lastLineOf = ({ first, count }: Folded): number => first + count - 1;
 
-const isPlain = (text: string): boolean => text.length < 2000;
-
-/** The lines between that say what went wrong, with their numbers. */
-const notable = (middle: readonly Folded[], matters: RegExp | undefined, limits: EnrichLimits): string[] => {
-  if (matters === undefined) return [];
-  const found: string[] = [];
+/** The lines between that say what went wrong, with their numbers; those that report a failure come first. */
+const notable = (middle: readonly Folded[], limits: EnrichLimits): string[] => {
+  const found: Readonly<Record<1 | 2, string[]>> = { 1: [], 2: [] };
   let total = 0;
   for (const { text, first } of middle) {
-    if (!matters.test(isPlain(text) ? text : text.slice(0, 2000))) continue;
+    const rank = rankErrorLine(text);
+    if (rank === 0) continue;
     total++;
-    if (found.length < MAX_NOTABLE) found.push(`${first}: ${shorten(text, 200)}`);
+    if (found[rank].length < MAX_NOTABLE) found[rank].push(`${first}: ${shorten(text, 200)}`);
   }
-  const shown = found.slice(0, countFitting(found, limits.maxTokens * 0.25));
-  return shown.length === 0
-    ? []
-    : [
-        `[of the lines left out, ${total} speak of errors${total > shown.length ? `; the first ${shown.length}` : ""}:]`,
-        ...shown,
-      ];
+  const best = [...found[2], ...found[1]].slice(0, MAX_NOTABLE);
+  const shown = best.slice(0, countFitting(best, limits.maxTokens * 0.25));
+  if (shown.length === 0) return [];
+  const isCut = total > shown.length;
+  const order = found[2].length === 0 ? "the first" : "failures first,";
+  return [
+    `[of the lines left out, ${total} speak of errors${isCut ? `; ${order} ${shown.length}` : ""}:]`,
+    ...shown,
+  ];
 };
 
 /** The beginning and the end of a long text, with the numbers of the omitted lines in between. */
 export const headAndTail = (
   lines: readonly string[],
   limits: EnrichLimits,
-  { head, matters }: Shares,
+  { head, errors = false }: Shares,
 ): HeadAndTail => {
   const folded = foldRepeats(lines);
   const piecesOf = (some: readonly Folded[]): string[] => some.map((each) => unfold(each).join("\n"));
@@ -63,7 +64,7 @@ export const headAndTail = (
     if (fits(text, limits)) return { text, truncated: lines.some((line) => shorten(line) !== line) };
   }
   const room = Math.max(0, limits.maxTokens - NOTE_TOKENS);
-  const wanted = matters === undefined ? room : room * 0.75;
+  const wanted = errors ? room * 0.75 : room;
   const first = piecesOf(folded.slice(0, limits.maxTokens));
   const headCount = countFitting(first, wanted * head);
   const last = piecesOf(folded.slice(Math.max(headCount, folded.length - limits.maxTokens))).reverse();
@@ -75,7 +76,7 @@ export const headAndTail = (
     text: [
       ...first.slice(0, headCount),
       `[lines ${from.first}–${lastLineOf(to)} of ${lines.length} left out]`,
-      ...notable(middle, matters, limits),
+      ...(errors ? notable(middle, limits) : []),
       ...last.slice(0, tailCount).reverse(),
     ].join("\n"),
     truncated: true,

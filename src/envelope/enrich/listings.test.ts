@@ -149,6 +149,31 @@ describe("any other program", () => {
     expect(summary?.truncated).toBe(true);
   });
 
+  test("REQ-X4 of a long output, failures come first, and what passed is no error, whatever it is called", () => {
+    const results: Readonly<Record<string, (i: number) => string>> = {
+      "✖ this one is broken\n  AssertionError [ERR_ASSERTION]: 2 !== 3": (i) => `✔ should report error ${i}`,
+      "not ok 301 - this one is broken": (i) => `ok ${i} - handles a fatal error`,
+      "test a::this_one_is_broken ... FAILED": (i) => `test a::failed_${i}_error ... ok`,
+      "a.py::this_one_is_broken FAILED   [ 50%]": (i) => `a.py::error_${i} on error PASSED   [ 50%]`,
+      "--- FAIL: this one is broken (0.00s)": (i) => `--- PASS: error ${i} (0.00s)`,
+      "src/a.c:3: error: this one is broken": (i) => `[${i}%] compiling a.c, no errors`,
+    };
+    for (const [failure, pass] of Object.entries(results)) {
+      const stdout = many(1000, (i) => (i === 500 ? failure : pass(i)));
+      const { text = "" } = summarize("make check", stdout) ?? {};
+      const listed = text.split("\n").filter((line) => /^\d+: /.test(line));
+      expect(listed.join("\n"), failure).toBe(
+        failure
+          .split("\n")
+          .map((line, at) => `${501 + at}: ${line}`)
+          .join("\n"),
+      );
+    }
+    const mentions = many(1000, (i) => (i === 700 ? "TypeError: this one is broken" : `the error page ${i}`));
+    const { text = "" } = summarize("make check", mentions) ?? {};
+    expect(text).toMatch(/speak of errors; failures first, 12:\]\n701: TypeError: this one is broken\n/);
+  });
+
   test("a flood of complaints is cut too, and what was asked for stands", () => {
     const summary = summarize("find /", "/a\n", {
       stderr: many(9000, (i) => `find: /proc/${i}: Permission denied`),

@@ -1,13 +1,14 @@
 import { renderTestFailure } from "../../base/test-failure.ts";
 import { plural } from "../../base/text.ts";
-import { NO_TESTS, type TestReport } from "../test-runners/contract.ts";
+import { NO_TESTS, type ParseTests, type TestReport } from "../test-runners/contract.ts";
+import { parseNodeTestOfAny } from "../test-runners/node-test.ts";
 import { asksForMore, otherLines } from "../test-runners/other-lines.ts";
 import { parsersFor } from "../test-runners/which.ts";
 import { plainText } from "../text/lines.ts";
 import { estimateTokens } from "../text/token-estimate.ts";
-import { MATTERS, summarizeLongText } from "./any-program.ts";
-import { countFitting } from "./budget.ts";
-import type { Enricher, EnrichLimits, Ran } from "./contract.ts";
+import { summarizeLongText } from "./any-program.ts";
+import { countFitting, fits } from "./budget.ts";
+import type { Enriched, Enricher, EnrichLimits, Ran } from "./contract.ts";
 import { headAndTail } from "./head-and-tail.ts";
 
 /** `pytest: 2 failed, 5 passed, 1 skipped; 1.2s` */
@@ -55,7 +56,7 @@ const summarizeOther = (ran: Ran, report: TestReport, spent: number, { maxTokens
   if (lines.length === 0) return { text: "", isWhole: true };
   const left = Math.max(NOTE_TOKENS, maxTokens - spent - NOTE_TOKENS);
   const limits = { maxTokens: asksForMore(ran.argv) ? left : Math.min(left, UNASKED_TOKENS) };
-  const { text, truncated } = headAndTail(lines, limits, { head: 0.5, matters: MATTERS });
+  const { text, truncated } = headAndTail(lines, limits, { head: 0.5, errors: true });
   return { text, isWhole: !truncated };
 };
 
@@ -71,14 +72,42 @@ const fromRoot = (report: TestReport, root: string | undefined): TestReport => {
   return { ...report, failures };
 };
 
-const reportOf = (ran: Ran): TestReport | undefined => {
+const reportOf = (ran: Ran, parsers: readonly ParseTests[]): TestReport | undefined => {
   // Some runners write failures, or all they have to say, to the error stream.
   const output = plainText(`${ran.stdout}\n${ran.stderr}`);
-  for (const parse of parsersFor(ran.argv)) {
+  for (const parse of parsers) {
     const report = parse(output);
     if (report !== undefined) return fromRoot(report, ran.root);
   }
   return undefined;
+};
+
+/** The report instead of the output that it was read from. */
+const showReport = (ran: Ran, report: TestReport, limits: EnrichLimits): Enriched => {
+  const matchCount = report.failed + report.errors;
+  const [summary, isWhole] = summarizeTests(report, limits);
+  if (ran.exitCode !== 0 && matchCount === 0) {
+    // It failed before any test ran, or for another reason: its output is all that is known.
+    const half = { ...limits, maxTokens: limits.maxTokens * 0.5 };
+    const text = `${summary}\n${summarizeLongText(ran.stdout, half).text}`;
+    return { text, matchCount, truncated: true, keepsAll: false, tests: report };
+  }
+  const other = summarizeOther(ran, report, estimateTokens(summary), limits);
+  return {
+    text: other.text === "" ? summary : `${summary}\n[other output]\n${other.text}`,
+    stderr: "",
+    matchCount,
+    truncated: true,
+    keepsAll: isWhole && other.isWhole,
+    tests: other.text === "" ? report : { ...report, other: other.text },
+  };
+};
+
+/** A long output in which node:test reports a run, of a program that is not known to run tests. */
+export const summarizeUnknownTests = (ran: Ran, limits: EnrichLimits): Enriched | undefined => {
+  if (fits(ran.stdout, limits)) return undefined;
+  const report = reportOf(ran, [parseNodeTestOfAny]);
+  return report === undefined ? undefined : showReport(ran, report, limits);
 };
 
 export const tests: Enricher = {
@@ -87,24 +116,9 @@ export const tests: Enricher = {
     `pytest py.test python pypy vitest jest react-scripts node nodejs cargo go npm npx pnpm pnpx yarn bun
     bunx uv uvx poetry pdm hatch pipenv`.split(/\s+/),
   enrich: (ran, limits) => {
-    const report = reportOf(ran);
-    if (report === undefined) return undefined;
-    const matchCount = report.failed + report.errors;
-    const [summary, isWhole] = summarizeTests(report, limits);
-    if (ran.exitCode !== 0 && matchCount === 0) {
-      // It failed before any test ran, or for another reason: its output is all that is known.
-      const half = { ...limits, maxTokens: limits.maxTokens * 0.5 };
-      const text = `${summary}\n${summarizeLongText(ran.stdout, half).text}`;
-      return { text, matchCount, truncated: true, keepsAll: false, tests: report };
-    }
-    const other = summarizeOther(ran, report, estimateTokens(summary), limits);
-    return {
-      text: other.text === "" ? summary : `${summary}\n[other output]\n${other.text}`,
-      stderr: "",
-      matchCount,
-      truncated: true,
-      keepsAll: isWhole && other.isWhole,
-      tests: other.text === "" ? report : { ...report, other: other.text },
-    };
+    const known = parsersFor(ran.argv);
+    // A script, and what npx starts, may run tests under any name.
+    const report = reportOf(ran, known.length === 0 ? [parseNodeTestOfAny] : known);
+    return report === undefined ? undefined : showReport(ran, report, limits);
   },
 };

@@ -1,4 +1,4 @@
-import { parserOf, type TestFailure } from "./contract.ts";
+import { boundedLines, type ParseTests, parserOf, type TestFailure } from "./contract.ts";
 import { clipMessage, locationIn, MAX_FAILURES, readLocation } from "./message.ts";
 
 /** Both reporters end with the same totals: `ℹ pass 2` and `# pass 2`. */
@@ -36,10 +36,36 @@ const causeOf = (message: string, lines: readonly string[], result: number): str
   return clipMessage(crashBefore(lines, result)) || message;
 };
 
+const messageOf = (body: readonly string[]): string => {
+  const stack = body.findIndex((line) => /^\s+at /.test(line));
+  return clipMessage(stack < 0 ? body : body.slice(0, stack));
+};
+
+/** Reporters without that detail: the error stands below the result, further in than it. A suite has none of its own. */
+const readInline = (lines: readonly string[]): TestFailure[] => {
+  const failures: TestFailure[] = [];
+  for (const [at, line] of lines.entries()) {
+    const name = TITLE.exec(line)?.[1];
+    if (name === undefined || failures.length >= MAX_FAILURES) continue;
+    let end = at + 1;
+    while (end < lines.length && end - at <= MAX_CRASH_LINES && /^\s+\S|^$/.test(lines[end] ?? "")) {
+      if (RESULT.test(lines[end] ?? "")) break;
+      end++;
+    }
+    const body = lines.slice(at + 1, end);
+    const message = messageOf(body);
+    if (message === "") continue;
+    const frames = body.flatMap((each) => readLocation(FRAME.exec(each)?.[1] ?? "") ?? []);
+    const own = frames.find(({ file }) => !/^node:|node_modules\//.test(file));
+    failures.push({ name, file: own?.file ?? null, line: own?.line ?? null, message });
+  }
+  return failures;
+};
+
 /** The detail at the end of the spec reporter: `test at FILE:LINE:COL`, the name, then the error as it was thrown. */
 const readSpec = (lines: readonly string[]): TestFailure[] => {
   const start = lines.findLastIndex((line) => /^✖ failing tests:/.test(line));
-  if (start < 0) return [];
+  if (start < 0) return readInline(lines);
   const failures: TestFailure[] = [];
   const results = new Map<string, number>();
   for (const [at, line] of lines.entries()) {
@@ -53,7 +79,6 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
     let end = i + 2;
     while (end < lines.length && !(lines[end] ?? "").startsWith("test at ")) end++;
     const body = lines.slice(i + 2, end);
-    const stack = body.findIndex((line) => /^\s+at /.test(line));
     const location = readLocation(at);
     const frames = body.flatMap((line) => readLocation(FRAME.exec(line)?.[1] ?? "") ?? []);
     const frame = location === undefined ? undefined : locationIn(location.file, frames);
@@ -61,7 +86,7 @@ const readSpec = (lines: readonly string[]): TestFailure[] => {
       name: title,
       file: location?.file ?? null,
       line: frame?.line ?? location?.line ?? null,
-      message: causeOf(clipMessage(stack < 0 ? body : body.slice(0, stack)), lines, results.get(title) ?? -1),
+      message: causeOf(messageOf(body), lines, results.get(title) ?? -1),
     });
     i = end - 1;
   }
@@ -143,3 +168,24 @@ export const parseNodeTest = parserOf((lines) => {
     ],
   };
 });
+
+/** One line of the totals. */
+const TOTAL = /^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) +[\d.]{1,30}$/;
+
+/** Whether a text is the output of one run of node:test, whoever started it: its totals stand in it once, together. */
+const isOneRun = (lines: readonly string[]): boolean => {
+  const at = lines.findIndex((line) => TOTAL.exec(line)?.[1] === "tests");
+  if (at < 0) return false;
+  const block = lines.slice(at, at + 8).map((line) => TOTAL.exec(line)?.[1]);
+  const end = block.indexOf(undefined);
+  const named = end < 0 ? block : block.slice(0, end);
+  const isWhole = named.includes("pass") && named.includes("fail");
+  return isWhole && !lines.slice(at + named.length).some((line) => TOTAL.test(line));
+};
+
+/** The same for programs that are not known to run tests (borp, make, a script of one's own). */
+export const parseNodeTestOfAny: ParseTests = (output) => {
+  const report = isOneRun(boundedLines(output)) ? parseNodeTest(output) : undefined;
+  // Totals without the failures that they count would hide them.
+  return report === undefined || (report.failed > 0 && report.failures.length === 0) ? undefined : report;
+};

@@ -115,6 +115,55 @@ test.skip("later", () => {});
   });
 });
 
+describe("REQ-X4: a run of node:test is known by what it writes, whoever starts it", () => {
+  const RUN = `import { run } from "node:test"; import { spec } from "node:test/reporters";
+run({ files: ["a.test.mjs"], cwd: import.meta.dirname }).on("test:fail", () => { process.exitCode = 1; }).compose(spec).pipe(process.stdout);
+`;
+  const TESTS = `import test from "node:test"; import assert from "node:assert/strict";
+for (let i = 0; i < 400; i++) test("should report error number " + i, () => {});
+test("this one is broken", () => {
+  assert.equal(2, 3);
+});
+`;
+  const broken = {
+    name: "this one is broken",
+    file: expect.stringMatching(/a\.test\.mjs$/),
+    line: 4,
+    message: expect.stringContaining("2 !== 3"),
+  };
+
+  test("a runner of one's own, started by node or by a program of any name", () => {
+    const root = tempWorkspace({ "a.test.mjs": TESTS, "run.mjs": RUN });
+    const { raw = "", summary } = summarizeReal([process.execPath, "run.mjs"], root) ?? {};
+    expect(summary?.tests).toMatchObject({ passed: 400, failed: 1, failures: [broken] });
+    for (const command of ["borp", "npx --no-install borp", "npm run unit", "make unit"]) {
+      const { text = "" } = summarize(command, raw, { exitCode: 1 }) ?? {};
+      expect(text, command).toMatch(
+        /^node:test: 1 failed, 400 passed; \d+ms\nFAIL \S*a\.test\.mjs:4 this one is broken\n/,
+      );
+      expect(text, command).not.toContain("should report");
+    }
+  });
+
+  test("errors below their results, without a list of them at the end", () => {
+    const lines = Array.from({ length: 600 }, (_, i) =>
+      i === 300
+        ? "✖ this one is broken (2.1ms)\n  AssertionError: 2 !== 3\n      at /x/a.test.mjs:4:46\n"
+        : `✔ should report error number ${i} (1ms)`,
+    );
+    const stdout = `${lines.join("\n")}\nℹ tests 600\nℹ pass 599\nℹ fail 1\n`;
+    expect(summarize("node print.js", stdout, { exitCode: 1 })?.tests?.failures).toEqual([broken]);
+    // Two runs, or failures that are told nowhere: the totals alone would hide something.
+    for (const other of [stdout + stdout, stdout.replace(/✖.*\n.*\n.*\n/, "")])
+      expect(summarize("node print.js", other, { exitCode: 1 })?.tests).toBeUndefined();
+  });
+
+  test("a short text that quotes a run is shown as it is", () => {
+    const quoted = "✔ a (1ms)\nℹ tests 1\nℹ pass 1\nℹ fail 0\n";
+    expect(summarize("sed -n 1,4p log", quoted)).toBeUndefined();
+  });
+});
+
 describe("vitest and jest", () => {
   test("vitest: failed tests and files that do not load; the failures are on the error stream", () => {
     const stdout = `

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openWrites } from "../../../test/escapes/write-port.ts";
 import { createWorkspace } from "../../../test/workspace.ts";
 import { insideRoots } from "../../policy/paths.ts";
-import { findProgramFiles } from "./program-files.ts";
+import { findProgramFiles, programFoldersIn } from "./program-files.ts";
 
 const put = (root: string, path: string, content: string | object = "code\n"): void => {
   mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -141,4 +141,13 @@ describe("REQ-D16 FAIL-J1 FAIL-J13 what llmc runs from is written by no tool, wh
     const asked = [...places, "/p/bin/node", join(process.cwd(), "rel/node"), "/n/node", process.execPath];
     for (const place of asked) expect(insideRoots(place, program), place).toBe(true);
   });
+});
+
+test("REQ-D16 a project that has llmc among its packages has them closed, and is told so", async () => {
+  await using workspace = await createWorkspace({ "lib/index.js": "" });
+  const { root } = workspace;
+  put(root, "node_modules/llmc-mcp/package.json", OURS);
+  const files = findProgramFiles(join(root, "node_modules/llmc-mcp"), { HOME: join(root, "home") });
+  expect(programFoldersIn(root, files)).toEqual(["node_modules"]);
+  expect(programFoldersIn(join(root, "lib"), files)).toEqual([]);
 });

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { isInside } from "../../base/paths.ts";
 import { compileCacheFolder } from "./compile-cache.ts";
 import { UNNAMED_PACKAGES } from "./local-model.ts";
@@ -108,4 +108,14 @@ let paths: readonly string[] | undefined;
 export const programFiles = (env: Environment): readonly string[] => {
   paths ??= findProgramFiles(realpathSync.native(resolve(import.meta.dirname, "../../..")), env);
   return paths;
+};
+
+/** Folders in a root that a program runs from, as seen from there: commands cannot change anything in them. */
+export const programFoldersIn = (root: string, files: readonly string[]): readonly string[] => {
+  const real = existsSync(root) ? realpathSync.native(root) : root;
+  const isFolder = (path: string): boolean =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return files
+    .filter((path) => path !== real && isInside(path, real) && isFolder(path))
+    .map((path) => relative(real, path));
 };

@@ -41,8 +41,13 @@ export interface Reach {
   readonly rules: PathRules;
   readonly reachRules: ReachRules;
   readonly locate: Locate;
-  /** By its name or, where the file itself is known, because the last scan saw it under a withheld one. */
+  /**
+   * By its name or, where the file itself is known, because the last scan saw it under a withheld one. A folder is
+   * withheld only with everything in it; what is there now decides where `file` is left out.
+   */
   readonly isWithheld: (realPath: string, file?: Stats) => boolean;
+  /** By its name alone, for a folder as for a file: where nobody looks at what is in it. */
+  readonly hasWithheldName: (path: string) => boolean;
   /** Whether the last scan saw this very file as one that is obeyed and has several names. */
   readonly isObeyedFile: (file: Stats) => boolean;
   /**
@@ -142,17 +147,23 @@ export const createReach = (options: ReachOptions): CallerReach => {
     const isStartupName = currentStartup();
     const isAboveStartup = currentAbove();
     const bases = [rules.workspace, ...rules.roots];
-    const isNamed = (list: Denylist, realPath: string): boolean => {
+    const isNamed = (list: Denylist, realPath: string, isFolder = false): boolean => {
       const before = nameBeforeRefusal(realPath);
-      return list(realPath, bases) || (before !== realPath && list(before, bases));
+      return list(realPath, bases, isFolder) || (before !== realPath && list(before, bases, isFolder));
     };
+    const hasWithheldName = (path: string): boolean => isNamed(denies, path);
     let obeyedPaths: ObeyedPaths | undefined;
-    const isWithheld: Reach["isWithheld"] = (realPath, file) =>
-      isNamed(denies, realPath) || (file !== undefined && options.withheldFiles?.has(file) === true);
+    const isWithheld: Reach["isWithheld"] = (realPath, file) => {
+      if (file !== undefined && options.withheldFiles?.has(file) === true) return true;
+      if (!hasWithheldName(realPath)) return false;
+      const isFolder = file === undefined ? entryKind(realPath) === "directory" : file.isDirectory();
+      return !isFolder || isNamed(denies, realPath, true);
+    };
     return {
       rules,
       locate,
       isWithheld,
+      hasWithheldName,
       isObeyedFile: (file) => options.obeyedFiles?.has(file) === true,
       isSecret: (realPath) => isNamed(isNamedSecret, realPath),
       isAboveStartup: (path) => isAboveStartup(path, bases),

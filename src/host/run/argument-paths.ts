@@ -45,7 +45,8 @@ export const refuseSecrets = (
       const found = resolveLinks(named);
       // What is not there is a pattern, a message or a branch, and nothing that could be read.
       if (found === undefined) continue;
-      if (isWithheld(named) || isWithheld(found.real, found.stats)) throw pathDenied(path, "denylist", rules);
+      if ([named, found.real].some((one) => isWithheld(one, found.stats)))
+        throw pathDenied(path, "denylist", rules);
       if (tier === "plain" && [named, found.real].some((one) => isPrivate(one, rules)))
         throw pathDenied(path, "private", rules);
     }

@@ -1,6 +1,9 @@
+import { posix } from "node:path";
+import { changedFolders } from "../../policy/command-git.ts";
 import { withoutCollected, withoutUnasked } from "../../policy/git-collected-paths.ts";
 import { withoutHeldPaths } from "../../policy/git-held-paths.ts";
 import { type HeldTarget, heldTarget } from "../../policy/git-held-targets.ts";
+import { insideRoots } from "../../policy/paths.ts";
 import type { CallerReach, Reach } from "../reach/reach.ts";
 import { type AfterRun, planAfterRun } from "./after-run.ts";
 import type { GitRepository } from "./git/repository.ts";
@@ -91,7 +94,7 @@ interface ChangedArgs {
 const changeableArgs = (
   args: readonly string[],
   repository: GitRepository | undefined,
-  { tier, reach }: ProfileCall,
+  { tier, reach, cwd }: ProfileCall,
   profile: SandboxProfile,
   secrets: readonly string[],
   tracked: TrackedSecrets,
@@ -101,7 +104,12 @@ const changeableArgs = (
   const changeable = withoutHeldPaths(args, () =>
     heldPaths(repository, profile, reach.rules.roots, findTracked),
   );
-  const asked = withoutUnasked(changeable, () => unknownConfig(repository, reach, findTracked));
+  const from = changedFolders(args).reduce((folder, step) => posix.resolve(folder, step), cwd);
+  const asked = withoutUnasked(
+    changeable,
+    () => unknownConfig(repository, reach, findTracked),
+    (path, name) => insideRoots(posix.join(repository.top, name), [posix.resolve(from, path)]),
+  );
   return {
     args:
       tier === "plain"

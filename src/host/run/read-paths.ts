@@ -22,7 +22,7 @@ const namesIn = (folder: string): readonly string[] => {
 };
 
 /** Asked before each command, since a tool chain may be installed at any time. Folders that do not exist are left out. */
-export const openReadPaths = (paths: readonly string[], { rules, isWithheld }: Reach): ReadPaths => {
+export const openReadPaths = (paths: readonly string[], { rules, hasWithheldName }: Reach): ReadPaths => {
   const real = paths.flatMap((path) => resolveLinks(path)?.real ?? []);
   const folders = [...new Set(real)].filter(
     (path) => !insideRoots(path, rules.roots) && !insideRoots(path, rules.privateDirs),
@@ -30,6 +30,7 @@ export const openReadPaths = (paths: readonly string[], { rules, isWithheld }: R
   return {
     folders,
     hidden: rules.privateDirs.filter((path) => insideRoots(path, folders) && existsSync(path)),
-    withheld: folders.flatMap(namesIn).filter((path) => isWithheld(path)),
+    // Nothing further down is looked at, so a folder of such a name is closed with what is in it.
+    withheld: folders.flatMap(namesIn).filter(hasWithheldName),
   };
 };

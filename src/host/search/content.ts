@@ -118,11 +118,11 @@ export const searchContent = async (
   query: ContentQuery,
   parts: SearchParts,
   root: Located,
-  { rules, isWithheld }: Reach,
+  { rules, hasWithheldName }: Reach,
   signal: AbortSignal | undefined,
 ): Promise<ContentAnswer> => {
   const isFile = root.stats.isFile();
-  if (isFile && isWithheld(root.realPath)) throw pathDenied(query.root, "denylist", rules);
+  if (isFile && hasWithheldName(root.realPath)) throw pathDenied(query.root, "denylist", rules);
   const filter = createFileFilter(isFile ? undefined : query.fileGlob, query.ignoreFiles);
   const realPath = createRealPath(root);
   const shown = (path: string): string => shownPath(realPath(path), rules.workspace);
@@ -139,7 +139,7 @@ export const searchContent = async (
   const snippets = createSnippets({ ...texts, shownPath: shown, exists });
   const isCounted = (path: string): boolean => {
     const real = realPath(path);
-    return filter.isMeant(path) && judgeReal(real, rules) === undefined && !isWithheld(real);
+    return filter.isMeant(path) && judgeReal(real, rules) === undefined && !hasWithheldName(real);
   };
   const tally = createTally({
     pathOf: (bytes) => (isFile ? bytes.subarray(0, 0) : bytes.subarray(2)),

@@ -121,12 +121,12 @@ const findRefused = async (
 export const hitSearchTexts =
   (source: HitSource, reach: Pick<CallerReach, "current">) =>
   async (lines: readonly string[], signal?: AbortSignal): Promise<readonly (string | undefined)[]> => {
-    const { rules, isWithheld } = reach.current();
+    const { rules, hasWithheldName } = reach.current();
     const rows = lines.map((line) => {
       if (isNote(line)) return { line, isAllowed: true };
       const hit = line.startsWith("{") ? (JSON.parse(line) as StoredHit) : undefined;
       const real = posix.resolve(rules.workspace, hit?.path ?? unquotePath(line));
-      const isAllowed = judgeReal(real, rules) === undefined && (hit === undefined || !isWithheld(real));
+      const isAllowed = judgeReal(real, rules) === undefined && (hit === undefined || !hasWithheldName(real));
       return { line, hit, isAllowed };
     });
     const stored = rows.flatMap(({ hit, isAllowed }) =>

@@ -119,13 +119,13 @@ export const createSourceFiles = (options: SourceFilesOptions): SourceFiles => {
     onUnread: (path: string) => void,
     signal: AbortSignal | undefined,
   ): Promise<boolean> =>
-    access(requestedPath, signal, async (root, { rules, isWithheld }) => {
+    access(requestedPath, signal, async (root, { rules, hasWithheldName }) => {
       let isCut = false;
       const shownRoot = shownPath(root.realPath, rules.workspace);
       const take = (name: string): void => {
         const realPath = root.realPath === "/" ? `/${name}` : `${root.realPath}/${name}`;
         // A name that is not UTF-8 could not be read by it.
-        if (name.includes("\uFFFD") || judgeReal(realPath, rules) !== undefined || isWithheld(realPath))
+        if (name.includes("\uFFFD") || judgeReal(realPath, rules) !== undefined || hasWithheldName(realPath))
           return;
         const path = below(shownRoot, name);
         if (known.has(path)) return;

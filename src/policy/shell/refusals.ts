@@ -67,7 +67,9 @@ const SHELL_COMMANDS: ReadonlyMap<string, string> = new Map([
   ...["wait", "jobs", "fg", "bg", "disown"].map(
     (name) => [name, "Leave it out: a call waits for its command."] as const,
   ),
-  ["hash", "Leave it out."],
+  ...["hash", "history", "fc", "bind", "complete", "compgen", "enable", "help", "logout", "times"].map(
+    (name) => [name, "Leave it out."] as const,
+  ),
 ]);
 
 /** Kept only where the tool is not listed. */
@@ -83,6 +85,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
     "nohup",
     `Leave it out: the call waits for the command, up to its timeout. Start what should go on with linux_proc_start. ${OFFER}`,
   ],
+  ["timeout", "Leave it out: the call itself takes a timeout in seconds, as the argument timeout."],
   [
     "time",
     "Leave it out. Where bash is allowed, bash -c 'time …' prints the time; clients find it in meta.duration_ms.",

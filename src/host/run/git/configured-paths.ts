@@ -54,7 +54,7 @@ export const refuseConfiguredFiles = (
         const found = resolveLinks(path);
         if (found === undefined) continue;
         const isOutside = !insideRoots(found.real, rules.roots) && !isPlainKey(key) && !NOT_READ.test(key);
-        if (isOutside || isWithheld(path) || isWithheld(found.real, found.stats))
+        if (isOutside || [path, found.real].some((one) => isWithheld(one, found.stats)))
           throw refusedRepository(why);
       }
     }

@@ -34,6 +34,13 @@ export interface ProgramEnd {
   readonly exitCode: number;
 }
 
+/** A path in an argument that is not to a program what it is to the user. */
+export type UnseenPath =
+  /** Of what lies above the roots, only the way to them is there. */
+  | { readonly kind: "outside" | "above"; readonly path: string }
+  /** In the program's own `/tmp`; whether it is one that writes. */
+  | { readonly kind: "temporary"; readonly path: string; readonly isWriter: boolean };
+
 export interface LineOutcome {
   /** Of the last program; undefined where a signal ended it. */
   readonly exitCode: number | undefined;
@@ -43,8 +50,10 @@ export interface LineOutcome {
   readonly tier: Tier | null;
   readonly limit: ReachedLimit | undefined;
   readonly quarantined: readonly Quarantined[];
-  /** Arguments that lie outside of what programs see, if they are paths. */
-  readonly unseen?: readonly string[];
+  /** Arguments of which programs see something else than the user, if they are paths. */
+  readonly unseen?: readonly UnseenPath[];
+  /** Where programs ran; names in their messages begin there. */
+  readonly folders?: readonly string[];
   /** What programs leave out here that they do in the user's terminal. */
   readonly notes?: readonly string[];
   /** Every program that ran, in the order of the line. */

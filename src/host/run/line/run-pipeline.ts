@@ -126,6 +126,7 @@ const runPrograms = async (
     const commands = programs.map(({ stage, streams }, at) => {
       const command = judged[at] as JudgedCommand;
       const openStreams = () => takeStreams(streams, descriptors);
+      execution.folders.add(command.request.cwd);
       execution.unseen.push(...unseenPaths(stage.argv.slice(1), command));
       for (const note of command.notes ?? []) execution.notes.add(note);
       return {

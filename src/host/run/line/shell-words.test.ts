@@ -35,6 +35,8 @@ describe("REQ-D23: words that only a shell knows", () => {
     ["time ls", "Leave it out"],
     ["sudo ls", "Leave it out"],
     ["nohup ls", "Leave it out"],
+    ["timeout 5 ls | head -1", "the argument timeout"],
+    ["history", "Leave it out"],
     ["command ls", "without it"],
     ["command -V ls", "without it"],
     ["type -t ls", "Run the program"],

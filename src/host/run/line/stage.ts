@@ -8,7 +8,7 @@ import type { CommandCall, CommandOutcome, CommandRunner } from "../contract.ts"
 import type { Quarantined } from "../scan/quarantined.ts";
 import type { Tier } from "../tiers/contract.ts";
 import { BUILTINS, type BuiltinResult } from "./builtins.ts";
-import type { Argv, Expansion, LineCall, ProgramEnd } from "./contract.ts";
+import type { Argv, Expansion, LineCall, ProgramEnd, UnseenPath } from "./contract.ts";
 import type { LineClock } from "./line-clock.ts";
 import { argumentsOf, assign, environmentOf, type ShellState } from "./shell-state.ts";
 import type { FilePorts } from "./streams.ts";
@@ -35,7 +35,8 @@ export interface LineExecution extends LineRunnerParts, Expansion {
   isAlone: boolean;
   readonly programs: ProgramEnd[];
   readonly quarantined: Quarantined[];
-  readonly unseen: string[];
+  readonly unseen: UnseenPath[];
+  readonly folders: Set<string>;
   readonly notes: Set<string>;
   /** Programs whose output is the line's own, and texts of built-in commands. */
   readonly speakers: (Argv | "builtin")[];

@@ -79,7 +79,7 @@ const bareRepository = (path: string, heads: readonly string[]): Finding => ({
   identity: heads.map((head) => identityAt(posix.join(path, head))).join(" "),
 });
 
-const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach): FolderIndex<Finding> =>
+const indexFolders = ({ rules, reachRules, hasWithheldName, isAboveStartup }: Reach): FolderIndex<Finding> =>
   createFolderIndex<Finding>({
     roots: rules.roots,
     classifyFolder: (path, entries) => {
@@ -108,7 +108,7 @@ const indexFolders = ({ rules, reachRules, isWithheld, isAboveStartup }: Reach):
           found: [findingOf("state", path, isLink)],
           enter: nameBeforeRefusal(entry.name) !== entry.name,
         };
-      const found = entry.isFile() && isWithheld(path) ? [findingOf("secret", path)] : [];
+      const found = entry.isFile() && hasWithheldName(path) ? [findingOf("secret", path)] : [];
       // The content of a start-up folder is guarded with it; secrets and repositories in it are still searched for. A
       // link in it leads elsewhere, and one in the place of a folder above start-up files brings its own.
       const isFirst = isLink || !reachRules.isStartup(posix.dirname(path));
