@@ -1,0 +1,31 @@
+/** What the form of an issue tracker puts into every report, and what machines say about themselves. */
+
+/** Sections on the reporter's machine. Other headings end them. */
+const MACHINE =
+  /^(?:versions?|environment|environment info\w*|system|system details|system info\w*|your environment|operating system|platform|os|installation|how did you install\b.*|(?:\w+ ){1,3}versions?(?: info\w*)?|matplotlib backend|output of .*)\W*$/i;
+
+export const isMachineSection = (heading: string): boolean => MACHINE.test(heading.trim());
+
+const FORM_TERMS = new Set(
+  (
+    "a about above actual additional and any are art as behavior behaviour bug can code current default describe " +
+    "description did do else example expect expected feature fix for from happen happened how i info information is issue " +
+    "it minimal motivation observed of or other outcome possible prior problem propose proposed relevant reproduce " +
+    "reproducer reproducible reproducing reproduction request result results script solution solutions steps suggestion " +
+    "summary the thing to trace traceback want what with you your alternative alternatives context considered comments " +
+    "please be screenshots stack"
+  ).split(" "),
+);
+
+/** A heading of the form, which is the same in all reports. */
+export const isForm = (heading: string): boolean =>
+  (heading.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).every((term) => FORM_TERMS.has(term));
+
+/** `Numpy 1.24.3`, `- Python version: 3.8.1`, `OS: Ubuntu 20.04`: a short line of a name and a version. */
+const VERSION = /^\W*[\w .()/-]{1,40}?[:=@ ]+\D{0,24}v?\d+(?:\.\w+)+\S{0,40}\W*(?:\([^()]*\))?$/;
+const PLATFORM = /^(?:Linux|Windows|Darwin|macOS)-[\w.+-]+$/;
+
+export const isVersionLine = (line: string): boolean => {
+  const text = line.trim();
+  return text.length <= 120 && (VERSION.test(text) || PLATFORM.test(text)) && !/[()[\]{}"'`]\s*\w+\s*=/.test(text);
+};
