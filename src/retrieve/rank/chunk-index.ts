@@ -46,6 +46,8 @@ export interface ChunkQuery {
   readonly kind?: ChunkKind | undefined;
   readonly centrality?: ((path: string) => number) | undefined;
   readonly weights?: RankWeights;
+  /** What the query asks for, where it is known better than its text says. */
+  readonly shape?: QueryShape | undefined;
 }
 
 /** Plain text of no known kind belongs to both scopes. */
@@ -177,7 +179,7 @@ export const createChunkIndex = ({
   };
 
   const search = (query: ScopedQuery): readonly RankedChunk[] => {
-    const shape = inScope(shapeOf(query.query), query.scope);
+    const shape = inScope(query.shape ?? shapeOf(query.query), query.scope);
     const isWanted = filterOf(query, factsOf);
     const near = vectors.search(query.vector, CANDIDATES, isWanted);
     const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
@@ -233,6 +235,29 @@ export const createChunkIndex = ({
     startVectors: (length: number): void => {
       vectors = createVectorIndex(length, nearestRows);
     },
+    /** BM25 of whole files of code, by path. */
+    scoreFiles: (terms: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+      const numbers = new Map<string, number>();
+      const scores = lexical.scoreGroups(terms, (id) => {
+        const facts = factsOf.get(id);
+        if (facts === undefined || facts.kind === "prose") return undefined;
+        const number = numbers.get(facts.path) ?? numbers.size;
+        numbers.set(facts.path, number);
+        return number;
+      });
+      return new Map([...numbers].flatMap(([path, number]) => {
+        const score = scores.get(number);
+        return score === undefined ? [] : [[path, score] as const];
+      }));
+    },
+    /** The chunks that have most of the terms, best first. */
+    chunksWith: (terms: ReadonlyMap<string, number>, limit: number, isWanted: (facts: ChunkFacts) => boolean): readonly ChunkFacts[] =>
+      lexical
+        .search(terms, limit, (id) => {
+          const facts = factsOf.get(id);
+          return facts !== undefined && isWanted(facts);
+        })
+        .flatMap(({ id }) => factsOf.get(id) ?? []),
     search: ({ scope, ...query }: ChunkQuery): readonly RankedChunk[] => {
       if (scope !== "auto") return search({ ...query, scope });
       const { beginnings, isAll } = fileNames.find(query.query);

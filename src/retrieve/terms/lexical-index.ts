@@ -24,6 +24,11 @@ export interface LexicalIndex {
     others: readonly number[],
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
+  /** BM25 of groups of chunks, such as whole files, by the number that `groupOf` gives a chunk; chunks without one are left out. */
+  scoreGroups(
+    queryTerms: ReadonlyMap<string, number>,
+    groupOf: (chunkId: number) => number | undefined,
+  ): ReadonlyMap<number, number>;
 }
 
 const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
@@ -113,10 +118,47 @@ export const createLexicalIndex = (): LexicalIndex => {
     return found;
   };
 
+  const scoreGroups: LexicalIndex["scoreGroups"] = (queryTerms, groupOf) => {
+    if (postings.needsCompaction()) compact();
+    const groups = new Map<number, number>();
+    const groupLengths = new Map<number, number>();
+    let total = 0;
+    for (const [id, slot] of slotOf) {
+      const group = groupOf(id);
+      if (group === undefined) continue;
+      const length = lengths[slot] ?? 0;
+      groups.set(slot, group);
+      groupLengths.set(group, (groupLengths.get(group) ?? 0) + length);
+      total += length;
+    }
+    const averageLength = Math.max(1, total / Math.max(1, groupLengths.size));
+    const found = new Map<number, number>();
+    for (const [term, weight] of queryTerms) {
+      const { length, slots: holders, counts } = postings.find(hashTerm(term));
+      const frequencies = new Map<number, number>();
+      for (let i = 0; i < length; i++) {
+        const group = groups.get(holders[i] ?? 0);
+        if (group !== undefined) frequencies.set(group, (frequencies.get(group) ?? 0) + (counts[i] ?? 0));
+      }
+      const idf =
+        weight * Math.log(1 + (groupLengths.size - frequencies.size + 0.5) / (frequencies.size + 0.5));
+      for (const [group, frequency] of frequencies) {
+        const normalisation =
+          BM25_K1 * (1 - BM25_B + (BM25_B * (groupLengths.get(group) ?? 0)) / averageLength);
+        found.set(
+          group,
+          (found.get(group) ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + normalisation),
+        );
+      }
+    }
+    return found;
+  };
+
   return {
     get size() {
       return slotOf.size;
     },
+    scoreGroups,
     add: (chunkId, terms) => {
       remove(chunkId);
       if (slots === idOf.length) grow();

@@ -17,6 +17,8 @@ export interface Reached {
   /** 0: the code names it; 1: what it calls calls it, and so on. */
   readonly step: number;
   readonly confidence: number;
+  /** 0 to 1: how few files of the project name it. What everybody uses says nothing about a question. */
+  readonly rarity: number;
 }
 
 /** What somebody's code that is no part of the project means in it. */
@@ -47,6 +49,10 @@ const constructorsOf = (table: Table, symbol: SymbolId): readonly SymbolId[] => 
   const first = symbol - definitionOf(symbol);
   return CONSTRUCTORS.flatMap((name) => members.get(name) ?? []).map((index) => first + index);
 };
+
+/** 0 where every file of the project names it, 1 where none does. */
+export const rarityOf = (table: Table, name: string): number =>
+  1 - Math.log(1 + table.mentioning.get(name).length) / Math.log(1 + Math.max(1, table.files.size));
 
 const namedIn = (
   table: Table,
@@ -119,8 +125,31 @@ export const createExampleMeaning =
     return {
       reached: [...reached].flatMap(([id, one]) => {
         const symbol = describe(table, id);
-        return symbol === undefined ? [] : [{ symbol, ...one }];
+        return symbol === undefined ? [] : [{ symbol, rarity: rarityOf(table, symbol.name), ...one }];
       }),
       modules: [...new Set(modules)],
     };
+  };
+
+/** What the lines of a file call, such as those of a test. */
+export const createCallsIn =
+  (table: Table, resolver: Resolver) =>
+  (path: string, startLine: number, endLine: number): readonly Reached[] => {
+    const file = table.byPath(path);
+    if (file === undefined) return [];
+    const called = new Map<SymbolId, number>();
+    for (let at = 0; at < file.references.length && called.size < MAX_NAMED; at += STRIDE) {
+      const line = file.references[at + 2] ?? 0;
+      if (line < startLine || line > endLine) continue;
+      const reference = table.reference(file, at);
+      if (!CALLS.has(reference.kind)) continue;
+      const { symbols, confidence } = resolver.resolve(file, reference);
+      const [first] = symbols;
+      if (first === undefined || confidence < MIN_CONFIDENCE || fileOf(first) === file.id) continue;
+      called.set(first, Math.max(called.get(first) ?? 0, confidence));
+    }
+    return [...called].flatMap(([id, confidence]) => {
+      const symbol = describe(table, id);
+      return symbol === undefined ? [] : [{ symbol, step: 0, confidence, rarity: rarityOf(table, symbol.name) }];
+    });
   };
