@@ -21,6 +21,7 @@ import { createIndexer, type Indexer } from "./index/indexer.ts";
 import { leftOutOf } from "./index/left-out.ts";
 import { createLoadedIndex } from "./index/loaded-index.ts";
 import { createModelVectors, type ModelVectors } from "./index/model-vectors.ts";
+import { createReportSearch } from "./index/report-search.ts";
 import { INDEX_TABLES, indexVersion } from "./index/schema.ts";
 import type { IndexSettings } from "./index/settings.ts";
 import { formatCount, notesOnState } from "./index/state-notes.ts";
@@ -29,6 +30,7 @@ import { createStore } from "./index/store.ts";
 import { createVectorStore } from "./index/vector-store.ts";
 import { createChunkIndex } from "./rank/chunk-index.ts";
 import { MODEL_RANK_WEIGHTS, RANK_WEIGHTS } from "./rank/rank-weights.ts";
+import type { EvidenceWeights } from "./report/evidence.ts";
 
 export interface RetrievalOptions {
   /** Real path. */
@@ -42,6 +44,8 @@ export interface RetrievalOptions {
   readonly embedderFiles?: EmbedderFiles;
   /** Computes the vectors instead of the built-in embedding. */
   readonly model?: EmbeddingModel | undefined;
+  /** What each kind of evidence counts in the answer to a long question; for measurements. */
+  readonly evidenceWeights?: EvidenceWeights;
 }
 
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {
@@ -58,6 +62,7 @@ const open = async ({
   onWarning,
   embedderFiles = readEmbedderFiles(),
   model,
+  evidenceWeights,
 }: RetrievalOptions) => {
   const nearestRows = loadNearestRows();
   const embedder = createStaticEmbedder(embedderFiles);
@@ -95,6 +100,13 @@ const open = async ({
       lease: () => (db.isKept() ? vectorLease : undefined),
       onWarning,
     });
+  const graph = createGraphAnswers({ store, loaded, indexer, lines });
+  const readQuestion = createReportSearch({
+    loaded,
+    lines,
+    askGraph: graph.askIndexed,
+    weights: evidenceWeights,
+  });
   const search =
     vectors === undefined
       ? createFreshSearch({
@@ -104,6 +116,7 @@ const open = async ({
           embedQuery: embedder.embedQuery,
           weights: RANK_WEIGHTS,
           centrality: centrality.of,
+          readQuestion,
         })
       : createFreshSearch({
           loaded,
@@ -118,8 +131,8 @@ const open = async ({
           embedQuery: vectors.embedQuery,
           weights: MODEL_RANK_WEIGHTS,
           centrality: centrality.of,
+          readQuestion,
         });
-  const askGraph = createGraphAnswers({ store, loaded, indexer, lines });
   const close = async (): Promise<void> => {
     await centrality.close();
     await vectors?.close();
@@ -130,7 +143,17 @@ const open = async ({
     vectorLease?.close();
     db.close();
   };
-  return { store, loaded, indexer, vectors, search, centrality, askGraph, embedderId: embedder.id, close };
+  return {
+    store,
+    loaded,
+    indexer,
+    vectors,
+    search,
+    centrality,
+    askGraph: graph.ask,
+    embedderId: embedder.id,
+    close,
+  };
 };
 
 /** While vectors are missing, the index counts as being built. */

@@ -1,6 +1,6 @@
 import type { GraphStats, SymbolAt } from "./answers/answers.ts";
 import { createCentrality } from "./answers/centrality.ts";
-import { createCallsIn, createExampleMeaning, rarityOf } from "./answers/example.ts";
+import { createExampleMeaning, rarityOf } from "./answers/example.ts";
 import { createFileLinks } from "./answers/files.ts";
 import { describe, findSymbols } from "./answers/find-symbols.ts";
 import { createInspect } from "./answers/inspect.ts";
@@ -69,8 +69,11 @@ export const createGraph = ({ readConfig, readText = () => undefined, filesWith 
       findSymbols(table, name)
         .slice(0, limit)
         .flatMap((id) => describe(table, id) ?? []),
-    /** What the lines of a file call, such as those of a test. */
-    callsIn: createCallsIn(table, resolver),
+    /** Paths of the files of the project that a file imports. */
+    importsOf: (path: string): readonly string[] => {
+      const file = table.byPath(path);
+      return file === undefined ? [] : links.importsOf(file).map((link) => link.file.path);
+    },
     /** 0 where every file of the project has the name, 1 where none does. */
     rarityOf: (name: string): number => rarityOf(table, name),
     /** How much of the project depends on each file, from 0 to 1 for the most used file. */

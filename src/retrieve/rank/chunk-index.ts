@@ -32,6 +32,8 @@ export interface RankedChunk extends ChunkFacts {
   readonly score: number;
   /** How well it fits the question by itself, 0 to 1: the score says only how well it fits beside the others. */
   readonly relevance: number;
+  /** Why its file is in the answer to a long question. */
+  readonly reasons?: readonly string[];
 }
 
 export interface ChunkQuery {
@@ -48,6 +50,8 @@ export interface ChunkQuery {
   readonly weights?: RankWeights;
   /** What the query asks for, where it is known better than its text says. */
   readonly shape?: QueryShape | undefined;
+  /** Chunks that are candidates in any case, unless a filter leaves them out. */
+  readonly also?: readonly number[] | undefined;
 }
 
 /** Plain text of no known kind belongs to both scopes. */
@@ -185,7 +189,8 @@ export const createChunkIndex = ({
     const defining = [...shape.names.keys()].flatMap((name) => names.find(name, CANDIDATES, isWanted));
     const named = fileNames.find(query.query, isWanted);
     const beginnings = new Set(named.beginnings.slice(0, CANDIDATES));
-    const others = [...near.map(({ id }) => id), ...defining, ...beginnings];
+    const also = (query.also ?? []).filter((id) => factsOf.has(id) && (isWanted?.(id) ?? true));
+    const others = [...near.map(({ id }) => id), ...defining, ...beginnings, ...also];
     const matching = lexical.searchWith(shape.terms, CANDIDATES, others, isWanted);
     const similarities = new Map(near.map(({ id, score }) => [id, score]));
     const farther = matching.map(({ id }) => id).filter((id) => !similarities.has(id));
@@ -235,23 +240,25 @@ export const createChunkIndex = ({
     startVectors: (length: number): void => {
       vectors = createVectorIndex(length, nearestRows);
     },
-    /** BM25 of whole files of code, by path. */
-    scoreFiles: (terms: ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
+    /** BM25 of whole files in a scope, by path. */
+    scoreFiles: (terms: ReadonlyMap<string, number>, scope: Scope): ReadonlyMap<string, number> => {
+      const kinds = new Set(IN_SCOPE[scope]);
       const numbers = new Map<string, number>();
       const scores = lexical.scoreGroups(terms, (id) => {
         const facts = factsOf.get(id);
-        if (facts === undefined || facts.kind === "prose") return undefined;
+        if (facts === undefined || !kinds.has(facts.kind)) return undefined;
         const number = numbers.get(facts.path) ?? numbers.size;
         numbers.set(facts.path, number);
         return number;
       });
-      return new Map([...numbers].flatMap(([path, number]) => {
-        const score = scores.get(number);
-        return score === undefined ? [] : [[path, score] as const];
-      }));
+      return new Map([...numbers].map(([path, number]) => [path, scores[number] ?? 0]));
     },
-    /** The chunks that have most of the terms, best first. */
-    chunksWith: (terms: ReadonlyMap<string, number>, limit: number, isWanted: (facts: ChunkFacts) => boolean): readonly ChunkFacts[] =>
+    /** Chunks by the terms that they have, best first. */
+    chunksWith: (
+      terms: ReadonlyMap<string, number>,
+      limit: number,
+      isWanted: (facts: ChunkFacts) => boolean,
+    ): readonly ChunkFacts[] =>
       lexical
         .search(terms, limit, (id) => {
           const facts = factsOf.get(id);

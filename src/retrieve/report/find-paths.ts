@@ -41,7 +41,10 @@ export const findPaths = (
     for (const path of asked) {
       const segments = segmentsOf(path);
       const shared = sharedEnd(segments, own);
-      const isMeant = shared > 0 && (shared === segments.length || (shared >= 2 || own.length === 1) && own.length - shared <= MAX_SOURCE_FOLDERS);
+      const isMeant =
+        shared > 0 &&
+        (shared === segments.length ||
+          ((shared >= 2 || own.length === 1) && own.length - shared <= MAX_SOURCE_FOLDERS));
       const known = best.get(path);
       if (!isMeant || shared < (known?.shared ?? 0)) continue;
       if (known !== undefined && known.shared === shared) known.paths.push(file);

@@ -20,29 +20,52 @@ interface FrameShape extends Pick<TracedFrame, "isInnermostLast"> {
 /** Anchored at the start of a line of bounded length, with one part at most that can give characters back. */
 const SHAPES: readonly FrameShape[] = [
   // Python: File "a/b.py", line 12, in name
-  { pattern: /^\s*File "(?<path>[^"]+)", line (?<line>\d+)(?:, in (?<name>[\w.<>]+))?/, isInnermostLast: true },
+  {
+    pattern: /^\s*File "(?<path>[^"]+)", line (?<line>\d+)(?:, in (?<name>[\w.<>]+))?/,
+    isInnermostLast: true,
+  },
   // IPython 8: File ~/a/b.py:12, in Name.method(arguments)
-  { pattern: /^\s*File (?<path>[^\s:"]+|[A-Za-z]:[^\s:"]+):(?<line>\d+), in (?<name>[\w.<>]+)/, isInnermostLast: true },
+  {
+    pattern: /^\s*File (?<path>[^\s:"]+|[A-Za-z]:[^\s:"]+):(?<line>\d+), in (?<name>[\w.<>]+)/,
+    isInnermostLast: true,
+  },
   // IPython 7, with or without a link around the path: ~/a/b.py in name(arguments)
-  { pattern: /^\s*\[?(?<path>[^\s"()[\]]+\.\w{1,5})(?:\]\([^\s()]*\))? in (?<name>[\w.<>]+)\(/, isInnermostLast: true },
+  {
+    pattern: /^\s*\[?(?<path>[^\s"()[\]]+\.\w{1,5})(?:\]\([^\s()]*\))? in (?<name>[\w.<>]+)\(/,
+    isInnermostLast: true,
+  },
   // pytest: a/b.py:12: in name, a/b.py:12: ValueError
-  { pattern: /^(?<path>[^\s:"]+\.py):(?<line>\d+): (?:in (?<name>[\w.<>]+)|[A-Z]\w*$)/, isInnermostLast: true },
+  {
+    pattern: /^(?<path>[^\s:"]+\.py):(?<line>\d+): (?:in (?<name>[\w.<>]+)|[A-Z]\w*$)/,
+    isInnermostLast: true,
+  },
   // JavaScript: at name (/a/b.js:12:5), at async /a/b.js:12:5
   {
-    pattern: /^\s*at (?:async )?(?:new )?(?:(?<name>[\w.$<>#]+)(?: \[as \w+\])? )?\(?(?:file:\/\/)?(?<path>[^\s()]+\.\w{1,5}):(?<line>\d+):\d+\)?/,
+    pattern:
+      /^\s*at (?:async )?(?:new )?(?:(?<name>[\w.$<>#]+)(?: \[as \w+\])? )?\(?(?:file:\/\/)?(?<path>[^\s()]+\.\w{1,5}):(?<line>\d+):\d+\)?/,
     isInnermostLast: false,
   },
   // Java and its relatives: at com.example.Store.open(Store.java:12)
   { pattern: /^\s*at (?<name>[\w.$<>/]+)\((?<path>[\w$-]+\.\w{1,6}):(?<line>\d+)\)/, isInnermostLast: false },
   // C#: at Example.Store.Open(String path) in /a/Store.cs:line 12
-  { pattern: /^\s*at (?<name>[\w.<>`]+)\([^()]*\) in (?<path>[^\s"]+):line (?<line>\d+)/, isInnermostLast: false },
+  {
+    pattern: /^\s*at (?<name>[\w.<>`]+)\([^()]*\) in (?<path>[^\s"]+):line (?<line>\d+)/,
+    isInnermostLast: false,
+  },
   // Ruby: /a/b.rb:12:in `name'
-  { pattern: /^\s*(?:from )?(?<path>[^\s:"]+\.\w{1,5}):(?<line>\d+):in [`'"](?:block in )?(?<name>[\w.#?!]+)/, isInnermostLast: false },
+  {
+    pattern: /^\s*(?:from )?(?<path>[^\s:"]+\.\w{1,5}):(?<line>\d+):in [`'"](?:block in )?(?<name>[\w.#?!]+)/,
+    isInnermostLast: false,
+  },
   // PHP: #0 /a/b.php(12): name()
-  { pattern: /^#\d+ (?<path>[^\s()"]+\.\w{1,5})\((?<line>\d+)\): (?<name>[\w\\:>-]+)/, isInnermostLast: false },
+  {
+    pattern: /^#\d+ (?<path>[^\s()"]+\.\w{1,5})\((?<line>\d+)\): (?<name>[\w\\:>-]+)/,
+    isInnermostLast: false,
+  },
   // gdb, and Rust's panics: #0 name (arguments) at a/b.c:12, at src/main.rs:12:5, panicked at src/main.rs:12:5
   {
-    pattern: /^(?:#\d+ +(?:0x[0-9a-f]+ in )?(?<name>[\w:~]+) \([^()]*\) at |\s*at |thread '[^']*' panicked at )(?<path>[^\s:"()]+\.\w{1,5}):(?<line>\d+)/,
+    pattern:
+      /^(?:#\d+ +(?:0x[0-9a-f]+ in )?(?<name>[\w:~]+) \([^()]*\) at |\s*at |thread '[^']*' panicked at )(?<path>[^\s:"()]+\.\w{1,5}):(?<line>\d+)/,
     isInnermostLast: false,
   },
   // Go: a tab, then /a/b.go:12 +0x1d

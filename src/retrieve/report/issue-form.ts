@@ -2,7 +2,7 @@
 
 /** Sections on the reporter's machine. Other headings end them. */
 const MACHINE =
-  /^(?:versions?|environment|environment info\w*|system|system details|system info\w*|your environment|operating system|platform|os|installation|how did you install\b.*|(?:\w+ ){1,3}versions?(?: info\w*)?|matplotlib backend|output of .*)\W*$/i;
+  /^(?:versions?|environment|environment info\w*|system|system details|system info\w*|your environment|operating system|platform|os|os \/ environment|configuration|installation|how did you install\b.*|(?:\w+ ){1,3}versions?(?: info\w*)?|matplotlib backend|output of .*)\W*$/i;
 
 export const isMachineSection = (heading: string): boolean => MACHINE.test(heading.trim());
 
@@ -25,7 +25,13 @@ export const isForm = (heading: string): boolean =>
 const VERSION = /^\W*[\w .()/-]{1,40}?[:=@ ]+\D{0,24}v?\d+(?:\.\w+)+\S{0,40}\W*(?:\([^()]*\))?$/;
 const PLATFORM = /^(?:Linux|Windows|Darwin|macOS)-[\w.+-]+$/;
 
-export const isVersionLine = (line: string): boolean => {
+/** Trac's note below a title. */
+const LAST_MODIFIED = /^\(last modified by [^()]*\)$/i;
+const MAX_BOILERPLATE_CHARS = 120;
+
+/** A line that says nothing about the problem. */
+export const isBoilerplate = (line: string): boolean => {
   const text = line.trim();
-  return text.length <= 120 && (VERSION.test(text) || PLATFORM.test(text)) && !/[()[\]{}"'`]\s*\w+\s*=/.test(text);
+  if (text === "" || text.length > MAX_BOILERPLATE_CHARS) return false;
+  return isForm(text) || VERSION.test(text) || PLATFORM.test(text) || LAST_MODIFIED.test(text);
 };

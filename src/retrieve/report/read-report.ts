@@ -1,5 +1,5 @@
 import { type Frame, frameOf, type TracedFrame } from "./frames.ts";
-import { isForm, isMachineSection, isVersionLine } from "./issue-form.ts";
+import { isBoilerplate, isForm, isMachineSection } from "./issue-form.ts";
 
 /** A piece of code in a report. */
 export interface Example {
@@ -136,7 +136,7 @@ const takeProse = (parts: Parts, line: string): void => {
   const typed = PROMPT.exec(line);
   const isCode = typed !== null || BARE_CODE.test(line);
   if (isCode) addCode(parts, typed?.[1] ?? line, !parts.isInCode, "");
-  else if (!isVersionLine(line)) parts.prose.push(line);
+  else if (!isBoilerplate(line)) parts.prose.push(line);
   parts.isInCode = isCode || (parts.isInCode && line.trim() === "");
 };
 

@@ -24,11 +24,14 @@ export interface LexicalIndex {
     others: readonly number[],
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
-  /** BM25 of groups of chunks, such as whole files, by the number that `groupOf` gives a chunk; chunks without one are left out. */
+  /**
+   * BM25 of groups of chunks, such as whole files, at the index that `groupOf` gives their chunks: 0, 1, 2 … without gaps.
+   * Chunks without a group are left out.
+   */
   scoreGroups(
     queryTerms: ReadonlyMap<string, number>,
     groupOf: (chunkId: number) => number | undefined,
-  ): ReadonlyMap<number, number>;
+  ): Float64Array;
 }
 
 const countTerms = (terms: readonly string[] | ReadonlyMap<string, number>): ReadonlyMap<string, number> => {
@@ -120,35 +123,35 @@ export const createLexicalIndex = (): LexicalIndex => {
 
   const scoreGroups: LexicalIndex["scoreGroups"] = (queryTerms, groupOf) => {
     if (postings.needsCompaction()) compact();
-    const groups = new Map<number, number>();
-    const groupLengths = new Map<number, number>();
+    const groupAt = new Int32Array(slots).fill(-1);
+    const groupLengths: number[] = [];
     let total = 0;
     for (const [id, slot] of slotOf) {
       const group = groupOf(id);
       if (group === undefined) continue;
-      const length = lengths[slot] ?? 0;
-      groups.set(slot, group);
-      groupLengths.set(group, (groupLengths.get(group) ?? 0) + length);
-      total += length;
+      groupAt[slot] = group;
+      groupLengths[group] = (groupLengths[group] ?? 0) + (lengths[slot] ?? 0);
+      total += lengths[slot] ?? 0;
     }
-    const averageLength = Math.max(1, total / Math.max(1, groupLengths.size));
-    const found = new Map<number, number>();
+    const averageLength = Math.max(1, total / Math.max(1, groupLengths.length));
+    const found = new Float64Array(groupLengths.length);
+    const frequencies = new Float64Array(groupLengths.length);
     for (const [term, weight] of queryTerms) {
       const { length, slots: holders, counts } = postings.find(hashTerm(term));
-      const frequencies = new Map<number, number>();
+      const touched: number[] = [];
       for (let i = 0; i < length; i++) {
-        const group = groups.get(holders[i] ?? 0);
-        if (group !== undefined) frequencies.set(group, (frequencies.get(group) ?? 0) + (counts[i] ?? 0));
+        const group = groupAt[holders[i] ?? 0] ?? -1;
+        if (group < 0) continue;
+        if (frequencies[group] === 0) touched.push(group);
+        frequencies[group] = (frequencies[group] ?? 0) + (counts[i] ?? 0);
       }
       const idf =
-        weight * Math.log(1 + (groupLengths.size - frequencies.size + 0.5) / (frequencies.size + 0.5));
-      for (const [group, frequency] of frequencies) {
-        const normalisation =
-          BM25_K1 * (1 - BM25_B + (BM25_B * (groupLengths.get(group) ?? 0)) / averageLength);
-        found.set(
-          group,
-          (found.get(group) ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + normalisation),
-        );
+        weight * Math.log(1 + (groupLengths.length - touched.length + 0.5) / (touched.length + 0.5));
+      for (const group of touched) {
+        const frequency = frequencies[group] ?? 0;
+        const normalisation = BM25_K1 * (1 - BM25_B + (BM25_B * (groupLengths[group] ?? 0)) / averageLength);
+        found[group] = (found[group] ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + normalisation);
+        frequencies[group] = 0;
       }
     }
     return found;

@@ -54,11 +54,7 @@ const constructorsOf = (table: Table, symbol: SymbolId): readonly SymbolId[] => 
 export const rarityOf = (table: Table, name: string): number =>
   1 - Math.log(1 + table.mentioning.get(name).length) / Math.log(1 + Math.max(1, table.files.size));
 
-const namedIn = (
-  table: Table,
-  resolver: Resolver,
-  file: FileRecord,
-): ReadonlyMap<SymbolId, number> => {
+const namedIn = (table: Table, resolver: Resolver, file: FileRecord): ReadonlyMap<SymbolId, number> => {
   const named = new Map<SymbolId, number>();
   const add = (symbols: readonly SymbolId[], confidence: number): void => {
     for (const id of symbols) {
@@ -129,27 +125,4 @@ export const createExampleMeaning =
       }),
       modules: [...new Set(modules)],
     };
-  };
-
-/** What the lines of a file call, such as those of a test. */
-export const createCallsIn =
-  (table: Table, resolver: Resolver) =>
-  (path: string, startLine: number, endLine: number): readonly Reached[] => {
-    const file = table.byPath(path);
-    if (file === undefined) return [];
-    const called = new Map<SymbolId, number>();
-    for (let at = 0; at < file.references.length && called.size < MAX_NAMED; at += STRIDE) {
-      const line = file.references[at + 2] ?? 0;
-      if (line < startLine || line > endLine) continue;
-      const reference = table.reference(file, at);
-      if (!CALLS.has(reference.kind)) continue;
-      const { symbols, confidence } = resolver.resolve(file, reference);
-      const [first] = symbols;
-      if (first === undefined || confidence < MIN_CONFIDENCE || fileOf(first) === file.id) continue;
-      called.set(first, Math.max(called.get(first) ?? 0, confidence));
-    }
-    return [...called].flatMap(([id, confidence]) => {
-      const symbol = describe(table, id);
-      return symbol === undefined ? [] : [{ symbol, step: 0, confidence, rarity: rarityOf(table, symbol.name) }];
-    });
   };

@@ -1,0 +1,174 @@
+import type { Graph } from "../../symbols/graph.ts";
+import type { ChunkFacts, ChunkIndex, ChunkQuery, RankedChunk } from "../rank/chunk-index.ts";
+import { documentsAnswer } from "../rank/documents-answer.ts";
+import { categoryOf } from "../rank/file-category.ts";
+import type { QueryShape } from "../rank/query-shape.ts";
+import { RANK_WEIGHTS } from "../rank/rank-weights.ts";
+import { EVIDENCE_WEIGHTS, type Evidence, type EvidenceWeights } from "../report/evidence.ts";
+import { createExampleReader } from "../report/example-symbols.ts";
+import { exampleEvidence, nameEvidence, testEvidence } from "../report/graph-evidence.ts";
+import { messageEvidence, messageTerms } from "../report/message-evidence.ts";
+import { rankFiles } from "../report/rank-files.ts";
+import { isReport, type Report, readReport } from "../report/read-report.ts";
+import { reportShape, reportText } from "../report/report-shape.ts";
+import { frameEvidence, pathEvidence } from "../report/text-evidence.ts";
+import type { CurrentLines } from "./current-lines.ts";
+import type { AskGraph } from "./graph-answers.ts";
+import { mainLanguage } from "./language-name.ts";
+import type { LoadedIndex } from "./loaded-index.ts";
+
+export interface ReportSearchParts {
+  readonly loaded: LoadedIndex;
+  readonly lines: CurrentLines;
+  /** Without a look at the disk: what is shown in the end is compared with it. */
+  readonly askGraph: AskGraph;
+  readonly weights?: EvidenceWeights | undefined;
+}
+
+/** A long question, taken apart, with what the workspace says to it. */
+export interface ReadQuestion {
+  /** What is embedded. */
+  readonly text: string;
+  rank(query: Omit<ChunkQuery, "query" | "shape" | "also">): readonly RankedChunk[];
+}
+
+/** Files whose whole text fits best are candidates, even where none of their chunks is. */
+const BEST_FILES = 20;
+/** Of one file, and of all; the chunks that evidence points at come on top. */
+const MAX_CHUNKS_OF_FILE = 40;
+const MAX_CANDIDATES = 600;
+/** Places where a message may come from. */
+const MESSAGE_CHUNKS = 12;
+const FITTING_TESTS = 5;
+/** From a call in an example: further away, everything is reached. */
+const STEPS = 1;
+
+const isOfCode = (path: string): boolean => {
+  const category = categoryOf(path);
+  return category === undefined || category === "generated" || category === "vendored";
+};
+
+/** The sum of whole texts, less what tests, examples and documents lose in the ranking of chunks. */
+const demoted = (
+  scores: ReadonlyMap<string, number>,
+  { wantedCategories }: QueryShape,
+): ReadonlyMap<string, number> =>
+  new Map(
+    [...scores].map(([path, score]) => {
+      const category = categoryOf(path);
+      const isWanted = category === undefined || wantedCategories.has(category);
+      return [path, isWanted ? score : score * RANK_WEIGHTS.demotion];
+    }),
+  );
+
+const bestOf = (scores: ReadonlyMap<string, number>, limit: number): readonly (readonly [string, number])[] =>
+  [...scores].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, limit);
+
+const fittingTests = (scores: ReadonlyMap<string, number>) => {
+  const best = bestOf(new Map([...scores].filter(([path]) => categoryOf(path) === "test")), FITTING_TESTS);
+  return best.map(([path, score]) => ({ path, fit: score / (best[0]?.[1] ?? 1) }));
+};
+
+/** Chunks that must be candidates: those that evidence points at, and those of files that fit as a whole. */
+const candidatesOf = (
+  { files, chunks }: LoadedIndex,
+  fileScores: ReadonlyMap<string, number>,
+  evidence: readonly Evidence[],
+): readonly number[] => {
+  const pointedAt = evidence.flatMap(({ path, line }) => {
+    const isThere = ({ startLine, endLine }: ChunkFacts): boolean => line >= startLine && line <= endLine;
+    return (files.get(path)?.chunkIds ?? []).filter((id) => {
+      const facts = chunks.get(id);
+      return facts !== undefined && isThere(facts);
+    });
+  });
+  const paths = new Set([
+    ...bestOf(fileScores, BEST_FILES).map(([path]) => path),
+    ...evidence.map(({ path }) => path),
+  ]);
+  const ofFiles = [...paths].flatMap((path) => files.get(path)?.chunkIds.slice(0, MAX_CHUNKS_OF_FILE) ?? []);
+  return [...new Set([...pointedAt, ...ofFiles])].slice(0, MAX_CANDIDATES);
+};
+
+/** Reads long questions, and ranks for them by several kinds of evidence. */
+export const createReportSearch = ({
+  loaded,
+  lines,
+  askGraph,
+  weights = EVIDENCE_WEIGHTS,
+}: ReportSearchParts) => {
+  const readExamples = createExampleReader();
+
+  const findMessages = async (
+    report: Report,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Evidence[]> => {
+    const found: Evidence[] = [];
+    for (const message of report.messages) {
+      const terms = messageTerms(message);
+      if (terms.size === 0) continue;
+      const isCode = ({ kind, path }: ChunkFacts): boolean => kind === "code" && isOfCode(path);
+      for (const { path, startLine, endLine } of loaded.chunks.chunksWith(terms, MESSAGE_CHUNKS, isCode)) {
+        const all = await lines.read(path, loaded.files.get(path)?.hash ?? "", signal);
+        if (all === undefined) continue;
+        const source = { path, startLine, lines: all.slice(startLine - 1, endLine) };
+        const one = messageEvidence(message, source);
+        if (one !== undefined) found.push(one);
+      }
+    }
+    return found;
+  };
+
+  const askAboutReport = (
+    report: Report,
+    tests: ReturnType<typeof fittingTests>,
+    signal: AbortSignal | undefined,
+  ) =>
+    readExamples(report.examples, mainLanguage(loaded.files)).then((examples) =>
+      askGraph(
+        (graph: Graph) => [
+          ...nameEvidence(report, graph, isOfCode),
+          ...examples.flatMap(({ language, symbols }) =>
+            exampleEvidence(graph.meaningOf(language, symbols, STEPS), isOfCode),
+          ),
+          ...testEvidence(tests, graph, isOfCode),
+        ],
+        signal,
+      ),
+    );
+
+  /** Undefined for a short question, which is ranked as it is. */
+  return async (question: string, signal: AbortSignal | undefined): Promise<ReadQuestion | undefined> => {
+    if (!isReport(question)) return undefined;
+    const report = readReport(question);
+    const shape = reportShape(report);
+    const paths = [...loaded.files.keys()].filter(isOfCode);
+    const tests = fittingTests(loaded.chunks.scoreFiles(shape.terms, "repo"));
+    const evidence = [
+      ...frameEvidence(report, paths),
+      ...pathEvidence(report, paths),
+      ...(await findMessages(report, signal)),
+      ...(await askAboutReport(report, tests, signal)),
+    ];
+    const rankIn = (chunks: ChunkIndex, query: Omit<ChunkQuery, "query" | "shape" | "also">) => {
+      const scope = query.scope === "auto" ? "repo" : query.scope;
+      const fileScores = demoted(chunks.scoreFiles(shape.terms, scope), shape);
+      const also = candidatesOf(loaded, fileScores, evidence);
+      const limit = Math.max(query.limit, MAX_CANDIDATES);
+      const found = chunks.search({ ...query, query: report.title, shape, also, limit, scope });
+      return rankFiles(found, { fileScores, evidence, weights }).slice(0, query.limit);
+    };
+    return {
+      text: reportText(report),
+      rank: (query) => {
+        const { chunks } = loaded;
+        if (query.scope === "auto") {
+          const both = chunks.search({ ...query, query: report.title, shape, scope: "both" });
+          const documents = documentsAnswer(both);
+          if (documents !== undefined) return documents;
+        }
+        return rankIn(chunks, query);
+      },
+    };
+  };
+};
