@@ -1,4 +1,3 @@
-import type { Graph } from "../../symbols/graph.ts";
 import type { ChunkFacts, ChunkIndex, ChunkQuery, RankedChunk } from "../rank/chunk-index.ts";
 import { documentsAnswer } from "../rank/documents-answer.ts";
 import { categoryOf } from "../rank/file-category.ts";
@@ -6,7 +5,13 @@ import type { QueryShape } from "../rank/query-shape.ts";
 import { RANK_WEIGHTS } from "../rank/rank-weights.ts";
 import { EVIDENCE_WEIGHTS, type Evidence, type EvidenceWeights } from "../report/evidence.ts";
 import { createExampleReader } from "../report/example-symbols.ts";
-import { exampleEvidence, nameEvidence, testEvidence } from "../report/graph-evidence.ts";
+import {
+  exampleEvidence,
+  type FittingTest,
+  frameLine,
+  nameEvidence,
+  testEvidence,
+} from "../report/graph-evidence.ts";
 import { messageEvidence, messageTerms } from "../report/message-evidence.ts";
 import { rankFiles } from "../report/rank-files.ts";
 import { isReport, type Report, readReport } from "../report/read-report.ts";
@@ -64,7 +69,7 @@ const demoted = (
 const bestOf = (scores: ReadonlyMap<string, number>, limit: number): readonly (readonly [string, number])[] =>
   [...scores].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, limit);
 
-const fittingTests = (scores: ReadonlyMap<string, number>) => {
+const fittingTests = (scores: ReadonlyMap<string, number>): readonly FittingTest[] => {
   const best = bestOf(new Map([...scores].filter(([path]) => categoryOf(path) === "test")), FITTING_TESTS);
   return best.map(([path, score]) => ({ path, fit: score / (best[0]?.[1] ?? 1) }));
 };
@@ -119,34 +124,34 @@ export const createReportSearch = ({
     return found;
   };
 
-  const askAboutReport = (
+  const askAboutReport = async (
     report: Report,
-    tests: ReturnType<typeof fittingTests>,
+    tests: readonly FittingTest[],
     signal: AbortSignal | undefined,
-  ) =>
-    readExamples(report.examples, mainLanguage(loaded.files)).then((examples) =>
-      askGraph(
-        (graph: Graph) => [
-          ...nameEvidence(report, graph, isOfCode),
-          ...examples.flatMap(({ language, symbols }) =>
-            exampleEvidence(graph.meaningOf(language, symbols, STEPS), isOfCode),
-          ),
-          ...testEvidence(tests, graph, isOfCode),
-        ],
-        signal,
-      ),
+  ): Promise<readonly Evidence[]> => {
+    const examples = await readExamples(report.examples, mainLanguage(loaded.files));
+    const paths = [...loaded.files.keys()].filter(isOfCode);
+    return askGraph(
+      (graph) => [
+        ...frameEvidence(report, paths, (path, frame) => frameLine(graph, path, frame)),
+        ...pathEvidence(report, paths),
+        ...nameEvidence(report, graph, isOfCode),
+        ...examples.flatMap(({ language, symbols }) =>
+          exampleEvidence(graph.meaningOf(language, symbols, STEPS), isOfCode),
+        ),
+        ...testEvidence(tests, graph, isOfCode),
+      ],
+      signal,
     );
+  };
 
   /** Undefined for a short question, which is ranked as it is. */
   return async (question: string, signal: AbortSignal | undefined): Promise<ReadQuestion | undefined> => {
     if (!isReport(question)) return undefined;
     const report = readReport(question);
     const shape = reportShape(report);
-    const paths = [...loaded.files.keys()].filter(isOfCode);
     const tests = fittingTests(loaded.chunks.scoreFiles(shape.terms, "repo"));
     const evidence = [
-      ...frameEvidence(report, paths),
-      ...pathEvidence(report, paths),
       ...(await findMessages(report, signal)),
       ...(await askAboutReport(report, tests, signal)),
     ];

@@ -68,13 +68,20 @@ export const weighEvidence = (evidence: readonly Evidence[], weights: EvidenceWe
   return sum;
 };
 
-/** The reasons of a file, the strongest first, each once. */
+/** The best reason of each kind, the strongest first. */
 export const reasonsOf = (
   evidence: readonly Evidence[],
   weights: EvidenceWeights,
   limit: number,
 ): readonly string[] => {
   const weightOf = ({ kind, strength }: Evidence): number => weights[kind] * strength;
-  const sorted = evidence.toSorted((a, b) => weightOf(b) - weightOf(a));
-  return [...new Set(sorted.map(({ reason }) => reason))].slice(0, limit);
+  const best = new Map<EvidenceKind, Evidence>();
+  for (const one of evidence) {
+    const known = best.get(one.kind);
+    if (known === undefined || one.strength > known.strength) best.set(one.kind, one);
+  }
+  return [...best.values()]
+    .sort((a, b) => weightOf(b) - weightOf(a))
+    .slice(0, limit)
+    .map(({ reason }) => reason);
 };

@@ -1,5 +1,6 @@
 import type { ExampleMeaning, Graph, SymbolAt } from "../../symbols/graph.ts";
 import type { Evidence } from "./evidence.ts";
+import type { Frame } from "./frames.ts";
 import { nameMentions } from "./name-mentions.ts";
 import type { Report } from "./read-report.ts";
 
@@ -7,6 +8,14 @@ import type { Report } from "./read-report.ts";
 const MAX_DEFINITIONS = 40;
 
 type IsMeant = (path: string) => boolean;
+
+/** The line that a frame means: where its function is defined now, or else the line that the trace says. */
+export const frameLine = (graph: Graph, path: string, { name, line }: Frame): number => {
+  if (name === "" || name.startsWith("<")) return line;
+  const found = graph.definitionsOf(`${path}:${name}`, MAX_DEFINITIONS);
+  const near = found.toSorted((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line));
+  return near[0]?.line ?? line;
+};
 
 /** Files that define what title and prose name. Each gets less, the more of them there are. */
 export const nameEvidence = (report: Report, graph: Graph, isMeant: IsMeant): readonly Evidence[] =>
@@ -39,7 +48,7 @@ export const exampleEvidence = ({ reached }: ExampleMeaning, isMeant: IsMeant): 
         reason:
           step === 0
             ? `defines ${qualified}, used in the example`
-            : `has ${qualified}, which the example's calls call`,
+            : `has ${qualified}, which the example leads to`,
       }),
     );
 

@@ -1,5 +1,6 @@
 import type { Evidence } from "./evidence.ts";
 import { findPaths } from "./find-paths.ts";
+import type { Frame } from "./frames.ts";
 import { nameMentions } from "./name-mentions.ts";
 import type { Report } from "./read-report.ts";
 
@@ -9,36 +10,34 @@ const PATH_TOKEN = /^[\w.~@+:/\\-]*[\w+-]\.[A-Za-z]\w{0,5}$/;
 const LINE_SUFFIX = /(?::|#L)(\d+)(?:[-:]L?\d+)?:?$/;
 const MAX_PATHS = 200;
 
-interface MentionedPath {
+interface MentionedLine {
   readonly path: string;
   readonly line: number;
+  readonly isModule: boolean;
 }
 
-const mentionedPaths = ({ title, prose, examples, output }: Report): readonly MentionedPath[] => {
+const mentionedPaths = ({ title, prose, examples, output }: Report): readonly MentionedLine[] => {
   const found = new Map<string, number>();
-  for (const token of [title, prose, ...examples.map(({ text }) => text), output]
-    .join("\n")
-    .split(SEPARATORS)) {
+  const text = [title, prose, ...examples.map((example) => example.text), output].join("\n");
+  for (const token of text.split(SEPARATORS)) {
     if (found.size >= MAX_PATHS) break;
     const line = Number(LINE_SUFFIX.exec(token)?.[1] ?? 0);
     const path = token.replace(LINE_SUFFIX, "").replace(/[.:]+$/, "");
-    if (PATH_TOKEN.test(path)) found.set(path, found.get(path) ?? line);
+    if (PATH_TOKEN.test(path)) found.set(path.replaceAll("\\", "/"), line);
   }
-  return [...found].map(([path, line]) => ({ path, line }));
+  return [...found].map(([path, line]) => ({ path, line, isModule: false }));
 };
+
+const mentionedModules = (report: Report): readonly MentionedLine[] =>
+  nameMentions(report)
+    .filter(({ name }) => name.includes("."))
+    .map(({ name }) => ({ path: name.replaceAll(".", "/"), line: 0, isModule: true }));
 
 /** Files that the report names by their path, or by the name of their module: `package.module`. */
 export const pathEvidence = (report: Report, files: readonly string[]): readonly Evidence[] => {
-  const paths = mentionedPaths(report);
-  const modules = nameMentions(report)
-    .filter(({ name }) => name.includes("."))
-    .map(({ name }) => ({ path: name.replaceAll(".", "/"), line: 0 }));
-  const all = [...paths, ...modules];
-  const found = findPaths(
-    all.map(({ path }) => path),
-    files,
-  );
-  return all.flatMap(({ path, line }) => {
+  const mentioned = [...mentionedPaths(report), ...mentionedModules(report)];
+  const found = findPaths(mentioned, files);
+  return mentioned.flatMap(({ path, line }) => {
     const meant = found.get(path) ?? [];
     return meant.map(
       (file): Evidence => ({
@@ -46,29 +45,36 @@ export const pathEvidence = (report: Report, files: readonly string[]): readonly
         path: file,
         line,
         strength: 1 / meant.length,
-        reason: "named by its path",
+        reason: "named in the report",
       }),
     );
   });
 };
 
-/** Files in the traces: the innermost that is of this project counts most. */
-export const frameEvidence = ({ frames }: Report, files: readonly string[]): readonly Evidence[] => {
-  const found = findPaths(
-    frames.map(({ path }) => path),
-    files,
-  );
+const reasonOf = ({ name }: Frame): string =>
+  name === "" || name.startsWith("<") ? "in the trace" : `in the trace: ${name}`;
+
+/**
+ * Files in the traces: the innermost that is of this project counts most.
+ * @param lineOf where the function of a frame is now: the trace may be of another version
+ */
+export const frameEvidence = (
+  { frames }: Report,
+  files: readonly string[],
+  lineOf: (path: string, frame: Frame) => number,
+): readonly Evidence[] => {
+  const found = findPaths(frames, files);
   let depth = 0;
-  return frames.flatMap(({ path, line, name }) => {
-    const meant = found.get(path) ?? [];
+  return frames.flatMap((frame) => {
+    const meant = found.get(frame.path) ?? [];
     if (meant.length > 0) depth++;
     return meant.map(
-      (file): Evidence => ({
+      (path): Evidence => ({
         kind: "frame",
-        path: file,
-        line,
+        path,
+        line: lineOf(path, frame),
         strength: 1 / depth / meant.length,
-        reason: `in the trace${name === "" || name.startsWith("<") ? "" : `: ${name}`}`,
+        reason: reasonOf(frame),
       }),
     );
   });
