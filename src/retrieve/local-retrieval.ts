@@ -44,8 +44,8 @@ export interface RetrievalOptions {
   readonly embedderFiles?: EmbedderFiles;
   /** Computes the vectors instead of the built-in embedding. */
   readonly model?: EmbeddingModel | undefined;
-  /** What each kind of evidence counts in the answer to a long question; for measurements. */
-  readonly evidenceWeights?: EvidenceWeights;
+  /** What each kind of evidence counts in the answer to a long question, read with each; by default, the built-in weights. */
+  readonly evidenceWeights?: () => EvidenceWeights;
 }
 
 const notesOnUnread = ({ total, first }: Unread): readonly string[] => {

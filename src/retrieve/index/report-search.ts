@@ -27,7 +27,8 @@ export interface ReportSearchParts {
   readonly lines: CurrentLines;
   /** Without a look at the disk: what is shown in the end is compared with it. */
   readonly askGraph: AskGraph;
-  readonly weights?: EvidenceWeights | undefined;
+  /** Read with every question. */
+  readonly weights?: (() => EvidenceWeights) | undefined;
 }
 
 /** A long question, taken apart, with what the workspace says to it. */
@@ -100,7 +101,7 @@ export const createReportSearch = ({
   loaded,
   lines,
   askGraph,
-  weights = EVIDENCE_WEIGHTS,
+  weights = () => EVIDENCE_WEIGHTS,
 }: ReportSearchParts) => {
   const readExamples = createExampleReader();
 
@@ -161,7 +162,7 @@ export const createReportSearch = ({
       const also = candidatesOf(loaded, fileScores, evidence);
       const limit = Math.max(query.limit, MAX_CANDIDATES);
       const found = chunks.search({ ...query, query: report.title, shape, also, limit, scope });
-      return rankFiles(found, { fileScores, evidence, weights }).slice(0, query.limit);
+      return rankFiles(found, { fileScores, evidence, weights: weights() }).slice(0, query.limit);
     };
     return {
       text: reportText(report),
