@@ -50,7 +50,7 @@ export const openInProcess =
       roots: ["."],
       denylist: [],
       maxFileBytes: 8 * 1024 * 1024,
-      watch: false,
+      watch: true,
       threads,
       waitMs: PATIENCE_MS,
     };

@@ -1,3 +1,4 @@
+import { memoize } from "../collections/memoize.ts";
 import type { ChunkFacts, ChunkIndex, ChunkQuery, RankedChunk } from "../rank/chunk-index.ts";
 import { documentsAnswer } from "../rank/documents-answer.ts";
 import { categoryOf } from "../rank/file-category.ts";
@@ -49,8 +50,11 @@ const FITTING_TESTS = 5;
 /** From a call in an example: further away, everything is reached. */
 const STEPS = 1;
 
+/** The same paths come with every question. */
+const categoryAt = memoize(categoryOf, 50_000);
+
 const isOfCode = (path: string): boolean => {
-  const category = categoryOf(path);
+  const category = categoryAt(path);
   return category === undefined || category === "generated" || category === "vendored";
 };
 
@@ -61,7 +65,7 @@ const demoted = (
 ): ReadonlyMap<string, number> =>
   new Map(
     [...scores].map(([path, score]) => {
-      const category = categoryOf(path);
+      const category = categoryAt(path);
       const isWanted = category === undefined || wantedCategories.has(category);
       return [path, isWanted ? score : score * RANK_WEIGHTS.demotion];
     }),
@@ -71,7 +75,7 @@ const bestOf = (scores: ReadonlyMap<string, number>, limit: number): readonly (r
   [...scores].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, limit);
 
 const fittingTests = (scores: ReadonlyMap<string, number>): readonly FittingTest[] => {
-  const best = bestOf(new Map([...scores].filter(([path]) => categoryOf(path) === "test")), FITTING_TESTS);
+  const best = bestOf(new Map([...scores].filter(([path]) => categoryAt(path) === "test")), FITTING_TESTS);
   return best.map(([path, score]) => ({ path, fit: score / (best[0]?.[1] ?? 1) }));
 };
 
@@ -151,14 +155,14 @@ export const createReportSearch = ({
     if (!isReport(question)) return undefined;
     const report = readReport(question);
     const shape = reportShape(report);
-    const tests = fittingTests(loaded.chunks.scoreFiles(shape.terms, "repo"));
+    const ofCode = loaded.chunks.scoreFiles(shape.terms, "repo");
     const evidence = [
       ...(await findMessages(report, signal)),
-      ...(await askAboutReport(report, tests, signal)),
+      ...(await askAboutReport(report, fittingTests(ofCode), signal)),
     ];
     const rankIn = (chunks: ChunkIndex, query: Omit<ChunkQuery, "query" | "shape" | "also">) => {
       const scope = query.scope === "auto" ? "repo" : query.scope;
-      const fileScores = demoted(chunks.scoreFiles(shape.terms, scope), shape);
+      const fileScores = demoted(scope === "repo" ? ofCode : chunks.scoreFiles(shape.terms, scope), shape);
       const also = candidatesOf(loaded, fileScores, evidence);
       const limit = Math.max(query.limit, MAX_CANDIDATES);
       const found = chunks.search({ ...query, query: report.title, shape, also, limit, scope });

@@ -11,7 +11,7 @@ import { createNameIndex } from "./name-index.ts";
 import { joinName, type QueryShape, shapeOf } from "./query-shape.ts";
 import { type Candidate, isNamedAfter, type Ranked, rankChunks } from "./rank-chunks.ts";
 import { CANDIDATES, type RankWeights } from "./rank-weights.ts";
-import { coverageOf, relevanceOf } from "./relevance.ts";
+import { relevanceOf } from "./relevance.ts";
 import type { Scope, SearchScope } from "./search-request.ts";
 
 /** What the index keeps of a chunk, beside its terms and its vector. */
@@ -124,7 +124,7 @@ const describeBest = (
   const best = ranked[0]?.score ?? 0;
   const top = ranked.slice(0, limit);
   const ids = top.map(({ candidate }) => candidate.id);
-  const coverage = coverageOf(shape, ids, lexical);
+  const coverage = lexical.coverage(shape.terms.keys(), ids);
   const isNamed = ({ id, defines }: Found): boolean =>
     beginnings.has(id) || defines.some((name) => shape.names.has(joinName(name)));
   return top.map(({ candidate, score }) => ({

@@ -24,6 +24,8 @@ export interface LexicalIndex {
     others: readonly number[],
     isWanted?: (chunkId: number) => boolean,
   ): readonly Scored[];
+  /** The share of the terms that each of these chunks has; chunks without any are left out. */
+  coverage(terms: Iterable<string>, chunkIds: readonly number[]): ReadonlyMap<number, number>;
   /**
    * BM25 of groups of chunks, such as whole files, at the index that `groupOf` gives their chunks: 0, 1, 2 … without gaps.
    * Chunks without a group are left out.
@@ -121,6 +123,24 @@ export const createLexicalIndex = (): LexicalIndex => {
     return found;
   };
 
+  const coverage: LexicalIndex["coverage"] = (terms, chunkIds) => {
+    const distinct = new Set(terms);
+    const wanted = new Map(chunkIds.map((id) => [slotOf.get(id) ?? -1, id] as const));
+    const isWanted = new Uint8Array(slots);
+    for (const slot of wanted.keys()) if (slot >= 0) isWanted[slot] = 1;
+    const found = new Map<number, number>();
+    for (const term of distinct) {
+      const { length, slots: holders } = postings.find(hashTerm(term));
+      for (let i = 0; i < length; i++) {
+        const slot = holders[i] ?? 0;
+        if (isWanted[slot] !== 1) continue;
+        const id = wanted.get(slot) ?? -1;
+        found.set(id, (found.get(id) ?? 0) + 1 / distinct.size);
+      }
+    }
+    return found;
+  };
+
   const scoreGroups: LexicalIndex["scoreGroups"] = (queryTerms, groupOf) => {
     if (postings.needsCompaction()) compact();
     const groupAt = new Int32Array(slots).fill(-1);
@@ -161,6 +181,7 @@ export const createLexicalIndex = (): LexicalIndex => {
     get size() {
       return slotOf.size;
     },
+    coverage,
     scoreGroups,
     add: (chunkId, terms) => {
       remove(chunkId);
