@@ -158,6 +158,24 @@ const searchAuto = (
   return withDocument(code, search({ ...query, scope: "docs" }), query.shown ?? query.limit);
 };
 
+const scoreFiles = (
+  lexical: LexicalIndex,
+  factsOf: ReadonlyMap<number, ChunkFacts>,
+  terms: ReadonlyMap<string, number>,
+  scope: Scope,
+): ReadonlyMap<string, number> => {
+  const kinds = new Set(IN_SCOPE[scope]);
+  const numbers = new Map<string, number>();
+  const scores = lexical.scoreGroups(terms, (id) => {
+    const facts = factsOf.get(id);
+    if (facts === undefined || !kinds.has(facts.kind)) return undefined;
+    const number = numbers.get(facts.path) ?? numbers.size;
+    numbers.set(facts.path, number);
+    return number;
+  });
+  return new Map([...numbers].map(([path, number]) => [path, scores[number] ?? 0]));
+};
+
 /** Everything that a search needs, in memory: terms, vectors, names, and the ranking over them. */
 export const createChunkIndex = ({
   dimensions,
@@ -241,18 +259,8 @@ export const createChunkIndex = ({
       vectors = createVectorIndex(length, nearestRows);
     },
     /** BM25 of whole files in a scope, by path. */
-    scoreFiles: (terms: ReadonlyMap<string, number>, scope: Scope): ReadonlyMap<string, number> => {
-      const kinds = new Set(IN_SCOPE[scope]);
-      const numbers = new Map<string, number>();
-      const scores = lexical.scoreGroups(terms, (id) => {
-        const facts = factsOf.get(id);
-        if (facts === undefined || !kinds.has(facts.kind)) return undefined;
-        const number = numbers.get(facts.path) ?? numbers.size;
-        numbers.set(facts.path, number);
-        return number;
-      });
-      return new Map([...numbers].map(([path, number]) => [path, scores[number] ?? 0]));
-    },
+    scoreFiles: (terms: ReadonlyMap<string, number>, scope: Scope): ReadonlyMap<string, number> =>
+      scoreFiles(lexical, factsOf, terms, scope),
     /** Chunks by the terms that they have, best first. */
     chunksWith: (
       terms: ReadonlyMap<string, number>,

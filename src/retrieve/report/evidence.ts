@@ -57,11 +57,11 @@ export const EVIDENCE_WEIGHTS: EvidenceWeights = {
 };
 
 /** Independent hints add up without ever passing certainty. */
-export const combineStrengths = (strengths: readonly number[]): number =>
+const combineStrengths = (strengths: readonly number[]): number =>
   1 - strengths.reduce((doubt, strength) => doubt * (1 - Math.min(1, Math.max(0, strength))), 1);
 
 /** What the evidence adds to the score of its file. */
-export const weighEvidence = (evidence: readonly Evidence[], weights: EvidenceWeights): number => {
+export const scoreEvidence = (evidence: readonly Evidence[], weights: EvidenceWeights): number => {
   let sum = 0;
   for (const [kind, ofKind] of Map.groupBy(evidence, (one) => one.kind))
     sum += weights[kind] * combineStrengths(ofKind.map(({ strength }) => strength));

@@ -1,5 +1,5 @@
 import type { RankedChunk } from "../rank/chunk-index.ts";
-import { type Evidence, type EvidenceWeights, reasonsOf, weighEvidence } from "./evidence.ts";
+import { type Evidence, type EvidenceWeights, reasonsOf, scoreEvidence } from "./evidence.ts";
 
 export interface FileEvidence {
   /** BM25 of whole files, by path; what a category costs is taken off already. */
@@ -42,11 +42,11 @@ const scoreFile = (
     const relevance = pointing.length === 0 ? chunk.relevance : Math.max(chunk.relevance, POINTED_AT);
     return {
       chunk: { ...chunk, relevance },
-      score: weights.chunk * chunk.score + weighEvidence(pointing, weights),
+      score: weights.chunk * chunk.score + scoreEvidence(pointing, weights),
     };
   });
   return {
-    score: weights.chunk * best + weights.file * wholeText + weighEvidence(ofFile, weights),
+    score: weights.chunk * best + weights.file * wholeText + scoreEvidence(ofFile, weights),
     chunks: scored.sort((a, b) => b.score - a.score || a.chunk.startLine - b.chunk.startLine),
     reasons: reasonsOf(ofFile, weights, MAX_REASONS),
   };

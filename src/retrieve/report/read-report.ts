@@ -25,7 +25,7 @@ export interface Report {
 }
 
 /** What is longer is cut. */
-export const MAX_REPORT_CHARS = 32 * 1024;
+const MAX_REPORT_CHARS = 32 * 1024;
 /** A longer line is data: its beginning says what it is. */
 const MAX_LINE_CHARS = 600;
 const MAX_FRAMES = 64;

@@ -7,7 +7,7 @@ import type { Report } from "./read-report.ts";
 /** `path/to/file.py`, with a line after it or not, between spaces, quotes and brackets. */
 const SEPARATORS = /[\s"'`()<>[\]{},;|=*]+/;
 const PATH_TOKEN = /^[\w.~@+:/\\-]*[\w+-]\.[A-Za-z]\w{0,5}$/;
-const LINE_SUFFIX = /(?::|#L)(\d+)(?:[-:]L?\d+)?:?$/;
+const LINE_SUFFIX = /(?::|#L)(\d+)(?:[-:]L?\d+)?$/;
 const MAX_PATHS = 200;
 
 interface MentionedLine {
@@ -19,10 +19,11 @@ interface MentionedLine {
 const mentionedPaths = ({ title, prose, examples, output }: Report): readonly MentionedLine[] => {
   const found = new Map<string, number>();
   const text = [title, prose, ...examples.map((example) => example.text), output].join("\n");
-  for (const token of text.split(SEPARATORS)) {
+  for (const written of text.split(SEPARATORS)) {
     if (found.size >= MAX_PATHS) break;
+    const token = written.replace(/(?<![.:?!])[.:?!]+$/, "");
     const line = Number(LINE_SUFFIX.exec(token)?.[1] ?? 0);
-    const path = token.replace(LINE_SUFFIX, "").replace(/[.:]+$/, "");
+    const path = token.replace(LINE_SUFFIX, "");
     if (PATH_TOKEN.test(path)) found.set(path.replaceAll("\\", "/"), line);
   }
   return [...found].map(([path, line]) => ({ path, line, isModule: false }));

@@ -1,10 +1,8 @@
 import { createTopScored, type Scored } from "../collections/top-scored.ts";
+import { BM25_B, BM25_K1 } from "./bm25.ts";
+import { coverageOf, scoreGroups } from "./chunk-groups.ts";
 import { hashTerm, type PackedTerms } from "./packed-terms.ts";
 import { createPostings } from "./postings.ts";
-
-/** Term frequency saturation and length normalisation: the usual values, from Robertson and Zaragoza, 2009. */
-export const BM25_K1 = 1.2;
-export const BM25_B = 0.75;
 
 export interface LexicalIndex {
   readonly size: number;
@@ -123,66 +121,15 @@ export const createLexicalIndex = (): LexicalIndex => {
     return found;
   };
 
-  const coverage: LexicalIndex["coverage"] = (terms, chunkIds) => {
-    const distinct = new Set(terms);
-    const wanted = new Map(chunkIds.map((id) => [slotOf.get(id) ?? -1, id] as const));
-    const isWanted = new Uint8Array(slots);
-    for (const slot of wanted.keys()) if (slot >= 0) isWanted[slot] = 1;
-    const found = new Map<number, number>();
-    for (const term of distinct) {
-      const { length, slots: holders } = postings.find(hashTerm(term));
-      for (let i = 0; i < length; i++) {
-        const slot = holders[i] ?? 0;
-        if (isWanted[slot] !== 1) continue;
-        const id = wanted.get(slot) ?? -1;
-        found.set(id, (found.get(id) ?? 0) + 1 / distinct.size);
-      }
-    }
-    return found;
-  };
-
-  const scoreGroups: LexicalIndex["scoreGroups"] = (queryTerms, groupOf) => {
-    if (postings.needsCompaction()) compact();
-    const groupAt = new Int32Array(slots).fill(-1);
-    const groupLengths: number[] = [];
-    let total = 0;
-    for (const [id, slot] of slotOf) {
-      const group = groupOf(id);
-      if (group === undefined) continue;
-      groupAt[slot] = group;
-      groupLengths[group] = (groupLengths[group] ?? 0) + (lengths[slot] ?? 0);
-      total += lengths[slot] ?? 0;
-    }
-    const averageLength = Math.max(1, total / Math.max(1, groupLengths.length));
-    const found = new Float64Array(groupLengths.length);
-    const frequencies = new Float64Array(groupLengths.length);
-    for (const [term, weight] of queryTerms) {
-      const { length, slots: holders, counts } = postings.find(hashTerm(term));
-      const touched: number[] = [];
-      for (let i = 0; i < length; i++) {
-        const group = groupAt[holders[i] ?? 0] ?? -1;
-        if (group < 0) continue;
-        if (frequencies[group] === 0) touched.push(group);
-        frequencies[group] = (frequencies[group] ?? 0) + (counts[i] ?? 0);
-      }
-      const idf =
-        weight * Math.log(1 + (groupLengths.length - touched.length + 0.5) / (touched.length + 0.5));
-      for (const group of touched) {
-        const frequency = frequencies[group] ?? 0;
-        const normalisation = BM25_K1 * (1 - BM25_B + (BM25_B * (groupLengths[group] ?? 0)) / averageLength);
-        found[group] = (found[group] ?? 0) + (idf * frequency * (BM25_K1 + 1)) / (frequency + normalisation);
-        frequencies[group] = 0;
-      }
-    }
-    return found;
-  };
-
   return {
     get size() {
       return slotOf.size;
     },
-    coverage,
-    scoreGroups,
+    coverage: (terms, chunkIds) => coverageOf({ postings, slotOf, lengths, slots }, terms, chunkIds),
+    scoreGroups: (queryTerms, groupOf) => {
+      if (postings.needsCompaction()) compact();
+      return scoreGroups({ postings, slotOf, lengths, slots }, queryTerms, groupOf);
+    },
     add: (chunkId, terms) => {
       remove(chunkId);
       if (slots === idOf.length) grow();
