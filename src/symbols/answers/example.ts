@@ -109,13 +109,17 @@ export const createExampleMeaning =
     let last = [...reached];
     for (let step = 1; step <= maxSteps; step++) {
       const next: typeof last = [];
-      for (const [id, from] of last)
-        for (const call of callsOf(table, finder, id)) {
+      for (const [id, from] of last) {
+        const calls = callsOf(table, finder, id);
+        // One of many calls is hardly meant.
+        const share = 1 / Math.sqrt(calls.length);
+        for (const call of calls) {
           if (reached.has(call.symbol) || reached.size >= MAX_REACHED) continue;
-          const one = { step, confidence: from.confidence * call.confidence };
+          const one = { step, confidence: from.confidence * call.confidence * share };
           reached.set(call.symbol, one);
           next.push([call.symbol, one]);
         }
+      }
       last = next;
     }
     return {
